@@ -41,7 +41,7 @@ format: $(DEV_READY) ## Put sources and templates into their format
 	$(BIN)/djlint templates --reformat --quiet || true
 
 bench: $(DEV_READY) ## Measure: lake queries, import, MCP over HTTP (minutes; B=name for one)
-	$(BIN)/python -m tests.benchmarks $(B)
+	$(BIN)/python -m benchmarks $(B)
 
 soak: $(DEV_READY) ## A million generated inputs to the doors (an hour)
 	SOAK=1 $(BIN)/python -m pytest -n 2 -m soak tests

@@ -21,7 +21,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from finops.lake import flush_scheduler
+from finops.lake.usage import flush_scheduler
 from finops.worker import liveness
 from finops.worker.queues import QUEUES
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from finops.lake import schema
-from finops.lake.payload import InboxEvent
+from finops.lake.usage.payload import InboxEvent
 from ingestion.timestamps import hint, parse_timestamp
 
 MAX_CUSTOMER_ID: Final = 255

@@ -15,7 +15,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from finops.lake.payload import InboxEvent
+from finops.lake.usage.payload import InboxEvent
 from ingestion.events import (
     NOT_AN_OBJECT,
     PushedEvent,

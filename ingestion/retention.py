@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from accounts.models import Account
-from finops.lake.usage_removal import drop_usage_before
+from finops.lake.usage.usage_removal import drop_usage_before
 from finops.lib import clock
 from ingestion.models import UsageRetention
 

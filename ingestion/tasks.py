@@ -7,10 +7,10 @@ from datetime import timedelta
 from celery import shared_task
 
 from accounts.models import Account
-from finops.lake import flush_scheduler
-from finops.lake.compaction import is_compaction_due, tidy_usage
 from finops.lake.tasks import merge_usage
-from finops.lake.usage_segments import accounts_with_usage
+from finops.lake.usage import flush_scheduler
+from finops.lake.usage.compaction import is_compaction_due, tidy_usage
+from finops.lake.usage.usage_segments import accounts_with_usage
 from finops.lib import clock
 from ingestion import retention, services
 from ingestion.models import UsageUpload

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from functools import cached_property, lru_cache
 
 from finops.costs.completeness import SourceDays
-from finops.lake.manifest import Manifest
+from finops.lake.storage.manifest import Manifest
 from finops.lib.periods import DateRange, month_end
 
 LAGGING_DAYS = 7

@@ -15,8 +15,8 @@ from typing import Any
 
 from accounts.models import Account
 from finops.costs.value_names import FormerName, ValueNames
-from finops.lake.manifest import CostKeys, Manifest, cost_tag_keys
 from finops.lake.schema import ExtensionKey, extension_column, tag_column
+from finops.lake.storage.manifest import CostKeys, Manifest, cost_tag_keys
 from finops.lib.errors import UserError, nearest_choices, unknown_value
 from finops.lib.sentences import dimension_text, quote
 

@@ -16,7 +16,7 @@ from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.dictionary_encoding import fold_case
 from finops.costs.dimensions import Dimension, DimensionContext, Expression
 from finops.costs.value_names import FormerName
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.periods import ALL_DAYS
 

@@ -18,7 +18,7 @@ import msgspec
 
 from finops.costs.focus.months import NOTHING, MonthInFiles, Sums
 from finops.costs.focus.report import MonthChange, Review
-from finops.lake import segments
+from finops.lake.storage import segments
 from finops.lib.sentences import join_with_and, money, percent_text
 
 STRAY_SHARE: Final = Decimal("0.1")

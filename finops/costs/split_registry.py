@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from accounts.models import Account
 from finops.costs.answers import AppliedSplit, MoneyAmount
 from finops.costs.dimensions import DimensionContext
-from finops.lake.manifest import Manifest
+from finops.lake.storage.manifest import Manifest
 
 if TYPE_CHECKING:
     # The queries ask this module, so it cannot import their package first.

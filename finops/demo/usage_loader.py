@@ -18,8 +18,10 @@ from accounts.audit import Actor
 from accounts.models import Account
 from finops.demo.rows import exact
 from finops.demo.usage import DIMENSIONS, KNOWN, METRICS, QUANTITY_SCALE, Event, Metric, events_on
-from finops.lake import engine, schema, segments
+from finops.lake import schema
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
+from finops.lake.storage import segments
 from finops.lib.periods import month_start
 from ingestion.models import Customer, UsageBatch, UsageMetric, UsageSource
 from ingestion.services import create_usage_source, set_metric

@@ -30,7 +30,7 @@ from finops.insights.spellings_lake import (
     meanings_of,
 )
 from finops.insights.tag_recommendations.similarity import Amounts, key_meaning, total_of, value_meaning
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
 from finops.lib.money import currencies_by_amount, exact_difference

@@ -13,7 +13,7 @@ class LakeConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts.services.deletion import register_files
-        from finops.lake.garbage_collection import remove_files
+        from finops.lake.storage.garbage_collection import remove_files
 
         register_files(remove_files)
         pre_delete.connect(_wait_for_flush, sender="accounts.Account", dispatch_uid="lake.flush")
@@ -23,12 +23,12 @@ class LakeConfig(AppConfig):
 
 def _wait_for_flush(instance: Any, **_: Any) -> None:
     """Without it, a flush could name a new segment of the account between the last look for them and its end."""
-    from finops.lake import locks
+    from finops.lake.storage import locks
 
     locks.lock_usage(instance)
 
 
 def _discard_inbox(instance: Any, **_: Any) -> None:
-    from finops.lake import inbox
+    from finops.lake.usage import inbox
 
     inbox.discard(account_id=instance.pk)

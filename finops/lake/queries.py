@@ -13,9 +13,9 @@ from django.db.models import F, Func, Max, Min, OuterRef, QuerySet, Subquery, Su
 
 from accounts.models import Account
 from finops.lake import schema
-from finops.lake.manifest import CostKeys, cost_tag_keys
 from finops.lake.models import LakeSegment, LakeSummary
 from finops.lake.schema import Kind
+from finops.lake.storage.manifest import CostKeys, cost_tag_keys
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from celery import shared_task
 
 from accounts.models import Account
-from finops.lake import compaction, garbage_collection, rollup_scheduler
+from finops.lake.rollups import rollup_scheduler
+from finops.lake.storage import garbage_collection
+from finops.lake.usage import compaction
 from finops.lib import disk
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from django.db import connection
 
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.queries import data_range
 from finops.lake.schema import Kind
 from finops.lib import clock

@@ -11,9 +11,9 @@ from django.db import connection
 from django.db.models import Max, Sum
 
 from accounts.models import Account
-from finops.lake import flush_scheduler
-from finops.lake.flush_scheduler import StuckFlush
-from finops.lake.usage_segments import live_usage
+from finops.lake.usage import flush_scheduler
+from finops.lake.usage.flush_scheduler import StuckFlush
+from finops.lake.usage.usage_segments import live_usage
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
 from ingestion.queries.metering import metered_events_by_month

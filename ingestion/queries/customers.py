@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from accounts.models import Account
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange

@@ -14,8 +14,8 @@ from uuid import UUID
 import ibis
 
 from accounts.models import Account
-from finops.lake import engine
 from finops.lake import queries as lake_queries
+from finops.lake.engine import engine
 from finops.lake.schema import Kind, dimension_column, dimension_key, is_key_column
 from finops.lib import clock
 from finops.lib.answers import AccountRef

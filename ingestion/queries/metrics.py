@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from accounts.models import Account
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError, unknown_value
 from ingestion.events import is_blank

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 
 from accounts.models import Account
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import unknown_value
 from finops.lib.money import ratio

@@ -10,7 +10,7 @@ from operator import and_
 from typing import Any
 
 from accounts.models import Account
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.money import exact_difference, ratio

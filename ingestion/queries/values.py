@@ -10,7 +10,7 @@ import ibis
 from django.db.models import Q
 
 from accounts.models import Account
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind, dimension_column
 from finops.lib.periods import DateRange
 from ingestion.models import Customer

@@ -14,7 +14,7 @@ import msgspec
 from django.db import transaction
 
 from accounts.models import Account
-from finops.lake import inbox
+from finops.lake.usage import inbox
 from finops.lib import clock, prepared_statements
 from ingestion.keys import PushCredential, lock_active_key
 from ingestion.parsing import Batch, last_names

@@ -13,7 +13,7 @@ from typing import Final
 
 from django.db import connection, transaction
 
-from finops.lake.payload import keys_of
+from finops.lake.usage.payload import keys_of
 from finops.lib import clock, prepared_statements
 from ingestion.events import LONG_DIMENSION_KEY, MAX_DIMENSION_KEY, MAX_DIMENSION_KEYS, TOO_MANY_KEYS
 from ingestion.parsing import Batch, Rejection

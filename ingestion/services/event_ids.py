@@ -16,7 +16,7 @@ from uuid import UUID
 import msgspec
 from django.db import connection, transaction
 
-from finops.lake.payload import InboxEvent
+from finops.lake.usage.payload import InboxEvent
 from finops.lib import clock, prepared_statements
 from ingestion.events import OTHER_CONTENT
 from ingestion.parsing import Batch, Rejection

@@ -9,7 +9,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.keys import digest_of, new_secret
 from accounts.models import Account
-from finops.lake import locks
+from finops.lake.storage import locks
 from finops.lib.errors import UserError
 from ingestion.keys import PREFIX
 from ingestion.models import UsageKey, UsageSource, UsageUpload

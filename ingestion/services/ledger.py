@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from finops.lake.payload import InboxEvent
+from finops.lake.usage.payload import InboxEvent
 from finops.lib import clock, prepared_statements
 from ingestion.keys import PushCredential
 from ingestion.parsing import Batch, Rejection

@@ -10,8 +10,8 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.lake import segments
 from finops.lake.schema import Kind
+from finops.lake.storage import segments
 from ingestion.models import UsageSource, UsageUpload
 from ingestion.services import upload_files
 from ingestion.services.keys import end_pushes

@@ -11,7 +11,8 @@ from django.db.models import QuerySet
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from finops.lake import locks, usage_removal
+from finops.lake.storage import locks
+from finops.lake.usage import usage_removal
 from finops.lib import clock, time_limit
 from finops.lib.errors import UserError
 from finops.worker.broker import publish

@@ -18,7 +18,7 @@ from accounts.models import Account, AuditEntry, Membership, User
 from accounts.services import deletion
 from accounts.services.deletion import delete_account, due_deletions
 from accounts.tasks import send_unsent_mails
-from finops.lake.storage import storage
+from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast, reauthenticated, signed_in
 from tests.finops.lake.facts import JANUARY, line, store

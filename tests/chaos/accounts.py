@@ -12,7 +12,7 @@ from accounts.models import Account, User
 from accounts.scoping import account_scope
 from accounts.services import create_account
 from finops.costs.models import CostImport
-from finops.lake import flush
+from finops.lake.usage import flush
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import signed_in
 from tests.finops.costs.import_helpers import total

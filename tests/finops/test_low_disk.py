@@ -14,7 +14,7 @@ from finops.costs import services
 from finops.costs.models import CostImport
 from finops.costs.tasks import run_due_imports
 from finops.insights.data_health.queries import data_health
-from finops.lake.compaction import CompactionResult, merge_usage
+from finops.lake.usage.compaction import CompactionResult, merge_usage
 from finops.lib import disk
 from finops.lib.errors import UserError
 from ingestion import services as ingestion
@@ -23,7 +23,7 @@ from tests.cast import Cast, signed_in
 from tests.due import run_due
 from tests.finops.costs.import_helpers import total, write_bill
 from tests.finops.costs.test_imports import MAY
-from tests.finops.lake.test_compaction import flushed, some
+from tests.finops.lake.usage.test_compaction import flushed, some
 from tests.ingestion.push_client import inbox, open_door
 from tests.ingestion.upload_client import csv, line, send
 

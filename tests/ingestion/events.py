@@ -14,8 +14,10 @@ import pyarrow as pa
 from django.db import connection, transaction
 
 from accounts.models import Account
-from finops.lake import inbox, schema, segments
+from finops.lake import schema
 from finops.lake.schema import Kind
+from finops.lake.storage import segments
+from finops.lake.usage import inbox
 from finops.lib import clock
 from ingestion.models import Customer, UsageMetric, UsageSource
 

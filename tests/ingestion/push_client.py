@@ -12,8 +12,8 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import Account
-from finops.lake import inbox as lake_inbox
-from finops.lake.payload import decode
+from finops.lake.usage import inbox as lake_inbox
+from finops.lake.usage.payload import decode
 from ingestion import services
 from ingestion.keys import PushCredential, authenticate_usage_key
 from ingestion.models import UsageKey, UsageSource

@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account, AuditEntry
 from accounts.scoping import account_scope
-from finops.lake.flush import flush_usage
-from finops.lake.usage_segments import live_usage
+from finops.lake.usage.flush import flush_usage
+from finops.lake.usage.usage_segments import live_usage
 from finops.lib import clock
 from ingestion import services
 from ingestion.models import UsageBatch

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEntry
 from accounts.scoping import account_scope
-from finops.lake.flush import flush_usage
+from finops.lake.usage.flush import flush_usage
 from finops.lib import clock
 from ingestion import services
 from ingestion.models import UsageBatch, UsageRetention

@@ -9,9 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
 
 from accounts.models import AuditEntry
-from finops.lake import locks
-from finops.lake.flush import flush_usage
 from finops.lake.models import LakeSegment
+from finops.lake.storage import locks
+from finops.lake.usage.flush import flush_usage
 from finops.lib import clock
 from finops.lib.errors import UserError
 from ingestion import services

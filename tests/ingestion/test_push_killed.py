@@ -26,7 +26,7 @@ import pytest
 from accounts.audit import Actor
 from accounts.models import User
 from accounts.services import create_account
-from finops.lake import inbox, payload
+from finops.lake.usage import inbox, payload
 from ingestion import services
 from tests.ingestion.push_client import PATH
 from tests.ingestion.world import World, world

@@ -183,7 +183,7 @@ def test_a_push_that_fails_midway_leaves_nothing(
     def broken(**_: Any) -> None:
         raise RuntimeError("on the way to the inbox")
 
-    monkeypatch.setattr("finops.lake.inbox.append", broken)
+    monkeypatch.setattr("finops.lake.usage.inbox.append", broken)
 
     answer = door.push(event(customer_name="A"))
 

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Session
-from finops.lake.flush import flush_usage
+from finops.lake.usage.flush import flush_usage
 from finops.lib import clock
 from ingestion import services
 from ingestion.models import UsageSource

@@ -10,7 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.scoping import account_scope
-from finops.lake.flush import flush_usage
+from finops.lake.usage.flush import flush_usage
 from finops.lib import clock
 from finops.lib.errors import UserError
 from ingestion import services

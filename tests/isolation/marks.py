@@ -16,7 +16,7 @@ from finops.activity.call_writer import store as store_calls
 from finops.costs.models import CostSource
 from finops.insights.models import Anomaly
 from finops.lake.schema import Kind, segment_schema
-from finops.lake.segments import swap_segments, write_segment
+from finops.lake.storage.segments import swap_segments, write_segment
 from finops.lib import clock
 from finops.lib.periods import month_start
 from ingestion.models import Customer, RejectedEvent, RejectedLine, UsageBatch, UsageSource, UsageUpload

@@ -12,7 +12,7 @@ import pytest
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.budgets.models import Budget
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lib import clock
 from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast, signed_in

@@ -21,7 +21,7 @@ from finops.costs.dimensions import Dimension
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
 from finops.lib.money import ratio

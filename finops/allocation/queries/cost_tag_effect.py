@@ -23,7 +23,7 @@ from finops.costs.queries.closed_months import is_closed
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.money import exact_difference, exact_sum
 

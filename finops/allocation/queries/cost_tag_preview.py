@@ -20,7 +20,7 @@ from finops.costs.dimensions import UNTAGGED, Dimension
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange

@@ -27,7 +27,7 @@ from finops.costs.queries.cost_view import cost_view, view_used
 from finops.costs.queries.spend import query_days
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.costs.spend_query import Filter, SpendQuery
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.money import currencies_by_amount, exact_difference, exact_sum, ratio
 from finops.lib.sentences import join_with_and, largest_parts, money, percent_text, quote, truncate

@@ -29,7 +29,7 @@ from finops.costs.dimensions import Dimension, registry
 from finops.costs.queries.spend import MAX_SUMS
 from finops.costs.queries.spend_lake import SpendPlan, SpendSum
 from finops.costs.split_registry import SplitQuestion, SplitResult
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange

@@ -19,9 +19,9 @@ from finops.allocation.rules.document import MAX_COPY_KEYS
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
-from finops.lake import engine
-from finops.lake.manifest import cost_tag_keys
+from finops.lake.engine import engine
 from finops.lake.schema import Kind, tag_column
+from finops.lake.storage.manifest import cost_tag_keys
 from finops.lib.money import exact_sum
 
 SHOWN = 6

@@ -32,7 +32,7 @@ from finops.allocation.services.cost_tags import create_cost_tag, draft_of, save
 from finops.costs.dimensions import registry
 from finops.costs.views.choices import OPS, DimensionChoices, dimension_choices
 from finops.lake import queries as lake_queries
-from finops.lake.manifest import CostKeys
+from finops.lake.storage.manifest import CostKeys
 from finops.lib.errors import UserError
 
 

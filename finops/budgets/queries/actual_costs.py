@@ -31,7 +31,7 @@ from finops.costs.queries.spend_lake import (
     is_counted,
     part_of,
 )
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum

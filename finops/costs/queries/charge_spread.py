@@ -21,9 +21,9 @@ from finops.costs.answers import MoneyAmount
 from finops.costs.dated_names import with_date_prefix
 from finops.costs.filters import all_of
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, SpendPlan, SpendSum, part_of
-from finops.lake import engine
-from finops.lake.manifest import Manifest
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
+from finops.lake.storage.manifest import Manifest
 from finops.lib.errors import UserError
 from finops.lib.money import MONEY_SCALE, exact_difference, exact_sum
 from finops.lib.periods import DateRange, bucket_start, next_bucket

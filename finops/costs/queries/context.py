@@ -27,9 +27,9 @@ from finops.costs.dimensions import registry
 from finops.costs.queries.cost_view import view_used
 from finops.costs.queries.sources import HEALTHY, Sources, load_sources
 from finops.costs.queries.spend_lake import NO_CURRENCY
-from finops.lake import engine
-from finops.lake.manifest import cost_tag_keys
+from finops.lake.engine import engine
 from finops.lake.schema import Kind, tag_column
+from finops.lake.storage.manifest import cost_tag_keys
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange
 from finops.lib.sentences import quote

@@ -15,9 +15,9 @@ from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.filters import ResolvedFilter
 from finops.costs.former_names import former_of
 from finops.costs.queries.spend_lake import SpendPlan
-from finops.lake import engine
-from finops.lake.manifest import Manifest
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
+from finops.lake.storage.manifest import Manifest
 from finops.lib.errors import UserError, nearest_choices
 from finops.lib.periods import ALL_DAYS, DateRange
 from finops.lib.sentences import dimension_text, quote, truncate

@@ -29,7 +29,7 @@ from finops.costs.reconciliation import (
     reconcile,
     totals_of,
 )
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.answers import largest_that_fits
 from finops.lib.errors import UserError

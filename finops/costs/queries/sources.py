@@ -18,7 +18,7 @@ from finops.costs.completeness import ACCOUNT, DOCUMENTED, LEARNT, SourceDays, d
 from finops.costs.coverage import Coverage, SourceSpan, coverage_of_days
 from finops.costs.models import CostImport
 from finops.costs.queries.cost_view import CostViewSettings
-from finops.lake.manifest import COST_VERSION, Manifest, manifest_of
+from finops.lake.storage.manifest import COST_VERSION, Manifest, manifest_of
 from finops.lib import clock
 
 STALE_DAYS = 3

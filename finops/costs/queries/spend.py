@@ -36,9 +36,9 @@ from finops.costs.queries.sum_names import with_names
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
 from finops.costs.split_registry import SplitQuestion, SplitResult, run_splits
 from finops.costs.value_names import with_value_names
-from finops.lake import engine
-from finops.lake.manifest import Manifest
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
+from finops.lake.storage.manifest import Manifest
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.money import currencies_by_amount

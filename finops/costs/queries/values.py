@@ -23,9 +23,9 @@ from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.costs.value_names import with_value_names
-from finops.lake import engine
-from finops.lake.manifest import Manifest
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
+from finops.lake.storage.manifest import Manifest
 from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError

@@ -23,9 +23,9 @@ from finops.costs.services.content import check_distinct, hash_in_background
 from finops.costs.services.import_commit import commit_import, decision_of
 from finops.costs.services.overlaps import find_overlaps
 from finops.costs.services.progress import Progress, ProgressCallback
-from finops.lake import segments
 from finops.lake.schema import Kind
-from finops.lake.segments import NewSegment
+from finops.lake.storage import segments
+from finops.lake.storage.segments import NewSegment
 from finops.lib import child_process, clock, disk
 from finops.lib.errors import UserError
 from finops.lib.jobs import JobCanceled, JobDeadline, failure_in_child, too_much_memory

@@ -13,10 +13,10 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.focus.report import MonthChange
 from finops.costs.models import ClosedMonth, ClosedMonthSum, CostSource
-from finops.lake import segments
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
-from finops.lake.segment_totals import totals_of
+from finops.lake.storage import segments
+from finops.lake.storage.segment_totals import totals_of
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum

@@ -26,7 +26,7 @@ from finops.costs.completeness import (
     partial_days,
 )
 from finops.costs.models import CostSource, DailyCostSnapshot, SourceCompleteness
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lib import time_limit

@@ -24,11 +24,11 @@ from finops.costs.services import claims
 from finops.costs.services.closed_months import restate
 from finops.costs.services.content import Copy, copies_of, lock_contents
 from finops.costs.services.other_datasets import replace_other_datasets
-from finops.lake import segments
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
-from finops.lake.segment_totals import SegmentTotals, totals_of
-from finops.lake.segments import NewSegment
+from finops.lake.storage import segments
+from finops.lake.storage.segment_totals import SegmentTotals, totals_of
+from finops.lake.storage.segments import NewSegment
 from finops.lib import clock
 from finops.lib.money import exact_difference
 from finops.lib.sentences import join_with_and

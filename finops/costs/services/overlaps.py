@@ -25,9 +25,9 @@ from finops.costs.overlaps import (
     overlap_share,
     sources_sharing_accounts,
 )
-from finops.lake import engine
-from finops.lake.manifest import Manifest, cost_manifest
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
+from finops.lake.storage.manifest import Manifest, cost_manifest
 from finops.lib import clock, time_limit
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum

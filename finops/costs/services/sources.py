@@ -13,8 +13,8 @@ from finops.costs import dependants
 from finops.costs.models import CostSource
 from finops.costs.services.closed_months import restate_removed_source
 from finops.costs.services.completeness import refresh_completeness
-from finops.lake import segments
 from finops.lake.schema import Kind
+from finops.lake.storage import segments
 from finops.lib.errors import in_use_error
 from finops.lib.sentences import truncate
 

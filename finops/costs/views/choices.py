@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from finops.costs.answers import ViewUsed
 from finops.costs.dimensions import EXTENSION, DimensionKind
-from finops.lake.manifest import CostKeys
+from finops.lake.storage.manifest import CostKeys
 from finops.lib.choices import GRANULARITIES as GRANULARITIES
 from finops.lib.choices import PERIODS as PERIODS
 from finops.lib.choices import TOPS as TOPS

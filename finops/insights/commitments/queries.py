@@ -37,7 +37,7 @@ from finops.insights.commitments.figures import (
 )
 from finops.insights.commitments.lake import CommitmentBuild, CommitmentSum, read_sums
 from finops.insights.commitments.term import Term, term_of
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.answers import largest_that_fits
 from finops.lib.errors import unknown_value

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from accounts.models import Account
 from finops.costs.queries.deliveries import Delivery
-from finops.lake import engine
-from finops.lake.manifest import Manifest
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
+from finops.lake.storage.manifest import Manifest
 from finops.lib.periods import DateRange, month_end
 
 LOOKED_AT_DAYS: Final = 92

@@ -19,9 +19,9 @@ from finops.insights.data_health.connections import (
     usage_connection,
 )
 from finops.insights.data_health.gaps import LOOKED_AT_DAYS, days_of_sources
-from finops.lake import flush_scheduler
-from finops.lake.engine import LakeTooLarge, LakeUnavailable
-from finops.lake.flush_scheduler import StuckFlush
+from finops.lake.engine.engine import LakeTooLarge, LakeUnavailable
+from finops.lake.usage import flush_scheduler
+from finops.lake.usage.flush_scheduler import StuckFlush
 from finops.lib import clock, disk
 from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, quote

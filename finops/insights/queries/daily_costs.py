@@ -19,9 +19,9 @@ from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import NO_CURRENCY, TAX, is_in_range, part_of
 from finops.insights.anomalies.causes import ValueSides
-from finops.lake import engine
-from finops.lake.manifest import Manifest
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
+from finops.lake.storage.manifest import Manifest
 from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 

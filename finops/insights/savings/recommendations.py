@@ -30,8 +30,8 @@ from finops.insights.savings.lake import (
 )
 from finops.insights.savings.resource_rules import read_resources, successors, weekends_off
 from finops.insights.savings.rules import ON_DEMAND
-from finops.lake import engine
 from finops.lake import queries as lake_queries
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.periods import DateRange

@@ -17,7 +17,7 @@ from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.lake import ChangePlan, MeteredSum, read_sums
 from finops.insights.spend_change.related_events import RelatedEventFacts, find_related_events
 from finops.insights.spend_change.spend_change_query import SpendChangeQuery, earlier_days, spend_question
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.answers import largest_that_fits
 from finops.lib.errors import UserError

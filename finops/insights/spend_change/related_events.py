@@ -16,7 +16,7 @@ from accounts.models import Account
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.sources import Sources
 from finops.insights.spend_change.answers import RelatedEvent
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.periods import DateRange
 

@@ -39,7 +39,7 @@ from finops.insights.tag_recommendations.suggestions import (
     subject_of,
 )
 from finops.insights.tag_recommendations.tag_recommendations_query import TagRecommendationsQuery
-from finops.lake.manifest import cost_tag_keys
+from finops.lake.storage.manifest import cost_tag_keys
 from finops.lib.answers import largest_that_fits
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange

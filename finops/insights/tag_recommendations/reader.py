@@ -23,7 +23,7 @@ from finops.insights.tag_recommendations.lake import (
     ValuesBuild,
 )
 from finops.insights.tag_recommendations.similarity import rank
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind, tag_column
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange

@@ -20,7 +20,7 @@ from finops.allocation.models import CostTag, Team, TeamKey
 from finops.budgets.budgets_query import BudgetsQuery
 from finops.budgets.queries import list_budgets
 from finops.insights.services import detect_if_due
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from tests.cast import Cast, make_cast

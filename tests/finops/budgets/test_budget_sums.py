@@ -18,7 +18,7 @@ from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures, budgets_of
 from finops.costs.models import CostView
 from finops.lake.models import LakeSegment
-from finops.lake.storage import storage
+from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.budgets.world import make, of_source, of_tag, of_team

@@ -17,7 +17,7 @@ from accounts.models import Account
 from finops.allocation.models import CostTag, Team
 from finops.budgets.models import Budget
 from finops.costs.models import CostSource
-from finops.lake import engine
+from finops.lake.engine import engine
 from tests.cast import Cast, signed_in
 from tests.finops.budgets.world import daily, make, of_source
 from tests.finops.costs.rows import add_source, cost

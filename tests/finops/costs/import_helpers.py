@@ -13,7 +13,7 @@ from accounts.models import Account
 from finops.costs import services
 from finops.costs.focus.formats import AUTOMATIC, FormatChoice
 from finops.costs.models import CostImport, CostSource
-from finops.lake import engine
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from tests.cast import Cast
 from tests.finops.costs import reference_model

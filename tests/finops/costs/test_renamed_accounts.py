@@ -21,7 +21,7 @@ from finops.insights.cost_scope import CostScope, resolve_scope
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.spend_change_query import SpendChangeQuery
 from tests.finops.costs.rows import cost, put
-from tests.finops.lake.test_rollups import summarise
+from tests.finops.lake.rollups.test_rollups import summarise
 
 pytestmark = pytest.mark.django_db
 TWO_DAYS = {

@@ -7,7 +7,7 @@ from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.filters import resolve_filters
 from finops.costs.queries.spend_lake import SpendBuild, SpendPlan
 from finops.costs.spend_query import Filter
-from finops.lake.compiler import Query, compile_query
+from finops.lake.engine.compiler import Query, compile_query
 from finops.lake.schema import Kind
 from finops.lib.periods import DateRange
 from tests.finops.costs.rows import add_source, cost

@@ -20,7 +20,8 @@ from finops.demo.generate import MONTHS, first_day
 from finops.demo.people import ensure_people
 from finops.demo.usage import ANOMALIES, METRICS, ONBOARDING, TRIAL, Event, events_on
 from finops.demo.usage_loader import SOURCE_NAME, load_usage, usage_source
-from finops.lake import engine, queries
+from finops.lake import queries
+from finops.lake.engine import engine
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.unitcosts.models import CustomerAlias, CustomerKey

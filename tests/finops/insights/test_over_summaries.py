@@ -27,8 +27,8 @@ from finops.lake.models import LakeSegment, LakeSummary
 from tests.finops.costs.conftest import acme as acme
 from tests.finops.costs.conftest import source as source
 from tests.finops.costs.rows import Line, cost, put
-from tests.finops.lake.test_rollups import nothing_kept as nothing_kept
-from tests.finops.lake.test_rollups import summarise
+from tests.finops.lake.rollups.test_rollups import nothing_kept as nothing_kept
+from tests.finops.lake.rollups.test_rollups import summarise
 
 pytestmark = pytest.mark.django_db
 

@@ -15,8 +15,11 @@ import pyarrow as pa
 from django.db import connection, transaction
 
 from accounts.models import Account
-from finops.lake import engine, inbox, payload, schema, segments
+from finops.lake import schema
+from finops.lake.engine import engine
 from finops.lake.schema import Kind
+from finops.lake.storage import segments
+from finops.lake.usage import inbox, payload
 from finops.lib import clock
 
 ALWAYS = (date.min, date.max)

@@ -10,9 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from accounts.models import Account
-from finops.lake import engine, schema, segments
+from finops.lake import schema
+from finops.lake.engine import engine
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
+from finops.lake.storage import segments
 
 Row = Mapping[str, Any]
 

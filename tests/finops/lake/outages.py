@@ -44,8 +44,8 @@ def push(file: Path) -> None:
 
 def flush(file: Path) -> None:
     """Flush and merge, and write down how often it worked."""
-    from finops.lake.compaction import merge_usage
-    from finops.lake.flush import flush_usage
+    from finops.lake.usage.compaction import merge_usage
+    from finops.lake.usage.flush import flush_usage
 
     account = _account()
 

@@ -114,13 +114,13 @@ def _work(operation: str, arguments: list[Any], step: int, writing: int) -> None
 
 
 def _flush(account_id: int) -> None:
-    from finops.lake.flush import flush_usage
+    from finops.lake.usage.flush import flush_usage
 
     flush_usage(_account(account_id))
 
 
 def _merge(account_id: int) -> None:
-    from finops.lake.compaction import tidy_usage
+    from finops.lake.usage.compaction import tidy_usage
 
     tidy_usage(_account(account_id))
 
@@ -128,7 +128,7 @@ def _merge(account_id: int) -> None:
 def _void(account_id: int, batch: str) -> None:
     from datetime import date
 
-    from finops.lake.usage_removal import void_batch
+    from finops.lake.usage.usage_removal import void_batch
 
     void_batch(
         account=_account(account_id),

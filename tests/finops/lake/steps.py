@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from finops.lake import compaction, flush, locks, segment_rewriter, segments, storage, usage_removal
+from finops.lake.storage import locks, segment_rewriter, segments, storage
+from finops.lake.usage import compaction, flush, usage_removal
 
 STEPS: list[tuple[Any, str]] = [
     (locks, "lock_usage"),

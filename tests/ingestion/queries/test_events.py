@@ -10,7 +10,7 @@ import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.lake.flush import flush_usage
+from finops.lake.usage.flush import flush_usage
 from finops.lib.errors import UserError
 from ingestion.answers import EventsAnswer
 from ingestion.models import Customer

@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from finops.lake import compiler
-from finops.lake.compiler import File
+from finops.lake.engine import compiler
+from finops.lake.engine.compiler import File
 from finops.lake.schema import Kind
 from ingestion.queries.usage_lake import AVERAGE, LAST, MAX, SUM, UsageBuild, UsagePlan
 

@@ -21,8 +21,9 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops import health
 from finops.insights.data_health.queries import data_health
-from finops.lake import flush, flush_scheduler, segments
 from finops.lake.models import LakeSegment
+from finops.lake.storage import segments
+from finops.lake.usage import flush, flush_scheduler
 from finops.lib import clock
 from ingestion import tasks
 from tests.cast import Cast

@@ -10,16 +10,16 @@ from django.conf import settings
 
 from accounts.scoping import account_scope
 from finops.celery import app
-from finops.lake import flush_scheduler
-from finops.lake.flush import count_pending, flush_usage
 from finops.lake.tasks import merge_usage
-from finops.lake.usage_removal import rows_to_scan
+from finops.lake.usage import flush_scheduler
+from finops.lake.usage.flush import count_pending, flush_usage
+from finops.lake.usage.usage_removal import rows_to_scan
 from finops.lib import clock
 from ingestion import retention, tasks
 from ingestion.models import UsageRetention
 from tests.cast import Cast
 from tests.finops.lake.events import NOON, Event, by, push
-from tests.finops.lake.test_flush import live
+from tests.finops.lake.usage.test_flush import live
 
 pytestmark = pytest.mark.django_db
 OLD = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -1,0 +1,257 @@
+"""The dearest requests of each door: CPU of this process, its threads and PostgreSQL for each KB sent (head and body).
+
+Hypothesis looks for them among shapes that are made to be dear (`dear_shapes.py`), at sizes up to what the door takes, with
+the limits of requests a minute off. A request counts as a KB at least. None may be above
+LIMIT, except a first KB that is dear whatever is in it (a question to the lake, a password's hash): such a door says in
+`bounded by` what holds a client back, and a larger request of it may not be dearer for each KB than that first one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings as django_settings
+from django.core.management import call_command
+from django.test import Client, override_settings
+from hypothesis import HealthCheck, Phase, given, settings, target
+from hypothesis import strategies as st
+
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from benchmarks import dear_shapes as dear
+from benchmarks.cpu import children, postmaster
+from benchmarks.dear_shapes import Shapes
+from benchmarks.push_events import bodies
+from benchmarks.table import Row
+from finops.costs.models import CostSource
+from finops.demo import handout
+from finops.demo.people import SLUG, demo_user
+from finops.web.bulkheads import Bulkhead
+from ingestion import services
+from tests.cast import signed_in
+from tests.live_settings import STORAGES
+
+LIMIT: Final = 50.0
+HEAD: Final = 400
+"""Bytes of a request's line and headers, with its credential."""
+EXAMPLES: Final = 3
+"""For each shape."""
+SECONDS: Final = 8.0
+"""For each door; the first example of each shape comes in any case."""
+
+Send = Callable[[bytes], Any]
+
+
+@dataclass(frozen=True)
+class Door:
+    """One way in: how a body is sent, the shapes made to be dear, up to `most` bytes, and what bounds a client of a door
+    whose first KB is dear."""
+
+    name: str
+    send: Send
+    shapes: Shapes
+    most: int
+    bound: str = ""
+
+
+@dataclass(frozen=True, order=True)
+class Example:
+    a_kilobyte: float
+    shape: str
+    kilobytes: float
+    spent: float
+
+
+def measure() -> list[Row]:
+    logging.disable(logging.CRITICAL)
+    call_command("load_demo", verbosity=0)
+    with unlimited():
+        return [row(door) for door in doors()]
+
+
+def unlimited() -> override_settings:
+    per_minute = ("MCP_RATE_LIMIT", "USAGE_RATE_LIMIT", "OAUTH_TOKEN", "OAUTH_REGISTER")
+    return override_settings(
+        STORAGES=STORAGES,
+        ACCOUNT_RATE_LIMITS=False,
+        EMAIL_BACKEND="django.core.mail.backends.dummy.EmailBackend",
+        **{f"{name}_PER_MINUTE": 10**9 for name in per_minute},
+    )
+
+
+def row(door: Door) -> Row:
+    spent = _Cpu()
+    examples: list[Example] = []
+    end = time.monotonic() + SECONDS
+
+    def send(name: str, size: int) -> float:
+        body = door.shapes[name](size)
+        kilobytes = (HEAD + len(body)) / 1024
+        seconds = spent.by(door, body)
+        if seconds / max(1.0, kilobytes) > LIMIT / 2:  # what else the machine does is not the door's
+            seconds = min(seconds, spent.by(door, door.shapes[name](size)))
+        examples.append(Example(seconds / max(1.0, kilobytes), name, kilobytes, seconds))
+        return examples[-1].a_kilobyte
+
+    for name in door.shapes:
+        send(name, 1)
+    for name in door.shapes:
+        send(name, min(door.most, 2**14))
+
+    @settings(
+        max_examples=EXAMPLES * len(door.shapes),
+        phases=(Phase.generate, Phase.target),
+        database=None,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.sampled_from(sorted(door.shapes)), st.integers(1, door.most.bit_length()))
+    def search(name: str, bits: int) -> None:
+        if time.monotonic() < end:
+            target(send(name, min(door.most, 2**bits)))
+
+    search()
+    first = max((each for each in examples if each.kilobytes <= 1), default=None)
+    more = max((each for each in examples if each.kilobytes > 1), default=None)
+    sys.stderr.write(f"{door.name}: {first} {more} of {len(examples)}\n")
+    return {
+        "door": door.name,
+        "dearest of up to 1 KB": first.shape if first else "",
+        "CPU ms": first.spent if first else 0.0,
+        "dearest of more": more.shape if more else "",
+        "KB sent": more.kilobytes if more else 0.0,
+        "ms a KB": more.a_kilobyte if more else 0.0,
+        "bounded by": door.bound,
+        "within": _is_within(door, first, more),
+    }
+
+
+def _is_within(door: Door, first: Example | None, more: Example | None) -> bool:
+    most = max(LIMIT, first.a_kilobyte) if door.bound and first else LIMIT
+    return all(each is None or each.a_kilobyte <= most for each in (first, more))
+
+
+class _Cpu:
+    def __init__(self) -> None:
+        self._postmaster = postmaster()
+
+    def by(self, door: Door, body: bytes) -> float:
+        """Milliseconds that a request takes."""
+        began, here = self._database(), time.process_time()
+        door.send(body)
+        return (time.process_time() - here + self._database() - began) * 1_000
+
+    def _database(self) -> float:
+        """Seconds of the backends that live, without the database's own upkeep."""
+        return sum(map(_scheduled, children(self._postmaster)))
+
+
+_UPKEEP: Final = (b"autovacuum", b"checkpointer", b"background writer", b"walwriter", b"logical replication")
+
+
+def _scheduled(pid: int) -> float:
+    process = Path(f"/proc/{pid}")
+    try:
+        title = (process / "cmdline").read_bytes()
+        nanoseconds = (process / "schedstat").read_text().split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return 0.0 if any(word in title for word in _UPKEEP) else int(nanoseconds) / 1e9
+
+
+FORM: Final = "application/x-www-form-urlencoded"
+
+
+def _places(kind: str) -> str:
+    size = django_settings.WEB_PLACES[kind]
+    return f"{Bulkhead(kind, size=size).share} of {size} places at once for a client, in turn with others"
+
+
+def doors() -> list[Door]:
+    handed_out = json.loads(handout.path().read_text())
+    person = demo_user()
+    assert person is not None
+    browser, stranger = signed_in(person), Client()
+    account, actor = Account.objects.get(slug=SLUG), Actor.of_user(person)
+    source = services.create_usage_source(account=account, actor=actor, name="bench")
+    _key, key = services.generate_usage_key(source=source, actor=actor)
+    with account_scope(account):
+        costs = CostSource.objects.values_list("pk", flat=True)[0]
+    mcp = _post(stranger, "/api/mcp", handed_out["mcp_key_read"])
+    inside, pages = f"/a/{SLUG}", _places("pages")
+    questions = f"1,000 a minute and credential; {_places('mcp')}"
+    return [
+        Door("MCP message", mcp, dear.MESSAGES, 2**20),
+        Door("MCP question", mcp, dear.QUESTIONS, 2**16, questions),
+        Door("MCP questions in a batch", mcp, dear.BATCHES, 2**13, questions),
+        Door("MCP, no token", _post(stranger, "/api/mcp", "x"), dear.MESSAGES, 2**20),
+        Door("OAuth token", _post(stranger, "/oauth/token", type_=FORM), dear.FORMS, 2**20),
+        Door("OAuth registration", _post(stranger, "/oauth/register"), dear.REGISTRATIONS, 2**20),
+        Door("OAuth authorization", _get(browser, "/oauth/authorize"), dear.AUTHORIZATIONS, 2**16),
+        Door(
+            "sign-in",
+            _post(stranger, "/auth/login/", type_=FORM),
+            dear.TRIES,
+            2**20,
+            f"30 a minute and address, 10 of them failed; {_places('sign-in')}",
+        ),
+        Door(
+            "sign-up",
+            lambda body: _post(Client(), "/auth/signup/", type_=FORM)(body),
+            dear.SIGN_UPS,
+            2**20,
+            f"20 a minute and address; {_places('sign-in')}",
+        ),
+        Door("password reset", _post(stranger, "/auth/password/reset/", type_=FORM), dear.RESETS, 2**20),
+        Door("operators", _post(stranger, "/operators/login/", type_=FORM), dear.FORMS, 2**20),
+        Door("metadata", _get(stranger, "/.well-known/oauth-authorization-server"), _OTHERS, 2**16),
+        Door("no such page", _get(stranger, "/nothing/"), _OTHERS, 2**16),
+        *(
+            Door(f"page {page}", _get(browser, f"{inside}/{page}/"), dear.QUERIES, 2**16, pages)
+            for page in ("cost-explorer", "usage", "unit-economics", "forecast", "spend-change")
+        ),
+        Door(
+            "cost tag, preview",
+            _post(browser, f"{inside}/cost-tags/preview/", type_=FORM),
+            dear.TAGS,
+            2**20,
+            pages,
+        ),
+        Door("cost tag, YAML", _post(browser, f"{inside}/cost-tags/import/", type_=FORM), dear.YAML, 2**20),
+        Door(
+            "savings file",
+            _post(browser, f"{inside}/savings/import/", type_=dear.MULTIPART),
+            dear.files(costs),
+            2**20,
+        ),
+        # Last: what they store waits in the inbox, where no answer is kept.
+        Door("push", _post(stranger, PUSH, key), {"usual": _usual, **dear.PUSHES}, 2**22),
+        Door("push, gzip", _post(stranger, PUSH, key, HTTP_CONTENT_ENCODING="gzip"), dear.PACKED, 2**24),
+        Door("push, no key", _post(stranger, PUSH, "x"), dear.PUSHES, 2**20),
+    ]
+
+
+PUSH: Final = "/api/usage/events"
+_OTHERS: Final = {name: dear.QUERIES[name] for name in ("fields", "percents", "a long value")}
+
+
+def _usual(size: int) -> bytes:
+    return bodies(max(1, min(1_000, size // 150)), count=1)[0]
+
+
+def _post(client: Client, path: str, key: str = "", type_: str = "application/json", **extra: str) -> Send:
+    given_: dict[str, Any] = {"HTTP_AUTHORIZATION": f"Bearer {key}", **extra} if key else extra
+    return lambda body: client.generic("POST", path, body, content_type=type_, **given_)
+
+
+def _get(client: Client, path: str) -> Send:
+    return lambda body: client.get(f"{path}?{body.decode()}")

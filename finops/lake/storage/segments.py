@@ -1,0 +1,385 @@
+"""Writing segments and making them count."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from django.db import connection, transaction
+
+from accounts.models import Account
+from finops.lake import schema as schemas
+from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.schema import Kind
+from finops.lake.storage import locks
+from finops.lake.storage.storage import storage
+from finops.lake.usage import inbox
+from finops.lib import clock
+
+ROW_GROUP_ROWS: Final = 122_880
+"""DuckDB's own unit of parallel work; smaller groups cost it time, larger ones leave cores idle."""
+
+ROW_GROUP_CELLS: Final = 2**25
+"""Values that a row group has at most: a file of more than 273 columns has smaller ones, because one is held in memory."""
+
+ROW_GROUP_BYTES: Final = 256 << 20
+"""Or fewer rows, of texts so long that they hold as much in memory."""
+
+SAMPLE_ROWS: Final = 8_192
+"""Rows that tell how different the amounts of a column are."""
+
+ORPHAN_GRACE_PERIOD: Final = timedelta(hours=24)
+"""A file without a manifest row may belong to an import that still runs."""
+
+SWAP_DEADLINE: Final = ORPHAN_GRACE_PERIOD / 2
+"""Older files are refused by a swap, so that the sweep can never take a file about to be named."""
+
+_LIMITS: Final = {schemas.MONEY: schemas.MONEY_LIMIT, schemas.QUANTITY: schemas.QUANTITY_LIMIT}
+
+
+@dataclass(frozen=True)
+class NewSegment:
+    """A finished file that no manifest row names yet."""
+
+    account_id: int
+    kind: Kind
+    source_id: int
+    month: date
+    path: str
+    columns: list[str]
+    rows: int
+    bytes: int
+    first_day: date
+    last_day: date
+    checksum: str
+    written_at: datetime
+    carried_by: date | None = None
+
+
+def write_segment(
+    *,
+    account_id: int,
+    kind: Kind,
+    source_id: int,
+    month: date,
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+) -> NewSegment:
+    """Write one immutable file, durably; no query sees it before `swap_segments`.
+
+    `schema` has the base columns of `kind`, of those of `schema.OPTIONAL` any, and then key columns (at most 1,000); the string columns may be
+    dictionary-encoded, which writes faster. Memory holds one row group of 122,880 rows, or
+    fewer of more than 273 columns. `month` is its first day.
+    ValueError when there are no rows, a row has no day, or the schema is not of that kind; then no file stays.
+    """
+    _check_schema(kind, schema)
+    store = storage()
+    file = store.new_file()
+    try:
+        _write(file, batches, schema)
+        written = pq.read_metadata(file)
+        first_day, last_day = _day_range(written, schema, schemas.day_column(kind))
+        _check_amounts(written, schema)
+        size, checksum = file.stat().st_size, sha256(file)
+        path = f"{account_id}/{kind}/{month:%Y-%m}/{source_id}-{uuid.uuid4().hex}.parquet"
+        store.put(file, path)
+    finally:
+        file.unlink(missing_ok=True)
+    return NewSegment(
+        account_id=account_id,
+        kind=kind,
+        source_id=source_id,
+        month=month.replace(day=1),
+        path=path,
+        columns=schema.names,
+        rows=written.num_rows,
+        bytes=size,
+        first_day=first_day,
+        last_day=last_day,
+        checksum=checksum,
+        written_at=clock.now(),
+    )
+
+
+def swap_segments(
+    *,
+    account: Account,
+    kind: Kind,
+    source_id: int,
+    months: Collection[date],
+    new: Sequence[NewSegment],
+) -> None:
+    """Make `new` the whole truth about these months of a source, in one transaction.
+
+    Readers see the old files or the new ones, never some of both. Months without a new segment are empty afterwards.
+    A segment with `carried_by` adds corrections to its month, which may be another than these (`segments_to_replace`).
+    Two swaps of one source wait for each other, and the later one wins. ValueError for a segment of another account,
+    source or month, and for one written more than 12 hours ago.
+    """
+    first_days = {month.replace(day=1) for month in months}
+    carried = {(segment.month, segment.carried_by) for segment in new if segment.carried_by}
+    for segment in new:
+        _check_belongs(segment, account, kind, source_id, first_days)
+    with transaction.atomic():
+        lock_source(account, kind, source_id)
+        replaced: list[LakeSegment] = segments_to_replace(
+            live_of_source(account, kind, source_id), first_days, carried
+        )
+        _live(account, kind, source_id).filter(pk__in=[segment.pk for segment in replaced]).update(
+            retired_at=clock.now()
+        )
+        _insert_manifest_rows(account, new)
+
+
+class MonthFacts(Protocol):
+    """Lines of a month: its own, or corrections that another month's file carried."""
+
+    @property
+    def month(self) -> date: ...
+
+    @property
+    def carried_by(self) -> date | None: ...
+
+
+T = TypeVar("T", bound=MonthFacts)
+
+
+def segments_to_replace(
+    live: Iterable[T], months: Collection[date], carried: Collection[tuple[date, date | None]] = ()
+) -> list[T]:
+    """Those of a source's live segments whose place a swap takes that brings these months, and corrections (month,
+    carried_by): the months' own lines, the corrections that these months brought before, and such corrections.
+
+    So corrections of a month stay when only that month is brought again: they are of the file that brought them.
+    """
+    return [
+        segment
+        for segment in live
+        if (segment.month in months if segment.carried_by is None else segment.carried_by in months)
+        or (segment.month, segment.carried_by) in carried
+    ]
+
+
+def live_of_source(account: Account, kind: Kind, source_id: int) -> list[LakeSegment]:
+    """The segments of a source that count, by month. One query."""
+    return list(_live(account, kind, source_id).order_by("month", "path"))
+
+
+def add_segments(*, account: Account, kind: Kind, source_id: int, new: Sequence[NewSegment]) -> None:
+    """Make `new` count beside what its months have already, in the caller's transaction.
+
+    So events that leave the inbox in that transaction count once at any moment. It waits for swaps of the source, and
+    they for the end of the transaction. ValueError as `swap_segments` raises it.
+    """
+    for segment in new:
+        _check_belongs(segment, account, kind, source_id, {segment.month})
+    with transaction.atomic():
+        lock_source(account, kind, source_id)
+        _insert_manifest_rows(account, new)
+
+
+def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
+    """Take every fact of a source out of all queries, waiting usage too: the source is being deleted."""
+    with transaction.atomic():
+        if kind is Kind.USAGE:
+            locks.lock_usage(account)  # a flush has rows of the inbox first and the source's lock then
+        lock_source(account, kind, source_id)
+        _live(account, kind, source_id).update(retired_at=clock.now())
+        if kind is Kind.USAGE:
+            inbox.discard(account_id=account.pk, source_id=source_id)
+
+
+def discard(new: Iterable[NewSegment]) -> None:
+    """Remove files of an import that will not be swapped in, now instead of at the sweep a day later."""
+    paths = [segment.path for segment in new]
+    named = manifest_paths(paths)
+    for path in paths:
+        if path not in named:
+            storage().delete(path)
+
+
+def _check_schema(kind: Kind, schema: pa.Schema) -> None:
+    base = schemas.base_schema(kind)
+    has = [name for name in base.names if name in schema.names or name not in schemas.OPTIONAL]
+    keys = schema.names[len(has) :]
+    if schema.names[: len(has)] != has:
+        raise ValueError(f"A {kind} segment begins with the columns {has}, not {schema.names[: len(has)]}.")
+    wrong = [field.name for field in schema if _plain_type(field.type) != _expected_type(base, field.name)]
+    if wrong:
+        raise ValueError(f"These columns do not have the type of a {kind} segment: {wrong}.")
+    extensions = [name for name in keys if kind is Kind.COST and name.startswith(schemas.EXTENSION_PREFIX)]
+    keys = [name for name in keys if name not in set(extensions)]
+    if len(keys) > schemas.MAX_KEYS or len(set(keys)) < len(keys):
+        raise ValueError(f"A segment has at most {schemas.MAX_KEYS} different key columns, not {len(keys)}.")
+    if len(extensions) > schemas.MAX_EXTENSIONS or len(set(extensions)) < len(extensions):
+        raise ValueError(
+            f"A segment has at most {schemas.MAX_EXTENSIONS} different x_ columns, not {len(extensions)}."
+        )
+    foreign = [name for name in keys if not name.startswith(schemas.key_prefix(kind))]
+    if foreign:
+        raise ValueError(
+            f"Key columns of a {kind} segment begin with {schemas.key_prefix(kind)!r}: {foreign}."
+        )
+
+
+def _expected_type(base: pa.Schema, name: str) -> pa.DataType:
+    return base.field(name).type if name in base.names else pa.string()
+
+
+def _plain_type(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> None:
+    # No Arrow schema inside: it would only bring dictionary types back to readers that want plain strings.
+    # Statistics of days and amounts only: those of texts prune nothing in unsorted rows and take a fifth of the time.
+    # Usage is sorted by metric, and questions name one.
+    with_statistics = [field.name for field in schema if _has_statistics(field)]
+    groups = row_groups(batches, schema)
+    first = next(groups, None)
+    dense = {name for name in schema.names if first is not None and _is_dense(first[name])}
+    with pq.ParquetWriter(
+        file,
+        schema,
+        compression="zstd",
+        compression_level=1,
+        store_schema=False,
+        write_statistics=with_statistics,
+        use_dictionary=[name for name in schema.names if name not in dense],
+    ) as writer:
+        for table in chain([] if first is None else [first], groups):
+            writer.write_table(table, row_group_size=_group_rows(schema))
+
+
+def _is_dense(column: pa.ChunkedArray) -> bool:
+    """Whether nearly all amounts are different, as the costs of hourly charges are. A dictionary of those takes three
+    times as long to write, and a sum over them a sixth longer (measured)."""
+    if not pa.types.is_decimal(column.type):
+        return False
+    sample = column.slice(0, SAMPLE_ROWS).drop_null()
+    return len(sample) > SAMPLE_ROWS // 2 and len(sample.unique()) > len(sample) * 0.8
+
+
+def _has_statistics(field: pa.Field) -> Any:
+    if field.name in schemas.OPTIONAL and field.type == schemas.MOMENT:
+        return False
+    return field.name == "metric" or not pa.types.is_string(_plain_type(field.type))
+
+
+def _group_rows(schema: pa.Schema) -> int:
+    return min(ROW_GROUP_ROWS, ROW_GROUP_CELLS // len(schema))
+
+
+def _day_range(written: pq.FileMetaData, schema: pa.Schema, day: str) -> tuple[date, date]:
+    statistics = _statistics(written, schema, day)
+    if not statistics:
+        raise ValueError("A segment has at least one row.")
+    missing = sum(column.null_count for column in statistics)
+    if missing:
+        raise ValueError(f"{missing} rows have no {day}.")
+    return min(column.min for column in statistics), max(column.max for column in statistics)
+
+
+def _check_amounts(written: pq.FileMetaData, schema: pa.Schema) -> None:
+    """ValueError for an amount with which a sum could wrap around; read from the file's statistics, so for free."""
+    for field in schema:
+        limit = _LIMITS.get(field.type)
+        for column in _statistics(written, schema, field.name) if limit else ():
+            if column.has_min_max and max(abs(column.min), abs(column.max)) >= limit:
+                raise ValueError(f"{field.name} has an amount of {limit:,} or more.")
+
+
+def _statistics(written: pq.FileMetaData, schema: pa.Schema, column: str) -> list[Any]:
+    """The statistics of a column, one for each row group."""
+    place = schema.get_field_index(column)
+    return [written.row_group(group).column(place).statistics for group in range(written.num_row_groups)]
+
+
+def row_groups(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows: int | None = None
+) -> Iterator[pa.Table]:
+    """The rows in tables of a row group each: many small groups would make every query slower."""
+    rows = rows or _group_rows(schema)
+    buffered: list[pa.RecordBatch] = []
+    count = size = 0
+    for batch in batches:
+        buffered.append(batch)
+        count, size = count + batch.num_rows, size + batch.nbytes
+        if count >= rows or size >= ROW_GROUP_BYTES:
+            table = pa.Table.from_batches(buffered, schema)
+            whole = count - count % rows or count
+            yield table.slice(0, whole)
+            buffered = table.slice(whole).to_batches()
+            count -= whole
+            size = sum(batch.nbytes for batch in buffered)
+    if count:
+        yield pa.Table.from_batches(buffered, schema)
+
+
+def sha256(file: Path) -> str:
+    """Of a file's content, in hex."""
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _check_belongs(
+    segment: NewSegment, account: Account, kind: Kind, source_id: int, months: set[date]
+) -> None:
+    owner = (segment.account_id, segment.kind, segment.source_id)
+    if owner != (account.pk, kind, source_id) or (segment.carried_by is None and segment.month not in months):
+        raise ValueError(f"Segment {segment.path} is not of this account, kind, source and months.")
+    if clock.now() - segment.written_at > SWAP_DEADLINE:
+        raise ValueError(f"Segment {segment.path} was written more than 12 hours ago; write it again.")
+
+
+def lock_source(account: Account, kind: Kind, source_id: int) -> None:
+    """Wait for other swaps of this source, until the transaction ends.
+
+    Row locks would not do: the second of two swaps would not see, and so not retire, the rows the first inserted.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"lake {account.pk} {kind} {source_id}"]
+        )
+
+
+def _live(account: Account, kind: Kind, source_id: int) -> Any:
+    # Unscoped: imports and tasks name the account themselves.
+    rows = LakeSegment.objects.unscoped().filter(account=account, kind=kind.value, source_id=source_id)
+    return rows.filter(retired_at__isnull=True)
+
+
+def _insert_manifest_rows(account: Account, new: Iterable[NewSegment]) -> None:
+    LakeSegment.objects.unscoped().bulk_create(_row(account, segment) for segment in new)
+
+
+def _row(account: Account, segment: NewSegment) -> LakeSegment:
+    return LakeSegment(
+        account=account,
+        kind=segment.kind.value,
+        source_id=segment.source_id,
+        month=segment.month,
+        path=segment.path,
+        columns=segment.columns,
+        rows=segment.rows,
+        bytes=segment.bytes,
+        first_day=segment.first_day,
+        last_day=segment.last_day,
+        checksum=segment.checksum,
+        carried_by=segment.carried_by,
+    )
+
+
+def manifest_paths(paths: Collection[str]) -> set[str]:
+    """Those of these files that the manifest names, live or retired."""
+    # Unscoped: a file belongs to whichever account's row names it.
+    named = [model.objects.unscoped().filter(path__in=paths) for model in (LakeSegment, LakeSummary)]
+    return {path for rows in named for path in rows.values_list("path", flat=True)}

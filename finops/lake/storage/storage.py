@@ -1,0 +1,203 @@
+"""Where segment files are: a local directory, or any fsspec URL with a local cache. Paths are relative to LAKE_URL.
+
+A file is written once, whole, under a name nobody used before, and never changed: so readers need no locks, and a
+crash leaves at most a file that no manifest row names (`sweeping.sweep` removes it).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import fsspec
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from finops.lake.storage.file_cache import FileCache
+
+SPOOL = ".spool"
+"""Folder of files that are still being written."""
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    path: str
+    modified: datetime
+
+
+class StorageUnreachable(OSError):
+    """The remote storage did not give a file: gone, refused, or no connection."""
+
+
+class Storage(ABC):
+    """What the lake asks of a place for files."""
+
+    def __init__(self, spool: Path) -> None:
+        self._spool = spool
+
+    def new_file(self) -> Path:
+        """A fresh local file to write a segment into, before `put`."""
+        self._spool.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=self._spool, suffix=".parquet")
+        os.close(descriptor)
+        return Path(name)
+
+    @abstractmethod
+    def put(self, written: Path, path: str) -> None:
+        """Move a finished file to `path`, durably: after this returns a power cut does not lose it."""
+
+    @abstractmethod
+    def local(self, path: str, checksum: str) -> str:
+        """The file's local path, for reading now. An OSError or DamagedFile when it cannot be had; a local file may
+        turn out to be missing only when it is opened."""
+
+    @abstractmethod
+    def delete(self, path: str) -> None:
+        """Remove a file; one already gone is fine."""
+
+    @abstractmethod
+    def files(self, below: str = "") -> Iterator[StoredFile]:
+        """Every file in the lake, or in a folder of it; unfinished ones too."""
+
+    @property
+    @abstractmethod
+    def readable_directory(self) -> Path:
+        """The one directory below which `local` answers."""
+
+    @abstractmethod
+    def trim(self) -> None:
+        """Give back what the storage keeps for speed and nobody used for long."""
+
+
+class LocalStorage(Storage):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root / SPOOL)
+        self._root = root
+
+    def put(self, written: Path, path: str) -> None:
+        target = self._root / path
+        _fsync(written)
+        _make_directories(target.parent)
+        written.replace(target)
+        _fsync(target.parent)
+
+    def local(self, path: str, checksum: str) -> str:
+        return f"{self._root}/{path}"
+
+    def delete(self, path: str) -> None:
+        (self._root / path).unlink(missing_ok=True)
+
+    def files(self, below: str = "") -> Iterator[StoredFile]:
+        for folder, _, names in os.walk(self._root / below):
+            for name in names:
+                yield from self._stat_file(Path(folder, name))
+
+    def _stat_file(self, file: Path) -> Iterator[StoredFile]:
+        try:
+            modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        except FileNotFoundError:  # another sweep, or a spooled file that just took its final name
+            return
+        yield StoredFile(file.relative_to(self._root).as_posix(), modified)
+
+    @property
+    def readable_directory(self) -> Path:
+        return self._root
+
+    def trim(self) -> None:
+        """Nothing: here the files are the lake."""
+
+
+class RemoteStorage(Storage):
+    def __init__(self, url: str, cache: FileCache) -> None:
+        super().__init__(cache.root / SPOOL)
+        self._cache = cache
+        self._url = url
+
+    def _filesystem(self) -> tuple[Any, str]:
+        # Asked for each time: fsspec keeps one instance a process, and a forked child must not use its parent's.
+        filesystem, root = fsspec.core.url_to_fs(self._url)
+        return filesystem, root.rstrip("/")
+
+    def put(self, written: Path, path: str) -> None:
+        filesystem, root = self._filesystem()
+        filesystem.put_file(str(written), f"{root}/{path}")
+        self._cache.keep(written, path)
+
+    def local(self, path: str, checksum: str) -> str:
+        def download(into: Path) -> None:
+            try:
+                filesystem, root = self._filesystem()
+                filesystem.get_file(f"{root}/{path}", str(into))
+            except Exception as error:  # each of fsspec's file systems has its own for «not reachable»
+                raise StorageUnreachable(f"{self._url} did not give {path}: {error}") from error
+
+        return str(self._cache.file(path, checksum, download))
+
+    def delete(self, path: str) -> None:
+        filesystem, root = self._filesystem()
+        self._cache.forget(path)
+        try:
+            filesystem.rm_file(f"{root}/{path}")
+        except FileNotFoundError:
+            return
+
+    def files(self, below: str = "") -> Iterator[StoredFile]:
+        filesystem, root = self._filesystem()
+        filesystem.invalidate_cache()
+        for name in filesystem.find(f"{root}/{below}".rstrip("/")):
+            yield StoredFile(name.removeprefix(root).lstrip("/"), filesystem.modified(name))
+
+    @property
+    def readable_directory(self) -> Path:
+        return self._cache.root
+
+    def trim(self) -> None:
+        self._cache.trim()
+
+
+def storage() -> Storage:
+    """The storage that LAKE_URL names."""
+    return _storage(settings.LAKE_URL, str(settings.VAR_DIR), settings.LAKE_CACHE_BYTES)
+
+
+@lru_cache(maxsize=8)
+def _storage(url: str, var: str, cache_bytes: int) -> Storage:
+    if "://" not in url or url.startswith("file://"):
+        return LocalStorage(_plain(Path(url.removeprefix("file://")).absolute()))
+    # One cache a lake: a process may point at another bucket later, and paths alone do not tell them apart.
+    place = hashlib.sha256(url.encode()).hexdigest()[:16]
+    return RemoteStorage(url, FileCache(_plain(Path(var, "cache", place).absolute()), cache_bytes))
+
+
+def _plain(directory: Path) -> Path:
+    if set("*?[]{}\\") & set(str(directory)):
+        raise ImproperlyConfigured(
+            f"The lake cannot be under {str(directory)!r}: the query engine reads *?[]{{}} and \\ as patterns. "
+            "Set LAKE_URL and VAR_DIR to directories without them."
+        )
+    return directory
+
+
+def _make_directories(directory: Path) -> None:
+    """mkdir -p in which every new name is on disk before the next step."""
+    if directory.is_dir():
+        return
+    _make_directories(directory.parent)
+    directory.mkdir(exist_ok=True)
+    _fsync(directory.parent)
+
+
+def _fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,90 @@
+"""The usage inbox: where accepted events wait in PostgreSQL until a flush makes a segment of them. A row is a push.
+
+An event counts from the commit of its row: queries read inbox and segments in one snapshot. `payload` says how the
+events of a row are one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from django.db import connection
+
+from accounts.models import Account
+from finops.lake.usage import payload
+from finops.lake.usage.payload import InboxEvent, StoredPayload
+from finops.lib import prepared_statements
+
+__all__ = ["InboxEvent", "append", "discard", "packed_payloads_sql", "payload_of_row"]
+
+ROW_EVENTS: Final = 1_000
+"""Events of one row at most, so that a flush can move a part of what waits."""
+
+_INSERT: Final = """
+INSERT INTO lake_usageinbox
+       (account_id, source_id, batch, received_at, events, first_day, last_day, keys, size, payload)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %b)
+"""
+
+
+def append(
+    *,
+    account: Account,
+    source_id: int,
+    batch: UUID,
+    received_at: datetime,
+    events: Iterable[InboxEvent],
+    keys: Collection[str] | None = None,
+) -> None:
+    """Store events in the transaction that the caller holds; they count when it commits.
+
+    `keys`: what `payload.keys_of` says of a thousand events at most, where the caller knows; it is a tenth of the cost.
+
+    A row for every thousand: about 1 ms of the cores, a quarter of it in PostgreSQL.
+    """
+    every = iter(events)
+    while some := list(islice(every, ROW_EVENTS)):
+        new = payload.encode(
+            source_id=source_id, batch=batch, received_at=received_at, events=some, keys=keys
+        )
+        stored_keys = msgspec.json.encode(new.keys).decode() if new.keys else None
+        values = (
+            *(account.pk, source_id, batch, received_at, new.events, new.first_day, new.last_day),
+            *(stored_keys, new.size, new.data),
+        )
+        prepared_statements.execute(_INSERT, values)
+
+
+def discard(*, account_id: int, source_id: int | None = None) -> None:
+    """Remove what waits of an account, or of one source of it: whose it was is being deleted."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM lake_usageinbox WHERE account_id = %s AND source_id = coalesce(%s, source_id)",
+            [account_id, source_id],
+        )
+
+
+_PACKED: Final = """
+SELECT NULL::bytea AS payload, NULL::int AS size, 0::bigint AS events WHERE false
+UNION ALL SELECT string_agg(payload, ''), NULL, sum(events) FROM {rows} WHERE size IS NULL GROUP BY uuid_hash(batch) & 15
+UNION ALL SELECT payload, size, events FROM {rows} WHERE size IS NOT NULL
+"""
+
+
+def packed_payloads_sql(rows: str) -> str:
+    """SQL that gives the payloads of these rows of the inbox as few values: payload, size, events.
+
+    Small ones are joined, in groups, because no value of PostgreSQL is larger than 1 GB.
+    """
+    return _PACKED.format(rows=rows)
+
+
+def payload_of_row(row: tuple[Any, ...]) -> StoredPayload:
+    """A row that `packed` gave."""
+    data, size, events = row
+    return StoredPayload(bytes(data), size, int(events))

@@ -1,0 +1,242 @@
+"""The merge: fewer files, the same events, and a void that leaves nothing of a batch."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from finops.lake import queries, schema
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.lake.storage import segment_rewriter, segments
+from finops.lake.storage.garbage_collection import sweep
+from finops.lake.storage.storage import storage
+from finops.lake.usage import compaction, usage_table
+from finops.lake.usage.compaction import CompactionResult, merge_usage, size_class, tidy_usage
+from finops.lake.usage.flush import flush_usage
+from finops.lake.usage.usage_removal import drop_usage_before, rows_to_scan, void_batch
+from finops.lib import clock, time_limit
+from tests.cast import Cast
+from tests.finops.lake.events import ALWAYS, NOON, Event, ask, by, push
+from tests.finops.lake.usage.test_flush import live, rows
+
+pytestmark = pytest.mark.django_db
+
+
+def flushed(cast: Cast, *events: Event, source_id: int = 1) -> uuid.UUID:
+    batch = push(cast.account, events, source_id=source_id)
+    flush_usage(cast.account)
+    return batch
+
+
+def counts(cast: Cast) -> list[int]:
+    return [segment.rows for segment in live(cast.account)]
+
+
+def some(number: int, count: int = 1) -> list[Event]:
+    return [
+        Event(Decimal(2**number), NOON + timedelta(minutes=number * 97 + n), f"c-{n % 3}", f"m-{number % 2}")
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(1, 0), (7, 0), (8, 1), (63, 1), (64, 2), (8**7, 7)])
+def test_size_classes_are_powers_of_eight(rows: int, expected: int) -> None:
+    assert size_class(rows) == expected
+
+
+def test_eight_segments_of_a_size_become_one_with_the_same_events_in_order(cast: Cast) -> None:
+    for number in range(7):
+        flushed(cast, *some(number))
+    assert merge_usage(cast.account) == CompactionResult(0, 0)
+    flushed(cast, *some(7))
+    before = rows(cast.account)
+    assert merge_usage(cast.account) == CompactionResult(1, 8)
+    assert counts(cast) == [8]
+    assert rows(cast.account) == before
+    found = ask(cast.account, lambda usage: usage.select(*usage_table.SORTED_BY))
+    order = [tuple(row[column] for column in usage_table.SORTED_BY) for row in found]
+    assert order == sorted(order)
+    assert merge_usage(cast.account) == CompactionResult(0, 0)
+
+
+def test_segments_of_another_size_source_or_month_stay(cast: Cast) -> None:
+    for number in range(7):
+        flushed(cast, *some(number))
+    flushed(cast, *some(0, 8))
+    flushed(cast, *some(0), source_id=2)
+    flushed(cast, Event(event_time=NOON + timedelta(days=40)))
+    assert merge_usage(cast.account) == CompactionResult(0, 0)
+    assert sorted(counts(cast)) == [1] * 9 + [8]
+
+
+def test_merging_goes_on_until_no_month_has_eight_of_a_size(cast: Cast) -> None:
+    for _ in range(7):
+        flushed(cast, *some(0, 8))
+    for number in range(8):
+        flushed(cast, *some(number))
+    assert merge_usage(cast.account) == CompactionResult(2, 8 + 64)
+    assert counts(cast) == [64]
+
+
+def test_where_to_look_may_be_said(cast: Cast) -> None:
+    for number in range(8):
+        flushed(cast, *some(number))
+    assert merge_usage(cast.account, {(2, date(2026, 1, 1)), (1, date(2026, 2, 1))}) == CompactionResult(0, 0)
+    assert merge_usage(cast.account, {(1, date(2026, 1, 1))}) == CompactionResult(1, 8)
+
+
+def test_the_nightly_pass_leaves_one_segment_a_month(cast: Cast) -> None:
+    for number in range(3):
+        flushed(cast, *some(number, 1 + 7 * number), Event(event_time=datetime(2025, 5, 1, tzinfo=UTC)))
+    before = rows(cast.account)
+    assert tidy_usage(cast.account) == CompactionResult(2, 3 + 24)
+    assert sorted(counts(cast)) == [3, 24]
+    assert rows(cast.account) == before
+    assert tidy_usage(cast.account) == CompactionResult(0, 0)
+
+
+def test_large_segments_are_not_written_again(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "FULL_ROWS", 8)
+    for number in (8, 8, 1, 2):
+        flushed(cast, *some(0, number))
+    assert tidy_usage(cast.account) == CompactionResult(1, 3)
+    assert sorted(counts(cast)) == [3, 8, 8]
+
+
+def test_segments_of_too_many_keys_together_merge_as_far_as_they_fit(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "MAX_KEYS", 5)
+    for number in range(8):
+        flushed(cast, Event(Decimal(number), dimensions={f"Key{number}": "v", "shared": "v"}))
+    assert merge_usage(cast.account) == CompactionResult(1, 4)
+    assert tidy_usage(cast.account) == CompactionResult(1, 4)
+    assert all(len(segment.key_columns) <= 5 for segment in live(cast.account))
+    assert len(live(cast.account)) == 2
+    assert by(cast.account, "dim:shared", "shared") == {"v": sum(range(8))}
+    assert queries.dimension_keys(cast.account) == sorted(["shared", *(f"Key{n}" for n in range(8))])
+
+
+def test_keys_that_differ_by_case_alone_stay_apart_in_one_file(cast: Cast) -> None:
+    for number, key in enumerate(["env", "Env", "ENV", "straße", "STRASSE", "k", "\u212a", ""]):
+        flushed(cast, Event(Decimal(2**number), dimensions={key: f"v{number}"}))
+    before = queries.dimension_keys(cast.account)
+    assert merge_usage(cast.account) == CompactionResult(1, 8)
+    assert queries.dimension_keys(cast.account) == before
+    assert by(cast.account, "dim:^env", "Env") == {"v1": 2, None: 253}
+
+
+def test_a_file_that_lost_rows_or_took_too_long_is_never_used(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(8):
+        flushed(cast, *some(number))
+    before = list(storage().files())
+    rows_ = segment_rewriter._rows
+    monkeypatch.setattr(segment_rewriter, "_rows", lambda *args: (batch.slice(1) for batch in rows_(*args)))
+    with pytest.raises(segment_rewriter.RowsLost, match=r"have 8 rows, and the new file [1-7]\."):
+        merge_usage(cast.account)
+    assert counts(cast) == [1] * 8
+    assert list(storage().files()) == before
+    monkeypatch.undo()
+    with pytest.raises(time_limit.TimeLimitExceeded), time_limit.limit_time(0):
+        merge_usage(cast.account)
+    assert counts(cast) == [1] * 8
+    assert list(storage().files()) == before
+
+
+def test_files_that_were_merged_stay_an_hour_and_go(cast: Cast) -> None:
+    for number in range(8):
+        flushed(cast, *some(number))
+    merge_usage(cast.account)
+    assert sweep().retired == 0
+    with clock.frozen(datetime.now(UTC) + timedelta(hours=2)):
+        assert sweep().retired == 8
+    assert by(cast.account, "day") == {NOON.date(): 255}
+
+
+def test_what_a_killed_flush_or_merge_left_goes_after_a_day(cast: Cast) -> None:
+    flushed(cast, *some(0))
+    table = next(iter(segment_rewriter._rows(live(cast.account), schema.USAGE_SCHEMA, None)))
+    left = segments.write_segment(
+        account_id=cast.account.pk,
+        kind=Kind.USAGE,
+        source_id=1,
+        month=NOON.date(),
+        batches=[table],
+        schema=schema.USAGE_SCHEMA,
+    )
+    names = {file.path for file in storage().files()}
+    assert left.path in names
+    sweep()
+    assert {file.path for file in storage().files()} == names
+    with clock.frozen(datetime.now(UTC) + timedelta(hours=25)):
+        assert sweep().orphans >= 1
+    assert left.path not in {file.path for file in storage().files()}
+    assert by(cast.account, "day") == {NOON.date(): 1}
+
+
+def void(cast: Cast, batch: uuid.UUID, *, source_id: int = 1, days: Sequence[date] = ALWAYS) -> int:
+    return void_batch(
+        account=cast.account, source_id=source_id, batch=batch, first_day=days[0], last_day=days[1]
+    )
+
+
+def test_a_void_takes_a_batch_out_of_inbox_and_segments_and_nothing_else(cast: Cast) -> None:
+    months = [Event(Decimal(1), NOON + timedelta(days=31 * n), dimensions={"k": "v"}) for n in range(3)]
+    wrong = push(cast.account, months)
+    push(cast.account, [Event(Decimal(10), NOON), Event(Decimal(20), NOON + timedelta(days=31))])
+    flush_usage(cast.account)
+    waits = push(cast.account, [Event(Decimal(100)), Event(Decimal(100))])
+    push(cast.account, [Event(Decimal(1_000))])
+    assert void(cast, wrong) == 3
+    assert by(cast.account, "metric") == {"calls": 1_000 + 230}
+    assert queries.dimension_keys(cast.account) == ["k"], "a key stays while a file has its column"
+    assert (void(cast, wrong), void(cast, waits), void(cast, waits)) == (0, 2, 0)
+    assert by(cast.account, "metric") == {"calls": 1_030}
+    assert len(live(cast.account)) == 2
+
+
+def test_a_void_looks_at_its_own_account_source_and_days_only(cast: Cast) -> None:
+    batch = flushed(cast, Event(Decimal(1)))
+    assert void(cast, batch, source_id=2) == 0
+    later = (NOON.date() + timedelta(days=1), date.max)
+    assert void(cast, batch, days=later) == 0
+    assert (
+        void_batch(
+            account=cast.other_account, source_id=1, batch=batch, first_day=date.min, last_day=date.max
+        )
+        == 0
+    )
+    assert by(cast.account, "metric") == {"calls": 1}
+    asked: Any = {"account": cast.account, "source_id": 1, "last_day": date.max}
+    assert rows_to_scan(first_day=date.min, **asked) == 1
+    assert rows_to_scan(first_day=later[0], **asked) == 0
+    assert void(cast, batch, days=(NOON.date(), NOON.date())) == 1
+    assert by(cast.account, "metric") == {}
+
+
+def test_a_void_finds_its_batch_after_merges(cast: Cast) -> None:
+    batches = [flushed(cast, *some(number)) for number in range(8)]
+    merge_usage(cast.account)
+    for number in (3, 5):
+        assert void(cast, batches[number]) == 1
+    assert by(cast.account, "day") == {NOON.date(): 255 - 8 - 32}
+    assert counts(cast) == [6]
+
+
+def test_usage_of_the_months_before_is_dropped_whole_and_the_rest_stays(cast: Cast) -> None:
+    days = [date(2025, 12, 31), date(2026, 1, 1), date(2026, 1, 31), date(2026, 2, 1)]
+    flushed(cast, *(Event(Decimal(1), datetime(d.year, d.month, d.day, tzinfo=UTC)) for d in days))
+    assert drop_usage_before(account=cast.account, month=date(2026, 1, 1)) == 1
+    assert by(cast.account, "day") == dict.fromkeys(days[1:], 1)
+    assert drop_usage_before(account=cast.account, month=date(2026, 2, 1)) == 2
+    assert drop_usage_before(account=cast.account, month=date(2026, 2, 1)) == 0
+    assert by(cast.account, "day") == {days[3]: 1}
+    assert LakeSegment.objects.unscoped().filter(retired_at=None).count() == 1

@@ -1,0 +1,111 @@
+"""What waits in the inbox when the table changes waits on: each event once, and as it was."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from finops.lake import queries
+from finops.lake.schema import Kind
+from finops.lake.usage import flush
+from tests.cast import Cast
+from tests.finops.lake.events import Event, by, push, waiting_rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MOMENT = datetime(2026, 1, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+EVENTS = 2_300
+
+
+def migrate(to: str) -> None:
+    executor = MigrationExecutor(connection)
+    executor.migrate([("lake", to)])
+
+
+def migrate_on() -> None:
+    """To what the code of today knows, in the apps too that going back took along."""
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+@pytest.fixture
+def before(cast: Cast) -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE lake_usageinbox")
+    migrate("0003_usage_flush_trouble")
+    yield
+    migrate_on()
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE lake_usageinbox")
+
+
+@pytest.mark.usefixtures("before")
+def test_what_waits_is_carried_over(cast: Cast) -> None:
+    batch, other = uuid.uuid4(), uuid.uuid4()
+    of_upload = [_row(cast.account.pk, 1, batch, at) for at in range(EVENTS)]
+    rows = [*of_upload, _row(cast.account.pk, 2, other, 0), _row(cast.other_account.pk, 3, other, 1)]
+    with connection.cursor() as cursor, cursor.copy("COPY lake_usageinbox FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+    migrate("0004_inbox_of_pushes")
+    migrate_on()
+
+    found = waiting_rows()
+    assert sorted(map(_as_put, found)) == sorted((*map(str, row[1:4]), *row[4:]) for row in rows)
+    assert queries.dimension_keys(cast.account) == ["Plan", "n"]
+    kept = queries.data_range(cast.account, Kind.USAGE)
+    assert kept is not None
+    assert (kept.first_day, kept.rows) == (date(2026, 1, 31), EVENTS + 1)
+    expected = sum(row[9] for row in rows if row[0] == cast.account.pk)
+    assert by(cast.account, "metric") == {"calls": expected}
+    assert flush.flush_usage(cast.account).events == EVENTS + 1
+    assert by(cast.account, "metric") == {"calls": expected}
+
+
+def _row(account_id: int, source_id: int, batch: uuid.UUID, at: int) -> tuple[Any, ...]:
+    dimensions = [None, '{"n":"é\\""}', '{"n":"","Plan":"x"}'][at % 3]
+    unit = [None, "", "u"][at % 3]
+    moment, quantity = MOMENT + timedelta(minutes=at), Decimal(at) / 8
+    return (
+        account_id,
+        source_id,
+        batch,
+        at,
+        MOMENT,
+        moment,
+        f"c-{at % 7}",
+        "calls",
+        unit,
+        quantity,
+        dimensions,
+    )
+
+
+def _as_put(row: dict[str, Any]) -> tuple[Any, ...]:
+    names = (
+        "source",
+        "batch",
+        "position",
+        "received_at",
+        "event_time",
+        "customer_id",
+        "metric",
+        "unit",
+        "quantity",
+    )
+    return (*(str(row[name]) if name in names[:3] else row[name] for name in names), row["dimensions"])
+
+
+def test_it_is_not_taken_back_while_events_wait(cast: Cast) -> None:
+    push(cast.account, [Event()])
+    with pytest.raises(RuntimeError, match="flush them"):
+        migrate("0003_usage_flush_trouble")
+    migrate_on()  # what came later did go
+    assert by(cast.account, "metric") == {"calls": 1}

@@ -1,0 +1,150 @@
+"""kill -9 between every two steps of flush, merge and void: every event counts exactly once at once and afterwards."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from accounts.models import Account
+from finops.lake.models import LakeSegment
+from finops.lake.storage.garbage_collection import sweep
+from finops.lake.storage.storage import SPOOL, storage
+from finops.lake.usage.compaction import tidy_usage
+from finops.lake.usage.flush import count_pending, flush_usage
+from finops.lake.usage.usage_removal import void_batch
+from finops.lib import clock
+from tests.cast import Cast
+from tests.finops.lake.events import ALWAYS, NOON, Event, ask, push
+from tests.finops.lake.process_kills import Workers, workers
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def worker_maker(cast: Cast) -> Iterator[Workers]:
+    with workers() as made:
+        yield made
+
+
+def two_months(count: int = 6) -> list[Event]:
+    times = [NOON + timedelta(days=31 * (n % 2), minutes=n) for n in range(count)]
+    return [Event(Decimal(2**n), time, f"c-{n}", dimensions={"k": str(n)}) for n, time in enumerate(times)]
+
+
+def counted(account: Account) -> list[tuple[str, int]]:
+    rows = ask(account, lambda usage: usage.select("batch", "position"))
+    return sorted((row["batch"], row["position"]) for row in rows)
+
+
+def expected(*batches: uuid.UUID, count: int = 6) -> list[tuple[str, int]]:
+    return sorted((str(batch), position) for batch in batches for position in range(count))
+
+
+def every_step(kill: Callable[[int], str], check: Callable[[], None]) -> list[str]:
+    """Kill a worker at step 0, 1, 2 … until one comes to its end; the steps."""
+    steps: list[str] = []
+    while step := kill(len(steps)):
+        steps.append(step)
+        check()
+    check()
+    return steps
+
+
+def no_trace(account: Account) -> None:
+    """A day later nothing is left of the killed but what counts."""
+    with clock.frozen(datetime.now(UTC) + timedelta(hours=25)):
+        sweep()
+    files = {file.path for file in storage().files()}
+    live = LakeSegment.objects.unscoped().values_list("path", flat=True)
+    assert {path for path in files if path.startswith((f"{account.pk}/usage", SPOOL))} == set(live)
+
+
+def test_a_flush_killed_at_any_step_moves_all_or_nothing(cast: Cast, worker_maker: Workers) -> None:
+    batches = [push(cast.account, two_months())]
+
+    def kill(step: int) -> str:
+        if not count_pending(cast.account):  # the last one was killed after its commit
+            batches.append(push(cast.account, two_months()))
+        return worker_maker.killed_at(step, "flush", cast.account.pk)
+
+    def check() -> None:
+        assert counted(cast.account) == expected(*batches)
+
+    steps = every_step(kill, check)
+    assert {"after _take_chunk", "before replace", "after replace", "before _commit", "after _commit"} <= set(
+        steps
+    )
+    assert steps.count("after put") == 2
+    flush_usage(cast.account)
+    check()
+    no_trace(cast.account)
+    check()
+
+
+def test_a_merge_killed_at_any_step_counts_as_a_whole_or_not_at_all(
+    cast: Cast, worker_maker: Workers
+) -> None:
+    batches: list[uuid.UUID] = []
+
+    def small_files() -> None:
+        for _ in range(2):
+            batches.append(push(cast.account, two_months(2)))
+            flush_usage(cast.account)
+
+    def kill(step: int) -> str:
+        if LakeSegment.objects.unscoped().filter(retired_at=None).count() < 4:
+            small_files()
+        return worker_maker.killed_at(step, "merge", cast.account.pk)
+
+    def check() -> None:
+        assert counted(cast.account) == expected(*batches, count=2)
+
+    steps = every_step(kill, check)
+    assert {
+        "after _due_segments",
+        "after _rows",
+        "after put",
+        "after retire",
+        "after insert_usage_rows",
+    } <= set(steps)
+    tidy_usage(cast.account)
+    check()
+    no_trace(cast.account)
+    check()
+    assert LakeSegment.objects.unscoped().count() == 2
+
+
+def test_a_void_killed_at_any_step_removes_all_of_the_batch_or_nothing(
+    cast: Cast, worker_maker: Workers
+) -> None:
+    kept: list[uuid.UUID] = []
+    wrong: list[uuid.UUID] = []
+
+    def push_both() -> None:
+        kept.append(push(cast.account, two_months()))
+        wrong.append(push(cast.account, two_months()))
+
+    def kill(step: int) -> str:
+        if not wrong or not left():
+            push_both()
+            flush_usage(cast.account)
+            tidy_usage(cast.account)
+        return worker_maker.killed_at(step, "void", cast.account.pk, str(wrong[-1]))
+
+    def left() -> int:
+        return len(counted(cast.account)) - 6 * len(kept)
+
+    def check() -> None:
+        there = expected(*kept, *wrong[-1:]) if left() else expected(*kept)
+        assert counted(cast.account) == there
+
+    steps = every_step(kill, check)
+    assert {"after _remove_waiting", "after rows_of_batch", "after put", "after retire"} <= set(steps)
+    void_batch(account=cast.account, source_id=1, batch=wrong[-1], first_day=ALWAYS[0], last_day=ALWAYS[1])
+    assert counted(cast.account) == expected(*kept)
+    no_trace(cast.account)
+    assert counted(cast.account) == expected(*kept)
