@@ -29,6 +29,8 @@ ACTIVATED: Final = 3
 """The descriptor of the first socket that systemd passes: SD_LISTEN_FDS_START."""
 BACKLOG: Final = 4096
 """Connections that wait to be accepted while all processes are busy or starting; the kernel may allow fewer."""
+BESIDE_OTHERS: Final = "WEB_BESIDE_OTHERS"
+"""Set for a web process beside which others take requests (finops.wsgi)."""
 ANSWER_SECONDS: Final = 10.0
 HEADER_MILLISECONDS: Final = 30_000
 """To read the headers of a request, and for a connection to be idle before the next."""
@@ -80,6 +82,8 @@ def programs(
 ) -> list[Program]:
     """The web processes for a supervisor, who keeps the socket. `url` is where they are reached from here."""
     host, port = listener.getsockname()[:2]
+    if processes > 1:
+        environment = {**environment, BESIDE_OTHERS: "1"}
     return [
         Program(
             f"web server {number}" if processes > 1 else "web server",
