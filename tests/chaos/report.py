@@ -86,7 +86,7 @@ class Report:
     """Faults that could not be made here."""
     seconds: float = 0.0
     settled_seconds: float = 0.0
-    """From the last fault's end until every import had ended."""
+    """From the last request until every import had ended."""
 
     def check_answers(self) -> None:
         """Add to `wrong` what was answered with neither success nor a refusal to try again."""
@@ -173,7 +173,7 @@ class Report:
             f"| everything well within {WELL_SECONDS:.0f} s of a fault's end | "
             + (f"longest {longest.recovery:.1f} s, {longest.fault.name}" if longest else "no fault")
             + " |",
-            f"| every import ended, after the last fault | {self.settled_seconds:.1f} s |",
+            f"| every import ended, after the last request | {self.settled_seconds:.1f} s |",
             f"| bills taken | {self._bills('done')} stored, {self._bills('failed')} failed with their reason |",
         ]
 
