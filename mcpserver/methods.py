@@ -16,7 +16,7 @@ from mcpserver.call_recorder import CallRecorder
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
 from mcpserver.prompt_builder import prompt_requests
-from mcpserver.registry import Access, Prompt, Registry, Tool
+from mcpserver.registry import Access, Prompt, Tool, ToolRegistry
 from mcpserver.results import InsufficientScope, Outcome
 from mcpserver.revisions import LEGACY, MODERN, Revision, legacy
 
@@ -39,7 +39,7 @@ class Server:
     description: str
     website: str
     instructions: str
-    registry: Registry
+    registry: ToolRegistry
     run: Callable[[Tool, Mapping[str, Any], ToolCall], Outcome]
 
     def info(self, revision: Revision) -> Result:

@@ -117,7 +117,7 @@ class Prompt:
     arguments: tuple[PromptArgument, ...] = ()
 
 
-class Registry:
+class ToolRegistry:
     """Tools and prompts by name, in the order of their names (clients cache lists and compare them)."""
 
     def __init__(self) -> None:
@@ -228,5 +228,5 @@ def _struct(name: str, kind: object) -> type[msgspec.Struct]:
     return kind
 
 
-registry = Registry()
+registry = ToolRegistry()
 tool = registry.tool

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from mcpserver.execution import run_tool
 from mcpserver.methods import Server
-from mcpserver.registry import Registry, registry
+from mcpserver.registry import ToolRegistry, registry
 
 NAME = "finops-console"
 TITLE = "FinOps console"
@@ -40,7 +40,7 @@ Tools that change something need a read/write credential; ask the person before 
 """
 
 
-def make_server(tools: Registry) -> Server:
+def make_server(tools: ToolRegistry) -> Server:
     return Server(
         name=NAME,
         title=TITLE,

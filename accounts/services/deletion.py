@@ -1,8 +1,7 @@
 """Deletion of an account by its owner: everything in the database and the lake, after a time to think again.
 
 Until then the account works and says on each page when it ends; its owner restores it. Owner and admins get a mail of
-each step. Rooms above say which files of
-theirs go with an account (`register_files`), since nothing here knows them.
+each step. Apps above add to `account_files` how files of theirs are removed, since nothing here knows them.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from accounts.models import Account, MCPKey, Membership, OAuthConnection
 from accounts.services.account_mails import mail_deletion, mail_deletion_cancelled, mail_deletion_scheduled
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.registry import Registry
 
 GRACE: Final = timedelta(days=14)
 DELETE_TASK: Final = "accounts.delete_account"
@@ -28,13 +28,8 @@ CHUNK_ROWS: Final = 10_000
 
 log = logging.getLogger(__name__)
 
-_files: list[Callable[[Account], int]] = []
-
-
-def register_files(remove: Callable[[Account], int]) -> Callable[[Account], int]:
-    """Add what removes files of an account and says how many went. It runs before the rows go, and may run twice."""
-    _files.append(remove)
-    return remove
+account_files: Registry[Callable[[Account], int]] = Registry("remover of files")
+"""Each removes files of an account and returns how many. They run before the rows go, and may run twice."""
 
 
 @transaction.atomic
@@ -87,7 +82,7 @@ def delete_account(*, account_id: int) -> bool:
         Membership.objects.filter(account=account).delete()
         MCPKey.objects.unscoped().filter(account=account).delete()  # the account is going
         OAuthConnection.objects.unscoped().filter(account=account).delete()  # with their tokens
-    files = sum(remove(account) for remove in _files)
+    files = sum(remove(account) for remove in account_files.values())
     rows = _delete_rows(account_id)
     with transaction.atomic():
         Account.objects.filter(
@@ -95,7 +90,7 @@ def delete_account(*, account_id: int) -> bool:
         ).delete()  # what no piece could take, and what hangs on rows of it
         for table in _tables():
             rows += _delete_chunk(table, account_id, limit=None)  # of tables without foreign keys
-    files += sum(remove(account) for remove in _files)
+    files += sum(remove(account) for remove in account_files.values())
     log.warning("account %s is deleted: %s rows and %s files", account_id, rows, files)
     return True
 

@@ -9,5 +9,4 @@ class AlertsConfig(AppConfig):
     verbose_name = "Alerts"
 
     def ready(self) -> None:
-        # They register what uses dimensions, what goes with a row that is deleted, and who hears of changed budgets.
-        from finops.alerts import budget_changes, dependants, uses  # noqa: F401
+        from finops.alerts import hooks  # noqa: F401

@@ -9,14 +9,12 @@ from typing import Any
 
 import ibis
 
-from accounts.models import Account
-from finops.allocation.cost_tags import uses
 from finops.allocation.cost_tags.expression import MANY, CostTagValue
 from finops.allocation.cost_tags.functions import list_position, text_at
 from finops.allocation.cost_tags.placement import PlaceExpression
 from finops.allocation.models import TeamKey, TeamValue
 from finops.costs.dictionary_encoding import DictionaryEncoding, fold_case
-from finops.costs.dimensions import Column, Dimension, DimensionContext, DimensionKind, Expression, registry
+from finops.costs.dimensions import Column, Dimension, DimensionContext, Expression, registry
 from finops.lib.errors import UserError
 
 NO_TEAM = "(no team)"
@@ -80,7 +78,7 @@ class _TeamValue:
         return ibis.cases(*arms, else_=ibis.null("int64"))
 
 
-def _team(context: DimensionContext, _key: str) -> Dimension:
+def resolve_team(context: DimensionContext, _key: str) -> Dimension:
     """Two queries of PostgreSQL for a question, whatever it names by team."""
     if _RESOLVING in context.known:
         raise UserError(
@@ -126,13 +124,3 @@ def _load_owned_values(context: DimensionContext) -> Owned:
     for team, value in rows.values_list("team__name", "value"):
         values[team].append(value)
     return tuple((team, tuple(owned)) for team, owned in values.items())
-
-
-@uses.register("team key")
-def _team_key(account: Account, dimension: str) -> list[str]:
-    return ["the team key"] if TeamKey.objects.filter(account=account, dimension=dimension).exists() else []
-
-
-registry.register(
-    DimensionKind("team", "Team", "Who owns the cost: the team that owns the team key's value.", _team)
-)

@@ -1,8 +1,4 @@
-"""What higher rooms show on a team's page, such as its budgets. They register theirs when they start.
-
-@team_panels.register("budgets")
-def _budgets(account: Account, team: Team) -> TeamPanel | None: …
-"""
+"""What higher apps show on a team's page, such as its budgets. They add theirs to `team_panels`."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from typing import Any
 
 from accounts.models import Account
 from finops.allocation.models import Team
+from finops.lib.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -22,25 +19,11 @@ class TeamPanel:
     context: Mapping[str, Any] = field(default_factory=dict)
 
 
-Panel = Callable[[Account, Team], TeamPanel | None]
+team_panels: Registry[Callable[[Account, Team], TeamPanel | None]] = Registry("team panel")
 """None: there is nothing to show. The account is in scope."""
-
-_panels: dict[str, Panel] = {}
-
-
-def register(name: str) -> Callable[[Panel], Panel]:
-    """Add a panel; ValueError when the name is taken."""
-
-    def add(panel: Panel) -> Panel:
-        if name in _panels:
-            raise ValueError(f"Team panel {name!r} is registered twice.")
-        _panels[name] = panel
-        return panel
-
-    return add
 
 
 def panels_of(account: Account, team: Team) -> list[TeamPanel]:
     """Every panel that has something to show, in the order of registration."""
-    panels = [panel(account, team) for panel in _panels.values()]
+    panels = [panel(account, team) for panel in team_panels.values()]
     return [panel for panel in panels if panel is not None]

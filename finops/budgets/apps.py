@@ -9,4 +9,4 @@ class BudgetsConfig(AppConfig):
     verbose_name = "Budgets"
 
     def ready(self) -> None:
-        from finops.budgets import team_panel, uses  # noqa: F401 register a team's panel, and what uses dimensions
+        from finops.budgets import hooks  # noqa: F401

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -16,7 +16,6 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.budgets import changes
 from finops.budgets.cycles import MONTHS, is_first_day, period_of
 from finops.budgets.models import Budget, BudgetAmount
 from finops.budgets.queries.scope_check import check_scope_in_data
@@ -24,9 +23,13 @@ from finops.budgets.scopes import ScopeDraft, find_scope
 from finops.costs import dependants
 from finops.lib.currencies import currency_code
 from finops.lib.errors import UserError, unknown_value
+from finops.lib.registry import Registry
 
 MAX_AMOUNTS = 120
 """Periods with an amount of their own: ten years of months."""
+
+budget_listeners: Registry[Callable[[Budget], None]] = Registry("listener to budgets")
+"""Called in the transaction of a budget's change, with the account in scope: effects wait for the commit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +73,7 @@ def create_budget(*, account: Account, actor: Actor, draft: BudgetDraft) -> Budg
 @transaction.atomic
 def change_budget(*, budget: Budget, actor: Actor, draft: BudgetDraft) -> Budget:
     """Make a budget what the draft says, amounts of single periods included: those that it leaves out go.
-    Who registered in `changes` hears of another amount, period or scope.
+    `budget_listeners` get one with another amount, period or scope.
 
     Raises as `create_budget` does, and UserError for a budget that is gone.
     """
@@ -87,7 +90,8 @@ def change_budget(*, budget: Budget, actor: Actor, draft: BudgetDraft) -> Budget
         BudgetAmount.objects.filter(budget=row).delete()
         _write_amounts(row, draft, account)
         if _alert_basis(row, draft.amounts) != held_against:
-            changes.notify(row)
+            for listener in budget_listeners.values():
+                listener(row)
         audit.record(
             account=account,
             actor=actor,

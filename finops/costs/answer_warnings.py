@@ -1,9 +1,6 @@
-"""Warnings that every answer about cost carries when they apply. Higher rooms register theirs when they start.
+"""Warnings that every answer about cost carries when they apply. Higher apps add theirs to `answer_warnings`.
 
-    @answer_warnings.register("unhealthy_connections")
-    def _unhealthy(facts: AnswerFacts) -> list[str]: …
-
-A warning is a whole sentence; it reads what the answer has loaded already and asks no lake query.
+A warning is a whole sentence; it reads what the answer has loaded already and runs no lake query.
 """
 
 from __future__ import annotations
@@ -16,6 +13,7 @@ from accounts.models import Account
 from finops.costs.answers import SourceHealth
 from finops.costs.coverage import Coverage
 from finops.lib.periods import DateRange
+from finops.lib.registry import Registry
 from finops.lib.sentences import truncate
 
 NAMED_SOURCES = 5
@@ -32,29 +30,15 @@ class AnswerFacts:
     sources: Mapping[int, SourceHealth]
 
 
-Warner = Callable[[AnswerFacts], list[str]]
-
-_warners: dict[str, Warner] = {}
-
-
-def register(name: str) -> Callable[[Warner], Warner]:
-    """Add a warner; ValueError when the name is taken."""
-
-    def add(warner: Warner) -> Warner:
-        if name in _warners:
-            raise ValueError(f"Answer warning {name!r} is registered twice.")
-        _warners[name] = warner
-        return warner
-
-    return add
+answer_warnings: Registry[Callable[[AnswerFacts], list[str]]] = Registry("answer warning")
 
 
 def warnings_for(facts: AnswerFacts) -> list[str]:
     """Every sentence that applies, in the order of registration."""
-    return [sentence for warner in _warners.values() for sentence in warner(facts)]
+    return [sentence for warning in answer_warnings.values() for sentence in warning(facts)]
 
 
-@register("lagging_sources")
+@answer_warnings.register("lagging_sources")
 def _warn_lagging_sources(facts: AnswerFacts) -> list[str]:
     lagging = [
         facts.sources[source]
@@ -64,7 +48,7 @@ def _warn_lagging_sources(facts: AnswerFacts) -> list[str]:
     return [f"Source {source.name!r} has no cost lines after {source.last_day}." for source in lagging]
 
 
-@register("unfinished_days")
+@answer_warnings.register("unfinished_days")
 def _warn_unfinished_days(facts: AnswerFacts) -> list[str]:
     through, days = facts.coverage.complete_through, facts.days
     if through is None or not days.start <= through < days.end:
@@ -90,7 +74,7 @@ def _ends_text(facts: AnswerFacts) -> str:
     return "; ".join(parts)
 
 
-@register("outside_the_data")
+@answer_warnings.register("outside_the_data")
 def _warn_outside_data(facts: AnswerFacts) -> list[str]:
     first, last, days = facts.coverage.first_day, facts.coverage.last_day, facts.days
     if first is None or last is None:

@@ -9,7 +9,4 @@ class CostsConfig(AppConfig):
     verbose_name = "Costs"
 
     def ready(self) -> None:
-        from accounts.services.deletion import register_files
-        from finops.costs.services.files import remove_of_account
-
-        register_files(remove_of_account)
+        from finops.costs import hooks  # noqa: F401

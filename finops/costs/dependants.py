@@ -1,9 +1,4 @@
-"""What goes with something that is deleted: said before, and kept in the audit log. Higher rooms register theirs.
-
-@dependants.register("alert subscription")
-def _alerts(row: Model) -> list[str]:
-    return ["Anomalies of team Core, to Ops"] if … else []
-"""
+"""What is deleted with a row: shown before, and kept in the audit log. Higher apps add to `dependants`."""
 
 from __future__ import annotations
 
@@ -12,28 +7,18 @@ from typing import Final
 
 from django.db.models import Model
 
+from finops.lib.registry import Registry
 from finops.lib.sentences import join_with_and, truncate
 
-Finder = Callable[[Model], list[str]]
+DependantFinder = Callable[[Model], list[str]]
 """From a row, such as a team, to what goes with it, each in words, one query at most. The account is in scope."""
+
+dependants: Registry[DependantFinder] = Registry("dependants")
+"""By what the finder returns, a noun in the singular: `alert subscription`."""
 
 SHOWN: Final = 3
 KEPT: Final = 200
 LONGEST: Final = 120
-
-_finders: dict[str, Finder] = {}
-
-
-def register(noun: str) -> Callable[[Finder], Finder]:
-    """Add a finder of what `noun` says, in the singular; ValueError when there is one."""
-
-    def add(finder: Finder) -> Finder:
-        if noun in _finders:
-            raise ValueError(f"What goes with a row is registered twice for {noun!r}.")
-        _finders[noun] = finder
-        return finder
-
-    return add
 
 
 def dependants_of(row: Model) -> dict[str, list[str]]:
@@ -41,7 +26,7 @@ def dependants_of(row: Model) -> dict[str, list[str]]:
 
     At most 200 of a noun, long ones cut. Call it before the row is deleted.
     """
-    names_by_noun = {noun: finder(row) for noun, finder in _finders.items()}
+    names_by_noun = {noun: finder(row) for noun, finder in dependants.items()}
     return {
         f"{noun}s": [truncate(each, LONGEST) for each in names[:KEPT]]
         for noun, names in names_by_noun.items()

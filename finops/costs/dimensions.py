@@ -1,9 +1,9 @@
-"""What cost can be grouped and filtered by. A dimension is data; higher rooms register theirs when they start.
+"""What cost can be grouped and filtered by. A dimension is data; higher apps add theirs in their `hooks.py`.
 
 A plain dimension has a fixed name (`service`); a family has a prefix and a key after it (`tag:env`). Either gives a
-`Dimension`: an Ibis expression over the table of cost lines. Other rooms add to it in their `AppConfig.ready`:
+`Dimension`: an Ibis expression over the table of cost lines.
 
-    registry.register(DimensionKind(name="team", title="Team", description="…", resolve=_team))
+    registry.register(DimensionKind(name="team", title="Team", description="…", resolve=resolve_team))
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from finops.costs.value_names import FormerName, ValueNames
 from finops.lake.schema import ExtensionKey, extension_column, tag_column
 from finops.lake.storage.manifest import CostKeys, Manifest, cost_tag_keys
 from finops.lib.errors import UserError, nearest_choices, unknown_value
+from finops.lib.registry import Registry
 from finops.lib.sentences import dimension_text, quote
 
 EXTENSION = "x_"
@@ -49,7 +50,7 @@ class Dimension:
 
     `label` is the readable name of a value that is an id; filters match either. `tag_keys` are what the lake must
     bring. `warnings` are sentences for the answer, such as a tag key that no line has. `has_many_values` (thousands)
-    only decides how the lake is asked. `names` are readable names that a higher room knows. `stands_for` is the dimension
+    only decides how the lake is asked. `names` are readable names that a higher app has. `stands_for` is the dimension
     whose values it has under another name, and whose shared-cost splits are its own. `former`: what earlier names of
     renamed ids, in small letters, stand for (`former_names`).
     """
@@ -76,7 +77,7 @@ class DimensionContext:
     source_names: Mapping[str, str] = field(default_factory=dict)
     manifest: Manifest | None = None
     known: dict[str, Any] = field(default_factory=dict)
-    """What resolvers of higher rooms have read for this question, by their names."""
+    """What resolvers of higher apps have read for this question, by their names."""
 
     @cached_property
     def tag_keys(self) -> CostKeys:
@@ -113,13 +114,11 @@ class DimensionRegistry:
     """Dimensions by name, in the order they were registered."""
 
     def __init__(self) -> None:
-        self._kinds: dict[str, DimensionKind] = {}
+        self._kinds: Registry[DimensionKind] = Registry("dimension")
 
     def register(self, kind: DimensionKind) -> None:
-        """Add a dimension or family; ValueError when the name is taken."""
-        if kind.name in self._kinds:
-            raise ValueError(f"Dimension {kind.name!r} is registered twice.")
-        self._kinds[kind.name] = kind
+        """Add a dimension or family; raises ValueError when the name is taken."""
+        self._kinds.add(kind.name, kind)
 
     def kinds(self) -> list[DimensionKind]:
         return list(self._kinds.values())

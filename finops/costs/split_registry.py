@@ -1,7 +1,4 @@
-"""Shared-cost splits as the spend queries know them. The room that keeps splits says here what they move.
-
-splitting.register(allocated_moves)
-"""
+"""Shared-cost splits as the spend queries see them: the app that stores them adds to `splitters`."""
 
 from __future__ import annotations
 
@@ -14,9 +11,10 @@ from accounts.models import Account
 from finops.costs.answers import AppliedSplit, MoneyAmount
 from finops.costs.dimensions import DimensionContext
 from finops.lake.storage.manifest import Manifest
+from finops.lib.registry import Registry
 
 if TYPE_CHECKING:
-    # The queries ask this module, so it cannot import their package first.
+    # The queries import this module.
     from finops.costs.queries.spend_lake import SpendPlan, SpendSum
 
 
@@ -67,21 +65,14 @@ class SplitQuestion:
     manifest: Manifest | None
 
 
-Splitter = Callable[[SplitQuestion], SplitResult]
-
-_splitters: list[Splitter] = []
-
-
-def register(splitter: Splitter) -> None:
-    """Name the one that knows the splits; ValueError when there is one."""
-    if _splitters:
-        raise ValueError("Shared-cost splits are registered twice.")
-    _splitters.append(splitter)
+splitters: Registry[Callable[[SplitQuestion], SplitResult]] = Registry("splitter")
+"""The entry `splits` is the one that is used."""
 
 
 def run_splits(question: SplitQuestion) -> SplitResult:
-    """What splits move in the sums of this plan; cost as the splitter says."""
-    return _splitters[0](question) if _splitters else SplitResult()
+    """What splits move in the sums of this plan; an empty result where no app has splits."""
+    splitter = splitters.get("splits")
+    return splitter(question) if splitter else SplitResult()
 
 
 def is_splittable(dimension: str) -> bool:

@@ -1,6 +1,4 @@
-"""Readable names that a higher room knows for values of a dimension, such as customers' names for their ids.
-
-    value_names.register(customer_names)
+"""Readable names that a higher app has for values of a dimension, such as customers' names for their ids.
 
 Bills hold the values; the names are rows of PostgreSQL. So a filter by name is resolved before the lake is asked, and
 the values of an answer get their names after it.
@@ -11,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
+
+from finops.lib.registry import Registry
 
 if TYPE_CHECKING:
     from finops.costs.dimensions import Dimension, DimensionContext
@@ -41,21 +41,15 @@ class FormerName:
     newest: str
 
 
-Namer = Callable[["DimensionContext", "Dimension"], ValueNames | None]
-
-_namers: list[Namer] = []
-
-
-def register(namer: Namer) -> None:
-    """Add one that may know names; it returns None for dimensions that it knows nothing of."""
-    _namers.append(namer)
+value_namers: Registry[Callable[[DimensionContext, Dimension], ValueNames | None]] = Registry("value namer")
+"""Each returns None for a dimension of whose values it has no names."""
 
 
 def with_value_names(context: DimensionContext, dimension: Dimension) -> Dimension:
-    """The dimension with the names of its values, where somebody knows them."""
+    """The dimension with the names of its values, where an app has some."""
     if dimension.names is not None or not _maybe(dimension.name):
         return dimension
-    candidates = (namer(context, dimension) for namer in _namers)
+    candidates = (namer(context, dimension) for namer in value_namers.values())
     return replace(dimension, names=next((names for names in candidates if names is not None), None))
 
 

@@ -9,4 +9,4 @@ class DashboardsConfig(AppConfig):
     verbose_name = "Dashboards"
 
     def ready(self) -> None:
-        from finops.dashboards import team_panel, uses  # noqa: F401 register a team's panel, and what uses dimensions
+        from finops.dashboards import hooks  # noqa: F401

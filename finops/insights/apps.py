@@ -9,8 +9,4 @@ class InsightsConfig(AppConfig):
     verbose_name = "Insights"
 
     def ready(self) -> None:
-        from finops.insights import (  # noqa: F401 register what answers say beside cost
-            anomaly_events,
-            other_spellings,
-            warnings,
-        )
+        from finops.insights import hooks  # noqa: F401

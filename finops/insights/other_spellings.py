@@ -16,7 +16,6 @@ from finops.allocation.cost_tags.resolution import resolution_state
 from finops.allocation.team_dimension import values_by_team
 from finops.costs.dimensions import Dimension, registry
 from finops.costs.filters import ResolvedFilter
-from finops.costs.queries import spend_notes
 from finops.costs.queries.spend_lake import SpendSum
 from finops.costs.queries.spend_notes import SpendNoteContext, SpendNotes
 from finops.insights.spellings_lake import (
@@ -79,7 +78,6 @@ Sums = dict[tuple[int, str], dict[str, Decimal]]
 """Amounts by currency, by place and value."""
 
 
-@spend_notes.register("other_spellings")
 def other_spellings(question: SpendNoteContext) -> SpendNotes:
     """Empty where no tag, cost tag or team is used. One lake query, and at most three of PostgreSQL."""
     same = _same_rows(question)

@@ -9,4 +9,4 @@ class UnitCostsConfig(AppConfig):
     verbose_name = "Unit costs"
 
     def ready(self) -> None:
-        from finops.unitcosts import customer_dimension, uses  # noqa: F401 register a dimension and what uses dimensions
+        from finops.unitcosts import hooks  # noqa: F401

@@ -11,8 +11,7 @@ import ibis
 from django.db.models import Q
 
 from accounts.models import Account
-from finops.costs import value_names
-from finops.costs.dimensions import Dimension, DimensionContext, DimensionKind, Expression, registry
+from finops.costs.dimensions import Dimension, DimensionContext, Expression, registry
 from finops.lib.errors import UserError
 from finops.unitcosts.queries.customers import aliases_of, customer_key
 from ingestion.models import Customer
@@ -92,7 +91,7 @@ class CustomerNames:
         return {value: names_by_id[each] for value, each in ids.items() if each in names_by_id}
 
 
-def _customer(context: DimensionContext, _key: str) -> Dimension:
+def resolve_customer(context: DimensionContext, _key: str) -> Dimension:
     """Two queries of PostgreSQL for a question, whatever it names by customer."""
     if _RESOLVING in context.known:
         raise UserError(
@@ -144,15 +143,8 @@ def _aliases(context: DimensionContext) -> dict[str, str]:
     return aliases
 
 
-def _names(context: DimensionContext, dimension: Dimension) -> CustomerNames | None:
+def customer_key_names(context: DimensionContext, dimension: Dimension) -> CustomerNames | None:
+    """Names of the values of the customer key; None for another dimension."""
     if dimension.name.casefold() != _key_of(context).casefold():
         return None
     return CustomerNames(context.account, _aliases(context), whole=False)
-
-
-value_names.register(_names)
-registry.register(
-    DimensionKind(
-        NAME, "Customer", "Whose cost it is: the customer key, aliases folded in; ids or names.", _customer
-    )
-)

@@ -8,7 +8,7 @@ from typing import Any
 from finops.lib.errors import UserError, nearest_choices
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
-from mcpserver.registry import Completion, Prompt, PromptArgument, Registry
+from mcpserver.registry import Completion, Prompt, PromptArgument, ToolRegistry
 
 MAX_VALUE = 300
 """Characters of an argument: as long as the name of a dimension or a value may be."""
@@ -16,7 +16,7 @@ MAX_VALUE = 300
 _MAX_NAME_SHOWN = 64
 
 
-def find_prompt(registry: Registry, name: str) -> Prompt:
+def find_prompt(registry: ToolRegistry, name: str) -> Prompt:
     """Raises RpcError with the nearest names."""
     prompt = registry.get_prompt(name)
     if prompt is None:

@@ -10,7 +10,7 @@ from typing import Any
 from finops.lib.periods import DateRange
 from finops.lib.sentences import escape_hidden
 from mcpserver.prompt_builder.prompt_context import PromptContext
-from mcpserver.registry import Registry
+from mcpserver.registry import ToolRegistry
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +58,7 @@ NEXT = "What to do next: at most three points, each with who would do it and wha
 LINKS = "Links: the `console_url` of the answers that you used, so that I can open the same in the console."
 
 
-def render_script(script: Script, ctx: PromptContext, tools: Registry) -> str:
+def render_script(script: Script, ctx: PromptContext, tools: ToolRegistry) -> str:
     """The message that the person sends. What changes something is offered only to a credential that may."""
     offers = _offers(script, ctx, tools)
     paragraphs = [
@@ -100,7 +100,7 @@ def _today(ctx: PromptContext) -> str:
     return f"The account is {json_text(ctx.account.name)}, today is {ctx.today} (UTC), and {data}."
 
 
-def _offers(script: Script, ctx: PromptContext, tools: Registry) -> list[str]:
+def _offers(script: Script, ctx: PromptContext, tools: ToolRegistry) -> list[str]:
     callable_ = {tool.name for tool in tools.callable_by(may_write=ctx.call.credential.may_write)}
     return [f"`{name}`: {why}" for name, why in script.offers.items() if name in callable_]
 

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 
 from mcpserver.context import ToolCall
 from mcpserver.methods import Server
-from mcpserver.registry import Completion, Prompt, PromptArgument, Registry, registry
+from mcpserver.registry import Completion, Prompt, PromptArgument, ToolRegistry, registry
 from mcpserver.server import make_server
 from mcpserver.views import make_endpoint
 
@@ -27,7 +27,7 @@ def door(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpR
 
 @functools.cache
 def _server() -> Server:
-    both = Registry()
+    both = ToolRegistry()
     for tool in registry:
         both.add(tool)
     for prompt in (*registry.prompts(), *_prompts()):

@@ -11,7 +11,7 @@ from django.test import Client, RequestFactory
 
 from accounts.keys import mint_mcp_key
 from mcpserver.methods import Server
-from mcpserver.registry import Registry
+from mcpserver.registry import ToolRegistry
 from mcpserver.server import make_server
 from mcpserver.views import PATH, make_endpoint
 from tests.cast import Cast
@@ -27,14 +27,14 @@ NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"
 Send = Callable[..., Any]  # Client().generic, or something with its signature
 
 
-def toy_server(registry: Registry) -> Send:
+def toy_server(registry: ToolRegistry) -> Send:
     """A door to tools of the test's own, in place of the registered ones."""
     registry.freeze()
     endpoint = make_endpoint(lambda: make_server(registry))
     return lambda *args, **kwargs: endpoint(RequestFactory().generic(*args, **kwargs))
 
 
-def server_of(registry: Registry) -> Server:
+def server_of(registry: ToolRegistry) -> Server:
     registry.freeze()
     return make_server(registry)
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from mcpserver.context import ToolCall
-from mcpserver.registry import ANSWER_FIELDS, Access, Prompt, Registry, RegistryError, registry
+from mcpserver.registry import ANSWER_FIELDS, Access, Prompt, RegistryError, ToolRegistry, registry
 from mcpserver.schema import SchemaError, arguments_schema
 from tests.conformance.requirements import requirement
 from tests.mcpserver.toys import Answer, NoArguments, make_toys
@@ -49,7 +49,7 @@ def lonely(call: ToolCall) -> Answer:
     return Answer(account="")
 
 
-def register(tools: Registry, handler: Callable[..., msgspec.Struct] = plain, **changes: Any) -> None:
+def register(tools: ToolRegistry, handler: Callable[..., msgspec.Struct] = plain, **changes: Any) -> None:
     options = {
         "name": "plain",
         "title": "Plain",
@@ -62,7 +62,7 @@ def register(tools: Registry, handler: Callable[..., msgspec.Struct] = plain, **
 
 @requirement("tools:names")
 def test_a_name_is_registered_once() -> None:
-    tools = Registry()
+    tools = ToolRegistry()
     register(tools)
 
     with pytest.raises(RegistryError, match="plain is registered twice"):
@@ -98,7 +98,7 @@ def test_a_tool_that_is_wrong_in_itself_fails_at_the_start(
     handler: Callable[..., msgspec.Struct], changes: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(RegistryError, match=says):
-        register(Registry(), handler, **changes)
+        register(ToolRegistry(), handler, **changes)
 
 
 @requirement("tools:schemas")
@@ -107,12 +107,12 @@ def test_a_type_without_a_plain_schema_fails_at_the_start(
     handler: Callable[..., msgspec.Struct], says: str
 ) -> None:
     with pytest.raises(SchemaError, match=says):
-        register(Registry(), handler)
+        register(ToolRegistry(), handler)
 
 
 @requirement("tools:order")
 def test_tools_come_in_the_order_of_their_names_whatever_the_order_of_imports() -> None:
-    tools = Registry()
+    tools = ToolRegistry()
     for name in ("zebra", "Apple", "mango"):
         register(tools, name=name)
     tools.freeze()
@@ -174,7 +174,7 @@ def test_the_schema_of_arguments_says_all_a_caller_needs() -> None:
 
 
 def test_a_description_is_one_paragraph_however_the_source_wraps_it() -> None:
-    tools = Registry()
+    tools = ToolRegistry()
     register(
         tools,
         description="""
@@ -187,7 +187,7 @@ def test_a_description_is_one_paragraph_however_the_source_wraps_it() -> None:
 
 
 def test_a_tool_stays_the_function_it_was() -> None:
-    tools = Registry()
+    tools = ToolRegistry()
 
     assert (
         tools.tool(name="a", title="A", description="A.", access=Access.READ, examples=[{}])(plain) is plain

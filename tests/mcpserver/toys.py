@@ -16,7 +16,7 @@ from accounts.models import Account
 from accounts.scoping import current_account
 from finops.lib.errors import UserError
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, Completion, Prompt, PromptArgument, Registry
+from mcpserver.registry import Access, Completion, Prompt, PromptArgument, ToolRegistry
 
 
 class Grain(enum.StrEnum):
@@ -69,8 +69,8 @@ class AmountsAnswer(Answer, kw_only=True):
     nothing: Decimal | None = None
 
 
-def make_toys(*, prompts: bool = False) -> Registry:
-    toys = Registry()
+def make_toys(*, prompts: bool = False) -> ToolRegistry:
+    toys = ToolRegistry()
 
     @toys.tool(name="echo", title="Echo", access=Access.READ, description="Says what it got.", examples=[{}])
     def echo(call: ToolCall, arguments: EchoArguments) -> EchoAnswer:

@@ -1,4 +1,4 @@
-"""What shared-cost splits move in the sums of a question: registered with `finops.costs.split_registry`."""
+"""What shared-cost splits move in the sums of a question: the splitter of `finops.costs.split_registry`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""What an answer about spend names beside its amount. Higher rooms register theirs when they start.
+"""What an answer about spend says beside its amount. Higher apps add theirs to `spend_notes`.
 
-    @spend_beside.register("other_spellings")
-    def _other_spellings(question: SpendNoteContext) -> Beside: …
-
-Only for the tool and the explorer, whose readers ask by names of their own; a page that asks its own question needs none.
+Only for the tool and the explorer, whose readers ask by names of their own; a page with a query of its own needs none.
 """
 
 from __future__ import annotations
@@ -15,6 +12,7 @@ from decimal import Decimal
 from accounts.models import Account
 from finops.costs.dimensions import DimensionContext
 from finops.costs.queries.spend_lake import SpendPlan, SpendSum
+from finops.lib.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -39,26 +37,12 @@ class SpendNotes:
     warnings: tuple[str, ...] = ()
 
 
-Reader = Callable[[SpendNoteContext], SpendNotes]
-
-_readers: dict[str, Reader] = {}
-
-
-def register(name: str) -> Callable[[Reader], Reader]:
-    """Add a reader; ValueError when the name is taken."""
-
-    def add(reader: Reader) -> Reader:
-        if name in _readers:
-            raise ValueError(f"What stands beside spend, {name!r}, is registered twice.")
-        _readers[name] = reader
-        return reader
-
-    return add
+spend_notes: Registry[Callable[[SpendNoteContext], SpendNotes]] = Registry("spend note")
 
 
 def related_notes(question: SpendNoteContext) -> SpendNotes:
-    """What all readers say, in the order of registration."""
-    notes = [reader(question) for reader in _readers.values()]
+    """All of them, in the order of registration."""
+    notes = [note(question) for note in spend_notes.values()]
     return SpendNotes(
         "".join(each.clause for each in notes),
         tuple(sentence for each in notes for sentence in each.warnings),

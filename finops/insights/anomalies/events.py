@@ -1,10 +1,4 @@
-"""Changes around an anomaly: what may have caused it. Rooms that know of changes register a finder.
-
-    @events.register("deployments")
-    def _deployments(facts: EventFacts) -> list[ChangeEvent]: …
-
-Event sources will; until then what the audit log knows of the cost itself.
-"""
+"""Changes around an anomaly that may have caused it. Apps that have changes add theirs to `change_event_finders`."""
 
 from __future__ import annotations
 
@@ -15,6 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 import msgspec
 
 from accounts.models import Account, AuditEntry
+from finops.lib.registry import Registry
 
 MOST = 20
 BEFORE, AFTER = timedelta(days=3), timedelta(days=1)
@@ -50,26 +45,12 @@ class EventFacts:
         return datetime.combine(self.last, time.max, UTC) + AFTER
 
 
-Finder = Callable[[EventFacts], list[ChangeEvent]]
-
-_finders: dict[str, Finder] = {}
-
-
-def register(name: str) -> Callable[[Finder], Finder]:
-    """Add a finder; ValueError when the name is taken."""
-
-    def add(finder: Finder) -> Finder:
-        if name in _finders:
-            raise ValueError(f"Change events {name!r} are registered twice.")
-        _finders[name] = finder
-        return finder
-
-    return add
+change_event_finders: Registry[Callable[[EventFacts], list[ChangeEvent]]] = Registry("change events")
 
 
 def events_around(facts: EventFacts) -> list[ChangeEvent]:
     """Every known change, the oldest first; at most MOST."""
-    events = [event for finder in _finders.values() for event in finder(facts)]
+    events = [event for finder in change_event_finders.values() for event in finder(facts)]
     return sorted(events, key=lambda event: event.at)[:MOST]
 
 
@@ -87,7 +68,7 @@ LATE = 3
 """From this day of a month on, an import that brings the month before replaces what was complete."""
 
 
-@register("audit log")
+@change_event_finders.register("audit log")
 def _audit_events(facts: EventFacts) -> list[ChangeEvent]:
     """What people changed about the anomaly's scope in these days, and imports that replaced complete months."""
     rows = AuditEntry.objects.filter(

@@ -1,8 +1,4 @@
-"""What happened beside a change of spend: anomalies, new sources, and what other rooms register.
-
-@beside.register("anomalies")
-def _anomalies(facts: RelatedEventFacts) -> list[Beside]: …
-"""
+"""What happened beside a change of spend: anomalies, new sources, and what other apps add to `related_events`."""
 
 from __future__ import annotations
 
@@ -19,6 +15,7 @@ from finops.insights.spend_change.answers import RelatedEvent
 from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.periods import DateRange
+from finops.lib.registry import Registry
 
 MOST = 10
 
@@ -59,30 +56,16 @@ class _SourcesBuild:
         return table.filter(reduce(and_, all_of(table, self.filters))).select("source").distinct()
 
 
-Finder = Callable[[RelatedEventFacts], list[RelatedEvent]]
-
-_finders: dict[str, Finder] = {}
-
-
-def register(name: str) -> Callable[[Finder], Finder]:
-    """Add a finder; ValueError when the name is taken."""
-
-    def add(finder: Finder) -> Finder:
-        if name in _finders:
-            raise ValueError(f"What stands beside a change is registered twice: {name!r}.")
-        _finders[name] = finder
-        return finder
-
-    return add
+related_events: Registry[Callable[[RelatedEventFacts], list[RelatedEvent]]] = Registry("related events")
 
 
 def find_related_events(facts: RelatedEventFacts) -> list[RelatedEvent]:
     """Everything that was found, by day; at most MOST."""
-    events = [each for finder in _finders.values() for each in finder(facts)]
+    events = [each for finder in related_events.values() for each in finder(facts)]
     return sorted(events, key=lambda each: each.day)[:MOST]
 
 
-@register("new_sources")
+@related_events.register("new_sources")
 def _new_sources(facts: RelatedEventFacts) -> list[RelatedEvent]:
     """Sources that the earlier days have nothing of: all of their cost is a change of the data, not of use."""
     new_sources = [

@@ -20,8 +20,7 @@ from finops.alerts.models import AlertChannel, AlertSubscription
 from finops.allocation.models import Team
 from finops.budgets.models import Budget
 from finops.budgets.services import change_budget
-from finops.costs import dependants
-from finops.costs.dependants import deletion_impact_text
+from finops.costs.dependants import deletion_impact_text, dependants
 from finops.costs.models import CostSource
 from tests.cast import Cast, signed_in
 from tests.finops.alerts.world import ACTOR, channel, of_anomalies, of_budget, titles

@@ -16,6 +16,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation import team_panels
 from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
+from finops.lib.registry import Registry
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, cost
 
@@ -146,13 +147,14 @@ def test_an_account_without_key_or_team_is_told_what_to_do(cast: Cast) -> None:
 def test_higher_rooms_show_panels_on_a_team(
     cast: Cast, billed: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(team_panels, "_panels", {})
+    panels_by_name: Registry[Any] = Registry("team panel")
+    monkeypatch.setattr(team_panels, "team_panels", panels_by_name)
 
-    @team_panels.register("nothing")
+    @panels_by_name.register("nothing")
     def _nothing(account: Account, team: Team) -> None:
         return None
 
-    @team_panels.register("words")
+    @panels_by_name.register("words")
     def _words(account: Account, team: Team) -> team_panels.TeamPanel:
         return team_panels.TeamPanel("_warnings.html", {"warnings": [team.name]})
 
@@ -160,5 +162,5 @@ def test_higher_rooms_show_panels_on_a_team(
         panels = team_panels.panels_of(billed, the_team(billed))
     assert [panel.context for panel in panels] == [{"warnings": ["Payments"]}]
     with pytest.raises(ValueError, match="registered twice"):
-        team_panels.register("words")(_words)
+        panels_by_name.register("words")(_words)
     assert signed_in(cast.viewer).get(f"{PAGE}{the_team(billed).pk}/").status_code == 200

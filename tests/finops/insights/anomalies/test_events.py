@@ -9,9 +9,10 @@ import pytest
 
 from accounts.models import AuditEntry
 from finops.insights.anomalies import events
-from finops.insights.anomalies.events import ChangeEvent
+from finops.insights.anomalies.events import ChangeEvent, change_event_finders
 from finops.insights.models import Anomaly
 from finops.insights.queries import change_events
+from finops.lib.registry import Registry
 from tests.finops.insights.anomalies.bills import SPIKE
 
 NEAR = datetime(SPIKE.year, SPIKE.month, SPIKE.day, 9, tzinfo=UTC)
@@ -62,10 +63,13 @@ def test_what_is_long_before_is_not(spike: Anomaly) -> None:
     assert record_entry(spike, "cost_source.create", "Bill", at=NEAR - timedelta(days=9)) == []
 
 
-def test_a_room_may_register_its_own(spike: Anomaly, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "_finders", dict(events._finders))
-    events.register("deployments")(lambda facts: [ChangeEvent(at=facts.start, what="Deployed search 4.2")])
+def test_an_app_may_register_its_own(spike: Anomaly, monkeypatch: pytest.MonkeyPatch) -> None:
+    finders: Registry[Any] = Registry("change events")
+    monkeypatch.setattr(events, "change_event_finders", finders)
+    for name, finder in change_event_finders.items():
+        finders.add(name, finder)
+    finders.add("deployments", lambda facts: [ChangeEvent(at=facts.start, what="Deployed search 4.2")])
 
     assert [event.what for event in change_events(spike.account, spike)] == ["Deployed search 4.2"]
     with pytest.raises(ValueError, match="registered twice"):
-        events.register("deployments")(lambda facts: [])
+        finders.register("deployments")(lambda facts: [])

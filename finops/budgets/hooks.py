@@ -1,11 +1,11 @@
-"""A team's budgets, on its page."""
+"""What budgets add to lower apps: a panel on a team's page, and which budgets use a cost tag."""
 
 from __future__ import annotations
 
 from accounts.models import Account
-from finops.allocation import team_panels
+from finops.allocation.cost_tags.uses import dimension_uses
 from finops.allocation.models import Team
-from finops.allocation.team_panels import TeamPanel
+from finops.allocation.team_panels import TeamPanel, team_panels
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses
 from finops.lib.errors import UserError
@@ -22,3 +22,12 @@ def team_budgets(account: Account, team: Team) -> TeamPanel:
     except UserError as problem:
         return TeamPanel(TEMPLATE, {"error": problem.message})
     return TeamPanel(TEMPLATE, {"statuses": statuses})
+
+
+@dimension_uses.register("budgets")
+def budgets_of_cost_tag(account: Account, dimension: str) -> list[str]:
+    family, _, key = dimension.partition(":")
+    if family != "cost_tag":
+        return []
+    rows = Budget.objects.filter(account=account, cost_tag__key__iexact=key)
+    return [f"budget {name}" for name in rows.values_list("name", flat=True)]

@@ -1,0 +1,51 @@
+"""What alerts add to lower apps: subscriptions of a row or cost tag, and evaluation of changed budgets."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.db.models import Model
+
+from accounts.models import Account
+from finops.alerts.models import AlertChannel, AlertSubscription
+from finops.alerts.queries.subscriptions import RELATED, subscription_text
+from finops.alerts.services.subscriptions import request_evaluation
+from finops.allocation.cost_tags.uses import dimension_uses
+from finops.allocation.models import CostTag, Team
+from finops.budgets.models import Budget
+from finops.budgets.services import budget_listeners
+from finops.costs.dependants import dependants
+from finops.costs.models import CostSource
+
+_FOREIGN_KEYS: Final[dict[type[Model], str]] = {
+    AlertChannel: "channel",
+    Budget: "budget",
+    CostSource: "cost_source",
+    Team: "team",
+    CostTag: "cost_tag",
+}
+
+
+@budget_listeners.register("alerts")
+def evaluate_budget(budget: Budget) -> None:
+    """A changed budget is evaluated at once, not with the next hour. One query where no alert is about it."""
+    if AlertSubscription.objects.filter(budget=budget, paused_at=None).exists():
+        request_evaluation(budget.account)
+
+
+@dependants.register("alert subscription")
+def subscriptions_of_row(row: Model) -> list[str]:
+    name = _FOREIGN_KEYS.get(type(row))
+    if name is None:
+        return []
+    rows = AlertSubscription.objects.filter(**{name: row}).select_related(*RELATED)
+    return [subscription_text(each) for each in rows]
+
+
+@dimension_uses.register("alerts")
+def subscriptions_of_cost_tag(account: Account, dimension: str) -> list[str]:
+    family, _, key = dimension.partition(":")
+    if family != "cost_tag":
+        return []
+    rows = AlertSubscription.objects.filter(account=account, cost_tag__key__iexact=key)
+    return [f"alert {subscription_text(row)!r}" for row in rows.select_related("channel", "cost_tag")]

@@ -1,0 +1,57 @@
+"""What allocation adds to costs: the dimensions `cost_tag:` and `team`, and shared-cost splits.
+
+And what of allocation and costs uses a dimension.
+"""
+
+from __future__ import annotations
+
+from accounts.models import Account
+from finops.allocation.cost_tags.resolution import resolve_cost_tag
+from finops.allocation.cost_tags.uses import dimension_uses
+from finops.allocation.models import CostTag, SharedCostSplit, TeamKey
+from finops.allocation.queries.split_moves import split_moves
+from finops.allocation.rules import dimensions_of, read_rules
+from finops.allocation.team_dimension import resolve_team
+from finops.costs.dimensions import DimensionKind, registry
+from finops.costs.models import CostView
+from finops.costs.split_registry import splitters
+
+registry.register(
+    DimensionKind(
+        "cost_tag:",
+        "Cost tag",
+        "A tag by the account's own rules: cost_tag:customer.",
+        resolve_cost_tag,
+        own_keys=lambda: list(CostTag.objects.values_list("key", flat=True)),
+    )
+)
+registry.register(
+    DimensionKind("team", "Team", "Who owns the cost: the team that owns the team key's value.", resolve_team)
+)
+splitters.add("splits", split_moves)
+
+
+@dimension_uses.register("team key")
+def team_key_of_dimension(account: Account, dimension: str) -> list[str]:
+    return ["the team key"] if TeamKey.objects.filter(account=account, dimension=dimension).exists() else []
+
+
+@dimension_uses.register("cost tags")
+def cost_tags_of_dimension(account: Account, dimension: str) -> list[str]:
+    return [
+        f"cost tag {row.key}"
+        for row in CostTag.objects.filter(account=account)
+        if dimension.casefold() in [name.strip().casefold() for name in dimensions_of(read_rules(row.rules))]
+    ]
+
+
+@dimension_uses.register("splits")
+def splits_of_dimension(account: Account, dimension: str) -> list[str]:
+    rows = SharedCostSplit.objects.filter(account=account, dimension__iexact=dimension)
+    return [f"split {name}" for name in rows.values_list("name", flat=True)]
+
+
+@dimension_uses.register("product key")
+def product_key_of_dimension(account: Account, dimension: str) -> list[str]:
+    exists = CostView.objects.filter(account=account, product_key__iexact=dimension).exists()
+    return ["the product key of the cost view"] if exists else []

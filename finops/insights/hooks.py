@@ -1,0 +1,74 @@
+"""What insights add to answers about cost, and to their own about a change of spend."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+from finops.costs.answer_warnings import AnswerFacts, answer_warnings
+from finops.costs.queries.sources import FAILING, STALE
+from finops.costs.queries.spend_notes import spend_notes
+from finops.insights.models import Anomaly
+from finops.insights.models.anomalies import SERVICE
+from finops.insights.other_spellings import other_spellings
+from finops.insights.queries.scoped_impacts import impacts_in_scope
+from finops.insights.spend_change.answers import RelatedEvent
+from finops.insights.spend_change.related_events import MOST, RelatedEventFacts, related_events
+from finops.lib import sentences
+from finops.lib.money import ratio
+
+RECENT_DAYS = 62
+"""A source that stopped longer before the asked days than this is history and no news."""
+
+WHOLE = Decimal("0.9")
+MAX_COMPARED = 200
+
+spend_notes.add("other_spellings", other_spellings)
+
+
+@answer_warnings.register("unhealthy_connections")
+def unhealthy_connections(facts: AnswerFacts) -> list[str]:
+    """Failing sources always; stale ones when the asked days reach beyond their data."""
+    warnings = []
+    for source in facts.sources.values():
+        if source.status == FAILING:
+            warnings.append(f"Source {source.name!r} is failing: {source.reason}")
+        elif source.status == STALE and source.last_day is not None:
+            recent = facts.days.start - timedelta(days=RECENT_DAYS)
+            if recent <= source.last_day < facts.days.end:
+                warnings.append(f"Source {source.name!r} is stale: {source.reason}")
+    return warnings
+
+
+@related_events.register("anomalies")
+def anomaly_events(facts: RelatedEventFacts) -> list[RelatedEvent]:
+    """Anomalies on the later days whose cost the filters hold: the largest of the services, whatever their state.
+
+    One query; with filters one lake query more.
+    """
+    rows = Anomaly.objects.filter(
+        dimension=SERVICE,
+        gone_at=None,
+        first_day__lte=facts.days.end,
+        last_day__gte=facts.days.start,
+    ).select_related("source")
+    anomalies = sorted(rows, key=lambda row: -abs(row.impact))
+    if not facts.filters or not anomalies:
+        return [_related_event(row) for row in anomalies[:MOST]]
+    impacts = impacts_in_scope(
+        facts.account, facts.sources, anomalies[:MAX_COMPARED], facts.filters, deadline=facts.deadline
+    )
+    return [_related_event(row, impacts[row.pk]) for row in anomalies if row.pk in impacts][:MOST]
+
+
+def _related_event(row: Anomaly, impact_in_scope: Decimal | None = None) -> RelatedEvent:
+    more = "more" if row.impact > 0 else "less"
+    note = f" ({row.state}: {sentences.truncate(row.note, 120)})" if row.note else f" ({row.state})"
+    part = ""
+    if impact_in_scope is not None and (ratio(impact_in_scope, row.impact) or Decimal(0)) < WHOLE:
+        part = f"; about {sentences.money(abs(impact_in_scope), row.currency)} of it within the filters"
+    text = (
+        f"{row.label or row.value} of {row.source.name} cost {sentences.money(abs(row.impact), row.currency)} {more} than "
+        f"expected from {row.first_day} to {row.last_day}{part}{note}."
+    )
+    return RelatedEvent(kind="anomaly", day=row.first_day, what=text)

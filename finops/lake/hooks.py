@@ -1,0 +1,28 @@
+"""What the lake adds to accounts: files and rows that go with an account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models.signals import post_delete, pre_delete
+from django.dispatch import receiver
+
+from accounts.models import Account
+from accounts.services.deletion import account_files
+from finops.lake.storage import locks
+from finops.lake.storage.garbage_collection import remove_files
+from finops.lake.usage import inbox
+
+account_files.add("lake", remove_files)
+
+
+@receiver(pre_delete, sender=Account, dispatch_uid="lake.flush")
+def wait_for_flush(instance: Account, **_: Any) -> None:
+    """Without it, a flush could name a new segment of the account between the last look for them and its end."""
+    locks.lock_usage(instance)
+
+
+@receiver(post_delete, sender=Account, dispatch_uid="lake.inbox")
+def discard_inbox(instance: Account, **_: Any) -> None:
+    """The inbox has no foreign keys, so nothing cascades into it."""
+    inbox.discard(account_id=instance.pk)
