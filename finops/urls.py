@@ -5,6 +5,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from finops import health, home, security_txt
+from finops.alerts.urls import recipient_urlpatterns
 
 account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.costs.urls")),
@@ -33,7 +34,7 @@ urlpatterns = [
     path("auth/", include("accounts.security.urls")),
     path("auth/", include("allauth.urls")),
     path("accounts/", include("accounts.urls")),
-    path("alerts/", include("finops.alerts.recipient_urls")),
+    path("alerts/", include(recipient_urlpatterns)),
     path("operators/", admin.site.urls),
     path("a/<slug:slug>/", include(account_pages)),
 ]

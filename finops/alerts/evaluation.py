@@ -9,13 +9,13 @@ from functools import cached_property, partial
 from typing import Final
 
 from accounts.models import Account
-from finops.alerts.digests import digest_message
 from finops.alerts.messages import Message
 from finops.alerts.models import AlertFiring, AlertSubscription
 from finops.alerts.triggers import anomaly as anomalies
-from finops.alerts.triggers import anomaly_text, budget_text, imports
-from finops.alerts.triggers.budget import Crossing, crossings
-from finops.alerts.triggers.digest import due_digest
+from finops.alerts.triggers import imports
+from finops.alerts.triggers.anomaly import anomaly_message, combined_message
+from finops.alerts.triggers.budget import Crossing, budget_message, crossings
+from finops.alerts.triggers.digest import digest_message, due_digest
 from finops.budgets.answers import BudgetStatus
 from finops.budgets.cycles import period_of
 from finops.budgets.models import Budget
@@ -109,8 +109,8 @@ class Evaluation:
         def build_message(keys: Collection[str]) -> Message:
             new = [each for key, each in by_key.items() if key in keys]
             if len(new) == 1:
-                return anomaly_text.message(self.account, new[0])
-            return anomaly_text.combined_message(self.account, new)
+                return anomaly_message(self.account, new[0])
+            return combined_message(self.account, new)
 
         return Candidate(subscription, tuple(by_key), build_message)
 
@@ -142,7 +142,13 @@ class Evaluation:
             (row, crossing)
             for row in subscriptions
             if row.budget_id in statuses
-            for crossing in self._crossings(row, statuses[row.budget_id])
+            for crossing in crossings(
+                row.thresholds,
+                row.measure,
+                row.created_at.date(),
+                statuses[row.budget_id],
+                self.today,
+            )
         ]
         fired_keys = _fired_keys((row, key) for row, crossing in matches for key in crossing.keys)
         return [
@@ -172,13 +178,8 @@ class Evaluation:
         start = period_of(budget.period, self.today, self.account.fiscal_start_month).start
         return (self.today - start).days < anomalies.LATE_DAYS
 
-    def _crossings(self, row: AlertSubscription, status: BudgetStatus) -> list[Crossing]:
-        return crossings(row.thresholds, row.measure, row.created_at.date(), status, self.today)
-
     def _budget_candidate(self, subscription: AlertSubscription, crossing: Crossing) -> Candidate:
-        return Candidate(
-            subscription, crossing.keys, lambda _keys: budget_text.message(self.account, crossing)
-        )
+        return Candidate(subscription, crossing.keys, lambda _keys: budget_message(self.account, crossing))
 
     def digests(self) -> list[Candidate]:
         """PostgreSQL: two; where one is due, also as `digest_message`, once for each frequency."""

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import msgspec
+from django.conf import settings
+from django.urls import reverse
 from msgspec import Meta
+
+from accounts.models import Account
+
+
+def console_url(account: Account, page: str, **arguments: object) -> str:
+    """The whole address of a page of the account, by the name of its URL."""
+    return f"{settings.PUBLIC_URL}{reverse(page, kwargs={'slug': account.slug, **arguments})}"
+
 
 Severity = Literal["info", "warning", "critical"]
 MessageKind = Literal["budget", "anomaly", "digest", "import", "test"]

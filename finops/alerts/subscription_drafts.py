@@ -102,7 +102,7 @@ def resolve_draft(draft: SubscriptionDraft) -> ResolvedSubscription:
     if takes is None:
         raise unknown_value("trigger", str(draft.trigger), list(_TAKES), show=str)
     for name in _ALL:
-        if name not in takes and _has_value(getattr(draft, name)):
+        if name not in takes and getattr(draft, name) not in (None, "", (), []):
             raise UserError(
                 f"{name} does not go with trigger {draft.trigger}; leave it out. That takes {', '.join(takes) or 'nothing'}.",
                 field=name,
@@ -118,15 +118,10 @@ def resolve_draft(draft: SubscriptionDraft) -> ResolvedSubscription:
         return _resolve_budget(draft, channel)
     if draft.trigger == Trigger.IMPORT:
         return ResolvedSubscription(channel_id=channel, trigger=draft.trigger)
-    return (
-        _resolve_anomalies(draft, channel)
-        if draft.trigger == Trigger.ANOMALY
-        else _resolve_digest(draft, channel)
-    )
-
-
-def _has_value(value: object) -> bool:
-    return value not in (None, "", (), [])
+    if draft.trigger == Trigger.ANOMALY:
+        return _resolve_anomalies(draft, channel)
+    frequency = _check_choice("frequency", draft.frequency, Frequency.values)
+    return ResolvedSubscription(channel_id=channel, trigger=draft.trigger, frequency=frequency)
 
 
 def _resolve_budget(draft: SubscriptionDraft, channel: int) -> ResolvedSubscription:
@@ -200,11 +195,6 @@ def _impact(draft: SubscriptionDraft) -> tuple[Decimal | None, str]:
             field="minimum_impact",
         )
     return round(impact, 2), currency
-
-
-def _resolve_digest(draft: SubscriptionDraft, channel: int) -> ResolvedSubscription:
-    frequency = _check_choice("frequency", draft.frequency, Frequency.values)
-    return ResolvedSubscription(channel_id=channel, trigger=draft.trigger, frequency=frequency)
 
 
 def _check_choice(field: str, value: str, choices: Sequence[str]) -> str:

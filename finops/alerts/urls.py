@@ -1,10 +1,17 @@
-"""Pages of alerts beneath `/a/<slug>/`."""
+"""Pages of alerts beneath `/a/<slug>/`; those of people whom alerts are mailed to are outside of accounts."""
 
 from __future__ import annotations
 
 from django.urls import path
 
-from finops.alerts.views import channel_forms, channels, deliveries, subscription_forms, subscriptions
+from finops.alerts.views import (
+    channel_forms,
+    channels,
+    deliveries,
+    recipients,
+    subscription_forms,
+    subscriptions,
+)
 
 SUBSCRIPTION = "alerts/subscriptions/<int:subscription_id>/"
 CHANNEL = "alerts/channels/<int:channel_id>/"
@@ -29,4 +36,10 @@ urlpatterns = [
     path("alerts/deliveries/", deliveries.index, name="alert_deliveries"),
     path(DELIVERY, deliveries.page, name="alert_delivery"),
     path(f"{DELIVERY}resend/", deliveries.resend, name="alert_delivery_resend"),
+]
+
+recipient_urlpatterns = [
+    path("recipients/<str:token>/", recipients.show, name="alert_recipient"),
+    path("recipients/<str:token>/confirm/", recipients.confirm, name="alert_recipient_confirm"),
+    path("recipients/<str:token>/unsubscribe/", recipients.unsubscribe, name="alert_recipient_unsubscribe"),
 ]

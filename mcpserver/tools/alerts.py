@@ -10,15 +10,16 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from finops.alerts import queries, services
-from finops.alerts.answers import (
+from finops.alerts.schemas import (
     AlertChannelsAnswer,
     AlertDeliveriesAnswer,
     AlertSubscriptionAnswer,
     AlertSubscriptionsAnswer,
+    DeliveriesQuery,
+    SubscriptionsQuery,
+    TriggerName,
 )
-from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.subscription_drafts import SubscriptionDraft
-from finops.alerts.subscriptions_query import SubscriptionsQuery, TriggerName
 from finops.budgets.budgets_query import ScopeName
 from finops.budgets.scopes import ScopeRows, named_scope
 from finops.lib.answers import largest_that_fits

@@ -9,9 +9,9 @@ import msgspec
 from django.db.models import Q, QuerySet
 
 from accounts.models import Account
-from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.messages import Fact, Message
 from finops.alerts.models import AlertDelivery
+from finops.alerts.schemas import DeliveriesQuery
 from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
 
 

@@ -11,7 +11,7 @@ from django.db.models import Max, Q, QuerySet
 
 from accounts.models import Account
 from finops.alerts.models import AlertSubscription
-from finops.alerts.subscriptions_query import SubscriptionsQuery
+from finops.alerts.schemas import SubscriptionsQuery
 from finops.alerts.triggers.anomaly import dimension_of
 from finops.budgets.scopes import WHOLE_ACCOUNT, scope_name
 from finops.costs.dictionary_encoding import fold_case

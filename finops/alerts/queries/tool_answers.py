@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from accounts.models import Account
-from finops.alerts.answers import (
-    AlertChannelsAnswer,
-    AlertDeliveriesAnswer,
-    AlertSubscriptionAnswer,
-    AlertSubscriptionsAnswer,
-    ChannelLine,
-    DeliveryLine,
-    SubscriptionLine,
-)
-from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.queries.channels import ChannelRow, channels
 from finops.alerts.queries.deliveries import DeliveryRow, deliveries
 from finops.alerts.queries.subscriptions import SubscriptionRow, alert_subscriptions, one_subscription
 from finops.alerts.recipients import channel_recipients
-from finops.alerts.subscriptions_query import SubscriptionsQuery
+from finops.alerts.schemas import (
+    AlertChannelsAnswer,
+    AlertDeliveriesAnswer,
+    AlertSubscriptionAnswer,
+    AlertSubscriptionsAnswer,
+    ChannelLine,
+    DeliveriesQuery,
+    DeliveryLine,
+    SubscriptionLine,
+    SubscriptionsQuery,
+)
 from finops.budgets.models import Budget
 from finops.lib.answers import AccountRef
 from finops.lib.cursors import next_cursor, offset_of
@@ -66,7 +66,7 @@ def list_alert_subscriptions(account: Account, query: SubscriptionsQuery) -> Ale
     filter_note = " of those asked for" if query.trigger or query.channel_id or query.budget_id else ""
     return AlertSubscriptionsAnswer(
         account=_account(account),
-        summary=f"{quote(account.name)} has {noun}{filter_note}{f'; {paused_count} of those join_with_and paused_count' if paused_count else ''}.",
+        summary=f"{quote(account.name)} has {noun}{filter_note}{f'; {paused_count} of those listed paused' if paused_count else ''}.",
         subscriptions=[_subscription(each) for each in page.subscriptions],
         cursor=page.cursor,
         truncated="More subscriptions: ask again with cursor." if page.cursor else "",

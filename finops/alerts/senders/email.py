@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from smtplib import (
     SMTPAuthenticationError,
     SMTPException,
@@ -35,13 +36,14 @@ def send(target: EmailTarget, envelope: Envelope) -> Outcome:
     connection, deadline = get_connection(), time.monotonic() + SECONDS
     try:
         connection.open()
-        results = {address: _send_before(deadline, connection, address, envelope) for address in remaining}
+        results = {address: _send_one(deadline, connection, address, envelope) for address in remaining}
     except (SMTPException, OSError) as error:
         return Outcome(
             verdict="again", answer=truncate(_error_text(error), MAX_ANSWER), arrived=envelope.arrived
         )
     finally:
-        _close(connection)
+        with suppress(SMTPException, OSError):
+            connection.close()
     return _outcome(results, envelope.arrived)
 
 
@@ -73,15 +75,11 @@ def _unsubscribe_headers(url: str) -> dict[str, str]:
     }
 
 
-def _send_before(
+def _send_one(
     deadline: float, connection: BaseEmailBackend, address: str, envelope: Envelope
 ) -> tuple[Verdict, str]:
     if time.monotonic() > deadline:
         return "again", "The mail server was too slow for it."
-    return _send_one(connection, address, envelope)
-
-
-def _send_one(connection: BaseEmailBackend, address: str, envelope: Envelope) -> tuple[Verdict, str]:
     try:
         connection.send_messages([mail(address, envelope)])
     except SMTPRecipientsRefused as error:
@@ -105,14 +103,6 @@ def _outcome(results: dict[str, tuple[Verdict, str]], before: Sequence[str]) -> 
     parts = [f"Not taken for {'; '.join(rejections)}"] if rejections else []
     parts += [f"Taken for {join_with_and(arrived)}."] if arrived else []
     return Outcome(verdict=verdict, answer=truncate(" ".join(parts), MAX_ANSWER), arrived=tuple(arrived))
-
-
-def _close(connection: BaseEmailBackend) -> None:
-    """A server that is gone takes no goodbye."""
-    try:
-        connection.close()
-    except (SMTPException, OSError):
-        return
 
 
 def _verdict(code: int) -> Verdict:

@@ -42,13 +42,11 @@ def outcome_of(answer: Response, target: Target) -> Outcome:
         return Outcome(verdict="delivered", status_code=status, answer=answer_text)
     if status in _AGAIN or status >= 500:
         return Outcome(verdict="again", status_code=status, answer=answer_text, wait=_wait(answer.headers))
-    return Outcome(verdict="failed", status_code=status, answer=_why(status) or answer_text)
-
-
-def _why(status: int) -> str:
     if 300 <= status < 400:
-        return "The receiver redirects, and redirects are not followed. Enter the address it leads to."
-    return "The receiver says that this address is gone for good." if status == 410 else ""
+        answer_text = "The receiver redirects, and redirects are not followed. Enter the address it leads to."
+    elif status == 410:
+        answer_text = "The receiver says that this address is gone for good."
+    return Outcome(verdict="failed", status_code=status, answer=answer_text)
 
 
 def _wait(headers: Mapping[str, str]) -> float:

@@ -18,8 +18,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.alerts.evaluation import Candidate, Evaluation
 from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
-from finops.alerts.services.deliveries import deliver
-from finops.alerts.services.delivery_attempts import hold_channel
+from finops.alerts.services.deliveries import deliver, hold_channel
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.errors import UserError

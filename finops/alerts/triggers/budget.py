@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Context, Decimal
-from typing import Final
+from typing import Any, Final
 
+from accounts.models import Account
+from finops.alerts.messages import Fact, Message, console_url
 from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.anomaly import LATE_DAYS, NEWS_DAYS
+from finops.alerts.triggers.figures import amount, amount_with_share, share
 from finops.budgets.answers import BudgetStatus
+from finops.lib import sentences
 from finops.lib.periods import DateRange
 
 Measure = AlertSubscription.Measure
@@ -92,3 +96,92 @@ def _before(since: date, status: BudgetStatus, today: date) -> Figures:
     if not is_news or today > past.end_date + timedelta(days=LATE_DAYS) or since > past.end_date:
         return []
     return [(DateRange(past.start_date, past.end_date), past.amount, past.spent)]
+
+
+def budget_message(account: Account, crossing: Crossing) -> Message:
+    status = crossing.status
+    spent = crossing.figure if crossing.is_over else status.spent
+    # Then nothing is left to be done about it.
+    is_spent = crossing.highest >= 100 and spent is not None and spent >= crossing.amount
+    return Message(
+        title=f"{sentences.quote(account.name)}: budget {sentences.quote(status.name)} {_what(crossing)}",
+        summary=" ".join(_sentences(crossing)),
+        facts=tuple(_facts(account, crossing)),
+        url=console_url(account, "budget", budget_id=status.id),
+        severity="critical" if is_spent else "warning",
+        kind="budget",
+        dedup_key=f"account-{account.pk}:budget-{status.id}:{crossing.days.start}",
+        data=_data(crossing),
+    )
+
+
+def _is_forecast(crossing: Crossing) -> bool:
+    has_forecast = crossing.status.forecast is not None and not crossing.is_over
+    return crossing.measure == Measure.FORECAST and has_forecast
+
+
+def _what(crossing: Crossing) -> str:
+    percent = share(crossing.figure, crossing.amount)
+    if crossing.is_over:
+        end, through = crossing.days.end, crossing.status.data_through
+        is_complete = through is not None and through >= end
+        return f"ended on {end} at {percent}" if is_complete else f"reached {percent} by {end}"
+    return f"is forecast to end at {percent}" if _is_forecast(crossing) else f"is at {percent}"
+
+
+def _sentences(crossing: Crossing) -> list[str]:
+    status, days = crossing.status, crossing.days
+    figure = sentences.money(crossing.figure, status.currency)
+    of = f"of {sentences.money(crossing.amount, status.currency)}"
+    threshold = f"at or above the threshold of {crossing.highest} %"
+    if crossing.is_over:
+        return [f"{figure} {of} were spent from {days.start} to {days.end}, {threshold}."]
+    if not _is_forecast(crossing):
+        spent = f"{figure} {of} are spent since {days.start}, {threshold}."
+        if status.forecast is None:
+            return [spent]
+        forecast = sentences.money(status.forecast, status.currency)
+        return [spent, f"The forecast for {days.end} is {forecast}."]
+    texts = [f"The forecast for {days.end} is {figure} {of}, {threshold}."]
+    if status.spent is not None:
+        texts.append(f"Spent so far: {sentences.money(status.spent, status.currency)}.")
+    return texts
+
+
+def _facts(account: Account, crossing: Crossing) -> list[Fact]:
+    status, days, currency = crossing.status, crossing.days, crossing.status.currency
+    spent = crossing.figure if crossing.is_over else status.spent
+    facts = [
+        Fact("Account", account.name),
+        Fact("Threshold", f"{crossing.highest} % of the amount"),
+        Fact("Amount", sentences.money(crossing.amount, currency)),
+        Fact(
+            "Spent",
+            amount_with_share(spent, crossing.amount, currency) if spent is not None else "not known yet",
+        ),
+    ]
+    if status.forecast is not None and not crossing.is_over:
+        facts.append(Fact("Forecast", amount_with_share(status.forecast, crossing.amount, currency)))
+    facts += [Fact("Period", f"{days.start} to {days.end}"), Fact("Of", status.scope_name)]
+    if status.other_currencies and not crossing.is_over:
+        amounts = [sentences.money(each.amount, each.currency) for each in status.other_currencies]
+        facts.append(Fact("Not counted", sentences.join_with_and(amounts)))
+    if status.data_through is not None:
+        facts.append(Fact("Data through", str(status.data_through)))
+    return facts
+
+
+def _data(crossing: Crossing) -> dict[str, Any]:
+    status, currency = crossing.status, crossing.status.currency
+    forecast = None if crossing.is_over else status.forecast
+    return {
+        "budget_id": status.id,
+        "budget": status.name,
+        "period": {"start_date": str(crossing.days.start), "end_date": str(crossing.days.end)},
+        "measure": crossing.measure,
+        "threshold_percent": crossing.highest,
+        "amount": amount(crossing.amount, currency),
+        "spent": amount(crossing.figure if crossing.is_over else status.spent, currency),
+        "forecast": amount(forecast, currency),
+        "data_through": str(status.data_through) if status.data_through else None,
+    }

@@ -1,12 +1,35 @@
-"""When a digest is due, and of which days. Pure."""
+"""When a digest is due, and what it says: the days' total with its change, what moved most, budgets at risk, open anomalies,
+savings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlencode
 
+from accounts.models import Account
+from finops.alerts.messages import Fact, Message, console_url
 from finops.alerts.models import AlertSubscription
+from finops.alerts.triggers.figures import amount, signed_amount
+from finops.budgets.answers import BudgetStatus
+from finops.budgets.queries import budget_statuses
+from finops.budgets.status_rules import EXCEEDED, OK
+from finops.costs.answers import SpendAnswer, SpendTotal
+from finops.costs.queries import query_spend
+from finops.costs.queries.sources import Sources
+from finops.costs.spend_query import SpendQuery
+from finops.insights.queries import open_anomalies
+from finops.insights.queries.anomalies import OpenAnomalies
+from finops.insights.savings.answers import SavingsAnswer
+from finops.insights.savings.queries import list_savings
+from finops.insights.savings.savings_query import SavingsQuery
+from finops.insights.spend_change.answers import Move, SpendChangeAnswer
+from finops.insights.spend_change.queries import explain_spend_change
+from finops.insights.spend_change.spend_change_query import SpendChangeQuery
+from finops.insights.spend_change.words import name_of
+from finops.lib import sentences
 from finops.lib.periods import DateRange, bucket_start, previous_period
 
 Frequency = AlertSubscription.Frequency
@@ -41,3 +64,220 @@ def due_digest(frequency: str, today: date) -> DueDigest:
     granularity = "week" if frequency == Frequency.WEEKLY else "month"
     end = bucket_start(granularity, today) - timedelta(days=1)
     return DueDigest(frequency, DateRange(bucket_start(granularity, end), end))
+
+
+MOST_CURRENCIES: Final = 3
+MOST_BUDGETS: Final = 5
+TOP_MOVERS: Final = 5
+
+
+@dataclass(frozen=True)
+class DigestFigures:
+    """All that a digest's words are made of. `through`: the last day with complete data."""
+
+    account: Account
+    digest: DueDigest
+    through: date | None
+    spend: SpendAnswer
+    change: SpendChangeAnswer
+    budgets: Sequence[BudgetStatus]
+    anomalies: OpenAnomalies
+    savings: SavingsAnswer
+
+    @property
+    def totals(self) -> list[SpendTotal]:
+        """The largest first, as far as amounts of several currencies can be compared."""
+        return sorted(self.spend.totals, key=lambda total: (-total.amount.copy_abs(), total.currency))
+
+    @property
+    def movers(self) -> list[Move]:
+        """Services whose cost changed, those that changed most first, of each currency in the order of totals."""
+        order = [each.currency for each in self.totals]
+        moves = [each for each in self.change.moves if each.change and not each.other_groups]
+        return sorted(moves, key=lambda each: (order.index(each.currency), -each.change.copy_abs()))
+
+    @property
+    def at_risk(self) -> list[BudgetStatus]:
+        """In a period that is over nothing is at risk: it was exceeded or kept."""
+        end = self.digest.days.end
+        return [
+            each
+            for each in self.budgets
+            if each.status == EXCEEDED or (each.status != OK and each.end_date > end)
+        ]
+
+    @property
+    def note(self) -> str:
+        """What is missing in a digest that waited in vain."""
+        end = self.digest.days.end
+        if self.through is None:
+            return "There is no cost data yet."
+        return f"Data is complete through {self.through} only, not {end}." if self.through < end else ""
+
+
+def digest_message(account: Account, digest: DueDigest, sources: Sources, deadline: float) -> Message:
+    """The message of a digest; budgets as they stood on its last day.
+
+    Raises UserError of the lake. Cost: two lake queries for the days, those of `budget_statuses` for all budgets, and
+    the three or four of `list_savings`.
+    """
+    first, last = digest.days.start, digest.days.end
+    change = SpendChangeQuery(start_date=first, end_date=last, top=TOP_MOVERS)
+    figures = DigestFigures(
+        account=account,
+        digest=digest,
+        through=sources.coverage.complete_through,
+        spend=query_spend(
+            account,
+            SpendQuery(start_date=first, end_date=last, compare_to="previous_period"),
+            sources=sources,
+            deadline=deadline,
+        ),
+        change=explain_spend_change(account, change, deadline=deadline),
+        budgets=budget_statuses(account, day=last, sources=sources, deadline=deadline),
+        anomalies=open_anomalies(),
+        savings=list_savings(account, SavingsQuery(limit=1), deadline=deadline),
+    )
+    page = f"{console_url(account, 'spend_change')}?{urlencode(change.to_params(), doseq=True)}"
+    unit = "week" if digest.frequency == Frequency.WEEKLY else "month"
+    return Message(
+        title=f"{sentences.quote(account.name)}: {_total_text(figures)} in the {unit} of {first}",
+        summary=" ".join(_sentences(figures)),
+        facts=tuple(_facts(figures)),
+        url=page,
+        kind="digest",
+        dedup_key=f"account-{account.pk}:{digest.key}",
+        data=_data(figures),
+    )
+
+
+def _total_text(figures: DigestFigures) -> str:
+    amounts = [sentences.money(each.amount, each.currency) for each in figures.totals[:MOST_CURRENCIES]]
+    return sentences.join_with_and(amounts) if amounts else "no cost"
+
+
+def _sentences(figures: DigestFigures) -> list[str]:
+    days, earlier = figures.digest.days, figures.digest.earlier
+    spent = f"{sentences.quote(figures.account.name)} spent {_total_text(figures)} from {days.start} to {days.end}"
+    changes = [
+        change_text for total in figures.totals[:MOST_CURRENCIES] if (change_text := _change_text(total))
+    ]
+    comparison = (
+        f": {sentences.join_with_and(changes)} against {earlier.start} to {earlier.end}" if changes else ""
+    )
+    return [f"{spent}{comparison}.", *([figures.note] if figures.note else [])]
+
+
+def _change_text(total: SpendTotal) -> str:
+    """`+120.00 USD (+4.1 %)`; nothing where there is nothing to compare with."""
+    change = total.change
+    if change is None or change.change is None:
+        return ""
+    share = (
+        ""
+        if change.ratio is None
+        else f" ({'+' if change.ratio > 0 else ''}{sentences.percent_text(change.ratio)})"
+    )
+    return f"{signed_amount(change.change, total.currency)}{share}"
+
+
+def _facts(figures: DigestFigures) -> list[Fact]:
+    totals = [
+        Fact(
+            f"Total in {each.currency}",
+            " · ".join(filter(None, [sentences.money(each.amount, each.currency), _change_text(each)])),
+        )
+        for each in figures.totals[:MOST_CURRENCIES]
+    ]
+    movers = [Fact(name_of(each), _mover(each)) for each in figures.movers]
+    return [
+        Fact("Account", figures.account.name),
+        *totals,
+        *movers,
+        Fact("Budgets at risk", _budgets(figures)),
+        Fact("Open anomalies", _anomalies(figures.anomalies)),
+        Fact("Savings", _savings(figures.savings)),
+        *([Fact("Note", figures.note)] if figures.note else []),
+    ]
+
+
+def _mover(move: Move) -> str:
+    now = sentences.money(move.current_amount, move.currency)
+    return f"{signed_amount(move.change, move.currency)}, now {now}"
+
+
+def _budgets(figures: DigestFigures) -> str:
+    if not figures.budgets:
+        return "No budget is set."
+    worst = sorted(figures.at_risk, key=lambda each: (each.status != EXCEEDED, each.name.casefold()))
+    if not worst:
+        return f"None of {len(figures.budgets)}."
+    names = [f"{each.name} ({each.status}, {_budget_progress(each)})" for each in worst[:MOST_BUDGETS]]
+    omitted_count = len(worst) - len(names)
+    more = f" and {omitted_count} more" if omitted_count else ""
+    return f"{len(worst)} of {len(figures.budgets)}: {', '.join(names)}{more}."
+
+
+def _budget_progress(status: BudgetStatus) -> str:
+    of = f"of {sentences.money(status.amount, status.currency)}"
+    if status.spent is None:
+        return of
+    return f"{sentences.money(status.spent, status.currency)} {of}"
+
+
+def _anomalies(open_anomalies: OpenAnomalies) -> str:
+    if not open_anomalies.count:
+        return "None."
+    impacts = sentences.join_with_and(
+        [signed_amount(each.amount, each.currency) for each in open_anomalies.impacts]
+    )
+    return f"{open_anomalies.count}{f', {impacts} against what was expected' if impacts else ''}."
+
+
+def _savings(answer: SavingsAnswer) -> str:
+    amounts = [
+        sentences.money(each.monthly_saving, each.currency) for each in answer.totals if each.monthly_saving
+    ]
+    count = sum(each.recommendations for each in answer.totals)
+    waste_amounts = [
+        sentences.money(each.monthly_waste, each.currency) for each in answer.totals if each.monthly_waste
+    ]
+    waste = (
+        f" {sentences.join_with_and(waste_amounts)} a month of unused commitment is waste."
+        if waste_amounts
+        else ""
+    )
+    if not count:
+        return f"Nothing open.{waste}"
+    noun = "recommendation" if count == 1 else "recommendations"
+    return (
+        f"{sentences.join_with_and(amounts) or 'An amount not known'} a month by {count} open {noun}.{waste}"
+    )
+
+
+def _data(figures: DigestFigures) -> dict[str, Any]:
+    days = figures.digest.days
+    return {
+        "frequency": figures.digest.frequency,
+        "start_date": str(days.start),
+        "end_date": str(days.end),
+        "data_through": str(figures.through) if figures.through else None,
+        "totals": [
+            {
+                "total": amount(each.amount, each.currency),
+                "change": amount(each.change.change, each.currency) if each.change else None,
+            }
+            for each in figures.totals
+        ],
+        "movers": [
+            {"service": name_of(each), "change": amount(each.change, each.currency)}
+            for each in figures.movers
+        ],
+        "budgets_at_risk": [
+            {"budget_id": each.id, "budget": each.name, "status": each.status} for each in figures.at_risk
+        ],
+        "open_anomalies": figures.anomalies.count,
+        "savings": [
+            {"monthly_saving": amount(each.monthly_saving, each.currency)} for each in figures.savings.totals
+        ],
+    }

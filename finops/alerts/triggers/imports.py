@@ -9,8 +9,7 @@ from typing import Any, Final
 from django.db.models import Q
 
 from accounts.models import Account
-from finops.alerts.links import console_url
-from finops.alerts.messages import Fact, Message
+from finops.alerts.messages import Fact, Message, console_url
 from finops.alerts.triggers.figures import amount
 from finops.costs.models import CostImport
 from finops.lib import clock

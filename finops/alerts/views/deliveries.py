@@ -13,9 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
 from finops.alerts import services
-from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.models import AlertDelivery
 from finops.alerts.queries import DeliveryRow, delivery_row, every_delivery
+from finops.alerts.schemas import DeliveriesQuery
 from finops.alerts.views.filters import Choice
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv

@@ -16,7 +16,7 @@ from accounts.models import Role
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.alerts.queries import SubscriptionRow, delivery_row, every_subscription, one_subscription
-from finops.alerts.subscriptions_query import SubscriptionsQuery
+from finops.alerts.schemas import SubscriptionsQuery
 from finops.alerts.views.filters import Choice
 from finops.budgets.models import Budget
 from finops.lib.errors import UserError

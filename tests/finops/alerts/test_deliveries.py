@@ -11,10 +11,9 @@ from pytest_django import Settings
 from accounts.models import Account, AuditEntry
 from accounts.scoping import account_scope
 from finops.alerts import queries, services
-from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.models import AlertChannel, AlertDelivery
-from finops.alerts.services import deliveries as sending_in_turn
-from finops.alerts.services import delivery_attempts
+from finops.alerts.schemas import DeliveriesQuery
+from finops.alerts.services import deliveries
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.outbound import use_resolver
@@ -244,7 +243,7 @@ def test_a_worker_is_told_on_commit_and_once_for_a_channel_that_waits(
 def test_a_backlog_is_worked_off_in_spells(
     acme: Account, receiver: Receiver, told: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending_in_turn, "SPELL_SECONDS", -1.0)
+    monkeypatch.setattr(deliveries, "SPELL_SECONDS", -1.0)
     channel = channel_to(acme, receiver)
     rows = [deliver(channel), deliver(channel)]
 
@@ -394,9 +393,9 @@ def test_a_worker_that_died_is_followed_by_another_with_the_same_id(
 ) -> None:
     """It had sent the message and not noted it: the receiver tells by the id."""
     row = deliver(channel_to(acme, receiver, "webhook"))
-    claimed = delivery_attempts.claim(row.pk)
+    claimed = deliveries.claim(row.pk)
     assert claimed is not None
-    delivery_attempts._send(claimed)
+    deliveries._send(claimed)
 
     assert work(at=NOON + timedelta(minutes=4)) == 0
     assert work(at=NOON + timedelta(minutes=6)) == 1
@@ -410,11 +409,11 @@ def test_a_worker_that_died_is_followed_by_another_with_the_same_id(
 
 def test_who_was_overtaken_notes_nothing(acme: Account, receiver: Receiver) -> None:
     row = deliver(channel_to(acme, receiver))
-    slow = delivery_attempts.claim(row.pk)
+    slow = deliveries.claim(row.pk)
     assert slow is not None
     work(at=NOON + timedelta(minutes=6))
 
-    assert delivery_attempts.carry_out(slow) is None
+    assert deliveries.carry_out(slow) is None
     assert attempt_answers(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
 
 
@@ -423,7 +422,7 @@ def test_a_message_that_kills_its_workers_ends_after_seven(acme: Account, receiv
     now = NOON
     for _ in range(8):
         with clock.frozen(now):
-            delivery_attempts.claim(row.pk)
+            deliveries.claim(row.pk)
         now += timedelta(minutes=6)
 
     assert after(row).status == "failed"

@@ -12,8 +12,8 @@ from django.db import connection
 from accounts.models import Account
 from finops.alerts import queries, services
 from finops.alerts.channel_targets import target_of
-from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.models import AlertChannel
+from finops.alerts.schemas import DeliveriesQuery
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
 from tests.finops.alerts.delivery_helpers import ACTOR, KEY, deliver, work

@@ -14,9 +14,9 @@ from accounts.models import Account, AuditEntry, UnsentMail
 from accounts.scoping import account_scope
 from accounts.tasks import send_unsent_mails
 from finops.alerts import queries, services
-from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.models import AlertRecipient
 from finops.alerts.recipients import recipient_url, request_confirmations
+from finops.alerts.schemas import DeliveriesQuery
 from finops.lib import clock
 from tests.cast import Cast, signed_in
 from tests.finops.alerts.delivery_helpers import ACTOR, after, attempt_answers, deliver, mail_channel, work

@@ -14,7 +14,7 @@ from accounts.models import Account, AuditEntry
 from accounts.scoping import account_scope
 from finops.alerts import queries, services
 from finops.alerts.models import AlertSubscription
-from finops.alerts.subscriptions_query import SubscriptionsQuery
+from finops.alerts.schemas import SubscriptionsQuery
 from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.models import CostTag, Team
 from finops.allocation.services.cost_tags import delete_cost_tag

@@ -4,10 +4,33 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from finops.lib.answers import AccountRef
+
+TriggerName = Literal["budget", "anomaly", "digest"]
+
+
+class SubscriptionsQuery(msgspec.Struct, frozen=True, kw_only=True):
+    trigger: Annotated[list[TriggerName], Meta(description="Left out: all.")] = []
+    channel_id: Annotated[int | None, Meta(description="From listAlertChannels.")] = None
+    budget_id: Annotated[int | None, Meta(description="From listBudgets.")] = None
+    limit: Annotated[int, Meta(ge=1, le=50)] = 20
+    cursor: Annotated[str, Meta(description="From the answer before.")] = ""
+
+
+DeliveryStatusName = Literal["waiting", "delivered", "failed"]
+
+
+class DeliveriesQuery(msgspec.Struct, frozen=True, kw_only=True):
+    status: Annotated[list[DeliveryStatusName], Meta(description="Left out: all.")] = []
+    channel_id: Annotated[int | None, Meta(description="From listAlertChannels.")] = None
+    include_tests: Annotated[bool, Meta(description="Of the test button.")] = True
+    limit: Annotated[int, Meta(ge=1, le=50)] = 20
+    cursor: Annotated[str, Meta(description="From the answer before.")] = ""
 
 
 class ChannelLine(msgspec.Struct, frozen=True, kw_only=True):
