@@ -15,8 +15,7 @@ from random import Random
 from statistics import fmean, median
 
 from benchmarks.table import Row
-from finops.budgets.lateness import Part, complete_late_days, total_by_day
-from finops.budgets.projection import project_period
+from finops.budgets.projection import Part, complete_late_days, project_period, total_by_day
 from finops.costs.comparison import comparison_ranges_by_source
 from finops.costs.completeness import (
     DOCUMENTED,

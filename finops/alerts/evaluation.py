@@ -16,10 +16,10 @@ from finops.alerts.triggers import imports
 from finops.alerts.triggers.anomaly import anomaly_message, combined_message
 from finops.alerts.triggers.budget import Crossing, budget_message, crossings
 from finops.alerts.triggers.digest import digest_message, due_digest
-from finops.budgets.answers import BudgetStatus
 from finops.budgets.cycles import period_of
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
+from finops.budgets.schemas import BudgetStatus
 from finops.costs.models import CostImport
 from finops.costs.queries.sources import Sources, load_sources
 from finops.insights.models import Anomaly, AnomalyRun

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from finops.budgets.answers import BudgetStatus, PastPeriod
 from finops.budgets.queries import BudgetFigures
+from finops.budgets.schemas import BudgetStatus, PastPeriod
 from finops.lib.charts import BandLine, Line, chart_spec
 from finops.lib.money import exact_sum, ratio
 

@@ -18,8 +18,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.budgets.cycles import MONTHS, is_first_day, period_of
 from finops.budgets.models import Budget, BudgetAmount
-from finops.budgets.queries.scope_check import check_scope_in_data
-from finops.budgets.scopes import ScopeDraft, find_scope
+from finops.budgets.scopes import ScopeDraft, check_scope_in_data, find_scope
 from finops.costs import dependants
 from finops.lib.currencies import currency_code
 from finops.lib.errors import UserError, unknown_value

@@ -15,8 +15,8 @@ from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.recipients import confirm_recipient
 from finops.alerts.subscription_drafts import SubscriptionDraft
 from finops.allocation.models import Team
-from finops.budgets.answers import BudgetStatus
 from finops.budgets.queries import budget_statuses
+from finops.budgets.schemas import BudgetStatus
 from finops.budgets.status_rules import OK
 from finops.demo.company import DOMAIN
 from finops.lib import clock

@@ -8,9 +8,9 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from accounts.audit import Actor
 from accounts.models import Account
 from finops.allocation.models import CostTag, Team
-from finops.budgets.answers import BudgetStatus
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses
+from finops.budgets.schemas import BudgetStatus
 from finops.budgets.scopes import ScopeDraft
 from finops.budgets.services import BudgetDraft, create_budget, unsaved_budget
 from finops.budgets.status_rules import EXCEEDED, OK, WARNING

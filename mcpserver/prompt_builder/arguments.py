@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Final, get_args
 
-from finops.budgets.budgets_query import ScopeName
 from finops.budgets.models import Budget
+from finops.budgets.schemas import ScopeName
 from finops.costs.aliases import candidates
 from finops.costs.answers import DimensionValue
 from finops.costs.dimensions import Dimension, registry

@@ -20,7 +20,7 @@ from finops.alerts.schemas import (
     TriggerName,
 )
 from finops.alerts.subscription_drafts import SubscriptionDraft
-from finops.budgets.budgets_query import ScopeName
+from finops.budgets.schemas import ScopeName
 from finops.budgets.scopes import ScopeRows, named_scope
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall

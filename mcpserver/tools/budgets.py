@@ -11,8 +11,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from finops.budgets import queries, services
-from finops.budgets.answers import BudgetAnswer, BudgetsAnswer
-from finops.budgets.budgets_query import BudgetsQuery, ScopeName
+from finops.budgets.schemas import BudgetAnswer, BudgetsAnswer, BudgetsQuery, ScopeName
 from finops.budgets.scopes import ScopeDraft, ScopeRows, named_scope
 from finops.budgets.services import BudgetDraft
 from mcpserver.context import ToolCall

@@ -13,7 +13,7 @@ from finops.alerts.messages import Fact, Message, console_url
 from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.anomaly import LATE_DAYS, NEWS_DAYS
 from finops.alerts.triggers.figures import amount, amount_with_share, share
-from finops.budgets.answers import BudgetStatus
+from finops.budgets.schemas import BudgetStatus
 from finops.lib import sentences
 from finops.lib.periods import DateRange
 

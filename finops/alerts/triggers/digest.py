@@ -13,8 +13,8 @@ from accounts.models import Account
 from finops.alerts.messages import Fact, Message, console_url
 from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.figures import amount, signed_amount
-from finops.budgets.answers import BudgetStatus
 from finops.budgets.queries import budget_statuses
+from finops.budgets.schemas import BudgetStatus
 from finops.budgets.status_rules import EXCEEDED, OK
 from finops.costs.answers import SpendAnswer, SpendTotal
 from finops.costs.queries import query_spend

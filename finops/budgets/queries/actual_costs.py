@@ -99,7 +99,11 @@ def _grouping_costs(
     deadline: float | None,
 ) -> dict[int, ScopeCosts]:
     try:
-        dimension = _dimension(context, grouping)
+        dimension = (
+            Dimension(name=SOURCE, title="Source", value=Column(SOURCE))
+            if grouping == SOURCE
+            else registry.resolve(context, grouping, field="scope")
+        )
     except UserError as error:
         return {each.budget.pk: ScopeCosts({}, error.message) for each in members}
     days = DateRange(min(each.days.start for each in members), max(each.days.end for each in members))
@@ -124,12 +128,6 @@ def _grouping_costs(
     sums = _read(table, dimension, "amount")
     one_time = _read(table.filter(pc.field("one_time").is_valid()), dimension, "one_time")
     return {each.budget.pk: _costs_of(each.budget, sums, one_time) for each in members}
-
-
-def _dimension(context: DimensionContext, grouping: str) -> Dimension:
-    if grouping == SOURCE:
-        return Dimension(name=SOURCE, title="Source", value=Column(SOURCE))
-    return registry.resolve(context, grouping, field="scope")
 
 
 def _values(members: Iterable[CostRequest]) -> tuple[str, ...]:

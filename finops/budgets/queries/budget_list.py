@@ -9,10 +9,9 @@ from decimal import Decimal
 import msgspec
 
 from accounts.models import Account
-from finops.budgets.answers import BudgetAnswer, BudgetRow, BudgetsAnswer, BudgetStatus
-from finops.budgets.budgets_query import BudgetsQuery
 from finops.budgets.models import Budget
 from finops.budgets.queries.statuses import budget_statuses
+from finops.budgets.schemas import BudgetAnswer, BudgetRow, BudgetsAnswer, BudgetsQuery, BudgetStatus
 from finops.budgets.status_rules import EXCEEDED, OK, WARNING
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef
@@ -36,7 +35,12 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
     sources = load_sources(account).for_planning
     every = budget_statuses(account, sources=sources, deadline=deadline)
     matches = sorted(
-        (each for each in every if _matches_query(each, query)),
+        (
+            each
+            for each in every
+            if (not query.status or each.status in query.status)
+            and (not query.scope or each.scope in query.scope)
+        ),
         key=lambda each: (_WORST_FIRST[each.status], each.name.casefold()),
     )
     page = matches[offset : offset + query.limit]
@@ -65,10 +69,7 @@ def new_budget_answer(account: Account, budget: Budget, *, deadline: float | Non
         budget=_row(status),
         view=view_used(sources.view, basis=None, charge_categories=()),
         data_through=status.data_through,
-        warnings=[
-            *status.warnings,
-            *_warnings(account, sources, [status]),
-        ],
+        warnings=[*status.warnings, *_warnings(account, sources, [status])],
         hint="create_alert_subscription tells a channel when it is nearly spent; listBudgets says where it stands.",
     )
 
@@ -89,12 +90,6 @@ def _spend_question(status: BudgetStatus, basis: str) -> str:
         "basis": basis,
     }
     return msgspec.json.encode(arguments).decode()
-
-
-def _matches_query(status: BudgetStatus, query: BudgetsQuery) -> bool:
-    return (not query.status or status.status in query.status) and (
-        not query.scope or status.scope in query.scope
-    )
 
 
 def _row(status: BudgetStatus) -> BudgetRow:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from functools import cached_property
 
 from finops.budgets.forecast_answers import BackTest, ForecastRow, ForecastTotal
-from finops.budgets.lateness import CompletedCosts
-from finops.budgets.projection import Projection
+from finops.budgets.projection import CompletedCosts, Projection, complete_days
 from finops.budgets.queries.actual_costs import sum_of_days
 from finops.costs.answers import Change, Series
 from finops.costs.coverage import Coverage
-from finops.costs.queries.buckets import Bucket, buckets_of
+from finops.costs.queries.buckets import buckets_of
 from finops.costs.queries.spend_answer import change_between, not_comparable
 from finops.lib.forecasting import Band
 from finops.lib.money import exact_difference, exact_sum
@@ -40,15 +39,7 @@ class Span:
     @cached_property
     def covered(self) -> list[date]:
         """The complete days of the last year, in order; late sources are filled up to them."""
-        through = self.coverage.complete_through_for_most
-        if through is None:
-            return []
-        first = self.today - timedelta(days=365)
-        ordinals: set[int] = set()
-        for span in self.coverage.covered:
-            start, end = max(span.start, first), min(span.end, through)
-            ordinals.update(range(start.toordinal(), end.toordinal() + 1))
-        return [date.fromordinal(each) for each in sorted(ordinals)]
+        return complete_days(self.coverage, self.today)
 
 
 @dataclass(frozen=True)
@@ -158,15 +149,12 @@ def _series(outlook: Outlook, span: Span, granularity: str) -> tuple[Series, Ser
     for bucket in buckets_of(granularity, span.period, span.coverage):
         days = DateRange(max(bucket.start, span.period.start), min(bucket.end, span.period.end))
         band, name = band_of(outlook, days), bucket.start.isoformat()
-        expected[name] = band.mean if band else _actual_cost(outlook, span, bucket, days)
         if band:
-            lower[name], upper[name] = band.lower, band.upper
+            expected[name], lower[name], upper[name] = band.mean, band.lower, band.upper
+            continue
+        spent = sum_of_days(outlook.costs_with_late, DateRange(days.start, min(days.end, span.today)))
+        expected[name] = spent if spent or bucket.has_data else None
     return expected, lower, upper
-
-
-def _actual_cost(outlook: Outlook, span: Span, bucket: Bucket, days: DateRange) -> Decimal | None:
-    spent = sum_of_days(outlook.costs_with_late, DateRange(days.start, min(days.end, span.today)))
-    return spent if spent or bucket.has_data else None
 
 
 def band_of(outlook: Outlook, days: DateRange) -> Band | None:

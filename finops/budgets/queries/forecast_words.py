@@ -58,7 +58,10 @@ def warnings_of(
     totals: Sequence[ForecastTotal],
     rows: Sequence[ForecastRow],
 ) -> list[str]:
-    facts_to_date = replace(facts, plan=replace(facts.plan, days=_days_to_date(span)))
+    # Of a period that begins after the data, from the data's last day on.
+    last, days = span.coverage.last_day, span.so_far
+    to_date = DateRange(min(days.start, last), days.end) if last is not None else days
+    facts_to_date = replace(facts, plan=replace(facts.plan, days=to_date))
     sentences = spend_answer.warnings_of(facts_to_date, [], [])
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
@@ -69,12 +72,6 @@ def warnings_of(
     sentences += _short_history(whole)
     sentences += [sentence for total in totals for sentence in _parts(total, rows)]
     return list(dict.fromkeys(sentences))
-
-
-def _days_to_date(span: Span) -> DateRange:
-    """The period's days so far; of a period that begins after the data, from the data's last day on."""
-    last, days = span.coverage.last_day, span.so_far
-    return DateRange(min(days.start, last), days.end) if last is not None else days
 
 
 def _short_history(whole: Sequence[Outlook]) -> list[str]:

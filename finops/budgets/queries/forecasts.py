@@ -12,8 +12,15 @@ from accounts.models import Account
 from finops.budgets.cycles import period_of, shift_period
 from finops.budgets.forecast_answers import ForecastAnswer, ForecastPeriodUsed, ForecastRow, ForecastTotal
 from finops.budgets.forecast_query import MAX_DAYS_BY_DAY, ForecastQuery
-from finops.budgets.lateness import Part, complete_late_days, incomplete_cost, one_time_by_day, total_by_day
-from finops.budgets.projection import project_period
+from finops.budgets.projection import (
+    HISTORY_DAYS,
+    Part,
+    complete_late_days,
+    incomplete_cost,
+    one_time_by_day,
+    project_period,
+    total_by_day,
+)
 from finops.budgets.queries.forecast_figures import Outlook, Span, row_of, total_of
 from finops.budgets.queries.forecast_words import hint_of, summary_of, truncated_of, warnings_of
 from finops.costs.answers import AccountRef
@@ -32,7 +39,6 @@ from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange, previous_period
 from finops.lib.sentences import join_with_and, truncate
 
-HISTORY_DAYS: Final = 365
 STALE_DAYS: Final = 45
 LEVEL: Final = Decimal("0.8")
 MODEL: Final = (
@@ -125,22 +131,20 @@ def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook]) -> str:
 
 
 def _span(account: Account, query: ForecastQuery, coverage: Coverage, today: date) -> Span:
-    period = _period(account, query, today)
+    if query.period == "next_days":
+        period = DateRange(today, today + timedelta(days=query.days - 1))
+        previous = previous_period(period)
+    else:
+        kind = _KINDS[query.period]
+        period = period_of(kind, today, account.fiscal_start_month)
+        previous = shift_period(kind, period, -1)
     if query.granularity == "day" and period.days > MAX_DAYS_BY_DAY:
         raise UserError(
             f"granularity day over {period.days} days is too much; ask by week or month.",
             field="granularity",
             value=query.granularity,
         )
-    if query.period == "next_days":
-        return Span(period, previous_period(period), today, coverage)
-    return Span(period, shift_period(_KINDS[query.period], period, -1), today, coverage)
-
-
-def _period(account: Account, query: ForecastQuery, today: date) -> DateRange:
-    if query.period == "next_days":
-        return DateRange(today, today + timedelta(days=query.days - 1))
-    return period_of(_KINDS[query.period], today, account.fiscal_start_month)
+    return Span(period, previous, today, coverage)
 
 
 def _read(
@@ -177,11 +181,7 @@ def _read(
         findings=look_up(account, plan, deadline, sources.manifest) if plan.filters else FilterFindings(),
         split_result=split_result,
     )
-    return facts, [part for part in sums if _counts(plan, part)]
-
-
-def _counts(plan: SpendPlan, part: SpendSum) -> bool:
-    return not plan.categories or part.charge_category in plan.categories
+    return facts, [part for part in sums if not plan.categories or part.charge_category in plan.categories]
 
 
 def _groups(facts: SpendFacts, span: Span, sums: Sequence[SpendSum]) -> list[Outlook]:

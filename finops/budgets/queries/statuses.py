@@ -10,12 +10,20 @@ from functools import cache
 from typing import Final
 
 from accounts.models import Account
-from finops.budgets.answers import BudgetStatus, PastPeriod
 from finops.budgets.cycles import period_of, shift_period
-from finops.budgets.lateness import Part, complete_late_days, incomplete_cost, one_time_by_day
 from finops.budgets.models import Budget
-from finops.budgets.projection import Projection, project_period
+from finops.budgets.projection import (
+    HISTORY_DAYS,
+    Part,
+    Projection,
+    complete_days,
+    complete_late_days,
+    incomplete_cost,
+    one_time_by_day,
+    project_period,
+)
 from finops.budgets.queries.actual_costs import CostRequest, ScopeCosts, daily_costs, sum_of_days
+from finops.budgets.schemas import BudgetStatus, PastPeriod
 from finops.budgets.scopes import scope_name
 from finops.budgets.status_rules import StatusInputs, reason_of, status_of
 from finops.costs.answers import MoneyAmount
@@ -26,9 +34,6 @@ from finops.lib import clock
 from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange
 from finops.lib.sentences import money
-
-HISTORY_DAYS: Final = 365
-"""Days before today that a forecast looks at: the weekly pattern, month ends, and a year's worth of them."""
 
 PAST_PERIODS: Final = {"monthly": 12, "quarterly": 4, "yearly": 1}
 """Periods before the current one that are reported: all of them within the days that forecasts read or the year before."""
@@ -151,18 +156,7 @@ class _DataDays:
         self.coverage = coverage
         self.through = coverage.complete_through_for_most
         self.since = coverage.complete_through
-        self.days = self._days(day)
-
-    def _days(self, day: date) -> list[date]:
-        """The covered days of the last year that are complete, in order."""
-        if self.through is None:
-            return []
-        first = day - timedelta(days=HISTORY_DAYS)
-        ordinals: set[int] = set()
-        for span in self.coverage.covered:
-            start, end = max(span.start, first), min(span.end, self.through)
-            ordinals.update(range(start.toordinal(), end.toordinal() + 1))
-        return [date.fromordinal(each) for each in sorted(ordinals)]
+        self.days = complete_days(coverage, day)
 
 
 def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -> BudgetFigures:
@@ -172,31 +166,16 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
     spent, spent_reason = _spent_so_far(scope_costs, data_days, costs, so_far)
     inside = {day: amount for day, amount in sorted(costs.items()) if period.start <= day <= period.end}
     parts = context.parts(scope_costs, data_days, budget.currency)
-    late = (
-        complete_late_days(parts, data_days.days, data_days.through, data_days.since, period)
-        if data_days.through and data_days.since
-        else None
-    )
-    projection, why_not = project_period(
-        costs,
-        data_days.days,
-        period,
-        as_of=context.day,
-        through=data_days.through,
-        late=late,
-        one_time=one_time_by_day(parts),
-        country=context.account.holiday_country,
-    )
-    if scope_costs.problem:
-        why_not = scope_costs.problem
+    projection, why_not = _project(context, data_days, period, costs, parts)
     amount = amount_of(budget, period)
     total = projection.total if projection else None
+    forecast = total.mean if total else None
     inputs = StatusInputs(
         amount=amount,
         currency=budget.currency,
         warning_percent=budget.warning_percent,
         spent=spent,
-        forecast=total.mean if total else None,
+        forecast=forecast,
         ends_on=period.end,
     )
     crosses_on = _crossing_day(amount, inside, projection, context.day)
@@ -215,11 +194,11 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
         spent=spent,
         spent_percent=_percent(spent, amount),
         spent_reason=spent_reason,
-        forecast=total.mean if total else None,
+        forecast=forecast,
         forecast_low=total.lower if total else None,
         forecast_high=total.upper if total else None,
-        forecast_percent=_percent(total.mean if total else None, amount),
-        forecast_reason=why_not,
+        forecast_percent=_percent(forecast, amount),
+        forecast_reason=scope_costs.problem or why_not,
         status=status_of(inputs),
         status_reason=reason_of(inputs, crosses_on=crosses_on)
         + _not_final(parts, so_far, data_days, budget.currency),
@@ -231,6 +210,29 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
         not_final=incomplete_cost(parts, so_far),
     )
     return BudgetFigures(budget, status, inside, projection)
+
+
+def _project(
+    context: _StatusContext,
+    data_days: _DataDays,
+    period: DateRange,
+    costs: Mapping[date, Decimal],
+    parts: Sequence[Part],
+) -> tuple[Projection | None, str]:
+    """What the period will cost, or why that cannot be forecast."""
+    late = None
+    if data_days.through and data_days.since:
+        late = complete_late_days(parts, data_days.days, data_days.through, data_days.since, period)
+    return project_period(
+        costs,
+        data_days.days,
+        period,
+        as_of=context.day,
+        through=data_days.through,
+        late=late,
+        one_time=one_time_by_day(parts),
+        country=context.account.holiday_country,
+    )
 
 
 def _not_final(parts: Sequence[Part], days: DateRange, data_days: _DataDays, currency: str) -> str:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 
 from accounts.models import Account
-from finops.budgets.amount_suggestion import suggested_amount
 from finops.budgets.cycles import MONTHS, period_of, shift_period
 from finops.budgets.models import Budget
 from finops.budgets.queries.actual_costs import CostRequest, daily_costs, sum_of_days
 from finops.costs.queries.sources import load_sources
 from finops.lib import clock
-from finops.lib.money import exact_sum
+from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange
+
+
+def suggested_amount(spent: Sequence[Decimal]) -> Decimal | None:
+    """The mean of what earlier periods spent, up to the next amount of two digits: 263,120 → 270,000. None without."""
+    mean = ratio(exact_sum(spent), Decimal(len(spent)))
+    if mean is None or mean <= 0:
+        return None
+    step = Decimal(1).scaleb(max(mean.adjusted() - 1, -2))
+    rounded = (mean / step).to_integral_value(ROUND_CEILING) * step
+    return rounded.quantize(Decimal("0.01"))
+
 
 PERIODS_CONSIDERED = {"monthly": 3, "quarterly": 2, "yearly": 1}
 
@@ -52,7 +61,7 @@ def suggestion(
     periods = [shift_period(kind, now, -back) for back in range(1, PERIODS_CONSIDERED[kind] + 1)]
     request = CostRequest(budget, DateRange(periods[-1].start, now.end))
     costs = daily_costs(account, [request], sources, deadline=deadline)[budget.pk].costs
-    ordered = sorted(costs, key=lambda name: -_size(costs[name]))
+    ordered = sorted(costs, key=lambda name: -exact_sum(costs[name].values()))
     chosen_currency = currency or (ordered[0] if ordered else "")
     earlier = [
         EarlierPeriod(
@@ -66,7 +75,3 @@ def suggestion(
     ]
     whole = [each.spent for each in earlier if each.whole]
     return Suggestion(ordered, chosen_currency, earlier, suggested_amount(whole), sources.view.basis)
-
-
-def _size(costs: Mapping[date, Decimal]) -> Decimal:
-    return exact_sum(costs.values())

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from django import template
 
-from finops.budgets.answers import BudgetStatus
+from finops.budgets.schemas import BudgetStatus
 from finops.lib import amounts
 
 register = template.Library()

@@ -10,10 +10,10 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
-from finops.budgets.answers import BudgetStatus
 from finops.budgets.charts import bar_of, burn_up, history_chart
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
+from finops.budgets.schemas import BudgetStatus
 from finops.budgets.scopes import filters_of
 from finops.costs.dependants import deletion_impact_text
 from finops.costs.models import Basis

@@ -12,11 +12,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
-from finops.budgets.answers import BudgetStatus
-from finops.budgets.budgets_query import BudgetsQuery
 from finops.budgets.charts import Bar, bar_of
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses, suggestion
+from finops.budgets.schemas import BudgetsQuery, BudgetStatus
 from finops.budgets.status_rules import EXCEEDED, OK, STATUSES, WARNING
 from finops.costs.queries.cost_view import view_used
 from finops.costs.queries.sources import load_sources

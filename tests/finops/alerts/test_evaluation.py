@@ -17,8 +17,8 @@ from finops.alerts import services, tasks
 from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
 from finops.alerts.services import evaluation_runs
 from finops.allocation.models import CostTag, Team, TeamKey
-from finops.budgets.budgets_query import BudgetsQuery
 from finops.budgets.queries import list_budgets
+from finops.budgets.schemas import BudgetsQuery
 from finops.insights.services import detect_if_due
 from finops.lake.engine import engine
 from finops.lib import clock

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 from accounts.models import Account
-from finops.budgets.answers import BudgetStatus
 from finops.budgets.queries import budget_statuses
+from finops.budgets.schemas import BudgetStatus
 from finops.costs.answers import MoneyAmount
 from tests.finops.budgets.world import daily, make, of_source
 from tests.finops.costs.rows import add_source, cost

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from accounts.scoping import account_scope
-from finops.budgets.answers import BudgetStatus
-from finops.budgets.budgets_query import BudgetsQuery
 from finops.budgets.forecast_answers import ForecastAnswer
 from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.projection import project_period
 from finops.budgets.queries import budget_statuses, forecast_spend, list_budgets
+from finops.budgets.schemas import BudgetsQuery, BudgetStatus
 from finops.costs.answers import Series
 from finops.costs.queries import query_spend
 from finops.costs.services.closed_months import close_month

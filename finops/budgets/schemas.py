@@ -7,11 +7,23 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from finops.costs.answers import MoneyAmount, ViewUsed
 from finops.lib.answers import AccountRef
+
+StatusName = Literal["ok", "warning", "exceeded"]
+ScopeName = Literal["account", "cost_source", "team", "cost_tag"]
+
+
+class BudgetsQuery(msgspec.Struct, frozen=True, kw_only=True):
+    status: Annotated[list[StatusName], Meta(description="Left out: all.")] = []
+    scope: Annotated[list[ScopeName], Meta(description="Left out: all.")] = []
+    limit: Annotated[int, Meta(ge=1, le=50)] = 50
+    cursor: Annotated[str, Meta(description="From the answer before.")] = ""
 
 
 # A period before the current one, against the amount that the budget has for it today. spent: None without data.
