@@ -43,7 +43,7 @@ from finops.lib.advisory_lock import advisory_lock
 from finops.lib.errors import UserError
 from finops.lib.periods import month_end, month_start
 from finops.unitcosts.models import CustomerAlias, CustomerKey
-from finops.unitcosts.services.customer_key import add_customer_alias, set_customer_key
+from finops.unitcosts.services.customer_mappings import add_customer_alias, set_customer_key
 
 SAMPLE_NAME = "FOCUS sample (real, anonymised)"
 SAMPLE_FILE = Path(__file__).parent / "data" / "focus_sample.csv.gz"

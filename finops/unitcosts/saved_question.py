@@ -77,9 +77,18 @@ def merge_question(metric: UnitMetric, overrides: UnitCostQuery) -> tuple[UnitCo
             if name != "filters"
         },
     )
-    return merged, _override_text(
-        metric.name, [*_changed_filters(overrides.filters, saved.filters), *_others(merged, saved)]
-    )
+    changed = [
+        *_changed_filters(overrides.filters, saved.filters),
+        *(
+            name
+            for name in SAVED_FIELDS
+            if name != "filters" and getattr(merged, name) != getattr(saved, name)
+        ),
+    ]
+    if not changed:
+        return merged, ""
+    what = f"Beside unit metric {truncate(metric.name, 60)!r} was given, and overrides what it saved"
+    return merged, f"{what}: {join_with_and(changed)}."
 
 
 def _dimension_key(item: CostFilter) -> str:
@@ -90,15 +99,3 @@ def _changed_filters(filters: Sequence[CostFilter], saved: Sequence[CostFilter])
     by_dimension = {_dimension_key(item): item for item in saved}
     changed = [item.dimension for item in filters if by_dimension.get(_dimension_key(item)) != item]
     return [f"filters on {truncate(join_with_and(changed), 100)}"] if changed else []
-
-
-def _others(merged: UnitCostQuery, saved: UnitCostQuery) -> list[str]:
-    return [
-        name for name in SAVED_FIELDS if name != "filters" and getattr(merged, name) != getattr(saved, name)
-    ]
-
-
-def _override_text(name: str, changed: list[str]) -> str:
-    if not changed:
-        return ""
-    return f"Beside unit metric {truncate(name, 60)!r} was given, and overrides what it saved: {join_with_and(changed)}."

@@ -19,7 +19,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.unitcosts.models import CustomerKey
-from finops.unitcosts.services.customer_key import add_customer_alias
+from finops.unitcosts.services.customer_mappings import add_customer_alias
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion import services
 from ingestion.models import Customer

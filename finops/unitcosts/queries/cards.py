@@ -11,7 +11,7 @@ from accounts.models import Account
 from finops.lib.errors import UserError
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostTotal
 from finops.unitcosts.models import UnitMetric
-from finops.unitcosts.queries.shares import currency_of
+from finops.unitcosts.queries.division import currency_of
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.saved_question import question_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery

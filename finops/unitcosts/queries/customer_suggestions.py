@@ -19,6 +19,7 @@ SUGGESTED_FOR = 20
 """Values that get suggestions, the costliest: half a second at most."""
 
 SUGGESTED = 3
+ABSENT = ("(none)", "(untagged)", "(unknown)")
 
 
 @dataclass(frozen=True)
@@ -52,27 +53,19 @@ def unmatched_values(account: Account, key: str, names: Mapping[str, str]) -> li
     values = [each.value for each in answer.values]
     customers = customers_of(account, values, aliases, ())
     unmatched = [
-        each for each in answer.values if customers.id_of(each.value) is None and not _is_absent(each.value)
+        each for each in answer.values if customers.id_of(each.value) is None and each.value not in ABSENT
     ]
     return [
         UnmatchedValue(
-            each.value, each.label, each.amounts, _suggestions_at(place, each.label or each.value, names)
+            each.value,
+            each.label,
+            each.amounts,
+            suggestions(each.label or each.value, names) if place < SUGGESTED_FOR else [],
         )
         for place, each in enumerate(unmatched)
     ]
 
 
-ABSENT = ("(none)", "(untagged)", "(unknown)")
-
-
-def _is_absent(value: str) -> bool:
-    return value in ABSENT
-
-
 def suggestions_by_value(values: Sequence[str], names: Mapping[str, str]) -> dict[str, list[str]]:
     """`suggestions` of the first values."""
     return {value: suggestions(value, names) for value in values[:SUGGESTED_FOR]}
-
-
-def _suggestions_at(place: int, value: str, names: Mapping[str, str]) -> list[str]:
-    return suggestions(value, names) if place < SUGGESTED_FOR else []

@@ -1,13 +1,22 @@
-"""The account's customer key, its aliases, and its customers."""
+"""The account's customer key, its aliases and customers; and cost and usage side by side, by customer.
+
+A value of the key is a customer's id, exactly (`Acme` is not `acme`), or an alias of one. What matches nothing stays a
+row of its own, so that the rows' costs add up to the total.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 
 from accounts.models import Account
+from finops.costs.queries.cost_sums import ValueCost
 from finops.lib.errors import UserError
+from finops.lib.money import exact_sum
+from finops.unitcosts.answers import MATCHED, NO_COST, NO_CUSTOMER, NO_USAGE, UNKNOWN_CUSTOMER
 from finops.unitcosts.models import CustomerAlias, CustomerKey
-from finops.unitcosts.queries.join import Customers
 from ingestion.models import Customer
 
 
@@ -43,3 +52,108 @@ def customers_of(
         "customer_id", "name"
     )
     return Customers({**dict.fromkeys(usage_ids, ""), **dict(names)}, aliases)
+
+
+ORDER = {MATCHED: 0, NO_USAGE: 1, NO_COST: 2, UNKNOWN_CUSTOMER: 3, NO_CUSTOMER: 4}
+"""Customers with both sides first, then those with one, then values of no known customer, then cost without a value."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """The usage of one customer."""
+
+    whole: Decimal
+    buckets: Mapping[date, Decimal] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Customers:
+    """What values of the customer key mean: names by the id of each known customer, ids by alias."""
+
+    names: Mapping[str, str]
+    aliases: Mapping[str, str]
+
+    def id_of(self, value: str) -> str | None:
+        """The known customer that a value of the customer key means, if any."""
+        customer_id = self.aliases.get(value, value)
+        return customer_id if customer_id in self.names else None
+
+
+@dataclass
+class CustomerCost:
+    """A customer, a value of no known customer, or cost without a value; in one currency."""
+
+    customer_id: str | None
+    currency: str
+    status: str
+    name: str = ""
+    cost: Decimal = Decimal(0)
+    allocated: Decimal = Decimal(0)
+    buckets: dict[date, Decimal] = field(default_factory=dict)
+    values: list[str] = field(default_factory=list)
+    usage: Quantity | None = None
+
+
+def join_by_customer(
+    costs: Sequence[ValueCost],
+    usage: Mapping[str, Quantity],
+    customers: Customers,
+    *,
+    absent: str,
+    currencies: Sequence[str],
+) -> list[CustomerCost]:
+    """A row for each customer or unmatched value in each currency that it has cost in.
+
+    `absent` is the word for cost without a value. A customer with usage alone has one row, in the first of `currencies`.
+    A customer with cost in two currencies has its whole usage on both rows. In the order of `currencies`, then
+    by status and size of cost.
+    """
+    rows: dict[tuple[str | None, str, str], CustomerCost] = {}
+    for cost in costs:
+        row = _row_of(cost, customers, absent)
+        unmatched = cost.value if row.customer_id is None else ""
+        _add(rows.setdefault((row.customer_id, unmatched, row.currency), row), cost)
+    join_rows = list(rows.values())
+    for row in join_rows:
+        if row.customer_id is not None and row.customer_id in usage:
+            row.usage, row.status = usage[row.customer_id], MATCHED
+    with_cost = {row.customer_id for row in join_rows}
+    join_rows += _usage_only_rows(usage, with_cost, customers, currencies[0])
+    return sorted(join_rows, key=lambda row: (currencies.index(row.currency), *_order(row)))
+
+
+def _row_of(cost: ValueCost, customers: Customers, absent: str) -> CustomerCost:
+    customer_id = None if cost.value == absent else customers.id_of(cost.value)
+    if customer_id is not None:
+        return CustomerCost(customer_id, cost.currency, NO_USAGE, customers.names[customer_id])
+    status = NO_CUSTOMER if cost.value == absent else UNKNOWN_CUSTOMER
+    return CustomerCost(None, cost.currency, status, cost.label, values=[cost.value])
+
+
+def _add(row: CustomerCost, cost: ValueCost) -> None:
+    row.cost = exact_sum([row.cost, cost.amount])
+    row.allocated = exact_sum([row.allocated, cost.allocated])
+    for start, amount in cost.buckets.items():
+        row.buckets[start] = exact_sum([row.buckets.get(start, Decimal(0)), amount])
+    if row.customer_id is not None:
+        row.values = sorted({*row.values, cost.value})
+
+
+def _usage_only_rows(
+    usage: Mapping[str, Quantity], with_cost: Iterable[str | None], customers: Customers, currency: str
+) -> list[CustomerCost]:
+    customer_ids = set(usage) - set(with_cost)
+    return [
+        CustomerCost(each, currency, NO_COST, customers.names.get(each, ""), usage=usage[each])
+        for each in customer_ids
+    ]
+
+
+def _order(row: CustomerCost) -> tuple[int, Decimal, Decimal, str]:
+    usage = row.usage.whole if row.usage else Decimal(0)
+    key = row.customer_id if row.customer_id is not None else row.values[0]
+    return ORDER[row.status], _descending_key(row.cost), _descending_key(usage), key
+
+
+def _descending_key(amount: Decimal) -> Decimal:
+    return amount.copy_abs().copy_negate()

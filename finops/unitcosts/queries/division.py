@@ -1,10 +1,22 @@
-"""Cost divided by usage. Pure: exact in, 38 digits out, and a reason where there is nothing to divide by."""
+"""Cost divided by usage. Pure: exact in, 38 digits out, and a reason where there is nothing to divide by.
+
+Usage may be money, such as revenue that is pushed as a usage metric; its unit is then a currency. Cost in that currency
+divided by it is a plain ratio: 0.23 is 23 % of revenue. Cost in any other currency is not divided into one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Context, Decimal
 
-from finops.lib.money import ratio
+from msgspec.structs import replace
+
+from finops.lib.currencies import ISO_4217
+from finops.lib.errors import UserError
+from finops.lib.money import exact_difference, ratio
+from finops.lib.sentences import join_with_and
+from finops.unitcosts.answers import UnitCostAnswer, UnitCostRow, UnitCostTotal
+from finops.unitcosts.unit_cost_query import UnitCostOrder
 
 NOT_USED = "There is no usage in these days."
 ZERO_USAGE = "Usage is 0 in these days."
@@ -40,3 +52,83 @@ def per_million(unit_cost: Decimal | None, *, per: int = 1) -> Decimal | None:
     if per > 1 or not unit_cost or unit_cost.copy_abs() >= SMALL:
         return None
     return _WIDE.scaleb(unit_cost, MILLION)
+
+
+MARGIN = "share is cost ÷ what was earned; 1 minus share is the margin that this cost leaves."
+
+
+def currency_of(unit: str | None) -> str:
+    """The currency that a usage metric counts in; empty for any other unit."""
+    code = (unit or "").strip().upper()
+    return code if code in ISO_4217 else ""
+
+
+def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
+    """The same answer; where usage is money, with shares for the cost of its currency, and a warning for any other."""
+    money = currency_of(answer.unit)
+    if not money:
+        return answer
+    others = [total.currency for total in answer.totals if total.currency != money and answer.usage_days]
+    return replace(
+        answer,
+        totals=[
+            replace(
+                total,
+                share=_share(total.cost, total.currency, total.usage, money),
+                margin=margin_of(total, money),
+            )
+            for total in answer.totals
+        ],
+        rows=[
+            replace(row, share=_row_share(row, money), margin=margin_of(row, money)) for row in answer.rows
+        ],
+        warnings=[*answer.warnings, *_currency_warnings(answer, money, others)],
+        hint=f"{MARGIN} {answer.hint}",
+    )
+
+
+def margin_of(row: UnitCostRow | UnitCostTotal, money: str) -> Decimal | None:
+    """What was earned less what it cost; None where the usage is no money, or of another currency."""
+    return exact_difference(row.usage, row.cost) if row.usage is not None and row.currency == money else None
+
+
+def order_rows(rows: Sequence[UnitCostRow], order_by: UnitCostOrder, unit: str | None) -> list[UnitCostRow]:
+    """Rows within their currency and status: by cost as they come, by unit cost the highest first, or by margin the
+    lowest first. What has none comes last. Raises UserError for a margin of usage that is no money."""
+    if order_by == "cost":
+        return list(rows)
+    money = currency_of(unit)
+    if order_by == "margin" and not money:
+        raise UserError(
+            "order_by: margin needs usage that is money, such as revenue pushed with the unit USD. Order by cost or "
+            "unit_cost, or name such a metric.",
+            field="order_by",
+            value=order_by,
+        )
+    currencies = list(dict.fromkeys(row.currency for row in rows))
+
+    def place(row: UnitCostRow) -> tuple[int, bool, Decimal]:
+        figure = margin_of(row, money) if order_by == "margin" else row.unit_cost
+        number = Decimal(0) if figure is None else figure
+        return (
+            currencies.index(row.currency),
+            figure is None,
+            number if order_by == "margin" else number.copy_negate(),
+        )
+
+    return sorted(rows, key=place)
+
+
+def _row_share(row: UnitCostRow, money: str) -> Decimal | None:
+    return None if row.unit_cost is None else _share(row.cost, row.currency, row.usage, money)
+
+
+def _share(cost: Decimal, currency: str, usage: Decimal | None, money: str) -> Decimal | None:
+    return divide_cost(cost, usage)[0] if currency == money else None
+
+
+def _currency_warnings(answer: UnitCostAnswer, money: str, others: list[str]) -> list[str]:
+    if not others:
+        return []
+    text = f"{answer.usage_metric} is in {money} and some cost in {join_with_and(others)}: amounts of two currencies make no share"
+    return [f"{text}, and no exchange rate is applied."]

@@ -11,13 +11,13 @@ from finops.costs.queries.cost_sums import CostSums, read_costs
 from finops.costs.queries.sources import load_sources
 from finops.lib.periods import DateRange
 from finops.unitcosts.queries.customers import (
+    Customers,
+    Quantity,
     aliases_of,
     customers_of,
     require_customer_key,
 )
-from finops.unitcosts.queries.join import Customers, Quantity
-from finops.unitcosts.queries.usage_metric import match_metric, notes_of, why_unused
-from finops.unitcosts.queries.usage_scope import UsageScope, usage_scope
+from finops.unitcosts.queries.usage_scope import UsageScope, match_metric, notes_of, usage_scope, why_unused
 from finops.unitcosts.unit_cost_query import UnitCostQuery, cost_question
 from ingestion.models import UsageMetric
 from ingestion.queries import MetricQuery, MetricUsage, metrics_of
@@ -68,7 +68,8 @@ def read_facts(
     metric = match_metric(metrics, query.usage_metric)
     only, strange = find_customers(account, query.customers)
     by_customer = query.mode == "per_customer"
-    key = require_customer_key(account, why=_key_reason(query)) if by_customer or only else ""
+    why = "mode per_customer" if by_customer else "customers"
+    key = require_customer_key(account, why=why) if by_customer or only else ""
     sources = load_sources(account).for_planning
     cost = read_costs(account, cost_question(query, key), deadline=deadline, together=True, sources=sources)
     scope = usage_scope(account, metric, query, cost, only, deadline)
@@ -111,10 +112,6 @@ def _comparison_ranges(cost: CostSums) -> tuple[DateRange | None, DateRange | No
         DateRange(days.start_date, days.end_date),
         DateRange(days.previous_start_date, days.previous_end_date),
     )
-
-
-def _key_reason(query: UnitCostQuery) -> str:
-    return "mode per_customer" if query.mode == "per_customer" else "customers"
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,9 @@ from finops.unitcosts.answers import (
     UnitCostRow,
     UnitCostTotal,
 )
-from finops.unitcosts.queries.division import NOT_USED, divide_cost, per_million
+from finops.unitcosts.queries.customers import CustomerCost, join_by_customer
+from finops.unitcosts.queries.division import NOT_USED, currency_of, divide_cost, per_million
 from finops.unitcosts.queries.facts import Facts
-from finops.unitcosts.queries.join import CustomerCost, join_by_customer
-from finops.unitcosts.queries.shares import currency_of
 
 NOTHING = Decimal(0)
 NAME_LENGTH = 200

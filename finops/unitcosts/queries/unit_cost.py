@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from msgspec.structs import replace
 
 from accounts.models import Account
-from finops.costs.answers import SpendTotal
 from finops.lib.answers import AccountRef
 from finops.lib.sentences import truncate
 from finops.unitcosts.answers import UnitCostAnswer
+from finops.unitcosts.queries.division import order_rows, with_shares
 from finops.unitcosts.queries.facts import read_facts
 from finops.unitcosts.queries.figures import join_rows, row_of, totals_of, with_series
 from finops.unitcosts.queries.fold import fold_rows, truncation_note
-from finops.unitcosts.queries.shares import order_rows, with_shares
 from finops.unitcosts.queries.unit_metrics import resolve_unit_metric
 from finops.unitcosts.queries.words import hint_of, summary_of, warnings_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
@@ -65,7 +62,7 @@ def _answer(
     metrics: list[UsageMetric] | None,
 ) -> UnitCostAnswer:
     facts = read_facts(account, query, deadline, metrics)
-    spent = sorted(facts.cost.totals(), key=_size)
+    spent = sorted(facts.cost.totals(), key=lambda total: total.amount.copy_abs().copy_negate())
     every = join_rows(facts, spent)
     totals = totals_of(facts, spent, every)
     all_rows = order_rows([row_of(facts, row) for row in every], query.order_by, facts.usage.unit)
@@ -94,8 +91,3 @@ def _answer(
         usage_filters_applied=list(facts.scope.applied),
         unfiltered_dimensions=list(facts.scope.unfiltered),
     )
-
-
-def _size(total: SpendTotal) -> Decimal:
-    """What most of the money is in comes first."""
-    return total.amount.copy_abs().copy_negate()

@@ -10,7 +10,6 @@ from accounts.models import Account
 from finops.costs.answers import FilterUsed
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend import resolve_query
-from finops.costs.spend_query import CostFilter
 from finops.lib.answers import AccountRef
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import unknown_value
@@ -18,9 +17,9 @@ from finops.lib.sentences import quote, truncate
 from finops.unitcosts.answers import UnitMetricInfo, UnitMetricsAnswer
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.customers import require_customer_key
-from finops.unitcosts.queries.usage_metric import match_metric
+from finops.unitcosts.queries.usage_scope import match_metric
 from finops.unitcosts.saved_question import SAVED_FIELDS, merge_question, question_of
-from finops.unitcosts.unit_cost_query import UnitCostQuery, UsedFilter, cost_question
+from finops.unitcosts.unit_cost_query import UnitCostQuery, cost_question
 from ingestion.queries import metrics_of
 
 MAX_LISTED = 50
@@ -116,19 +115,17 @@ def _info(metric: UnitMetric) -> UnitMetricInfo:
         per=metric.per,
         mode=metric.mode,
         splits=metric.splits,
-        filters=[_filter(item) for item in question_of(metric).filters],
-        usage_filters=[_usage_filter(item) for item in question_of(metric).usage_filters],
+        filters=[
+            FilterUsed(dimension=item.dimension, op=item.op, values=_truncate_values(item.values))
+            for item in question_of(metric).filters
+        ],
+        usage_filters=[
+            FilterUsed(dimension=item.dimension, op="in", values=_truncate_values(item.values))
+            for item in question_of(metric).usage_filters
+        ],
         basis=metric.basis,
         charge_categories=list(metric.charge_categories),
     )
-
-
-def _filter(item: CostFilter) -> FilterUsed:
-    return FilterUsed(dimension=item.dimension, op=item.op, values=_truncate_values(item.values))
-
-
-def _usage_filter(item: UsedFilter) -> FilterUsed:
-    return FilterUsed(dimension=item.dimension, op="in", values=_truncate_values(item.values))
 
 
 def _truncate_values(values: list[str]) -> list[str]:

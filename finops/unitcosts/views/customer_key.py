@@ -23,7 +23,7 @@ from finops.unitcosts.forms import AliasForm, CustomerKeyForm, UsageDimensionFor
 from finops.unitcosts.models import CustomerAlias, UsageDimensionMapping
 from finops.unitcosts.queries import customer_key
 from finops.unitcosts.queries.customer_suggestions import customer_names, unmatched_values
-from finops.unitcosts.services.customer_key import (
+from finops.unitcosts.services.customer_mappings import (
     CUSTOMER,
     add_customer_alias,
     remove_customer_alias,

@@ -14,7 +14,7 @@ from accounts.models import Role
 from finops.lib.errors import UserError
 from finops.unitcosts.forms import UsageDimensionForm
 from finops.unitcosts.models import UsageDimensionMapping
-from finops.unitcosts.services.usage_dimensions import map_usage_dimension, unmap_usage_dimension
+from finops.unitcosts.services.customer_mappings import map_usage_dimension, unmap_usage_dimension
 from finops.unitcosts.views.customer_key import settings_page
 
 

@@ -30,7 +30,7 @@ from finops.costs.services import change_cost_view
 from finops.costs.spend_query import SpendQuery
 from finops.lib.errors import UserError
 from finops.unitcosts.models import CustomerKey, UnitMetric
-from finops.unitcosts.services.customer_key import set_customer_key
+from finops.unitcosts.services.customer_mappings import set_customer_key
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, add_up, cost
 

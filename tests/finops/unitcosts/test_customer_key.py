@@ -11,7 +11,11 @@ from accounts.models import Account, AuditEntry
 from accounts.scoping import account_scope
 from finops.lib.errors import UserError
 from finops.unitcosts.models import CustomerAlias, CustomerKey
-from finops.unitcosts.services.customer_key import add_customer_alias, remove_customer_alias, set_customer_key
+from finops.unitcosts.services.customer_mappings import (
+    add_customer_alias,
+    remove_customer_alias,
+    set_customer_key,
+)
 from ingestion.models import Customer
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source, cost
@@ -133,7 +137,7 @@ def test_the_alias_of_another_account_cannot_be_removed(cast: Cast, billed: Acco
 def test_an_account_has_so_many_aliases_at_most(
     cast: Cast, billed: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("finops.unitcosts.services.customer_key.MAX_ALIASES", 1)
+    monkeypatch.setattr("finops.unitcosts.services.customer_mappings.MAX_ALIASES", 1)
     add_customer_alias(account=billed, actor=cast.actor, value="a", customer_id="globex-corporation")
 
     with pytest.raises(UserError, match="at most 1 aliases"):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from finops.costs.queries.cost_sums import ValueCost
 from finops.unitcosts.answers import UnitCostRow
+from finops.unitcosts.queries.customers import CustomerCost, Customers, Quantity, join_by_customer
 from finops.unitcosts.queries.division import divide_cost, per_million
 from finops.unitcosts.queries.fold import fold_rows
-from finops.unitcosts.queries.join import CustomerCost, Customers, Quantity, join_by_customer
 
 ABSENT = "(untagged)"
 VALUES = [ABSENT, "a", "A", "a ", "b", "b-old", "c", "ghost", "lost"]

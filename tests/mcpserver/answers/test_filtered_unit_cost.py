@@ -10,7 +10,7 @@ import pytest
 from accounts.models import Account
 from finops.lib import clock
 from finops.unitcosts.models import CustomerAlias, CustomerKey
-from finops.unitcosts.services.usage_dimensions import map_usage_dimension
+from finops.unitcosts.services.customer_mappings import map_usage_dimension
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, cost

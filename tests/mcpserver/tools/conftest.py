@@ -12,7 +12,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.periods import add_months
-from finops.unitcosts.services.customer_key import set_customer_key
+from finops.unitcosts.services.customer_mappings import set_customer_key
 from tests.cast import Cast, make_cast
 from tests.finops.costs.rows import add_source, cost
 from tests.ingestion.events import event, push

@@ -1,6 +1,11 @@
-"""Writes on how cost finds its customer: the customer key and its aliases. Who may call them is the door's matter."""
+"""Writes on how cost finds its customer and its usage: the customer key, its aliases, and dimensions that are one another.
+
+Who may call them is the door's matter.
+"""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from django.db import transaction
 
@@ -10,17 +15,17 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries import cost_view
-from finops.lib.errors import UserError, nearest_choices
+from finops.lib.errors import UserError, nearest_choices, unknown_value
 from finops.lib.sentences import quote
-from finops.unitcosts.models import CustomerAlias, CustomerKey
-from finops.unitcosts.services.mapping_rows import delete, insert
+from finops.unitcosts.models import CustomerAlias, CustomerKey, UsageDimensionMapping
 from ingestion.models import Customer
+from ingestion.queries.resolution import PREFIX, EventDimensions, find_key
+from ingestion.usage_query import CUSTOMER
 
 MAX_ALIASES = 5_000
 """Each is compared with every value of cost in memory; more spellings than this want a better key."""
 
 FIELD = "dimension"
-CUSTOMER = "customer"
 
 
 @transaction.atomic
@@ -112,4 +117,83 @@ def remove_customer_alias(*, account: Account, actor: Actor, alias_id: int) -> N
         action="customer_alias.remove",
         target=alias.value,
         detail={"customer_id": alias.customer_id},
+    )
+
+
+MappingRow = TypeVar("MappingRow", CustomerAlias, UsageDimensionMapping)
+
+
+def insert(row: MappingRow, *, most: int, noun: str) -> MappingRow:
+    """Raises UserError beyond `most` rows of the account in scope, ValidationError for a row that is not valid."""
+    if type(row)._default_manager.count() >= most:
+        raise UserError(f"An account has at most {most:,} {noun}; remove some first.")
+    row.full_clean()
+    row.save(force_insert=True)
+    return row
+
+
+def delete(model: type[MappingRow], pk: int, *, field: str, noun: str) -> MappingRow:
+    """The row, which is gone then. Raises UserError where the account in scope has none."""
+    row = model._default_manager.select_for_update().filter(pk=pk).first()
+    if row is None:
+        raise UserError(f"That {noun} is gone already.", field=field)
+    row.delete()
+    return row
+
+
+MAX_MAPPINGS = 100
+
+
+@transaction.atomic
+def map_usage_dimension(
+    *, account: Account, actor: Actor, cost_dimension: str, usage_dimension: str
+) -> UsageDimensionMapping:
+    """From now on a filter of cost on `cost_dimension` also filters usage, by its key `usage_dimension` or `customer`.
+
+    Raises UserError with the nearest for a dimension that is not known on either side, and beyond 100 mappings;
+    ValidationError for a dimension of cost that is mapped already.
+    """
+    with account_scope(account):
+        context = DimensionContext(account, cost_view(account).product_key)
+        resolved = registry.resolve_in_data(context, cost_dimension.strip(), field="cost_dimension")
+        mapping = insert(
+            UsageDimensionMapping(
+                account=account,
+                cost_dimension=resolved.name,
+                usage_dimension=_usage_dimension(account, usage_dimension.strip()),
+            ),
+            most=MAX_MAPPINGS,
+            noun="mapped dimensions",
+        )
+    audit.record(
+        account=account,
+        actor=actor,
+        action="usage_dimension.map",
+        target=mapping.cost_dimension,
+        detail={"usage_dimension": mapping.usage_dimension},
+    )
+    return mapping
+
+
+def _usage_dimension(account: Account, name: str) -> str:
+    if name.casefold() == CUSTOMER:
+        return CUSTOMER
+    usage_keys = EventDimensions(account)
+    key = find_key(usage_keys, name).value
+    if key not in usage_keys.keys:
+        raise unknown_value("usage_dimension", name.removeprefix(PREFIX)[:100], [CUSTOMER, *usage_keys.keys])
+    return key
+
+
+@transaction.atomic
+def unmap_usage_dimension(*, account: Account, actor: Actor, mapping_id: int) -> None:
+    """Let filters of cost on its dimension leave usage as it is. Raises UserError for a mapping that is gone."""
+    with account_scope(account):
+        mapping = delete(UsageDimensionMapping, mapping_id, field="mapping_id", noun="mapping")
+    audit.record(
+        account=account,
+        actor=actor,
+        action="usage_dimension.unmap",
+        target=mapping.cost_dimension,
+        detail={"usage_dimension": mapping.usage_dimension},
     )
