@@ -23,8 +23,8 @@ from accounts.scoping import account_scope
 from benchmarks.cpu import cpu_seconds, postmaster
 from benchmarks.table import Row, timings
 from finops.activity import queries, services
-from finops.activity.activity_query import ActivityQuery, Reader
 from finops.activity.models import AssistantCall
+from finops.activity.queries import ActivityQuery, Reader
 from finops.activity.recorder import recorder
 from finops.lib import clock
 from mcpserver import methods

@@ -50,7 +50,7 @@ class AssistantCall(OfCredential):
     """One tools/call or prompts/get. `arguments` is JSON, without secrets, cut where it is very long.
 
     `answer_bytes` is the answer as an assistant reads it, once. `console_page` is below `/a/<slug>/`, or empty.
-    Written by finops.activity.call_writer alone.
+    Written by finops.activity.calls alone.
     """
 
     at = models.DateTimeField()

@@ -7,16 +7,52 @@ whose number does not grow with the calls.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Annotated, Literal
 
 import msgspec
 from django.db.models import Q, QuerySet
+from msgspec import Meta
 
-from accounts.models import Account
-from finops.activity.activity_query import ActivityQuery, Reader
-from finops.activity.models import DEFAULT_DAYS, ActivityRetention, AssistantCall
+from accounts.models import Account, Membership, Role
+from finops.activity.models import DEFAULT_DAYS, MOST_DAYS, ActivityRetention, AssistantCall
+from finops.lib import clock
 from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
 from finops.lib.params import id_of
+
+Sort = Literal["-at", "at", "-milliseconds", "-answer_bytes"]
+
+
+class ActivityQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Calls of the last so many days (UTC), today among them. Empty: all. `credential` is `kind:id`."""
+
+    days: Annotated[int, Meta(ge=1, le=MOST_DAYS + 1)] = 30
+    name: str = ""
+    credential: str = ""
+    outcome: Literal["", "ok", "error", "refused", "incident"] = ""
+    q: str = ""
+    sort: Sort = "-at"
+    cursor: str = ""
+
+    @property
+    def first_day(self) -> date:
+        return clock.today() - timedelta(days=self.days - 1)
+
+    @property
+    def words(self) -> list[str]:
+        return self.q.replace("\0", "").split()[:10]
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """Who reads. What people asked through apps that they connected, they see, and admins; MCP keys are the account's."""
+
+    person_id: int
+    sees_everybody: bool
+
+    @classmethod
+    def of(cls, membership: Membership) -> Reader:
+        return cls(membership.user_id, membership.may(Role.ADMIN))
+
 
 PAGE = 50
 EXPORTED_AT_ONCE = 1_000

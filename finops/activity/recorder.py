@@ -16,8 +16,7 @@ from multiprocessing.util import Finalize
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-from finops.activity.call_writer import store
-from finops.activity.calls import CallRecord
+from finops.activity.calls import CallRecord, store
 
 MAX_PENDING = 5_000
 BATCH = 500

@@ -1,4 +1,4 @@
-"""What the counts by day add up to: calls by day, by tool, by credential, with how long they took."""
+"""What the counts by day add up to, and its drawing: calls by day, by tool, by credential, with how long they took."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import msgspec
 from django.db.models import Max, QuerySet, Sum
 
 from accounts.models import Account
-from finops.activity.activity_query import ActivityQuery, Reader
 from finops.activity.buckets import percentile
 from finops.activity.models import AssistantCallCount, Outcome
-from finops.activity.queries import selection_of, visible_to
+from finops.activity.queries import ActivityQuery, Reader, selection_of, visible_to
+from finops.lib.charts import Line, SeriesTable, Values, chart_spec
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,9 @@ def statistics(account: Account, query: ActivityQuery, reader: Reader) -> Statis
         days=days,
         by_day=_by_day(counts, days),
         tools=_groups(rows, lambda row: (row["name"], row["name"] or "(no name)")),
-        credentials=_groups(rows, lambda row: (_credential_of(row), row["label"])),
+        credentials=_groups(
+            rows, lambda row: (f"{row['credential_kind']}:{row['credential_id']}", row["label"])
+        ),
         whole=next(iter(_groups(rows, lambda row: ("", "All"))), None),
     )
 
@@ -90,10 +92,6 @@ def choices(account: Account, reader: Reader) -> tuple[list[Choice], list[Choice
 
 def _counts(account: Account, reader: Reader) -> QuerySet[AssistantCallCount]:
     return AssistantCallCount.objects.filter(visible_to(reader), account=account).order_by()
-
-
-def _credential_of(row: dict[str, Any]) -> str:
-    return f"{row['credential_kind']}:{row['credential_id']}"
 
 
 def _by_day(counts: QuerySet[AssistantCallCount], days: list[date]) -> dict[Outcome, list[int]]:
@@ -127,3 +125,25 @@ def _groups(rows: Iterable[dict[str, Any]], key: Any) -> list[Group]:
         for name, counts in buckets.items()
     ]
     return sorted(groups, key=lambda group: (-group.calls, group.label))
+
+
+_UNIT = "calls"
+# What went wrong is drawn in red, and what the assistant could mend in amber, whichever else is there.
+_TONES = {Outcome.INCIDENT: "limit", Outcome.ERROR: "warning"}
+
+
+def calls_table(statistics: Statistics) -> SeriesTable:
+    """Calls of each day by outcome; outcomes that did not occur are left out."""
+    labels = [str(day) for day in statistics.days]
+    nonzero = {outcome: values for outcome, values in statistics.by_day.items() if any(values)}
+    by_outcome = {outcome: [Decimal(value) for value in values] for outcome, values in nonzero.items()}
+    lines = [
+        Line(str(outcome.label), values, tone=_TONES.get(outcome, ""))
+        for outcome, values in by_outcome.items()
+    ]
+    chart = chart_spec(unit=_UNIT, labels=labels, lines=lines, line=False, stacked=True, places=0)
+    rows: list[tuple[str, Values, Decimal]] = [
+        (str(outcome.label), list(values), sum(values, Decimal())) for outcome, values in by_outcome.items()
+    ]
+    totals = [sum(column, Decimal()) for column in zip(*by_outcome.values(), strict=True)]
+    return SeriesTable(_UNIT, labels, rows, list(totals), sum(totals, Decimal()), chart)

@@ -17,12 +17,11 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
 from finops.activity import queries, services
-from finops.activity.activity_query import ActivityQuery, Reader
 from finops.activity.calls import MAX_ARGUMENT_BYTES
-from finops.activity.charts import calls_table
 from finops.activity.forms import RetentionForm
 from finops.activity.models import AssistantCall, Outcome
-from finops.activity.statistics import choices, statistics
+from finops.activity.queries import ActivityQuery, Reader
+from finops.activity.statistics import calls_table, choices, statistics
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, wants_csv
 from finops.lib.params import fields_of, from_text

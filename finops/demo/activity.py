@@ -11,8 +11,7 @@ from typing import Any
 from accounts.audit import Actor
 from accounts.credentials import Access, Credential, CredentialKind
 from accounts.models import Account, MCPKey
-from finops.activity.call_writer import store
-from finops.activity.calls import CallRecord, call_record
+from finops.activity.calls import CallRecord, call_record, store
 from finops.activity.models import AssistantCall, Method, Outcome
 from finops.lib import clock
 

@@ -12,7 +12,7 @@ from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.activity.call_writer import store as store_calls
+from finops.activity.calls import store as store_calls
 from finops.costs.models import CostSource
 from finops.insights.models import Anomaly
 from finops.lake.schema import Kind, segment_schema

@@ -9,8 +9,7 @@ from accounts.audit import Actor
 from accounts.credentials import Access, Credential, CredentialKind
 from accounts.models import Account, User
 from accounts.scoping import account_scope
-from finops.activity.call_writer import store
-from finops.activity.calls import CallRecord, call_record
+from finops.activity.calls import CallRecord, call_record, store
 from finops.activity.models import AssistantCall, Method, Outcome
 from finops.activity.recorder import recorder
 from finops.lib import clock

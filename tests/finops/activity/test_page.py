@@ -15,8 +15,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from accounts.scoping import account_scope
-from finops.activity.call_writer import store
-from finops.activity.calls import CallRecord
+from finops.activity.calls import CallRecord, store
 from finops.activity.models import AssistantCall, Outcome
 from finops.activity.queries import PAGE
 from finops.lib import clock

@@ -14,8 +14,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.activity import recorder as recorder_module
 from finops.activity.buckets import bucket_of, middle, percentile
-from finops.activity.call_writer import store
-from finops.activity.calls import CallRecord
+from finops.activity.calls import CallRecord, store
 from finops.activity.models import AssistantCall, AssistantCallCount, Outcome
 from finops.activity.recorder import BATCH, MAX_PENDING, Recorder
 from finops.activity.recorder import recorder as process_recorder

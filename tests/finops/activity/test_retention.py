@@ -14,10 +14,9 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import AuditEntry, User
 from accounts.scoping import account_scope
 from finops.activity import queries, services
-from finops.activity.activity_query import ActivityQuery, Reader
-from finops.activity.call_writer import store
+from finops.activity.calls import store
 from finops.activity.models import AssistantCall, AssistantCallCount
-from finops.activity.queries import retention_days
+from finops.activity.queries import ActivityQuery, Reader, retention_days
 from finops.activity.services import set_activity_retention
 from finops.activity.tasks import sweep
 from finops.lib import clock
