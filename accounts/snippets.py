@@ -1,4 +1,4 @@
-"""What a person pastes to connect a client with a key. Each works as it stands."""
+"""What pages say about connecting an assistant: what a person pastes, each of which works as it stands, and what to ask then."""
 
 from __future__ import annotations
 
@@ -55,3 +55,99 @@ def _curl(url: str, bearer: str) -> str:
         '  -H "MCP-Protocol-Version: 2025-11-25" \\\n'
         f"  -d '{body}'"
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Hint:
+    """`steps` are plain sentences; `text` is what is pasted."""
+
+    id: str
+    title: str
+    steps: str
+    text: str
+
+
+def hints_for(url: str) -> list[Hint]:
+    """How to connect by signing in, without a secret. The same words as docs/connect-an-assistant.md."""
+    return [
+        Hint(
+            "claude",
+            "Claude",
+            "Settings (or Customize) → Connectors → Add custom connector. Paste the address, then Connect. In a Team or "
+            "Enterprise plan, an owner adds it first.",
+            url,
+        ),
+        Hint(
+            "chatgpt",
+            "ChatGPT",
+            "Settings → Apps & Connectors → Advanced: turn on developer mode. Then Create, paste the address, and "
+            "choose OAuth.",
+            url,
+        ),
+        Hint(
+            "cursor",
+            "Cursor",
+            "In ~/.cursor/mcp.json, or .cursor/mcp.json of a project. Then Connect, under Cursor Settings → MCP.",
+            _json({"mcpServers": {"finops": {"url": url}}}),
+        ),
+        Hint(
+            "vscode",
+            "VS Code",
+            "In .vscode/mcp.json, or by the command MCP: Add Server. Start it, and it asks you to sign in.",
+            _json({"servers": {"finops": {"type": "http", "url": url}}}),
+        ),
+        Hint(
+            "claude-code",
+            "Claude Code",
+            "Run in a terminal, then type /mcp inside Claude Code and choose finops.",
+            f"claude mcp add --transport http finops {url}",
+        ),
+        Hint(
+            "other",
+            "Any other client",
+            "One that starts local programs alone connects through mcp-remote.",
+            f"npx mcp-remote {url}",
+        ),
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class AssistantPrompt:
+    name: str
+    title: str
+    text: str
+
+
+ASSISTANT_PROMPTS = (
+    AssistantPrompt(
+        "weekly_cost_digest",
+        "Weekly cost digest",
+        "What a week cost, what moved against the week before, and what to watch: anomalies, budgets, month end.",
+    ),
+    AssistantPrompt(
+        "top_cost_drivers",
+        "Top cost drivers this month",
+        "What most of the money goes to this month, what drives it up or down, and what the month will cost.",
+    ),
+    AssistantPrompt(
+        "anomaly_check",
+        "Anomaly check",
+        "Open anomalies, worst first: what each costs by month end, its likely cause, and whether the data is sound.",
+    ),
+    AssistantPrompt(
+        "budget_health",
+        "Budget health check",
+        "Which budgets are exceeded or will be, when, what drives them, and which cost no budget watches.",
+    ),
+    AssistantPrompt(
+        "savings_review",
+        "Savings review",
+        "What could be saved a month, proven by cost lines: what to do first by saving, effort and risk.",
+    ),
+    AssistantPrompt(
+        "commitment_review",
+        "Commitment review",
+        "How reserved instances and savings plans are used: waste, coverage, what expires, whether to buy or let go.",
+    ),
+)
+"""The prompts of mcpserver/prompts/, which a test compares."""

@@ -8,6 +8,7 @@ or DNS that is slow on purpose, kindness to documents that name more than we nee
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from concurrent.futures import Future
@@ -28,8 +29,7 @@ from oauthlib.common import Request
 
 from accounts.models import OAuthApplication
 from accounts.oauth import limits, redirects
-from accounts.oauth.known_clients import copy_of
-from accounts.oauth.names import display_name
+from accounts.oauth.clients import display_name
 from finops.lib import clock
 
 MAX_REDIRECT_URIS = 20
@@ -170,3 +170,56 @@ def _may_be(uri: str) -> bool:
     except redirects.UnsafeRedirectUri:
         return False
     return True
+
+
+_CLAUDE = "https://claude.ai/oauth"
+_CHATGPT = re.compile(r"https://chatgpt\.com/oauth/([A-Za-z0-9_-]{1,64})/client\.json")
+
+
+def _document(name: str, *redirect_uris: str) -> dict[str, Any]:
+    return {"client_name": name, "redirect_uris": list(redirect_uris), "token_endpoint_auth_method": "none"}
+
+
+# Copies of the documents of the clients that most people connect, as their makers published them in 2026: so they connect
+# where this server reaches no outside network, and where a maker's site answers a data centre with a challenge page. A
+# redirect URI that is not in a copy is looked up in the live document.
+_COPIES: dict[str, dict[str, Any]] = {
+    f"{_CLAUDE}/mcp-oauth-client-metadata": _document(
+        "Claude", "https://claude.ai/api/mcp/auth_callback", "https://claude.com/api/mcp/auth_callback"
+    ),
+    f"{_CLAUDE}/claude-code-client-metadata": _document(
+        "Claude Code", "http://localhost/callback", "http://127.0.0.1/callback"
+    ),
+    "https://chatgpt.com/oauth/client.json": _document(
+        "ChatGPT", "https://chatgpt.com/connector_platform_oauth_redirect"
+    ),
+    "https://chatgpt.com/oauth/codex/client.json": _document("Codex", "http://127.0.0.1/callback"),
+    "https://cursor.com/oauth/mcp-client.json": _document(
+        "Cursor",
+        "https://www.cursor.com/agents/mcp/oauth/callback",
+        "https://www.cursor.com/bot/mcp/oauth/callback",
+        "http://localhost:8787/callback",
+        "http://127.0.0.1:8787/callback",
+        "https://grok.com/connectors-oauth-exchange-code/",
+        "cursor://anysphere.cursor-mcp/oauth/callback",
+    ),
+    "https://vscode.dev/oauth/client-metadata.json": _document(
+        "Visual Studio Code",
+        "http://127.0.0.1:33418/",
+        "http://localhost:33418/",
+        "https://vscode.dev/redirect",
+        "https://insiders.vscode.dev/redirect",
+    ),
+    "https://opencode.ai/oauth/opencode/client.json": _document(
+        "opencode", "http://127.0.0.1/callback", "http://localhost/callback"
+    ),
+}
+
+
+def copy_of(client_id: str) -> dict[str, Any] | None:
+    """Our copy of the document at this URL, with the `client_id` it states."""
+    document = _COPIES.get(client_id)
+    if match := _CHATGPT.fullmatch(client_id):
+        # ChatGPT has a document, and a callback of the same id, for each connector.
+        document = _document("ChatGPT", f"https://chatgpt.com/connector/oauth/{match[1]}")
+    return {"client_id": client_id, **document} if document else None

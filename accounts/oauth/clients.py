@@ -1,7 +1,12 @@
-"""Who a client is, as far as we can know: where its document lies or where it is sent back to, not what it says."""
+"""Who a client is, as far as we can tell: where its document lies or where it is sent back to, not what it says.
+
+What it calls itself is text of a stranger, shown beside its host.
+"""
 
 from __future__ import annotations
 
+import unicodedata
+from typing import Any
 from urllib.parse import urlsplit
 
 from accounts.models import OAuthApplication
@@ -25,3 +30,16 @@ def client_label(application: OAuthApplication) -> str:
     if not host:
         return application.name or "an unnamed client"
     return f"{application.name} ({host})" if application.name else host
+
+
+MAX_LENGTH = 80
+# Letters, marks, numbers, punctuation, symbols, plain spaces; no control or formatting characters, which could
+# turn the direction of the text around it.
+_PRINTABLE = {"L", "M", "N", "P", "S"}
+
+
+def display_name(raw_name: Any) -> str:
+    if not isinstance(raw_name, str):
+        return ""
+    letters = (letter if unicodedata.category(letter)[0] in _PRINTABLE else " " for letter in raw_name[:1000])
+    return " ".join("".join(letters).split())[:MAX_LENGTH].strip()

@@ -19,10 +19,10 @@ from oauth2_provider.generators import generate_client_id, generate_client_secre
 
 from accounts.models import OAuthApplication
 from accounts.oauth import limits, redirects
+from accounts.oauth.clients import display_name
 from accounts.oauth.cors import open_to_browsers
 from accounts.oauth.endpoints import problem, too_many
 from accounts.oauth.metadata import AUTH_METHODS, GRANT_TYPES
-from accounts.oauth.names import display_name
 from accounts.oauth.provider import SCOPES
 from finops.lib import clock
 

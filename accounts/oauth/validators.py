@@ -25,7 +25,7 @@ from accounts.models import (
     OAuthRefreshToken,
     Role,
 )
-from accounts.oauth import cimd, rotation
+from accounts.oauth import cimd, tokens
 from accounts.oauth.provider import (
     ACCESS_TOKEN_SECONDS,
     CODE_SECONDS,
@@ -125,7 +125,7 @@ class Validator(OAuth2Validator):
         """Whether the code may be redeemed. One that was redeemed before ends all that came of it."""
         _refuse_other_resources(request)
         mine = OAuthGrant.objects.filter(code=checksum(code), application=client)
-        connection = rotation.lock_connection(mine)
+        connection = tokens.lock_connection(mine)
         grant = mine.first() if connection else None
         if connection is None or grant is None:
             return False
@@ -160,7 +160,7 @@ class Validator(OAuth2Validator):
         if not looks_like(refresh_token, REFRESH_PREFIX):
             return False
         mine = OAuthRefreshToken.objects.filter(token_checksum=checksum(refresh_token), application=client)
-        connection = rotation.lock_connection(mine)
+        connection = tokens.lock_connection(mine)
         row = mine.first() if connection else None
         if connection is None or row is None or not connection.user.is_active:
             return False
@@ -170,7 +170,7 @@ class Validator(OAuth2Validator):
         request.refresh_token_instance = row
         if row.revoked is None:
             return bool(row.created + timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS) > clock.now())
-        request.replayed = rotation.replay(row, refresh_token)
+        request.replayed = tokens.replay(row, refresh_token)
         if request.replayed is None:
             disconnect(connection=connection, actor=_ACTOR, reason="a used refresh token came back")
             return False
@@ -205,7 +205,7 @@ class Validator(OAuth2Validator):
         if old is None:
             OAuthGrant.objects.filter(pk=attributes["grant"].pk).update(used_at=clock.now())
         else:
-            token["access_token"], token["refresh_token"] = rotation.rotate(old, request.refresh_token)
+            token["access_token"], token["refresh_token"] = tokens.rotate(old, request.refresh_token)
         self._store(token, connection, old)
 
     def _store(
@@ -230,7 +230,7 @@ class Validator(OAuth2Validator):
         kinds: dict[str, Any] = {ACCESS_PREFIX: OAuthAccessToken, REFRESH_PREFIX: OAuthRefreshToken}
         for prefix, model in kinds.items():
             if looks_like(token, prefix):
-                connection = rotation.lock_connection(
+                connection = tokens.lock_connection(
                     model.objects.filter(token_checksum=checksum(token), application=request.client)
                 )
                 if connection is not None:

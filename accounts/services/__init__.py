@@ -1,8 +1,7 @@
 """Writes on accounts and memberships. Who may call them is the door's matter."""
 
-from accounts.services.accounts import change_account, create_account
+from accounts.services.accounts import MAX_TERMS, change_account, create_account, replace_glossary
 from accounts.services.deletion import ask_for_deletion, restore_account
-from accounts.services.glossary import MAX_TERMS, replace_glossary
 from accounts.services.invitations import (
     accept_invitation,
     decline_invitation,

@@ -1,24 +1,19 @@
-"""Making an account, and its settings."""
+"""Making an account, its settings and its glossary."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 
 from django.db import transaction
 from django.utils.text import slugify
 
 from accounts import audit
 from accounts.audit import Actor
-from accounts.models import Account, Membership, Role, User
+from accounts.models import Account, GlossaryTerm, Membership, Role, User
+from accounts.scoping import account_scope
 from finops.lib.errors import UserError
 from finops.lib.holidays import countries
-
-
-def _free_slug(name: str) -> str:
-    base = slugify(name)[:50] or "account"
-    if not Account.objects.filter(slug=base).exists():
-        return base
-    return f"{base}-{secrets.token_hex(3)}"
 
 
 @transaction.atomic
@@ -27,7 +22,11 @@ def create_account(*, name: str, owner: User, slug: str = "", actor: Actor | Non
 
     Raises ValidationError for a name or slug that the database would refuse.
     """
-    account = Account(name=name.strip(), slug=slug or _free_slug(name))
+    if not slug:
+        slug = slugify(name)[:50] or "account"
+        if Account.objects.filter(slug=slug).exists():
+            slug = f"{slug}-{secrets.token_hex(3)}"
+    account = Account(name=name.strip(), slug=slug)
     account.full_clean()
     account.save(force_insert=True)
     Membership.objects.create(account=account, user=owner, role=Role.OWNER)
@@ -66,4 +65,31 @@ def change_account(
         action="account.change",
         target=account.name,
         detail={"from": before, "to": after},
+    )
+
+
+MAX_TERMS = 50
+
+
+@transaction.atomic
+def replace_glossary(*, account: Account, actor: Actor, terms: Sequence[tuple[str, str]]) -> None:
+    """Make these (term, meaning) pairs the whole glossary. Assistants are told it before they ask.
+
+    Raises UserError for over 50 terms (an assistant reads them each time), or a term named twice; ValidationError
+    for one that is empty or too long.
+    """
+    if len(terms) > MAX_TERMS:
+        raise UserError(f"A glossary has at most {MAX_TERMS} terms, {len(terms)} were given.", field="terms")
+    names = [term.casefold() for term, _meaning in terms]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise UserError(f"The term {twice!r} is there twice; say its meaning in one line.", field="terms")
+    with account_scope(account):
+        before = {row.term: row.meaning for row in GlossaryTerm.objects.select_for_update()}
+        GlossaryTerm.objects.all().delete()
+        for term, meaning in terms:
+            row = GlossaryTerm(account=account, term=term, meaning=meaning)
+            row.full_clean(exclude=["account"])
+            row.save(force_insert=True)
+    audit.record(
+        account=account, actor=actor, action="glossary.change", detail={"from": before, "to": dict(terms)}
     )

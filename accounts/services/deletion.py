@@ -16,7 +16,7 @@ from django.db import IntegrityError, connection, transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, MCPKey, Membership, OAuthConnection
-from accounts.services.account_mails import mail_deletion, mail_deletion_cancelled, mail_deletion_scheduled
+from accounts.services.mails import mail_deletion, mail_deletion_cancelled, mail_deletion_scheduled
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.registry import Registry

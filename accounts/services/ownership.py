@@ -7,7 +7,7 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
-from accounts.services.account_mails import mail_ownership_offer
+from accounts.services.mails import mail_ownership_offer
 from finops.lib.errors import UserError
 
 

@@ -10,13 +10,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.assistant_prompts import ASSISTANT_PROMPTS
-from accounts.connect_hints import hints_for
 from accounts.doors import AccountRequest, account_page
 from accounts.models import OAuthConnection, Role
 from accounts.oauth.queries import ConnectedApp, connected_apps
 from accounts.oauth.redirects import is_loopback
 from accounts.oauth.services import disconnect
+from accounts.snippets import ASSISTANT_PROMPTS, hints_for
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 
 COLUMNS: list[Column[ConnectedApp]] = [

@@ -13,13 +13,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.assistant_prompts import ASSISTANT_PROMPTS
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import NewKeyForm, take_error
 from accounts.keys import mint_mcp_key, revoke_mcp_key
 from accounts.models import MCPKey, Membership, Role
 from accounts.security.reauthentication import reauthenticate_first
-from accounts.snippets import snippets_for
+from accounts.snippets import ASSISTANT_PROMPTS, snippets_for
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 

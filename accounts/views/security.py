@@ -8,9 +8,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import SecurityForm, take_error
 from accounts.models import Role
-from accounts.security.forms import SecurityForm
 from accounts.security.queries import members_without_second_factor
 from accounts.security.services import change_second_factor_required
 from finops.lib.errors import UserError

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from accounts.audit import Actor
-from accounts.connect_hints import hints_for
 from accounts.models import AuditEntry, OAuthConnection, OAuthGrant, OAuthRefreshToken, Role, User
 from accounts.scoping import account_scope
 from accounts.services import change_role
+from accounts.snippets import hints_for
 from finops.lib import clock
 from tests.accounts.oauth.flow import OAuthClient, Tokens, status_at_door
 from tests.cast import Cast, signed_in

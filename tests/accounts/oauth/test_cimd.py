@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accounts.models import OAuthApplication
-from accounts.oauth.known_clients import copy_of
+from accounts.oauth.cimd import copy_of
 from finops.lib import clock
 from tests.accounts.oauth.documents import CALLBACK, DOCUMENT, KNOWN, Documents, ask
 from tests.accounts.oauth.flow import OAuthClient, status_at_door

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from accounts.assistant_prompts import ASSISTANT_PROMPTS
+from accounts.snippets import ASSISTANT_PROMPTS
 from mcpserver.registry import registry
 from tests.cast import Cast, signed_in
 
