@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import msgspec
 import psycopg
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import OperationalError, connection, transaction
@@ -18,9 +17,8 @@ from accounts.scoping import account_scope
 from finops.lib.errors import UserError
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
-from mcpserver.incidents import new_incident
 from mcpserver.registry import Access, Tool
-from mcpserver.results import MAX_ANSWER_BYTES, Outcome, encode_to_size
+from mcpserver.results import MAX_ANSWER_BYTES, Outcome, encode_to_size, new_incident
 
 log = logging.getLogger(__name__)
 
@@ -29,14 +27,19 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> Outcom
     """The outcome of a call; never raises. What the caller cannot repair is logged under the incident it names."""
     try:
         decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
-        return _limit_answer_size(tool, _outcome(_run_handler(tool, decoded, call)))
+        with call_transaction(call, read_only=tool.access is Access.READ):
+            answer = tool.handler(call, decoded)
+        encoded = encode_to_size(answer, MAX_ANSWER_BYTES)
+        return _limit_answer_size(
+            tool, Outcome(answer=encoded, console_url=getattr(answer, "console_url", ""))
+        )
     except UserError as problem:
         where = f" Its page: {call.console_url(problem.page)}" if problem.page else ""
         return Outcome(problem=f"{problem.message}{where}")
     except ValidationError as validation_error:
         return Outcome(problem=_validation_text(validation_error))
     except Exception as error:
-        if _is_timeout(error):
+        if isinstance(error, OperationalError) and isinstance(error.__cause__, QueryCanceled):
             return Outcome(
                 problem=f"{tool.name} took too long and was stopped. Ask for a shorter period or less detail."
             )
@@ -48,12 +51,6 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> Outcom
         )
 
 
-def _outcome(answer: msgspec.Struct) -> Outcome:
-    return Outcome(
-        answer=encode_to_size(answer, MAX_ANSWER_BYTES), console_url=getattr(answer, "console_url", "")
-    )
-
-
 def _validation_text(validation_error: ValidationError) -> str:
     """What a model or the database's own rules refuse, by field: our arguments have the names of its columns."""
     if not hasattr(validation_error, "error_dict"):
@@ -62,15 +59,6 @@ def _validation_text(validation_error: ValidationError) -> str:
         " ".join(problems) if name == NON_FIELD_ERRORS else f"{name}: {' '.join(problems)}"
         for name, problems in validation_error.message_dict.items()
     )
-
-
-def _is_timeout(error: Exception) -> bool:
-    return isinstance(error, OperationalError) and isinstance(error.__cause__, QueryCanceled)
-
-
-def _run_handler(tool: Tool, arguments: msgspec.Struct, call: ToolCall) -> msgspec.Struct:
-    with call_transaction(call, read_only=tool.access is Access.READ):
-        return tool.handler(call, arguments)
 
 
 @contextmanager

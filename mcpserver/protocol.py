@@ -23,10 +23,9 @@ from typing import Any
 
 from mcpserver import jsonrpc
 from mcpserver.context import ToolCall
-from mcpserver.incidents import new_incident
 from mcpserver.jsonrpc import MAX_BATCH, Batch, Code, Id, Invalid, Message, Notification, Request, RpcError
 from mcpserver.methods import METHODS, Method, MethodContext, Result, Server
-from mcpserver.results import InsufficientScope
+from mcpserver.results import InsufficientScope, new_incident
 from mcpserver.revisions import MODERN, OLDEST, REVISIONS, Revision, legacy
 
 HEADER_MISMATCH = -32020

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -13,6 +14,11 @@ import msgspec
 from finops.lib.answers import largest_that_fits
 from finops.lib.money import round_amount
 from finops.lib.sentences import HIDDEN_CHARACTERS, escape_hidden, truncate
+
+
+def new_incident() -> str:
+    return uuid.uuid4().hex[:12]
+
 
 _encoder = msgspec.json.Encoder(decimal_format="number")
 

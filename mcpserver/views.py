@@ -23,11 +23,10 @@ from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 from finops.web.admission import BUSY, TENANT, tenant
 from mcpserver import cors, jsonrpc, protocol
 from mcpserver.context import ToolCall
-from mcpserver.incidents import new_incident
 from mcpserver.jsonrpc import RpcError
 from mcpserver.methods import Server
 from mcpserver.ratelimit import seconds_to_wait
-from mcpserver.results import InsufficientScope
+from mcpserver.results import InsufficientScope, new_incident
 from mcpserver.server import server as default_server
 
 PATH = "/api/mcp"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import date, timedelta
 
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange, add_months, bucket_start, month_end, month_start, next_bucket
-from mcpserver.prompt_builder.choices import match_choices
+from mcpserver.prompt_builder.arguments import match_choices
 from mcpserver.prompt_builder.prompt_context import Argument, PromptContext
 from mcpserver.registry import Completion
 
@@ -114,15 +114,11 @@ def _starts(ctx: PromptContext, granularity: str) -> list[date]:
     """The first day of each week or month that has data, the newest first. No query of the lake."""
     starts: set[date] = set()
     for span in ctx.coverage.covered:
-        starts.update(_bucket_starts(granularity, span.start, min(span.end, ctx.today)))
+        start = bucket_start(granularity, span.start)
+        while start <= min(span.end, ctx.today):
+            starts.add(start)
+            start = next_bucket(granularity, start)
     return sorted(starts, reverse=True)
-
-
-def _bucket_starts(granularity: str, first: date, last: date) -> Iterable[date]:
-    start = bucket_start(granularity, first)
-    while start <= last:
-        yield start
-        start = next_bucket(granularity, start)
 
 
 def _complete(granularity: str) -> Callable[[PromptContext, str], Completion]:

@@ -60,9 +60,13 @@ LINKS = "Links: the `console_url` of the answers that you used, so that I can op
 
 def render_script(script: Script, ctx: PromptContext, tools: ToolRegistry) -> str:
     """The message that the person sends. What changes something is offered only to a credential that may."""
-    offers = _offers(script, ctx, tools)
+    through = ctx.coverage.complete_through
+    data = f"cost data is complete through {through}" if through else "there is no cost data yet"
+    where = f"The account is {json_text(ctx.account.name)}, today is {ctx.today} (UTC), and {data}."
+    callable_names = {tool.name for tool in tools.callable_by(may_write=ctx.call.credential.may_write)}
+    offers = [f"`{name}`: {why}" for name, why in script.offers.items() if name in callable_names]
     paragraphs = [
-        f"{script.task} {_today(ctx)}",
+        f"{script.task} {where}",
         " ".join(script.only),
         "Call these tools of the FinOps console in this order. Their arguments are complete: pass them on as they are.",
         "\n".join(f"{number}. {step}" for number, step in enumerate(script.steps, 1)),
@@ -92,17 +96,6 @@ def equality_filters(**values: str | None) -> list[dict[str, Any]]:
 def only(**values: str | None) -> list[str]:
     """A sentence for each dimension that the cost is narrowed by."""
     return [f"Only cost of {name} {json_text(value)}." for name, value in values.items() if value]
-
-
-def _today(ctx: PromptContext) -> str:
-    through = ctx.coverage.complete_through
-    data = f"cost data is complete through {through}" if through else "there is no cost data yet"
-    return f"The account is {json_text(ctx.account.name)}, today is {ctx.today} (UTC), and {data}."
-
-
-def _offers(script: Script, ctx: PromptContext, tools: ToolRegistry) -> list[str]:
-    callable_ = {tool.name for tool in tools.callable_by(may_write=ctx.call.credential.may_write)}
-    return [f"`{name}`: {why}" for name, why in script.offers.items() if name in callable_]
 
 
 def _list(title: str, lines: Iterable[str]) -> str:

@@ -6,8 +6,8 @@
         description="Which budgets are exceeded …",
         arguments=(BUDGET, SCOPE),
     )
-    def budget_health(asked: Asked) -> Script:
-        budget = asked.value(BUDGET)
+    def budget_health(ctx: PromptContext) -> Script:
+        budget = ctx.value(BUDGET)
         return Script(task="Check …", steps=[Step("listBudgets", {}, "every budget …")], …)
 
 The steps are calls of real tools with whole arguments, dates worked out, so that an assistant only has to pass them on.

@@ -16,6 +16,31 @@ MINIMUM_IMPACT = amount(
     "Only anomalies of this size or more, up or down, in their own currency.",
 )
 
+ANSWER = (
+    "Headline: how many open anomalies, the impact of the worst, and whether it still goes on.",
+    "Table of at most 10 rows: service, source, days, actual against expected, impact so far, at month end.",
+    "For the two worst: the likely cause in one sentence, with the figures that show it, and how sure you are.",
+    "Whether the data is sound, and whether anybody is told of the next one.",
+    NEXT,
+    "What looks meant (a launch, a migration): say that a person marks it as expected on its page.",
+    LINKS,
+)
+
+OFFERS = {
+    "create_alert_subscription": (
+        "with `trigger` `anomaly` and a `minimum_impact` in its `currency`, when nobody is told of anomalies, through a "
+        "channel that `listAlertChannels` has."
+    ),
+}
+
+THEN = (
+    (
+        "For each of the two worst open anomalies call `querySpend` again for its own days and the week before them, with "
+        "`granularity` `day`, the filters above and one on its dimension and value, and `group_by` the dimension of its "
+        "first root cause."
+    ),
+)
+
 
 @prompt(
     name="anomaly_check",
@@ -66,26 +91,7 @@ def anomaly_check(ctx: PromptContext) -> Script:
             ),
             Step("listAlertSubscriptions", {"trigger": ["anomaly"]}, "Who is told of the next one."),
         ],
-        then=[
-            (
-                "For each of the two worst open anomalies call `querySpend` again for its own days and the week before them, with "
-                "`granularity` `day`, the filters above and one on its dimension and value, and `group_by` the dimension of its "
-                "first root cause."
-            ),
-        ],
-        answer=[
-            "Headline: how many open anomalies, the impact of the worst, and whether it still goes on.",
-            "Table of at most 10 rows: service, source, days, actual against expected, impact so far, at month end.",
-            "For the two worst: the likely cause in one sentence, with the figures that show it, and how sure you are.",
-            "Whether the data is sound, and whether anybody is told of the next one.",
-            NEXT,
-            "What looks meant (a launch, a migration): say that a person marks it as expected on its page.",
-            LINKS,
-        ],
-        offers={
-            "create_alert_subscription": (
-                "with `trigger` `anomaly` and a `minimum_impact` in its `currency`, when nobody is told of anomalies, through a "
-                "channel that `listAlertChannels` has."
-            ),
-        },
+        then=THEN,
+        answer=ANSWER,
+        offers=OFFERS,
     )

@@ -12,7 +12,6 @@ from finops.budgets.scopes import filters_of
 from finops.costs.queries import currencies_of
 from finops.lib.periods import DateRange
 from mcpserver.prompt_builder.arguments import BUDGET, SCOPE
-from mcpserver.prompt_builder.days import month_of
 from mcpserver.prompt_builder.prompt_context import PromptContext
 from mcpserver.prompt_builder.registration import prompt
 from mcpserver.prompt_builder.script import (
@@ -31,6 +30,16 @@ EACH_AT_RISK = (
 )
 FORECAST_PERIODS = {"monthly": "month", "quarterly": "quarter", "yearly": "year"}
 
+OFFERS = {
+    "create_budget": (
+        "a budget for cost that none watches; I say its `name`, `amount`, `currency`, `period` and what it is of."
+    ),
+    "create_alert_subscription": (
+        "with `trigger` `budget` and `thresholds`, for a budget that nobody is told of, through a channel that "
+        "`listAlertChannels` has."
+    ),
+}
+
 
 @prompt(
     name="budget_health",
@@ -40,10 +49,10 @@ FORECAST_PERIODS = {"monthly": "month", "quarterly": "quarter", "yearly": "year"
 )
 def budget_health(ctx: PromptContext) -> Script:
     scope, budget = ctx.value(SCOPE), ctx.value(BUDGET)
-    period = _period(ctx, budget)
+    kind = budget.period if budget else Budget.Period.MONTHLY.value
+    period = period_of(kind, ctx.today, ctx.account.fiscal_start_month)
     filters = _filters(ctx, budget) if budget else []
     basis = ctx.sources.view.planning_basis  # what budgets are counted in
-    cost = {**date_arguments(period), "group_by": ["service"], "filters": filters, "basis": basis}
     scope_name = budget.scope if budget else scope
     by = _dimension(ctx, scope)
     return Script(
@@ -58,23 +67,7 @@ def budget_health(ctx: PromptContext) -> Script:
                 "Each budget in its current period, worst first: spent, forecast, status and why."
                 + (f" Read the one with id {budget.pk} out of it." if budget else ""),
             ),
-            Step(
-                "forecastSpend",
-                {
-                    "period": FORECAST_PERIODS[budget.period] if budget else "month",
-                    "filters": filters,
-                    "basis": basis,
-                },
-                "What the same cost will come to at the period's end, with its band.",
-            ),
-            Step(
-                "querySpend",
-                {**cost, "compare_to": "previous_period", "top": 8},
-                "What the money went to so far, against the period before.",
-            ),
-            Step(
-                "explainSpendChange", {**cost, "top": 5}, "What drives it: new, gone, price against volume."
-            ),
+            *_cost_steps(period, FORECAST_PERIODS[kind], filters, basis),
             *([] if budget else [_spend_without_budget_step(period, by, basis)]),
             Step(
                 "listAlertSubscriptions",
@@ -97,15 +90,7 @@ def budget_health(ctx: PromptContext) -> Script:
             NEXT,
             LINKS,
         ],
-        offers={
-            "create_budget": (
-                "a budget for cost that none watches; I say its `name`, `amount`, `currency`, `period` and what it is of."
-            ),
-            "create_alert_subscription": (
-                "with `trigger` `budget` and `thresholds`, for a budget that nobody is told of, through a channel that "
-                "`listAlertChannels` has."
-            ),
-        },
+        offers=OFFERS,
     )
 
 
@@ -125,15 +110,28 @@ def _dimension(ctx: PromptContext, scope: str | None) -> str:
     return "team"
 
 
+def _cost_steps(
+    period: DateRange, forecast_period: str, filters: list[dict[str, Any]], basis: str
+) -> list[Step]:
+    cost = {**date_arguments(period), "group_by": ["service"], "filters": filters, "basis": basis}
+    return [
+        Step(
+            "forecastSpend",
+            {"period": forecast_period, "filters": filters, "basis": basis},
+            "What the same cost will come to at the period's end, with its band.",
+        ),
+        Step(
+            "querySpend",
+            {**cost, "compare_to": "previous_period", "top": 8},
+            "What the money went to so far, against the period before.",
+        ),
+        Step("explainSpendChange", {**cost, "top": 5}, "What drives it: new, gone, price against volume."),
+    ]
+
+
 def _spend_without_budget_step(period: DateRange, by: str, basis: str) -> Step:
     return Step(
         "querySpend",
         {**date_arguments(period), "group_by": [by], "basis": basis, "top": 10},
         f"Who spends it, by {by}: one that spends much and has no budget stands out.",
     )
-
-
-def _period(ctx: PromptContext, budget: Budget | None) -> DateRange:
-    if budget is None:
-        return month_of(ctx.today)
-    return period_of(budget.period, ctx.today, ctx.account.fiscal_start_month)

@@ -12,6 +12,16 @@ from mcpserver.prompt_builder.script import LINKS, NEXT, Script, Step, date_argu
 MONTH = month("the last complete month")
 TREND_MONTHS = 6
 
+ANSWER = (
+    "Headline: utilization, coverage, waste and effective savings rate of these days in each currency, with the prices it is of; a figure that is null with its reason.",
+    "Table of at most 10 rows: commitment, utilization, waste, its savings rate, expires.",
+    "Trend: better or worse over the months, in one sentence.",
+    "What expires within 90 days, and whether to renew all, less or nothing.",
+    "What to buy, only where use is steady and what we have is well used; what to move onto idle commitments.",
+    NEXT,
+    LINKS,
+)
+
 
 @prompt(
     name="commitment_review",
@@ -60,13 +70,5 @@ def commitment_review(ctx: PromptContext) -> Script:
                 "Steady on-demand use that a commitment would cover.",
             ),
         ],
-        answer=[
-            "Headline: utilization, coverage, waste and effective savings rate of these days in each currency, with the prices it is of; a figure that is null with its reason.",
-            "Table of at most 10 rows: commitment, utilization, waste, its savings rate, expires.",
-            "Trend: better or worse over the months, in one sentence.",
-            "What expires within 90 days, and whether to renew all, less or nothing.",
-            "What to buy, only where use is steady and what we have is well used; what to move onto idle commitments.",
-            NEXT,
-            LINKS,
-        ],
+        answer=ANSWER,
     )

@@ -12,6 +12,17 @@ MINIMUM_SAVING = amount(
     "minimum_saving", "Minimum saving", "Only savings of this much a month or more, in their own currency."
 )
 
+ANSWER = (
+    "Headline: what could be saved a month in each currency, as the answer's own total says, and by what mostly.",
+    "Table of at most 10 rows: what to do, saving a month, effort, risk; in the order in which you would do them.",
+    "Waste apart: monthly_waste of unused commitments is paid for already and in no saving; what to use, exchange, sell or not renew.",
+    "Do first: low effort and low risk, with the resources it is about.",
+    "Ask first: what needs its owner's word, with the question to ask them.",
+    "What acting saved so far, or that nothing was acted on yet.",
+    NEXT,
+    LINKS,
+)
+
 
 @prompt(
     name="savings_review",
@@ -60,14 +71,5 @@ def savings_review(ctx: PromptContext) -> Script:
                 "How well commitments of that month were used: nobody buys more of what lies idle.",
             ),
         ],
-        answer=[
-            "Headline: what could be saved a month in each currency, as the answer's own total says, and by what mostly.",
-            "Table of at most 10 rows: what to do, saving a month, effort, risk; in the order in which you would do them.",
-            "Waste apart: monthly_waste of unused commitments is paid for already and in no saving; what to use, exchange, sell or not renew.",
-            "Do first: low effort and low risk, with the resources it is about.",
-            "Ask first: what needs its owner's word, with the question to ask them.",
-            "What acting saved so far, or that nothing was acted on yet.",
-            NEXT,
-            LINKS,
-        ],
+        answer=ANSWER,
     )

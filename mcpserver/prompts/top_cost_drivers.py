@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from finops.lib.errors import UserError
+from finops.lib.periods import DateRange
 from mcpserver.prompt_builder.arguments import BASIS, FILTER_BY, GROUP_BY, VALUE
 from mcpserver.prompt_builder.days import month, month_of, this_month
 from mcpserver.prompt_builder.prompt_context import PromptContext
@@ -10,6 +14,19 @@ from mcpserver.prompt_builder.registration import prompt
 from mcpserver.prompt_builder.script import LINKS, NEXT, Script, Step, date_arguments, equality_filters, only
 
 MONTH = month("this month so far")
+
+OFFERS = {
+    "create_budget": (
+        "a budget for what keeps rising and has none; I say its `name`, `amount`, `currency` and what it is of."
+    ),
+}
+
+THEN = (
+    (
+        "For the one that rose most call `querySpend` once more with the arguments of the first call, `granularity` `day` and "
+        "a filter on it besides, to see since when."
+    ),
+)
 
 
 @prompt(
@@ -27,7 +44,6 @@ def top_cost_drivers(ctx: PromptContext) -> Script:
             f"value: say which {filter_dimension.name} is meant, or leave filter_by out.", field="value"
         )
     by = group.name if group else "service"
-    detail = "service" if by != "service" else "usage_type"
     filters = equality_filters(**{filter_dimension.name: value}) if filter_dimension else []
     cost = {"filters": filters, "basis": ctx.value(BASIS)}
     is_this_month = days == month_of(ctx.today)
@@ -39,36 +55,8 @@ def top_cost_drivers(ctx: PromptContext) -> Script:
     return Script(
         task=f"Show me the top cost drivers of the month from {days.start} to {days.end}.",
         only=only(**{filter_dimension.name: value}) if filter_dimension else [],
-        steps=[
-            Step(
-                "querySpend",
-                {
-                    **date_arguments(days),
-                    "group_by": [by],
-                    **cost,
-                    "compare_to": "previous_period",
-                    "top": 10,
-                },
-                f"What the month cost by {by}, with shares, against the month before.",
-            ),
-            Step(
-                "explainSpendChange",
-                {**date_arguments(days), "group_by": [by], **cost, "top": 10},
-                "What rose and fell most, what is new or gone, and whether price or volume did it.",
-            ),
-            Step(
-                "querySpend",
-                {**date_arguments(days), "group_by": [by, detail], **cost, "top": 15},
-                f"What is inside them: the same by {detail}.",
-            ),
-            *([forecast] if is_this_month else []),
-        ],
-        then=[
-            (
-                "For the one that rose most call `querySpend` once more with the arguments of the first call, `granularity` `day` and "
-                "a filter on it besides, to see since when."
-            ),
-        ],
+        steps=[*_spend_steps(days, by, cost), *([forecast] if is_this_month else [])],
+        then=THEN,
         answer=[
             "Headline: the total, its change in percent, and the one or two drivers behind it.",
             f"Table of at most 10 rows: {by}, amount, share, change; the row “other” last.",
@@ -77,9 +65,26 @@ def top_cost_drivers(ctx: PromptContext) -> Script:
             NEXT,
             LINKS,
         ],
-        offers={
-            "create_budget": (
-                "a budget for what keeps rising and has none; I say its `name`, `amount`, `currency` and what it is of."
-            ),
-        },
+        offers=OFFERS,
     )
+
+
+def _spend_steps(days: DateRange, by: str, cost: Mapping[str, Any]) -> list[Step]:
+    detail = "service" if by != "service" else "usage_type"
+    return [
+        Step(
+            "querySpend",
+            {**date_arguments(days), "group_by": [by], **cost, "compare_to": "previous_period", "top": 10},
+            f"What the month cost by {by}, with shares, against the month before.",
+        ),
+        Step(
+            "explainSpendChange",
+            {**date_arguments(days), "group_by": [by], **cost, "top": 10},
+            "What rose and fell most, what is new or gone, and whether price or volume did it.",
+        ),
+        Step(
+            "querySpend",
+            {**date_arguments(days), "group_by": [by, detail], **cost, "top": 15},
+            f"What is inside them: the same by {detail}.",
+        ),
+    ]

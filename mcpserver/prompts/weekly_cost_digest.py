@@ -8,6 +8,21 @@ from mcpserver.prompt_builder.prompt_context import PromptContext
 from mcpserver.prompt_builder.registration import prompt
 from mcpserver.prompt_builder.script import LINKS, NEXT, Script, Step, date_arguments, equality_filters, only
 
+HEADLINE = "Headline: one sentence with the week's total, its change in percent, and the main reason."
+TABLE = "Table of at most 8 rows: {by}, this week, change, share; the row “other” last."
+REST = (
+    "What moved: at most three bullets, each an amount and its cause.",
+    "Watch: anomalies, budgets and the month's forecast in a line each, or “nothing to watch”.",
+    NEXT,
+    LINKS,
+)
+OFFERS = {
+    "create_alert_subscription": (
+        "with `trigger` `digest` and `frequency` `weekly`, when I want one without asking, through a channel that "
+        "`listAlertChannels` has."
+    ),
+}
+
 
 @prompt(
     name="weekly_cost_digest",
@@ -60,18 +75,6 @@ def weekly_cost_digest(ctx: PromptContext) -> Script:
                 + (" Of these only those of the team or source that I named." if scope else ""),
             ),
         ],
-        answer=[
-            "Headline: one sentence with the week's total, its change in percent, and the main reason.",
-            f"Table of at most 8 rows: {by}, this week, change, share; the row “other” last.",
-            "What moved: at most three bullets, each an amount and its cause.",
-            "Watch: anomalies, budgets and the month's forecast in a line each, or “nothing to watch”.",
-            NEXT,
-            LINKS,
-        ],
-        offers={
-            "create_alert_subscription": (
-                "with `trigger` `digest` and `frequency` `weekly`, when I want one without asking, through a channel that "
-                "`listAlertChannels` has."
-            ),
-        },
+        answer=[HEADLINE, TABLE.format(by=by), *REST],
+        offers=OFFERS,
     )
