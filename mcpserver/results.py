@@ -17,6 +17,7 @@ from finops.lib.sentences import HIDDEN_CHARACTERS, escape_hidden, truncate
 
 
 def new_incident() -> str:
+    """What a caller is told of a fault of ours: a number that finds the log line, and nothing of the inside."""
     return uuid.uuid4().hex[:12]
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from finops.lib.sentences import truncate
 from ingestion import queries
-from ingestion.answers import EventsAnswer, UsageAnswer, UsageEvent, UsageRow
+from ingestion.answers import EventsAnswer, UsageAnswer, UsageEvent
 from ingestion.usage_query import EventsQuery, UsageQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
@@ -21,18 +21,14 @@ SHOWN_UNITS = 10
 SHOWN_DIMENSIONS = 50
 
 
-def _fits(answer: UsageAnswer) -> bool:
-    return fits(_truncate_answer(answer))
-
-
 def _truncate_answer(answer: UsageAnswer) -> UsageAnswer:
     units = [truncate(unit, MAX_TEXT) for unit in answer.units[:SHOWN_UNITS]]
     unit = truncate(answer.unit, MAX_TEXT) if answer.unit else answer.unit
-    return replace(answer, unit=unit, units=units, rows=[_truncate_row(row) for row in answer.rows])
-
-
-def _truncate_row(row: UsageRow) -> UsageRow:
-    return replace(row, value=truncate(row.value, MAX_TEXT), name=truncate(row.name, MAX_TEXT))
+    rows = [
+        replace(row, value=truncate(row.value, MAX_TEXT), name=truncate(row.name, MAX_TEXT))
+        for row in answer.rows
+    ]
+    return replace(answer, unit=unit, units=units, rows=rows)
 
 
 def _truncate_event(event: UsageEvent) -> UsageEvent:
@@ -68,7 +64,9 @@ def query_usage(call: ToolCall, arguments: UsageQuery) -> UsageAnswer:
         call, arguments, queries.query_usage(call.account, arguments, deadline=call.deadline)
     )
     return _truncate_answer(
-        queries.fit_to_size(call.account, arguments, answer, _fits, deadline=call.deadline)
+        queries.fit_to_size(
+            call.account, arguments, answer, lambda each: fits(_truncate_answer(each)), deadline=call.deadline
+        )
     )
 
 

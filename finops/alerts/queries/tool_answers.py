@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from accounts.models import Account
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.queries.channels import ChannelRow, channels
@@ -139,24 +141,10 @@ def _channel(row: ChannelRow) -> ChannelLine:
 
 
 def _subscription(row: SubscriptionRow) -> SubscriptionLine:
-    return SubscriptionLine(
-        id=row.id,
-        about=truncate(row.quoted_text, 4 * MAX_NAME),
-        channel_id=row.channel_id,
-        channel_name=row.channel_name,
-        trigger=row.trigger,
-        paused=row.paused,
-        last_fired_at=row.last_fired_at,
-        budget_id=row.budget_id,
-        thresholds=row.thresholds,
-        measure=row.measure,
-        scope=row.scope,
-        scope_name=truncate(row.scope_name, MAX_NAME) if row.scope not in ("", "account") else "",
-        minimum_impact=row.minimum_impact,
-        currency=row.currency,
-        frequency=row.frequency,
-        warning=row.warning,
-    )
+    about = truncate(row.quoted_text, 4 * MAX_NAME)
+    scope_name = truncate(row.scope_name, MAX_NAME) if row.scope not in ("", "account") else ""
+    line = msgspec.convert(row, SubscriptionLine, from_attributes=True)
+    return msgspec.structs.replace(line, about=about, scope_name=scope_name)
 
 
 def _delivery(row: DeliveryRow) -> DeliveryLine:

@@ -93,28 +93,9 @@ def _spend_question(status: BudgetStatus, basis: str) -> str:
 
 
 def _row(status: BudgetStatus) -> BudgetRow:
-    return BudgetRow(
-        id=status.id,
-        name=truncate(status.name, MAX_NAME),
-        scope=status.scope,
-        scope_name="" if status.scope == "account" else truncate(status.scope_name, MAX_NAME),
-        period=status.period,
-        start_date=status.start_date,
-        end_date=status.end_date,
-        amount=status.amount,
-        currency=status.currency,
-        spent=status.spent,
-        spent_percent=status.spent_percent,
-        forecast=status.forecast,
-        forecast_low=status.forecast_low,
-        forecast_high=status.forecast_high,
-        forecast_reason=status.forecast_reason,
-        status=status.status,
-        status_reason=status.status_reason,
-        crosses_on=status.crosses_on,
-        other_currencies=status.other_currencies,
-        warnings=status.warnings,
-    )
+    row = msgspec.convert(status, BudgetRow, from_attributes=True)
+    scope_name = "" if status.scope == "account" else truncate(status.scope_name, MAX_NAME)
+    return msgspec.structs.replace(row, name=truncate(status.name, MAX_NAME), scope_name=scope_name)
 
 
 def _summary(account: Account, every: Sequence[BudgetStatus], matches: Sequence[BudgetStatus]) -> str:

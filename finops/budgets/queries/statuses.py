@@ -167,8 +167,7 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
     inside = {day: amount for day, amount in sorted(costs.items()) if period.start <= day <= period.end}
     parts = context.parts(scope_costs, data_days, budget.currency)
     projection, why_not = _project(context, data_days, period, costs, parts)
-    amount = amount_of(budget, period)
-    total = projection.total if projection else None
+    amount, total = amount_of(budget, period), projection.total if projection else None
     forecast = total.mean if total else None
     inputs = StatusInputs(
         amount=amount,
@@ -179,6 +178,7 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
         ends_on=period.end,
     )
     crosses_on = _crossing_day(amount, inside, projection, context.day)
+    not_final = _not_final(parts, so_far, data_days, budget.currency)
     status = BudgetStatus(
         id=budget.pk,
         name=budget.name,
@@ -200,8 +200,7 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
         forecast_percent=_percent(forecast, amount),
         forecast_reason=scope_costs.problem or why_not,
         status=status_of(inputs),
-        status_reason=reason_of(inputs, crosses_on=crosses_on)
-        + _not_final(parts, so_far, data_days, budget.currency),
+        status_reason=reason_of(inputs, crosses_on=crosses_on) + not_final,
         crosses_on=crosses_on,
         data_through=data_days.since,
         other_currencies=_other_currencies(scope_costs, budget.currency, so_far),
