@@ -7,9 +7,10 @@ import json
 import pytest
 
 from accounts.scoping import account_scope
+from finops.alerts import services
 from finops.alerts.models import AlertChannel
 from tests.cast import Cast, signed_in
-from tests.finops.alerts.world import channel, of_anomalies, of_budget, subscribe
+from tests.finops.alerts.world import ACTOR, channel, of_anomalies, of_budget, subscribe
 from tests.finops.budgets.world import make
 from tests.mcpserver.door import Door, mint
 from tests.mcpserver.tools.alerts import answer_of, delivery, message_dict
@@ -88,6 +89,17 @@ def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: Do
     assert "channel_id: 99 is not known" in writer.problem("listAlertSubscriptions", channel_id=99)
     assert "budget_id: " in writer.problem("listAlertSubscriptions", budget_id=2**70)
     assert bare_amounts_of_answer(every) == []
+
+
+def test_paused_subscriptions_are_counted_in_the_first_sentence(cast: Cast, writer: Door) -> None:
+    with account_scope(cast.account):
+        paused = subscribe(cast.account)
+        of_anomalies(cast.account, 50)
+    services.pause_alert_subscription(subscription=paused, actor=ACTOR)
+
+    summary = answer_of(writer, "listAlertSubscriptions")["summary"]
+
+    assert summary == "'Acme' has 2 alert subscriptions; 1 of those listed paused."
 
 
 def test_deliveries_are_told_page_by_page_and_narrowed(cast: Cast, ops: AlertChannel, writer: Door) -> None:
