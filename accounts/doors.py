@@ -14,7 +14,7 @@ from django.shortcuts import render
 from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
 from accounts.scoping import account_scope
-from accounts.security.second_factor import has_second_factor
+from accounts.security.mfa import has_second_factor
 from finops.lib.query_page import HtmxRequest
 from finops.web.admission import TENANT, tenant
 

@@ -4,6 +4,7 @@ from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from accounts.urls import account_urlpatterns, own_urlpatterns
 from finops import health, home, security_txt
 from finops.alerts.urls import recipient_urlpatterns
 
@@ -17,7 +18,7 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.dashboards.urls")),
     path("", include("ingestion.urls")),
     path("", include("finops.activity.urls")),
-    path("", include("accounts.account_urls")),
+    path("", include(account_urlpatterns)),
 ]
 
 # Operators sign in like everybody: one password door, with its limits and second factor.
@@ -31,7 +32,7 @@ urlpatterns = [
     path(".well-known/security.txt", security_txt.security_txt, name="security_txt"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
-    path("auth/", include("accounts.security.urls")),
+    path("auth/", include(own_urlpatterns)),
     path("auth/", include("allauth.urls")),
     path("accounts/", include("accounts.urls")),
     path("alerts/", include(recipient_urlpatterns)),

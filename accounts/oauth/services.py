@@ -21,7 +21,7 @@ from accounts.models import (
     User,
 )
 from accounts.oauth.provider import REFRESH_TOKEN_IDLE_SECONDS, REPLAY_SECONDS
-from accounts.security.second_factor import has_second_factor
+from accounts.security.mfa import has_second_factor
 from finops.lib import clock
 from finops.lib.errors import UserError
 

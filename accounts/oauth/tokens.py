@@ -24,7 +24,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from accounts.models import Membership, OAuthAccessToken, OAuthConnection, OAuthRefreshToken
 from accounts.oauth.provider import REPLAY_SECONDS
-from accounts.security.second_factor import has_second_factor
+from accounts.security.mfa import has_second_factor
 from finops.lib import clock
 
 ACCESS_PREFIX, REFRESH_PREFIX = "foat_", "fort_"

@@ -1,4 +1,4 @@
-"""What allauth asks the project about second factors."""
+"""Second factors: what allauth asks the project about them, and whether a person has one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from typing import Any
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.core.exceptions import ValidationError
+from django.db.models import Exists, OuterRef
 
 from finops.lib import sealing
+
+KINDS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
+"""Recovery codes alone are none: they come with another."""
+
+
+def has_second_factor(user: str) -> Exists:
+    """For `annotate`, of the person whose id is in the column `user`: no statement of its own."""
+    return Exists(Authenticator.objects.filter(user_id=OuterRef(user), type__in=KINDS))
+
 
 _PURPOSE = "second factor"
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from accounts.models import Account, Membership, SecurityEvent, Session, User
 from accounts.security.clients import client_name
-from accounts.security.second_factor import has_second_factor
+from accounts.security.mfa import has_second_factor
 from accounts.security.services import current_key
 from finops.lib import clock
 from finops.lib.client_address import network_of

@@ -13,8 +13,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, SecurityEvent, Session, User
 from accounts.security.clients import client_name
-from accounts.security.mfa import seal_under_the_current_key
-from accounts.security.second_factor import has_second_factor
+from accounts.security.mfa import has_second_factor, seal_under_the_current_key
 from finops.lib import clock
 from finops.lib.client_address import client_address
 from finops.lib.errors import UserError
