@@ -1,4 +1,4 @@
-"""What answers about budgets are made of.
+"""What the tools about budgets take and answer, and the page asks with the same arguments.
 
 Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
 """

@@ -1,4 +1,4 @@
-"""The arguments that several prompts have. All may be left out."""
+"""The arguments that prompts have, and how one value out of several is found and suggested. All may be left out."""
 
 from __future__ import annotations
 
