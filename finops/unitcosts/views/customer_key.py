@@ -24,12 +24,12 @@ from finops.unitcosts.models import CustomerAlias, UsageDimensionMapping
 from finops.unitcosts.queries import customer_key
 from finops.unitcosts.queries.customer_suggestions import customer_names, unmatched_values
 from finops.unitcosts.services.customer_mappings import (
-    CUSTOMER,
     add_customer_alias,
     remove_customer_alias,
     set_customer_key,
 )
 from ingestion.choices import shown_keys
+from ingestion.usage_query import CUSTOMER
 
 COLUMNS = [
     Column[CustomerAlias]("value", "Value in the cost", lambda alias: alias.value),
