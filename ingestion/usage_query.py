@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from itertools import chain
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from accounts.models import Account
 from finops.lib import clock
-from finops.lib.params import from_text
-from finops.lib.periods import DateRange, Granularity, Period, resolve_range
+from finops.lib.periods import DEFAULT_PERIOD, DateRange, Granularity, Period, resolve_range
+from finops.lib.url_query import UrlQuery
 
 CompareTo = Literal["none", "previous_period", "previous_year"]
 
 CUSTOMER = "customer"
-DEFAULT_PERIOD: Period = "last_30_days"
 DEFAULT_TOP = 10
 MAX_TOP = 50
 MAX_FILTERS = 10
@@ -35,7 +33,7 @@ class UsageFilter(msgspec.Struct, frozen=True, kw_only=True):
     values: Annotated[list[str], Meta(description="(none): without one.", min_length=1)]
 
 
-class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
+class UsageQuery(UrlQuery, frozen=True, kw_only=True):
     """Days are UTC, both ends inside; without any dates, the last 30 days."""
 
     metric: Annotated[str, Meta(description="getAccountContext lists them. Left out: the first.")] = ""
@@ -58,25 +56,14 @@ class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
     compare_to: Annotated[CompareTo, Meta(description="Adds change.")] = "none"
 
     @classmethod
-    def from_params(cls, params: Mapping[str, Sequence[str]]) -> Self:
-        """The query that a URL says: `dict(request.GET.lists())`. Names it does not know and empty values are ignored.
-
-        Filters are f0, f0v, f1 …: dimension (or customer), values. Raises UserError that names the parameter.
-        """
-        raw = _plain_fields(cls, params)
-        filters = _filters_from(params)
+    def raw_fields(cls, params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        """A filter on `customer` is of `customers`; one without a value is unfinished and asks nothing."""
+        raw = super().raw_fields(params)
+        filters = [item for item in raw["filters"] if item["values"]]
         raw["filters"] = [item for item in filters if item["dimension"] != CUSTOMER]
         of_customers = [item["values"] for item in filters if item["dimension"] == CUSTOMER]
         raw["customers"] = list(dict.fromkeys(chain(raw.get("customers", []), *of_customers)))
-        return from_text(raw, cls)
-
-    def to_params(self) -> dict[str, list[str]]:
-        """The URL parameters of this query; `from_params` gives an equal query. Defaults are left out."""
-        params = _plain_params(self)
-        for index, item in enumerate(self.filters):
-            params[f"f{index}"] = [item.dimension]
-            params[f"f{index}v"] = list(item.values)
-        return params
+        return raw
 
     @property
     def names_days(self) -> bool:
@@ -116,38 +103,3 @@ def _resolve_days(account: Account, query: UsageQuery | EventsQuery) -> DateRang
         today=clock.today(),
         fiscal_start_month=account.fiscal_start_month,
     )
-
-
-_LISTS = ("customers",)
-_FILTER_NAME = re.compile(r"f(\d{1,3})")
-
-
-def _plain_fields(kind: type[UsageQuery], params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    raw_fields: dict[str, Any] = {}
-    for field in msgspec.structs.fields(kind):
-        values = [value for value in params.get(field.name, ()) if value != ""]
-        if field.name != "filters" and values:
-            raw_fields[field.name] = values if field.name in _LISTS else values[-1]
-    return raw_fields
-
-
-def _filters_from(params: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """In the order of their numbers; one without a value is unfinished and asks nothing."""
-    numbered_filters = []
-    for name in params:
-        match = _FILTER_NAME.fullmatch(name)
-        dimensions = [value for value in params[name] if value]
-        values = [value for value in params.get(f"{name}v", ()) if value]
-        if match and dimensions and values:
-            numbered_filters.append((int(match[1]), {"dimension": dimensions[-1], "values": values}))
-    return [item for _number, item in sorted(numbered_filters, key=lambda pair: pair[0])]
-
-
-def _plain_params(query: UsageQuery) -> dict[str, list[str]]:
-    params: dict[str, list[str]] = {}
-    for field in msgspec.structs.fields(type(query)):
-        value = getattr(query, field.name)
-        if field.name == "filters" or value in (None, [], field.default):
-            continue
-        params[field.name] = [str(item) for item in value] if isinstance(value, list) else [str(value)]
-    return params

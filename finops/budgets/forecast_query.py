@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from finops.costs.spend_query import MAX_FILTERS, BasisName, CostFilter, Splits, UrlQuery
+from finops.costs.spend_query import MAX_FILTERS, BasisName, CostFilter, Splits
 from finops.lib.periods import Granularity
+from finops.lib.url_query import UrlQuery
 
 ForecastPeriod = Literal["month", "quarter", "year", "next_days"]
 
@@ -21,13 +22,13 @@ MAX_GROUPS = 1
 # A question about spend to come. Days are UTC; a period is the current one, to its end.
 class ForecastQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
+    filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
     period: Annotated[
         ForecastPeriod, Meta(description="The current one, to its end; next_days: from today.")
     ] = "month"
     days: Annotated[int, Meta(description="With next_days.", ge=1, le=MAX_DAYS)] = 30
     granularity: Annotated[Granularity, Meta(description="Also series of the totals.")] = "none"
     group_by: Annotated[list[str], Meta(description="One dimension.", max_length=MAX_GROUPS)] = []
-    filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
     basis: Annotated[BasisName | None, Meta(description="Else the account's planning basis.")] = None
     charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
     splits: Splits = "before"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from datetime import date
 
-from finops.costs.spend_query import Filter, Period, UrlQuery
+from finops.costs.spend_query import Filter, Period
+from finops.lib.url_query import UrlQuery
 
 
 class BoardQuery(UrlQuery, frozen=True, kw_only=True):
     """Without days, each widget has its own."""
 
+    filters: list[Filter] = []
     start_date: date | None = None
     end_date: date | None = None
     period: Period | None = None
-    filters: list[Filter] = []
 
     @property
     def has_days(self) -> bool:

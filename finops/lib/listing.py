@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 from django.http import HttpRequest, QueryDict, StreamingHttpResponse
@@ -125,12 +126,12 @@ def csv_cell(value: Any) -> str:
 
 
 def csv_of(name: str, columns: Sequence[Column[Row]], rows: Iterable[Row]) -> StreamingHttpResponse:
-    """The rows as a CSV download, UTF-8, written while it is sent."""
-    lines = ([csv_cell(column.value(row)) for column in columns] for row in rows)
-    return csv_response(name, [column.label for column in columns], lines)
+    values = ([column.value(row) for column in columns] for row in rows)
+    return csv_response(name, [column.label for column in columns], values)
 
 
-def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> StreamingHttpResponse:
+def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
+    """The rows of values as a CSV download, UTF-8, written while it is sent."""
     response = StreamingHttpResponse(_lines(header, rows), content_type="text/csv; charset=utf-8")
     day: date = clock.today()
     response["Content-Disposition"] = f'attachment; filename="{slugify(name)}-{day}.csv"'
@@ -143,8 +144,7 @@ class _Echo:
         return line
 
 
-def _lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def _lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     writer = csv.writer(_Echo())
-    yield writer.writerow([csv_cell(label) for label in header])
-    for row in rows:
-        yield writer.writerow(row)
+    for row in chain([header], rows):
+        yield writer.writerow([csv_cell(value) for value in row])

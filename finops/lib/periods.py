@@ -26,6 +26,7 @@ Period = Literal[
     "quarter_to_date",
     "year_to_date",
 ]
+DEFAULT_PERIOD: Period = "last_30_days"
 Granularity = Literal["none", "day", "week", "month"]
 
 

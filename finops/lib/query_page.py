@@ -1,20 +1,109 @@
-"""Pages of one question: a form whose state is the URL, and its answer, which htmx asks for alone."""
+"""A page that asks a question: a form whose state is the URL, and its answer, which htmx asks for alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django_htmx.middleware import HtmxDetails
+from msgspec import structs
+
+from finops.lib.errors import UserError
+from finops.lib.listing import wants_csv
+from finops.lib.params import as_arguments
+from finops.lib.periods import DEFAULT_PERIOD, Period
+from finops.lib.url_query import UrlQuery, query_from_params
 
 
 class HtmxRequest(HttpRequest):
     """A request that knows whether htmx made it."""
 
     htmx: HtmxDetails
+
+
+Request = TypeVar("Request", bound=HtmxRequest)
+Query = TypeVar("Query", bound=UrlQuery)
+Answer = TypeVar("Answer")
+
+ALL_ROWS = 1_000_000
+
+
+class QueryPage(Generic[Request, Query, Answer]):
+    """One request of a page that asks a question. A subclass declares the parts, `response` puts them together.
+
+    Always declared: `template`, the whole page; `result_template`, the part that htmx swaps; `first_query`, what a URL
+    without a question asks; `answer`; `csv`. The other parts have a default.
+    """
+
+    template: ClassVar[str]
+    result_template: ClassVar[str]
+    first_query: Query
+    default_period: ClassVar[Period | None] = DEFAULT_PERIOD
+    """The period of a URL that names no days. None: the answer chooses it."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.as_csv = wants_csv(request)
+
+    def url_params(self) -> dict[str, list[str]]:
+        """The parameters of the URL that say the question."""
+        return dict(self.request.GET.lists())
+
+    def complete(self, query: Query) -> Query:
+        """The question with what its URL leaves open. Raises UserError."""
+        return query
+
+    def answer(self, query: Query) -> Answer | None:
+        """None where there is nothing to ask yet. Raises UserError with what the person can mend."""
+        raise NotImplementedError
+
+    def csv(self, query: Query) -> HttpResponseBase:
+        """All rows of the answer. Raises UserError."""
+        raise NotImplementedError
+
+    def all_rows(self, query: Query) -> Any:
+        """The answer with every group apart. Raises UserError."""
+        return self.answer(structs.replace(query, top=ALL_ROWS))
+
+    def result(self, query: Query, answer: Answer) -> Mapping[str, Any]:
+        """What the result shows of an answer besides `answer` itself: charts, tables. Raises UserError."""
+        return {}
+
+    def context(self, query: Query, answer: Answer | None) -> Mapping[str, Any]:
+        """What page and result show with and without an answer."""
+        return {}
+
+    def choices(self, query: Query) -> Mapping[str, Any]:
+        """What the fields of the form offer; only the whole page needs it."""
+        return {}
+
+    def response(self) -> HttpResponseBase:
+        """The whole page, its result alone for htmx, or all rows as CSV. A bad question: 400 with what to mend."""
+        query, answer, status = self.first_query, None, 200
+        shown: dict[str, Any] = {}
+        try:
+            query = query_from_params(self.url_params(), query, default_period=self.default_period)
+            query = self.complete(query)
+            if self.as_csv:
+                return self.csv(query)
+            answer = self.answer(query)
+            if answer is not None:
+                shown = {"answer": answer, "mcp_arguments": as_arguments(query)}
+                shown.update(self.result(query, answer))
+        except UserError as problem:
+            status, shown = 400, {"error": problem.message}
+        context = {"query": query, "params": query.to_params(), **shown, **self.context(query, answer)}
+        return render_query_page(
+            self.request,
+            page=self.template,
+            result=self.result_template,
+            context=context,
+            choices=lambda: self.choices(query),
+            status=status,
+        )
 
 
 def render_query_page(

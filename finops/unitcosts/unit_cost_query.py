@@ -18,9 +18,9 @@ from finops.costs.spend_query import (
     Period,
     SpendQuery,
     Splits,
-    UrlQuery,
     read_period,
 )
+from finops.lib.url_query import UrlQuery
 
 Mode = Literal["total", "per_customer"]
 UnitCostOrder = Literal["cost", "unit_cost", "margin"]
@@ -43,6 +43,9 @@ class UsedFilter(msgspec.Struct, frozen=True, kw_only=True):
 # A question about unit cost. Days are UTC, both ends inside; without any dates, the last 30 days.
 class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
+    filters: Annotated[
+        list[CostFilter], Meta(description="On cost, as in querySpend.", max_length=MAX_FILTERS)
+    ] = []
     unit_metric: Annotated[str, Meta(description="A saved one; arguments beside it override.")] = ""
     usage_metric: Annotated[str, Meta(description="The pushed metric that cost is divided by.")] = ""
     mode: Annotated[Mode | None, Meta(description="per_customer: by the customer key.")] = None
@@ -50,9 +53,6 @@ class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     end_date: Annotated[date | None, Meta(description="Last day.")] = None
     period: Annotated[str | None, Meta(description="Instead of dates, as in querySpend.")] = None
     granularity: Granularity = "none"
-    filters: Annotated[
-        list[CostFilter], Meta(description="On cost, as in querySpend.", max_length=MAX_FILTERS)
-    ] = []
     usage_filters: Annotated[
         list[UsedFilter],
         Meta(

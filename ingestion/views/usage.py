@@ -15,83 +15,92 @@ from msgspec import structs
 from accounts.doors import AccountRequest, account_page
 from finops.lib.choices import GRANULARITIES, PERIODS, TOPS
 from finops.lib.errors import UserError
-from finops.lib.listing import csv_cell, csv_response, wants_csv
-from finops.lib.params import as_arguments
-from finops.lib.query_page import render_query_page
+from finops.lib.listing import csv_response
+from finops.lib.query_page import QueryPage
 from ingestion.answers import UsageAnswer
 from ingestion.charts import row_name, usage_table
 from ingestion.choices import dimension_choices, field_value
-from ingestion.models import UsageMetric
 from ingestion.queries import find_metric, first_metric, metrics_of, query_usage, suggest_values
 from ingestion.queries.resolution import PREFIX
 from ingestion.usage_query import CUSTOMER, UsageQuery
 
 SUGGESTIONS = 20
 CUSTOM = "custom"
-FIRST_QUESTION = UsageQuery(granularity="day", group_by=CUSTOMER)
+"""The period of the form while its dates are chosen."""
+
+
+class UsagePage(QueryPage[AccountRequest, UsageQuery, UsageAnswer]):
+    """The question of the page Usage."""
+
+    template = "ingestion/usage.html"
+    result_template = "ingestion/_usage_result.html"
+    first_query = UsageQuery(granularity="day", group_by=CUSTOMER)
+    default_period = None
+
+    def __init__(self, request: AccountRequest) -> None:
+        super().__init__(request)
+        self.metrics = metrics_of(request.account)
+
+    def url_params(self) -> dict[str, list[str]]:
+        params = super().url_params().items()
+        return {
+            name: [value for value in values if name != "period" or value != CUSTOM]
+            for name, values in params
+        }
+
+    def complete(self, query: UsageQuery) -> UsageQuery:
+        """Its metric said: the form has to show which one is meant."""
+        return structs.replace(query, metric=query.metric or first_metric(self.metrics))
+
+    def answer(self, query: UsageQuery) -> UsageAnswer:
+        return query_usage(self.request.account, query, all_groups=self.as_csv)
+
+    def result(self, query: UsageQuery, answer: UsageAnswer) -> dict[str, Any]:
+        return {"table": usage_table(answer)}
+
+    def choices(self, query: UsageQuery) -> dict[str, Any]:
+        account = self.request.account
+        filters = [
+            {"dimension": field_value(item.dimension), "values": item.values} for item in query.filters
+        ]
+        if query.customers:
+            filters.insert(0, {"dimension": CUSTOMER, "values": query.customers})
+        dimensions = dimension_choices(
+            account, [query.group_by, *(str(item["dimension"]) for item in filters)]
+        )
+        return {
+            "values_url": reverse("usage_values", args=[account.slug]),
+            "metrics": [(metric.name, str(metric)) for metric in self.metrics],
+            "chosen_metric": self._chosen_metric(query),
+            "groups": dimensions.choices,
+            "typed": not dimensions.whole,
+            "filters": filters,
+            "periods": PERIODS,
+            "granularities": GRANULARITIES,
+            "tops": TOPS,
+        }
+
+    def _chosen_metric(self, query: UsageQuery) -> str:
+        try:
+            return find_metric(self.metrics, query.metric).name
+        except UserError:
+            return ""
+
+    def csv(self, query: UsageQuery) -> HttpResponseBase:
+        """Every row of the answer, exact quantities; a query without groups gives its total."""
+        answer = self.answer(query)
+        buckets = list(answer.quantity_series)
+        group = [answer.group_by.removeprefix(PREFIX), "name"] if answer.group_by else []
+        header = [*group, "metric", "aggregation", "unit", "quantity", "share", "days with data", *buckets]
+        days = f"{answer.period.start_date}-{answer.period.end_date}"
+        return csv_response(f"usage-{answer.metric}-{days}", header, _csv_rows(answer, buckets))
 
 
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """The whole page, its result alone for htmx, or all rows as CSV. A bad query: 400 with what to mend."""
-    metrics = metrics_of(request.account)
-    if not metrics:
-        return render(request, "ingestion/usage_empty.html", {})
-    status, answer, error = 200, None, ""
-    query = FIRST_QUESTION
-    try:
-        query = _query_from_params(dict(request.GET.lists()), metrics)
-        if wants_csv(request):
-            return _csv(query_usage(request.account, query, all_groups=True))
-        answer = query_usage(request.account, query)
-    except UserError as problem:
-        status, error = 400, problem.message
-    context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}
-    if answer is not None:
-        context |= {"table": usage_table(answer), "mcp_arguments": as_arguments(query)}
-    return render_query_page(
-        request,
-        page="ingestion/usage.html",
-        result="ingestion/_usage_result.html",
-        context=context,
-        choices=lambda: _choices(request, query, metrics),
-        status=status,
-    )
-
-
-def _query_from_params(params: dict[str, list[str]], metrics: list[UsageMetric]) -> UsageQuery:
-    """The question of the URL, its metric said: the form has to show which one is meant."""
-    values_by_name = {name: [value for value in values if value != CUSTOM] for name, values in params.items()}
-    has_query = any(name in UsageQuery.__struct_fields__ or name == "f0" for name in values_by_name)
-    query = UsageQuery.from_params(values_by_name) if has_query else FIRST_QUESTION
-    return query if query.metric else structs.replace(query, metric=first_metric(metrics))
-
-
-def _choices(request: AccountRequest, query: UsageQuery, metrics: list[UsageMetric]) -> dict[str, Any]:
-    filters = [{"dimension": field_value(item.dimension), "values": item.values} for item in query.filters]
-    if query.customers:
-        filters.insert(0, {"dimension": CUSTOMER, "values": query.customers})
-    used = [query.group_by, *(str(item["dimension"]) for item in filters)]
-    dimensions = dimension_choices(request.account, used)
-    return {
-        "values_url": reverse("usage_values", args=[request.account.slug]),
-        "metrics": [(metric.name, str(metric)) for metric in metrics],
-        "chosen_metric": _name_of(query.metric, metrics),
-        "groups": dimensions.choices,
-        "typed": not dimensions.whole,
-        "filters": filters,
-        "periods": PERIODS,
-        "granularities": GRANULARITIES,
-        "tops": TOPS,
-    }
-
-
-def _name_of(name: str, metrics: list[UsageMetric]) -> str:
-    try:
-        return find_metric(metrics, name).name
-    except UserError:
-        return ""
+    page = UsagePage(request)
+    return page.response() if page.metrics else render(request, "ingestion/usage_empty.html", {})
 
 
 @account_page()
@@ -110,22 +119,11 @@ def values(request: AccountRequest) -> HttpResponse:
     return JsonResponse({"values": [{"value": each.value, "hint": each.hint} for each in suggestions]})
 
 
-def _csv(answer: UsageAnswer) -> HttpResponseBase:
-    """Every row of the answer, exact quantities; a query without groups gives its total."""
-    buckets = list(answer.quantity_series)
-    group = [answer.group_by.removeprefix(PREFIX), "name"] if answer.group_by else []
-    header = [*group, "metric", "aggregation", "unit", "quantity", "share", "days with data", *buckets]
-    days = f"{answer.period.start_date}-{answer.period.end_date}"
-    return csv_response(f"usage-{answer.metric}-{days}", header, _lines(answer, buckets))
-
-
-def _lines(answer: UsageAnswer, buckets: list[str]) -> Iterator[list[str]]:
+def _csv_rows(answer: UsageAnswer, buckets: list[str]) -> Iterator[list[Any]]:
     about = [answer.metric, answer.aggregation, answer.unit]
     if not answer.group_by:
         share = Decimal(1) if answer.quantity is not None else None
-        figures = [answer.quantity, share, answer.days_with_data]
-        yield [csv_cell(cell) for cell in [*about, *figures, *answer.quantity_series.values()]]
+        yield [*about, answer.quantity, share, answer.days_with_data, *answer.quantity_series.values()]
     for row in answer.rows:
         series = [row.quantity_series.get(day) for day in buckets]
-        cells = [row.value, row_name(row), *about, row.quantity, row.share, row.days_with_data, *series]
-        yield [csv_cell(cell) for cell in cells]
+        yield [row.value, row_name(row), *about, row.quantity, row.share, row.days_with_data, *series]

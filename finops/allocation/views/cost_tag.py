@@ -18,61 +18,71 @@ from finops.allocation.cost_tags.words import rule_words
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tag_spend import query_cost_tag
 from finops.allocation.services.cost_tags import draft_of
+from finops.costs.answers import SpendAnswer
 from finops.costs.charts import series_tables
 from finops.costs.dimensions import UNTAGGED
 from finops.costs.queries import query_spend
-from finops.costs.spend_query import SpendQuery, query_from_params
+from finops.costs.spend_query import SpendQuery
 from finops.costs.templatetags.costs import as_csv_query
-from finops.costs.views.explorer import question_choices
-from finops.lib.errors import UserError
-from finops.lib.listing import wants_csv
+from finops.costs.views.query_page import CostQueryPage
 from finops.lib.money import exact_difference
 from finops.lib.params import as_arguments
-from finops.lib.query_page import render_query_page
 from finops.lib.sentences import join_with_and
 
 BY = [("account", "Account"), ("team", "Team"), ("product", "Product"), ("service", "Service")]
 
 
+class CostTagPage(CostQueryPage[SpendQuery, SpendAnswer]):
+    """The question of a cost tag's page. The CSV is the cost explorer's."""
+
+    template = "allocation/cost_tag.html"
+    result_template = "allocation/_cost_tag_result.html"
+
+    def __init__(self, request: AccountRequest, cost_tag: CostTag) -> None:
+        super().__init__(request)
+        self.cost_tag, self.dimension = cost_tag, f"{PREFIX}{cost_tag.key}"
+        self.explorer_url = reverse("cost_explorer", args=[request.account.slug])
+        self.first_query = SpendQuery(
+            period="last_30_days",
+            granularity="day",
+            group_by=[self.dimension],
+            compare_to="previous_period",
+        )
+
+    def complete(self, query: SpendQuery) -> SpendQuery:
+        """By the values of the cost tag, whatever else the URL groups by."""
+        others = [name for name in query.group_by if name != self.dimension]
+        return structs.replace(query, group_by=[self.dimension, *others[:1]])
+
+    def answer(self, query: SpendQuery) -> SpendAnswer:
+        return query_spend(self.request.account, query)
+
+    def result(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
+        shown = {"tables": series_tables(answer), **_for_assistants(self.cost_tag, query)}
+        return shown | _before_and_after(self.request, self.cost_tag, query)
+
+    def context(self, query: SpendQuery, answer: SpendAnswer | None) -> dict[str, Any]:
+        return {"cost_tag": self.cost_tag, "explorer_url": self.explorer_url}
+
+    def choices(self, query: SpendQuery) -> dict[str, Any]:
+        draft, uses = draft_of(self.cost_tag), uses_of(self.request.account, self.dimension)
+        return super().choices(query) | {
+            "rules": [(rule.name, rule_words(rule)) for rule in draft.rules],
+            "rest_value": draft.default_value or UNTAGGED,
+            "uses": uses,
+            "used_by": join_with_and(uses),
+            "by_choices": BY,
+            "by": query.group_by[1] if len(query.group_by) > 1 else "",
+        }
+
+    def csv(self, query: SpendQuery) -> HttpResponseBase:
+        return redirect(f"{self.explorer_url}{as_csv_query(query.to_params())}")
+
+
 @account_page()
 @require_safe
 def index(request: AccountRequest, cost_tag_id: int) -> HttpResponseBase:
-    """The whole page, or the result alone for htmx. The CSV is the cost explorer's."""
-    cost_tag = get_object_or_404(CostTag.objects.all(), pk=cost_tag_id)
-    dimension = f"{PREFIX}{cost_tag.key}"
-    explorer = reverse("cost_explorer", args=[request.account.slug])
-    query, status = first_question(dimension), 200
-    context: dict[str, Any] = {"cost_tag": cost_tag, "explorer_url": explorer}
-    try:
-        query = _query_from_params(dict(request.GET.lists()), dimension)
-        if wants_csv(request):
-            return redirect(f"{explorer}{as_csv_query(query.to_params())}")
-        answer = query_spend(request.account, query)
-        context |= {"answer": answer, "tables": series_tables(answer)}
-        context |= _for_assistants(cost_tag, query) | _before_and_after(request, cost_tag, query)
-    except UserError as problem:
-        status, context["error"] = 400, problem.message
-    return render_query_page(
-        request,
-        page="allocation/cost_tag.html",
-        result="allocation/_cost_tag_result.html",
-        context=context | {"query": query, "params": query.to_params()},
-        choices=lambda: _rules_context(request, cost_tag, query) | question_choices(request, query),
-        status=status,
-    )
-
-
-def first_question(dimension: str) -> SpendQuery:
-    return SpendQuery(
-        period="last_30_days", granularity="day", group_by=[dimension], compare_to="previous_period"
-    )
-
-
-def _query_from_params(params: dict[str, list[str]], dimension: str) -> SpendQuery:
-    """By the values of the cost tag, whatever else the URL groups by."""
-    query = query_from_params(params, first_question(dimension))
-    others = [name for name in query.group_by if name != dimension]
-    return structs.replace(query, group_by=[dimension, *others[:1]])
+    return CostTagPage(request, get_object_or_404(CostTag.objects.all(), pk=cost_tag_id)).response()
 
 
 def _cost_tag_query(cost_tag: CostTag, query: SpendQuery) -> CostTagQuery:
@@ -105,16 +115,3 @@ def _before_and_after(request: AccountRequest, cost_tag: CostTag, query: SpendQu
         return {}
     changes = [(value, exact_difference(value.after_splits, value.amount)) for value in answer.values]
     return {"beside": answer, "beside_values": changes}
-
-
-def _rules_context(request: AccountRequest, cost_tag: CostTag, query: SpendQuery) -> dict[str, Any]:
-    draft = draft_of(cost_tag)
-    uses = uses_of(request.account, f"{PREFIX}{cost_tag.key}")
-    return {
-        "rules": [(rule.name, rule_words(rule)) for rule in draft.rules],
-        "rest_value": draft.default_value or UNTAGGED,
-        "uses": uses,
-        "used_by": join_with_and(uses),
-        "by_choices": BY,
-        "by": query.group_by[1] if len(query.group_by) > 1 else "",
-    }

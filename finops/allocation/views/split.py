@@ -19,7 +19,7 @@ from finops.costs.queries.sources import load_sources
 from finops.lib import clock
 from finops.lib.choices import PERIODS
 from finops.lib.errors import UserError
-from finops.lib.listing import csv_cell, csv_response, wants_csv
+from finops.lib.listing import csv_response, wants_csv
 from finops.lib.periods import DateRange, named_period
 
 NEWEST = ""
@@ -60,8 +60,7 @@ def _days(request: AccountRequest, period: str) -> DateRange:
 HEADER = ["value", "name", "before", "moved", "after", "currency"]
 
 
-def _lines(effect: SplitEffectAnswer) -> Iterator[list[str]]:
+def _lines(effect: SplitEffectAnswer) -> Iterator[list[Any]]:
     for total in effect.totals:
         for row in total.rows:
-            cells = [row.value, row.label, row.before, row.moved, row.after, row.currency]
-            yield [csv_cell(cell) for cell in cells]
+            yield [row.value, row.label, row.before, row.moved, row.after, row.currency]

@@ -7,93 +7,47 @@ from decimal import Decimal
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
-from django.urls import reverse
 from django.views.decorators.http import require_safe
-from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
 from finops.costs.answers import SpendAnswer, SpendRow
 from finops.costs.charts import row_name, series_tables
-from finops.costs.dimensions import registry
 from finops.costs.queries import list_dimension_values, query_spend
-from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
 from finops.costs.queries.spend_lake import COST_COLUMNS
-from finops.costs.spend_query import DEFAULT_TOP, MAX_GROUPS, QUANTITIES, SpendQuery, query_from_params
-from finops.costs.views.choices import (
-    BASES,
-    COMPARISONS,
-    GRANULARITIES,
-    MEASURES,
-    OPS,
-    ORDERS,
-    PERIODS,
-    SPLITS,
-    TOPS,
-    dimension_choices,
-)
-from finops.lake import queries as lake_queries
+from finops.costs.spend_query import QUANTITIES, SpendQuery
+from finops.costs.views.choices import MEASURES, ORDERS
+from finops.costs.views.query_page import CostQueryPage
 from finops.lib import amounts
 from finops.lib.errors import UserError
-from finops.lib.listing import csv_cell, csv_response, wants_csv
-from finops.lib.params import as_arguments
-from finops.lib.query_page import render_query_page
+from finops.lib.listing import csv_response
 
-ALL_ROWS = 1_000_000
 SUGGESTIONS = 20
-FIRST_QUESTION = SpendQuery(
-    period="last_30_days", granularity="day", group_by=["service"], compare_to="previous_period"
-)
+
+
+class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
+    """The question of the cost explorer."""
+
+    template = "costs/explorer.html"
+    result_template = "costs/_explorer_result.html"
+    first_query = SpendQuery(
+        period="last_30_days", granularity="day", group_by=["service"], compare_to="previous_period"
+    )
+    own_choices = {"orders": ORDERS, "measures": MEASURES}
+
+    def answer(self, query: SpendQuery) -> SpendAnswer:
+        return query_spend(self.request.account, query, with_notes=not self.as_csv)
+
+    def result(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
+        return {"tables": series_tables(answer)}
+
+    def csv(self, query: SpendQuery) -> HttpResponseBase:
+        return _csv(self.all_rows(query))
 
 
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """The whole page, its result alone for htmx, or all rows as CSV. A bad query: 400 with what to mend."""
-    params = dict(request.GET.lists())
-    status, answer, error = 200, None, ""
-    query = FIRST_QUESTION
-    try:
-        query = query_from_params(params, FIRST_QUESTION)
-        if wants_csv(request):
-            return _csv(query_spend(request.account, structs.replace(query, top=ALL_ROWS)))
-        answer = query_spend(request.account, query, with_notes=True)
-    except UserError as problem:
-        status, error = 400, problem.message
-    context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}
-    if answer is not None:
-        context |= {"tables": series_tables(answer), "mcp_arguments": as_arguments(query)}
-    return render_query_page(
-        request,
-        page="costs/explorer.html",
-        result="costs/_explorer_result.html",
-        context=context,
-        choices=lambda: question_choices(request, query),
-        status=status,
-    )
-
-
-def question_choices(request: AccountRequest, query: SpendQuery) -> dict[str, Any]:
-    """What the form of a question about spend offers."""
-    keys = lake_queries.tag_keys(request.account)
-    selected = [*query.group_by, *(item.dimension for item in query.filters)]
-    groups: list[str] = [*query.group_by, *[""] * MAX_GROUPS][:MAX_GROUPS]
-    return {
-        "values_url": reverse("dimension_values", args=[request.account.slug]),
-        "dimensions": dimension_choices(registry.kinds(), keys, selected),
-        "group_fields": list(enumerate(groups, start=1)),
-        "periods": PERIODS,
-        "granularities": GRANULARITIES,
-        "bases": BASES,
-        "comparisons": COMPARISONS,
-        "orders": ORDERS,
-        "splits": SPLITS,
-        "measures": MEASURES,
-        "categories": CHARGE_CATEGORIES,
-        "ticked": CHARGE_CATEGORIES if ALL in query.charge_categories else query.charge_categories,
-        "more": bool(query.basis or query.charge_categories or query.top != DEFAULT_TOP),
-        "ops": OPS,
-        "tops": TOPS,
-    }
+    return ExplorerPage(request).response()
 
 
 @account_page()
@@ -133,36 +87,28 @@ def _csv(answer: SpendAnswer) -> HttpResponseBase:
         "change ratio",
         *buckets,
     ]
-    lines = _group_lines(answer, buckets) if answer.group_by else _total_lines(answer, buckets)
-    return csv_response(
-        f"{_file_name(answer)}-{answer.period.start_date}-{answer.period.end_date}", header, lines
-    )
+    name = "spend" if answer.view.basis in COST_COLUMNS else answer.view.basis.replace("_", "-")
+    name = f"{name}-{answer.period.start_date}-{answer.period.end_date}"
+    return csv_response(name, header, _csv_rows(answer, buckets))
 
 
-def _file_name(answer: SpendAnswer) -> str:
-    return "spend" if answer.view.basis in COST_COLUMNS else answer.view.basis.replace("_", "-")
-
-
-def _group_lines(answer: SpendAnswer, buckets: list[str]) -> Iterator[list[str]]:
+def _csv_rows(answer: SpendAnswer, buckets: list[str]) -> Iterator[list[Any]]:
+    if not answer.group_by:
+        yield from (_figures(total, Decimal(1), buckets) for total in answer.totals)
+        return
     for row in answer.rows:
         yield [*_group_cells(answer, row), *_figures(row, row.share, buckets)]
 
 
 def _group_cells(answer: SpendAnswer, row: SpendRow) -> list[str]:
     if row.other_groups:
-        return [csv_cell(row_name(row))] * (2 * len(answer.group_by))
+        return [row_name(row)] * (2 * len(answer.group_by))
     values_of = [row.group[name] for name in answer.group_by]
     names = [row.labels.get(name, row.group[name]) for name in answer.group_by]
-    return [csv_cell(text) for text in [*values_of, *names]]
+    return [*values_of, *names]
 
 
-def _total_lines(answer: SpendAnswer, buckets: list[str]) -> Iterator[list[str]]:
-    for total in answer.totals:
-        yield _figures(total, Decimal(1), buckets)
-
-
-def _figures(row: Any, share: Decimal | None, buckets: list[str]) -> list[str]:
+def _figures(row: Any, share: Decimal | None, buckets: list[str]) -> list[Any]:
     change = row.change
     compared = [change.previous_amount, change.change, change.ratio] if change else [None] * 3
-    cells = [row.amount, share, *compared, *[row.series.get(day) for day in buckets]]
-    return [csv_cell(row.currency), *[csv_cell(cell) for cell in cells]]
+    return [row.currency, row.amount, share, *compared, *[row.series.get(day) for day in buckets]]

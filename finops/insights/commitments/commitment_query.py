@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from finops.costs.spend_query import MAX_FILTERS, CostFilter, Granularity, UrlQuery
+from finops.costs.spend_query import MAX_FILTERS, CostFilter, Granularity
+from finops.lib.url_query import UrlQuery
 
 By = Literal["commitment", "type", "none"]
 
@@ -20,12 +21,12 @@ MAX_TOP = 100
 # Days are UTC, both ends inside; without any dates, the last 30 days.
 class CommitmentQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
+    filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
     start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
     end_date: date | None = None
     period: Annotated[str | None, Meta(description="Instead of dates, as in querySpend.")] = None
     by: Annotated[By, Meta(description="A row for each.")] = "commitment"
     granularity: Annotated[Granularity, Meta(description="Also totals by bucket.")] = "none"
-    filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
     type: Annotated[str, Meta(description="Part of a type, such as savings plan.")] = ""
     expires_before: Annotated[date | None, Meta(description="Only those that end before.")] = None
     order_by: Annotated[OrderBy, Meta(description="Of rows.")] = "waste"

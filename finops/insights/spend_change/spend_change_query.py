@@ -15,10 +15,10 @@ from finops.costs.spend_query import (
     CostFilter,
     Period,
     SpendQuery,
-    UrlQuery,
 )
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
+from finops.lib.url_query import UrlQuery
 
 DEFAULT_TOP = 10
 MAX_TOP = 30
@@ -28,6 +28,7 @@ DEFAULT_GROUP = "service"
 # A change between two periods. Days are UTC, both ends inside; without any dates, the last 30 days against the 30 before.
 class SpendChangeQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
+    filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
     start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
     end_date: Annotated[date | None, Meta(description="Last day.")] = None
     period: Annotated[Period | None, Meta(description="Instead of dates.")] = None
@@ -41,7 +42,6 @@ class SpendChangeQuery(UrlQuery, frozen=True, kw_only=True):
     group_by: Annotated[
         list[str], Meta(description="One or two dimensions; service if left out.", max_length=MAX_GROUPS)
     ] = []
-    filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
     basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
     charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
     top: Annotated[int, Meta(description="Moves listed for each currency.", ge=1, le=MAX_TOP)] = DEFAULT_TOP

@@ -5,27 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponseBase
-from django.urls import reverse
 from django.views.decorators.http import require_safe
-from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
-from finops.costs.dimensions import registry
-from finops.costs.spend_query import query_from_params
-from finops.costs.views.choices import GRANULARITIES, OPS, PERIODS, dimension_choices
+from finops.costs.views.query_page import CostQueryPage
 from finops.insights.charts import commitment_charts
-from finops.insights.commitments.answers import CommitmentRow
+from finops.insights.commitments.answers import CommitmentAnswer, CommitmentRow
 from finops.insights.commitments.commitment_query import CommitmentQuery
 from finops.insights.commitments.queries import commitment_utilization
-from finops.lake import queries as lake_queries
-from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, wants_csv
-from finops.lib.params import as_arguments
-from finops.lib.query_page import render_query_page
-
-ALL_ROWS = 1_000_000
-ROWS_BY = [("commitment", "Commitment"), ("type", "Type")]
-FIRST_QUESTION = CommitmentQuery(period="last_30_days", granularity="day")
+from finops.lib.listing import Column, csv_of
 
 COLUMNS: list[Column[CommitmentRow]] = [
     Column("commitment", "Commitment", lambda row: row.commitment),
@@ -49,42 +37,25 @@ COLUMNS: list[Column[CommitmentRow]] = [
 ]
 
 
+class CommitmentsPage(CostQueryPage[CommitmentQuery, CommitmentAnswer]):
+    """The question of the page Commitments."""
+
+    template = "insights/commitments.html"
+    result_template = "insights/_commitments_result.html"
+    first_query = CommitmentQuery(period="last_30_days", granularity="day")
+    own_choices = {"rows_by": [("commitment", "Commitment"), ("type", "Type")]}
+
+    def answer(self, query: CommitmentQuery) -> CommitmentAnswer:
+        return commitment_utilization(self.request.account, query)
+
+    def result(self, query: CommitmentQuery, answer: CommitmentAnswer) -> dict[str, Any]:
+        return {"charts": commitment_charts(answer, query.granularity)}
+
+    def csv(self, query: CommitmentQuery) -> HttpResponseBase:
+        return csv_of("commitments", COLUMNS, self.all_rows(query).rows)
+
+
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """The whole page, its result alone for htmx, or every row as CSV. A bad query: 400 with what to mend."""
-    query, status = FIRST_QUESTION, 200
-    context: dict[str, Any] = {}
-    try:
-        query = query_from_params(dict(request.GET.lists()), FIRST_QUESTION)
-        if wants_csv(request):
-            answer = commitment_utilization(request.account, structs.replace(query, top=ALL_ROWS))
-            return csv_of("commitments", COLUMNS, answer.rows)
-        answer = commitment_utilization(request.account, query)
-        context |= {
-            "answer": answer,
-            "charts": commitment_charts(answer, query.granularity),
-            "mcp_arguments": as_arguments(query),
-        }
-    except UserError as problem:
-        status, context["error"] = 400, problem.message
-    return render_query_page(
-        request,
-        page="insights/commitments.html",
-        result="insights/_commitments_result.html",
-        context={**context, "query": query, "params": query.to_params()},
-        choices=lambda: _choices(request, query),
-        status=status,
-    )
-
-
-def _choices(request: AccountRequest, query: CommitmentQuery) -> dict[str, Any]:
-    keys = lake_queries.tag_keys(request.account)
-    return {
-        "values_url": reverse("dimension_values", args=[request.account.slug]),
-        "dimensions": dimension_choices(registry.kinds(), keys, [item.dimension for item in query.filters]),
-        "periods": PERIODS,
-        "granularities": GRANULARITIES,
-        "rows_by": ROWS_BY,
-        "ops": OPS,
-    }
+    return CommitmentsPage(request).response()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,7 +17,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_cell, csv_response, listing, wants_csv
+from finops.lib.listing import Column, csv_response, listing, wants_csv
 from finops.unitcosts.forms import UnitMetricForm
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.cards import card_query, cards_of
@@ -52,7 +51,9 @@ CSV_HEADER = [
 def index(request: AccountRequest) -> HttpResponseBase:
     shown = listing(request, unit_metrics_of(request.account), COLUMNS, order="name")
     if wants_csv(request):
-        return csv_response("unit-metrics", CSV_HEADER, _csv_lines(request, shown.rows))
+        # All of them before the first is sent: the lake is asked while the account is in scope.
+        lines = [line for card in cards_of(request.account, shown.rows) for line in _lines(card)]
+        return csv_response("unit-metrics", CSV_HEADER, lines)
     paginator = Paginator(shown.rows, PAGE_CARDS)
     page = paginator.get_page(request.GET.get("page"))
     context = {
@@ -70,19 +71,8 @@ def href_of(request: AccountRequest, metric: UnitMetric) -> str:
     return f"{reverse('unit_economics', args=[request.account.slug])}?{urlencode(params, doseq=True)}"
 
 
-def _csv_lines(request: AccountRequest, metrics: list[UnitMetric]) -> Iterator[list[str]]:
-    """A line for each metric and currency, exact figures of the last 30 days."""
-    # All of them before the first is sent: the lake is asked while the account is in scope.
-    return iter(
-        [
-            [csv_cell(cell) for cell in line]
-            for card in cards_of(request.account, metrics)
-            for line in _lines(card)
-        ]
-    )
-
-
 def _lines(card: Any) -> list[list[Any]]:
+    """A line for each currency, exact figures of the last 30 days."""
     metric, period = card.metric, card.answer.period if card.answer else None
     about = [metric.name, metric.description, metric.usage_metric, metric.per, metric.mode, metric.splits]
     days = [period.start_date, period.end_date] if period else ["", ""]
