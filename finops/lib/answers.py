@@ -5,7 +5,8 @@ Docstrings of these types go to every assistant in the tools' output schemas, so
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from datetime import date
 from typing import TypeVar
 
@@ -30,14 +31,44 @@ class PeriodUsed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Answer = TypeVar("Answer")
+Item = TypeVar("Item", bound=Hashable)
 
 
 def largest_that_fits(
     make: Callable[[int], Answer], count: int, fits: Callable[[Answer], bool] | None
 ) -> Answer:
-    """`make(count)`, or made with half as many until one fits; what is made with 1 is taken as it is."""
+    """`make(count)`, or made with half as many until one fits; what is made with 1 is taken as it is. For answers that
+    cost more to make than to measure."""
     answer = make(count)
     while fits is not None and count > 1 and not fits(answer):
         count //= 2
         answer = make(count)
     return answer
+
+
+def fit_to_size(
+    make: Callable[[int], Answer], fits: Callable[[Answer], bool], most: int, *, least: int = 1
+) -> Answer | None:
+    """`make(count)` with the largest count up to `most` that fits; None when not even `least` does.
+
+    By bisection: a few encodings, not one for each count. What fits with a count must fit with fewer.
+    """
+    best = None
+    while least <= most:
+        middle = (least + most) // 2
+        answer = make(middle)
+        if fits(answer):
+            best, least = answer, middle + 1
+        else:
+            most = middle - 1
+    return best
+
+
+def places_within(items: Iterable[Item], part: Callable[[Item], Hashable]) -> dict[Item, int]:
+    """The place of each item, from 0, among those of the same part. The items are in their order and all different."""
+    counts: Counter[Hashable] = Counter()
+    places = {}
+    for item in items:
+        places[item] = counts[part(item)]
+        counts[part(item)] += 1
+    return places

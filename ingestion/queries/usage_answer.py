@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from accounts.models import Account
 from finops.lib import clock
-from finops.lib.answers import AccountRef, PeriodUsed
+from finops.lib.answers import AccountRef, PeriodUsed, largest_that_fits
 from finops.lib.errors import UserError
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange, bucket_start, next_bucket, partial_bucket_warnings
@@ -115,13 +115,18 @@ def fit_to_size(
     account: Account, query: UsageQuery, answer: UsageAnswer, fits: Fits, *, deadline: float | None = None
 ) -> UsageAnswer:
     """The answer, asked again for fewer groups until it fits; last, without series. Says so in `truncated`."""
-    top = query.top
-    while not fits(answer) and top > 1:
-        top //= 2
-        smaller_answer = query_usage(account, replace(query, top=top), deadline=deadline)
-        note = f"{smaller_answer.truncated} A tool's answer is at most 25 KB, so {top} groups are listed apart.".strip()
-        answer = replace(smaller_answer, truncated=note, console_url=answer.console_url)
-    return answer if fits(answer) else _without_series(answer)
+
+    def with_groups(top: int) -> UsageAnswer:
+        if top == query.top:
+            return answer
+        smaller = query_usage(account, replace(query, top=top), deadline=deadline)
+        note = (
+            f"{smaller.truncated} A tool's answer is at most 25 KB, so {top} groups are listed apart.".strip()
+        )
+        return replace(smaller, truncated=note, console_url=answer.console_url)
+
+    fitting = largest_that_fits(with_groups, query.top, fits)
+    return fitting if fits(fitting) else _without_series(fitting)
 
 
 def _without_series(answer: UsageAnswer) -> UsageAnswer:

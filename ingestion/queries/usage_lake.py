@@ -18,6 +18,7 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
+from finops.lake import ranking
 from finops.lake.schema import dimension_column
 
 NONE = "(none)"
@@ -178,16 +179,8 @@ def _fold_beyond_top(plan: UsagePlan, rows: Any) -> Any:
     if plan.top is None:
         return rows.mutate(place=ibis.literal(0, type="int64"), groups=ibis.literal(0, type="int64"))
     sizes = _quantity(plan, rows, ["value"])
-    order = [sizes.quantity.abs().desc(), sizes["value"]]
-    ranked = sizes.select(
-        listed=sizes["value"],
-        place=ibis.row_number().over(ibis.window(order_by=order)),
-        groups=sizes["value"].count().over(ibis.window()),
-    )
-    listed = ranked.filter(ranked.place < plan.top)
-    other_columns = [name for name in rows.columns if name != "value"]
-    joined = rows.left_join(listed, rows["value"] == listed.listed)
-    return joined.select(*other_columns, "place", "groups", value=joined.listed)
+    listed = ranking.top_n(sizes, plan.top, size=sizes.quantity.abs(), keys=["value"])
+    return ranking.fold_rest(rows, listed, keys=["value"])
 
 
 def _piece(rows: Any, kind: str) -> Any:

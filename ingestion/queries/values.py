@@ -10,6 +10,7 @@ import ibis
 from django.db.models import Q
 
 from accounts.models import Account
+from finops.lake import ranking
 from finops.lake.engine import engine
 from finops.lake.schema import Kind, dimension_column
 from finops.lib.periods import DateRange
@@ -53,9 +54,7 @@ class _Values:
         )
         events = table.filter(condition)
         counts = events.group_by(value=value).aggregate(events=events.count())
-        place = ibis.row_number().over(ibis.window(order_by=[counts.events.desc(), counts["value"]]))
-        placed = counts.select("value", place=place)
-        return placed.filter(placed.place < self.limit)
+        return ranking.top_n(counts, self.limit, size=counts.events, keys=["value"]).select("value", "place")
 
 
 MAX_METRIC_VALUES = 5_000

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from operator import itemgetter
 from typing import NamedTuple
 
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendPlan, SpendSum
+from finops.lib.answers import places_within
 from finops.lib.money import exact_difference, exact_sum
 
 Group = tuple[tuple[str | None, ...], str]
@@ -121,11 +124,8 @@ def _fold_rest(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> list[SpendSum]:
     """As the lake folds: the first `top` groups of a currency by the larger of their amounts whatever the sign."""
     sizes = _sizes(plan, sums)
     order = sorted(sizes, key=lambda group: (group[1], sizes[group].copy_negate(), group[0]))
-    places: dict[Group, int] = {}
-    counts: dict[str, int] = {}
-    for group in order:
-        places[group] = counts.get(group[1], 0)
-        counts[group[1]] = places[group] + 1
+    places = places_within(order, itemgetter(1))
+    counts = Counter(currency for _keys, currency in order)
     nobody = (None,) * len(plan.dimensions)
     listed, rest = [], dict[_Key, _Total]()
     for key, total in sums.items():

@@ -18,6 +18,7 @@ from finops.costs.answers import (
 )
 from finops.costs.queries.spend_answer import OTHER, ZERO, change_between
 from finops.costs.spend_query import SpendOrder
+from finops.lib import answers
 from finops.lib.money import exact_sum, ratio
 
 Fits = Callable[[SpendAnswer], bool]
@@ -27,36 +28,24 @@ def fit_to_size(answer: SpendAnswer, fits: Fits, order_by: SpendOrder = "amount"
     """The answer with as many groups of each currency as fit; last, without its series. Says so in `truncated`."""
     if fits(answer):
         return answer
-    smaller = _bisect_groups(answer, fits, order_by)
-    if smaller is not None:
+    if smaller := _with_fewer_groups(answer, fits, order_by):
         return smaller
     plain = _drop_series(answer)
-    return plain if fits(plain) else _bisect_groups(plain, fits, order_by) or _fold_rest(plain, 0, order_by)
+    return (
+        plain if fits(plain) else _with_fewer_groups(plain, fits, order_by) or _fold_rest(plain, 0, order_by)
+    )
 
 
-def _bisect_groups(answer: SpendAnswer, fits: Fits, order_by: SpendOrder) -> SpendAnswer | None:
-    """By bisection: a few encodings, not one for each row."""
-    low, high, best = 1, max(_places(answer.rows, order_by).values(), default=0), None
-    while low <= high:
-        middle = (low + high) // 2
-        tried = _fold_rest(answer, middle, order_by)
-        if fits(tried):
-            best, low = tried, middle + 1
-        else:
-            high = middle - 1
-    return best
+def _with_fewer_groups(answer: SpendAnswer, fits: Fits, order_by: SpendOrder) -> SpendAnswer | None:
+    most = max(_places(answer.rows, order_by).values(), default=0)
+    return answers.fit_to_size(lambda keep: _fold_rest(answer, keep, order_by), fits, most)
 
 
 def _places(rows: Sequence[SpendRow], order_by: SpendOrder) -> dict[int, int]:
     """The place of each listed row in its currency, by size, from 0; by the row's index."""
     listed = [index for index, row in enumerate(rows) if not row.other_groups]
-    counts: dict[str, int] = {}
-    places = {}
-    for index in sorted(listed, key=lambda index: _size(rows[index], order_by), reverse=True):
-        currency = rows[index].currency
-        places[index] = counts.get(currency, 0)
-        counts[currency] = places[index] + 1
-    return places
+    listed.sort(key=lambda index: _size(rows[index], order_by), reverse=True)
+    return answers.places_within(listed, lambda index: rows[index].currency)
 
 
 def _size(row: SpendRow, order_by: SpendOrder) -> Decimal:

@@ -24,6 +24,7 @@ from finops.costs.comparison import SourceOverride
 from finops.costs.dated_names import with_date_prefix
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
+from finops.lake import ranking
 from finops.lib.periods import DateRange, whole_months
 
 NO_CURRENCY = "(none)"
@@ -302,30 +303,18 @@ def _sum_measures(rows: Any) -> dict[str, Any]:
 
 def _fold_rest(plan: SpendPlan, rows: Any) -> Any:
     """Lines or sums with their group's place; those of groups that are not listed lose their keys."""
-    listed = _rank_groups(plan, rows.filter(is_counted(rows, plan.categories)))
-    same = [rows[name] == listed[f"listed_{name}"] for name in [*_key_names(plan), "currency"]]
-    joined = rows.left_join(listed, same)
-    keys = {name: joined[f"listed_{name}"] for name in _key_names(plan)}
-    others = {name: joined[name] for name in rows.columns if name not in keys}
-    return joined.select(**keys, **others, place=joined.place, groups=joined.groups)
+    listed = _largest_groups(plan, rows.filter(is_counted(rows, plan.categories)))
+    return ranking.fold_rest(rows, listed, keys=_key_names(plan), within="currency")
 
 
-def _rank_groups(plan: SpendPlan, rows: Any) -> Any:
-    """The listed groups: each one's place in its currency, by the larger of its amounts (or by its change) whatever the
-    sign, ties by name; and how many groups the currency has."""
-    keys = [*_key_names(plan), "currency"]
+def _largest_groups(plan: SpendPlan, rows: Any) -> Any:
+    """The listed groups of each currency, by the larger of their amounts (or by their change) whatever the sign."""
     sizes = [rows[name].sum().abs() for name in ("amount", "previous") if name in rows.columns]
     size = ibis.greatest(*sizes)
     if plan.order_by == "change" and "previous" in rows.columns:
         size = (rows.compared.sum() - rows.previous.sum()).abs()
-    totals = rows.group_by(keys).aggregate(size=size)
-    order = [totals["size"].desc(), *(totals[name] for name in _key_names(plan))]
-    ranked = totals.select(
-        **{f"listed_{name}": totals[name] for name in keys},
-        place=ibis.row_number().over(ibis.window(group_by=totals.currency, order_by=order)),
-        groups=totals.currency.count().over(ibis.window(group_by=totals.currency)),
-    )
-    return ranked.filter(ranked.place < plan.top)
+    totals = rows.group_by([*_key_names(plan), "currency"]).aggregate(size=size)
+    return ranking.top_n(totals, plan.top, size=totals["size"], keys=_key_names(plan), within="currency")
 
 
 @dataclass(frozen=True)

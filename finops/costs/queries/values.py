@@ -23,6 +23,7 @@ from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.costs.value_names import with_value_names
+from finops.lake import ranking
 from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lake.storage.manifest import Manifest
@@ -175,16 +176,9 @@ class _ValuesBuild:
 def _expression(page: _Page, table: Any) -> Any:
     sums = _sums(page, _lines(page, table))
     sizes = sums.group_by("value").aggregate(size=sums.amount.abs().max(), label=sums.label.max())
-    order = [sizes["size"].desc(), sizes["value"]]
-    placed = sizes.select(
-        "value",
-        "label",
-        place=ibis.row_number().over(ibis.window(order_by=order)),
-        total=sizes["value"].count().over(ibis.window()),
-    )
-    on_page = placed.filter(placed.place >= page.offset, placed.place < page.offset + page.limit)
+    on_page = ranking.top_n(sizes, page.limit, size=sizes["size"], keys=["value"], offset=page.offset)
     joined = on_page.inner_join(sums.select("value", "currency", "amount"), "value")
-    return joined.select("value", "label", "place", "total", "currency", "amount")
+    return joined.select("value", "label", "place", "groups", "currency", "amount")
 
 
 def _lines(page: _Page, table: Any) -> Any:
@@ -223,7 +217,7 @@ def _read_values(table: pa.Table) -> tuple[list[DimensionValue], int]:
     values: dict[int, DimensionValue] = {}
     total = 0
     for row in sorted(table.to_pylist(), key=_listing_order):
-        total = row["total"]
+        total = row["groups"]
         label = strip_date_prefix(row["label"])
         value = values.setdefault(
             row["place"],

@@ -24,6 +24,7 @@ from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
 from finops.lake.storage.storage import storage
+from finops.lib.answers import fit_to_size
 
 GROUP_ROWS: Final = 32_768
 """Rows of a Parquet row group: small, so that the days of a question are few of them."""
@@ -142,15 +143,13 @@ def _fitting_columns(
     values = dict(zip(tags, _group_counts(source, [[name] for name in tags]), strict=True)) if tags else {}
     few = [name for name in tags if values[name] <= max_rows // MANY_VALUES]
     few.sort(key=lambda name: (values[name], name))
-    low, high, best = 0, len(few), list[str]()
-    while low <= high:
-        middle = (low + high) // 2
-        candidate = base_columns + few[:middle]
-        if _group_counts(source, [candidate])[0] <= max_rows:
-            best, low = candidate, middle + 1
-        else:
-            high = middle - 1
-    return best
+    candidate = fit_to_size(
+        lambda count: base_columns + few[:count],
+        lambda columns: _group_counts(source, [columns])[0] <= max_rows,
+        len(few),
+        least=0,
+    )
+    return candidate or []
 
 
 def _group_counts(source: _SourceFile, groupings: Sequence[Sequence[str]]) -> list[int]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
+from finops.lib import answers
 from finops.lib.money import exact_sum
 from finops.lib.sentences import join_with_and
 from finops.unitcosts.answers import (
@@ -96,29 +98,15 @@ def fit_to_size(answer: UnitCostAnswer, fits: Fits, top: int) -> UnitCostAnswer:
         return answer
     plain = replace(answer, rows=[replace(row, series={}) for row in answer.rows])
     bare = replace(plain, totals=[replace(total, buckets=[]) for total in plain.totals])
-    for stage, minimum, note in ((answer, ENOUGH_ROWS, ""), (plain, 1, ROWS_PLAIN), (bare, 1, ALL_PLAIN)):
-        smaller = _bisect_rows(stage, fits, top, minimum, note)
+    for stage, least, note in ((answer, ENOUGH_ROWS, ""), (plain, 1, ROWS_PLAIN), (bare, 1, ALL_PLAIN)):
+        make = partial(_fold_to, stage, top=top, note=note)
+        smaller = answers.fit_to_size(make, fits, max(least, len(stage.rows)), least=least)
         if smaller is not None:
             return smaller
-    return _fold_to(bare, 0, top, ALL_PLAIN)
+    return _fold_to(bare, 0, top=top, note=ALL_PLAIN)
 
 
-def _bisect_rows(
-    answer: UnitCostAnswer, fits: Fits, top: int, minimum: int, note: str
-) -> UnitCostAnswer | None:
-    """With as many rows as fit, by bisection: a few encodings, not one for each row."""
-    low, high, best = minimum, max(minimum, len(answer.rows)), None
-    while low <= high:
-        middle = (low + high) // 2
-        tried = _fold_to(answer, middle, top, note)
-        if fits(tried):
-            best, low = tried, middle + 1
-        else:
-            high = middle - 1
-    return best
-
-
-def _fold_to(answer: UnitCostAnswer, keep: int, top: int, note: str) -> UnitCostAnswer:
+def _fold_to(answer: UnitCostAnswer, keep: int, *, top: int, note: str) -> UnitCostAnswer:
     rows = fold_rows(answer.rows, keep, answer.per)
     notes = [truncation_note(rows, top), note, "A tool's answer is at most 25 KB."]
     return replace(answer, rows=rows, truncated=" ".join(part for part in notes if part))

@@ -1,0 +1,34 @@
+"""Ranking groups in a lake expression, and folding those that are not listed into one. Pure: only the engine runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ibis
+
+
+def top_n(
+    groups: Any, n: int, *, size: Any, keys: Sequence[str], within: str | None = None, offset: int = 0
+) -> Any:
+    """The `n` largest of a table of groups after the first `offset`, ties by key; with `within`, of each of its values.
+
+    Adds to each its `place` from 0, and how many `groups` there are.
+    """
+    apart = groups[within] if within else None
+    order = [size.desc(), *(groups[key] for key in keys)]
+    ranked = groups.mutate(
+        place=ibis.row_number().over(ibis.window(group_by=apart, order_by=order)),
+        groups=groups[keys[-1]].count().over(ibis.window(group_by=apart)),
+    )
+    return ranked.filter(ranked.place >= offset, ranked.place < offset + n)
+
+
+def fold_rest(rows: Any, listed: Any, *, keys: Sequence[str], within: str | None = None) -> Any:
+    """Rows with `place` and `groups` of their group in `listed`; those of other groups lose their keys."""
+    matched = [*keys, within] if within else [*keys]
+    names = {name: f"listed_{name}" for name in matched}
+    listed = listed.select("place", "groups", **{names[name]: listed[name] for name in matched})
+    joined = rows.left_join(listed, [rows[name] == listed[names[name]] for name in matched])
+    others = [name for name in rows.columns if name not in keys]
+    return joined.select(*others, "place", "groups", **{name: joined[names[name]] for name in keys})
