@@ -201,3 +201,10 @@ def test_the_page_asks_the_same_few_queries_however_much_there_is(acme_usage: Ca
             client.get(URL, {**JANUARY, **query})
         counts.append(len(queries))
     assert counts[1] - counts[0] <= 1
+
+
+def test_a_filter_may_have_the_value_custom(acme_usage: Cast) -> None:
+    """It is a period of the form only."""
+    page = get(acme_usage, {**JANUARY, "period": "custom", "f0": "Region", "f0v": "custom"}).content.decode()
+
+    assert 'name="f0v" value="custom"' in page
