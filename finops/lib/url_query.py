@@ -77,7 +77,7 @@ def query_from_params(
     if not any(name in kind.__struct_fields__ or name == "f0" for name in params):
         return first
     query = kind.from_params(params)
-    if default_period is None or any(getattr(query, name) for name in _DAYS):
+    if default_period is None or any(getattr(query, name, None) for name in _DAYS):
         return query
     return replace(query, period=default_period)
 
