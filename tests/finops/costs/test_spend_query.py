@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.costs.spend_query import Filter, Measure, Period, SpendQuery
@@ -39,6 +39,7 @@ questions = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(questions)
 def test_a_question_survives_the_way_through_a_url(query: SpendQuery) -> None:
     url = urlencode(query.to_params(), doseq=True)
@@ -46,6 +47,7 @@ def test_a_question_survives_the_way_through_a_url(query: SpendQuery) -> None:
     assert SpendQuery.from_params(parse_qs(url, keep_blank_values=True)) == query
 
 
+@settings(deadline=None)
 @given(questions)
 def test_a_question_survives_the_way_through_json(query: SpendQuery) -> None:
     assert msgspec.json.decode(msgspec.json.encode(query), type=SpendQuery) == query
@@ -57,6 +59,7 @@ any_texts = st.text(max_size=8) | st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(names, st.lists(any_texts, max_size=3)))
 def test_any_url_is_a_question_or_an_error_to_show(params: dict[str, list[str]]) -> None:
     with suppress(UserError):

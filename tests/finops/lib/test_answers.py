@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.lib.answers import fit_to_size, places_within
 
 
+@settings(deadline=None)
 @given(st.integers(0, 60), st.integers(-1, 70), st.integers(0, 3))
 def test_as_much_as_fits_is_made(most: int, room: int, least: int) -> None:
     largest = fit_to_size(lambda count: "x" * count, lambda text: len(text) <= room, most, least=least)
