@@ -12,6 +12,7 @@ RUN_READY := $(VENV)/.ready-run
 DEV_READY := $(VENV)/.ready-dev
 NODE_READY := node_modules/.ready
 NODE_DEV_READY := node_modules/.ready-dev
+SCRIPTS := static/js tests/js eslint.config.js
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint format bench soak setups chaos screenshots chromium pooler clean clean-data
@@ -22,23 +23,27 @@ help: ## List what make can do
 run: $(RUN_READY) $(NODE_READY) ## Install what is missing and run the console (PORT=8000)
 	@exec $(BIN)/python manage.py up
 
-test: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run all tests (T=path for some)
+test: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run all tests (T=path for some of Python's)
+	@$(if $(T),,$(BIN)/node --test --test-reporter=dot "tests/js/*.test.js")
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(T)
 
-lint: $(DEV_READY) $(NODE_READY) ## Check style, types, templates, import rules and migrations
+lint: $(DEV_READY) $(NODE_DEV_READY) ## Check style, types, templates, scripts, import rules and migrations
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/djlint templates --lint --quiet
 	$(BIN)/djlint templates --check
+	$(BIN)/node node_modules/.bin/eslint $(SCRIPTS)
+	$(BIN)/node node_modules/.bin/prettier --check --log-level=warn $(SCRIPTS)
 	@# No database runs while linting, and none is needed to compare models with migrations.
 	DATABASE_POOL=0 $(BIN)/python -W "ignore:Got an error checking:RuntimeWarning" manage.py makemigrations --check --dry-run
 
-format: $(DEV_READY) ## Put sources and templates into their format
+format: $(DEV_READY) $(NODE_DEV_READY) ## Put sources, templates and scripts into their format
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format --quiet .
 	$(BIN)/djlint templates --reformat --quiet || true
+	$(BIN)/node node_modules/.bin/prettier --write --log-level=warn $(SCRIPTS)
 
 bench: $(DEV_READY) ## Measure: lake queries, import, MCP over HTTP (minutes; B=name for one)
 	$(BIN)/python -m benchmarks $(B)
@@ -85,9 +90,10 @@ $(NODE_READY): package.json package-lock.json .npmrc | $(RUN_READY)
 	@$(BIN)/npm ci --omit=dev --loglevel=error
 	@touch $@
 
-# npm ci starts from an empty folder, so this is the front-end's packages again, and the MCP clients beside them.
+# npm ci starts from an empty folder, so this is the front-end's packages again, and beside them the linter and the MCP
+# clients of the tests.
 $(NODE_DEV_READY): package.json package-lock.json .npmrc | $(RUN_READY)
-	@echo "Installing front-end packages and the MCP clients of the tests (once, half a minute) …"
+	@echo "Installing front-end packages, their linter and the MCP clients of the tests (once, half a minute) …"
 	@$(BIN)/npm ci --loglevel=error
 	@touch $(NODE_READY) $@
 

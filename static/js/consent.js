@@ -1,43 +1,45 @@
 // The consent page. Nothing here is a check: the server makes them all.
-(() => {
-  // A click meant for a window that just went away (double-clickjacking) must not allow anything.
-  const allow = document.querySelector('[name="decision"][value="allow"]');
-  let pausing;
-  function pause() {
-    allow?.setAttribute("aria-disabled", "true");
-    clearTimeout(pausing);
-    pausing = setTimeout(() => allow?.removeAttribute("aria-disabled"), 500);
-  }
-  allow?.addEventListener("click", (event) => {
-    if (allow.hasAttribute("aria-disabled")) event.preventDefault();
-  });
-  addEventListener("focus", pause);
-  addEventListener("pageshow", pause);
 
-  // An answer to an app's own scheme leaves this page where it is.
-  const sent = document.querySelector("[data-consent-sent]");
-  document.addEventListener("submit", (event) => {
-    if (event.target.contains(sent)) setTimeout(() => (sent.hidden = false), 1500);
-  });
-  addEventListener("pageshow", () => (sent.hidden = true));
-})();
+// A click meant for a window that just closed (double-clickjacking) must not allow anything.
+const allow = document.querySelector('[name="decision"][value="allow"]');
+let pause;
+function pauseAllow() {
+  allow?.setAttribute("aria-disabled", "true");
+  clearTimeout(pause);
+  pause = setTimeout(() => allow?.removeAttribute("aria-disabled"), 500);
+}
+allow?.addEventListener("click", (event) => {
+  if (allow.hasAttribute("aria-disabled")) event.preventDefault();
+});
+addEventListener("focus", pauseAllow);
+addEventListener("pageshow", pauseAllow);
 
-// Writing is a choice only for an account in which the person may write.
-(() => {
-  const write = document.querySelector("[data-writes]");
-  if (!write) return;
-  const read = document.querySelector('input[name="access"][value="read"]');
-  const why = document.getElementById(write.getAttribute("aria-describedby"));
+// A redirect to an app's own scheme leaves this page in the browser: a note says that the answer was sent.
+const note = document.querySelector("[data-consent-sent]");
+document.addEventListener("submit", (event) => {
+  if (!event.target.contains(note)) return;
+  setTimeout(() => {
+    note.hidden = false;
+  }, 1500);
+});
+addEventListener("pageshow", () => {
+  if (note) note.hidden = true;
+});
 
-  function follow() {
-    const chosen = document.querySelector('input[name="account"]:checked, input[name="account"][type="hidden"]');
-    const reason = chosen?.dataset.readsOnly || "";
-    if (reason && write.checked) read.checked = true;
-    write.disabled = reason !== "";
-    if (why.textContent !== reason) why.textContent = reason;
-  }
+// Write access can be chosen only for an account in which the person may write.
+const write = document.querySelector("[data-writes]");
 
-  document.addEventListener("change", follow);
-  addEventListener("pageshow", follow);
-  follow();
-})();
+function updateWriteChoice() {
+  const account = document.querySelector('input[name="account"]:checked, input[name="account"][type="hidden"]');
+  const reason = account?.dataset.readsOnly || "";
+  if (reason && write.checked) document.querySelector('input[name="access"][value="read"]').checked = true;
+  write.disabled = reason !== "";
+  const description = document.getElementById(write.getAttribute("aria-describedby"));
+  if (description.textContent !== reason) description.textContent = reason;
+}
+
+if (write) {
+  document.addEventListener("change", updateWriteChoice);
+  addEventListener("pageshow", updateWriteChoice);
+  updateWriteChoice();
+}

@@ -1,84 +1,78 @@
-// The form of a page of one question: custom dates, and filters, whose values are values.js's matter. Each list of filters
-// (data-filters names its template) has names of a letter of its own, f0, f0op, f0v …, and a button (data-add-filter its id).
-(() => {
-  const form = document.getElementById("query");
-  const lists = [...form.querySelectorAll("[data-filters]")];
+// The form of a query page: custom dates, and lists of filters. Each list names the template of its filters
+// (data-filters) and has a letter of its own for their names (lib/filters.js) and a button that adds one
+// (data-add-filter is the list's id).
+import { deleteIncompleteFilters, nameAtIndex } from "./lib/filters.js";
+import "./values.js";
 
-  function changed() {
-    form.dispatchEvent(new Event("change", { bubbles: true }));
+const form = document.getElementById("query");
+const lists = [...form.querySelectorAll("[data-filters]")];
+
+function isCustomRange() {
+  return form.elements.period.selectedOptions[0].hasAttribute("data-custom");
+}
+
+function showDates() {
+  const isCustom = isCustomRange();
+  for (const place of form.querySelectorAll(".custom-range")) {
+    place.hidden = !isCustom;
+    place.querySelector("input").disabled = !isCustom;
   }
+}
 
-  const isCustom = () => form.elements.period.selectedOptions[0].hasAttribute("data-custom");
+// A custom range starts with the days of the page's result, so that it is never half empty.
+function fillCustomRange() {
+  const result = document.getElementById("answer");
+  const { start_date: start, end_date: end } = form.elements;
+  if (!isCustomRange() || !start || (start.value && end.value) || !result) return;
+  start.value = result.dataset.start;
+  end.value = result.dataset.end;
+}
 
-  function showDates() {
-    const custom = isCustom();
-    for (const place of form.querySelectorAll(".custom-range")) {
-      place.hidden = !custom;
-      place.querySelector("input").disabled = !custom;
-    }
+// Names count from 0 in the order on the page: the URL stays short and no two filters share a name.
+function renumber(list) {
+  for (const [index, filter] of [...list.children].entries()) {
+    for (const field of filter.querySelectorAll("[name]")) field.name = nameAtIndex(field.name, index);
+    const suggestions = filter.querySelector("datalist");
+    suggestions.id = `${filter.querySelector("[data-filter-dimension]").name}values`;
+    filter.querySelector("[data-filter-input]").setAttribute("list", suggestions.id);
   }
+}
 
-  // A custom range begins as the days on the page, so that it is whole from the start.
-  function beginCustomRange() {
-    const answer = document.getElementById("answer");
-    const { start_date: from, end_date: to } = form.elements;
-    if (!isCustom() || !from || (from.value && to.value) || !answer) return;
-    from.value = answer.dataset.start;
-    to.value = answer.dataset.end;
-  }
+function addFilter(list) {
+  list.append(document.getElementById(list.dataset.filters).content.cloneNode(true));
+  renumber(list);
+  list.lastElementChild.querySelector("[data-filter-dimension]").focus();
+}
 
-  // Names count from 0 in the order shown, so that the URL stays short and two filters never share one.
-  function renumber(list) {
-    [...list.children].forEach((filter, index) => {
-      for (const field of filter.querySelectorAll("[name]")) {
-        field.name = field.name.replace(/^([a-z])\d+/, (_, letter) => `${letter}${index}`);
-      }
-      const suggestions = filter.querySelector("datalist");
-      suggestions.id = `${filter.querySelector("[data-filter-dimension]").name}values`;
-      filter.querySelector("[data-filter-input]").setAttribute("list", suggestions.id);
-    });
-  }
+function removeFilter(filter) {
+  const list = filter.closest("[data-filters]");
+  filter.remove();
+  renumber(list);
+  form.querySelector(`[data-add-filter="${list.id}"]`).focus();
+  form.dispatchEvent(new Event("change", { bubbles: true }));
+}
 
-  function addFilter(list) {
-    list.append(document.getElementById(list.dataset.filters).content.cloneNode(true));
-    renumber(list);
-    list.lastElementChild.querySelector("[data-filter-dimension]").focus();
-  }
+form.addEventListener("click", ({ target }) => {
+  const add = target.closest("[data-add-filter]");
+  if (add) addFilter(document.getElementById(add.dataset.addFilter));
+  const remove = target.closest("[data-remove-filter]");
+  if (remove) removeFilter(remove.closest("[data-filter]"));
+});
 
-  form.addEventListener("click", (event) => {
-    const add = event.target.closest("[data-add-filter]");
-    if (add) addFilter(document.getElementById(add.dataset.addFilter));
-    const remove = event.target.closest("[data-remove-filter]");
-    if (remove) {
-      const list = remove.closest("[data-filters]");
-      remove.closest("[data-filter]").remove();
-      renumber(list);
-      form.querySelector(`[data-add-filter="${list.id}"]`).focus();
-      changed();
-    }
-  });
+// In the capture phase, before htmx reads the form.
+form.addEventListener(
+  "change",
+  () => {
+    fillCustomRange();
+    showDates();
+  },
+  true,
+);
 
-  // Before htmx sees it: a custom range is whole from the start.
-  form.addEventListener(
-    "change",
-    () => {
-      beginCustomRange();
-      showDates();
-    },
-    true,
-  );
+form.addEventListener("htmx:configRequest", (event) => {
+  const names = [...form.querySelectorAll("[data-filters] [data-filter-dimension]")].map((field) => field.name);
+  deleteIncompleteFilters(event.detail.parameters, names);
+});
 
-  // A filter that has no value yet, or none any more, is unfinished: it stays in the form and asks nothing.
-  form.addEventListener("htmx:configRequest", (event) => {
-    const asked = event.detail.parameters;
-    for (const filter of lists.flatMap((list) => [...list.children])) {
-      const name = filter.querySelector("[data-filter-dimension]").name;
-      const finished = asked.get(`${name}op`) === "absent" || asked.getAll(`${name}v`).some((value) => value);
-      if (finished) continue;
-      for (const unfinished of [name, `${name}op`, `${name}v`]) asked.delete(unfinished);
-    }
-  });
-
-  lists.forEach(renumber);
-  showDates();
-})();
+for (const list of lists) renumber(list);
+showDates();

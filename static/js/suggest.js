@@ -1,49 +1,47 @@
-// Values of a dimension, offered below a text field as it is typed in. `window.suggestions` is what the fields share;
-// plain fields (data-suggest) stand within a form that says where suggestions come from (data-values-url) and has a
-// field `dimension`.
-window.suggestions = (() => {
-  // Both by field: what one field asks never drops the question of, or the answer to, another.
-  const timers = new WeakMap();
-  const asked = new WeakMap();
+// Suggests values of a dimension below a text field. A plain field (data-suggest) stands within a form that has the
+// address of suggestions (data-values-url) and a field `dimension`.
 
-  async function ask(input, { list, url, dimension }) {
-    if (!dimension || !list) return;
-    const mine = Symbol("question");
-    asked.set(input, mine);
-    const answer = await fetch(`${url}?${new URLSearchParams({ dimension, q: input.value })}`, {
-      headers: { Accept: "application/json" },
-    });
-    if (!answer.ok || asked.get(input) !== mine) return;
-    const { values } = await answer.json();
-    list.replaceChildren(
-      ...values.map(({ value, hint }) => {
-        const option = document.createElement("option");
-        option.value = value;
-        option.label = hint ? `${value} · ${hint}` : value;
-        return option;
-      }),
-    );
-  }
+// By field: a request of one field never cancels that of another.
+const timers = new WeakMap();
+const latestRequests = new WeakMap();
 
-  function soon(input, work) {
-    clearTimeout(timers.get(input));
-    timers.set(input, setTimeout(work, 200));
-  }
-
-  return { ask, soon };
-})();
-
-(() => {
-  function suggest(input) {
-    const form = input.closest("[data-values-url]");
-    const dimension = form?.elements.dimension?.value;
-    window.suggestions.ask(input, { list: input.list, url: form?.dataset.valuesUrl, dimension });
-  }
-
-  document.addEventListener("input", (event) => {
-    if (event.target.matches("[data-suggest]")) window.suggestions.soon(event.target, () => suggest(event.target));
+/**
+ * Fills the datalist `list` with the values of `dimension` that match what is typed; ignores a response that came late.
+ */
+export async function suggest(input, { list, url, dimension }) {
+  if (!dimension || !list) return;
+  const request = Symbol("request");
+  latestRequests.set(input, request);
+  const response = await fetch(`${url}?${new URLSearchParams({ dimension, q: input.value })}`, {
+    headers: { Accept: "application/json" },
   });
-  document.addEventListener("focusin", (event) => {
-    if (event.target.matches("[data-suggest]")) suggest(event.target);
-  });
-})();
+  if (!response.ok || latestRequests.get(input) !== request) return;
+  const { values } = await response.json();
+  list.replaceChildren(
+    ...values.map(({ value, hint }) => {
+      const option = document.createElement("option");
+      option.value = value;
+      option.label = hint ? `${value} · ${hint}` : value;
+      return option;
+    }),
+  );
+}
+
+/** Calls `work` when nothing was typed into the field for 200 ms. */
+export function debounce(input, work) {
+  clearTimeout(timers.get(input));
+  timers.set(input, setTimeout(work, 200));
+}
+
+function suggestInForm(input) {
+  const form = input.closest("[data-values-url]");
+  const dimension = form?.elements.dimension?.value;
+  suggest(input, { list: input.list, url: form?.dataset.valuesUrl, dimension });
+}
+
+document.addEventListener("input", ({ target }) => {
+  if (target.matches("[data-suggest]")) debounce(target, () => suggestInForm(target));
+});
+document.addEventListener("focusin", ({ target }) => {
+  if (target.matches("[data-suggest]")) suggestInForm(target);
+});

@@ -1,11 +1,12 @@
-// Runs before the first paint, so that a dark page never flashes light. The system decides until the person does.
-(() => {
-  let chosen = null;
+// A classic script: it runs before the first paint, so that a dark page never flashes light. Until a person chooses a
+// theme, the system's is used.
+{
+  let theme = null;
   try {
-    chosen = localStorage.getItem("theme");
+    theme = localStorage.getItem("theme");
   } catch {
-    // Storage is blocked: the system decides.
+    // Storage is blocked: the system's theme.
   }
-  const dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  document.documentElement.setAttribute("data-bs-theme", dark ? "dark" : "light");
-})();
+  theme ||= matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  document.documentElement.setAttribute("data-bs-theme", theme === "dark" ? "dark" : "light");
+}

@@ -1,119 +1,113 @@
-// Uploading: files are dropped or chosen, sent as a stream with progress, and the page of the import opens.
-(() => {
-  const form = document.getElementById("upload");
-  const drop = document.getElementById("drop");
-  const input = document.getElementById("id_uploads");
-  const source = document.getElementById("id_source");
-  const newSource = document.getElementById("new-source");
-  const errors = document.getElementById("upload-errors");
-  const bar = document.getElementById("upload-bar");
-  const text = document.getElementById("upload-text");
-  const progress = document.getElementById("upload-progress");
-  const send = document.getElementById("upload-send");
+// Upload of files: dropped or chosen, sent with a progress bar; then the page of the import opens.
+import { sizeError, uploadProgress, uploadResult } from "./lib/uploads.js";
 
-  function showNewSource() {
-    if (source) newSource.hidden = source.value !== "";
-  }
+const form = document.getElementById("upload");
+const drop = document.getElementById("drop");
+const input = document.getElementById("id_uploads");
+const source = document.getElementById("id_source");
+const newSource = document.getElementById("new-source");
+const errors = document.getElementById("upload-errors");
+const bar = document.getElementById("upload-bar");
+const progressText = document.getElementById("upload-text");
+const progress = document.getElementById("upload-progress");
+const send = document.getElementById("upload-send");
 
-  function show(messages) {
-    errors.replaceChildren(
-      ...messages.map((message) => {
-        const line = document.createElement("div");
-        line.textContent = message;
-        return line;
-      }),
-    );
-    errors.hidden = false;
-    progress.hidden = true;
-    send.disabled = false;
-    errors.scrollIntoView({ block: "nearest" });
-  }
+function showNewSource() {
+  if (source) newSource.hidden = source.value !== "";
+}
 
-  function forget() {
-    for (const note of form.querySelectorAll("[data-refused]")) note.remove();
-    for (const field of form.querySelectorAll("[data-described]")) {
-      field.classList.remove("is-invalid");
-      field.removeAttribute("aria-invalid");
-      field.setAttribute("aria-describedby", field.dataset.described);
-    }
-  }
+function showErrors(messages) {
+  errors.replaceChildren(
+    ...messages.map((message) => {
+      const line = document.createElement("div");
+      line.textContent = message;
+      return line;
+    }),
+  );
+  errors.hidden = !messages.length;
+  progress.hidden = true;
+  send.disabled = false;
+  if (messages.length) errors.scrollIntoView({ block: "nearest" });
+}
 
-  // Beside its field and read out with it; the first is where one goes on.
-  function note(field, messages) {
-    const text = document.createElement("div");
-    Object.assign(text, { className: "invalid-feedback d-block", id: `${field.id}_refused`, textContent: messages.join(" ") });
-    text.dataset.refused = "";
-    field.after(text);
-    field.classList.add("is-invalid");
-    field.setAttribute("aria-invalid", "true");
-    field.dataset.described ??= field.getAttribute("aria-describedby") || "";
-    field.setAttribute("aria-describedby", `${field.dataset.described} ${text.id}`.trim());
+function clearFieldErrors() {
+  for (const message of form.querySelectorAll("[data-refused]")) message.remove();
+  for (const field of form.querySelectorAll("[data-described]")) {
+    field.classList.remove("is-invalid");
+    field.removeAttribute("aria-invalid");
+    field.setAttribute("aria-describedby", field.dataset.described);
   }
+}
 
-  function refuse(byField) {
-    const said = Object.entries(byField).map(([name, messages]) => [form.querySelector(`#id_${CSS.escape(name)}`), messages]);
-    const elsewhere = said.filter(([field]) => !field).flatMap(([, messages]) => messages);
-    show(elsewhere);
-    errors.hidden = !elsewhere.length;
-    for (const [field, messages] of said) if (field) note(field, messages);
-    const [first] = form.querySelectorAll("[aria-invalid=true]");
-    const folded = first?.closest("details");
-    if (folded) folded.open = true;
-    first?.focus();
-  }
+function addFieldError(field, messages) {
+  const error = document.createElement("div");
+  error.className = "invalid-feedback d-block";
+  error.id = `${field.id}_refused`;
+  error.textContent = messages.join(" ");
+  error.dataset.refused = "";
+  field.after(error);
+  field.classList.add("is-invalid");
+  field.setAttribute("aria-invalid", "true");
+  field.dataset.described ??= field.getAttribute("aria-describedby") || "";
+  field.setAttribute("aria-describedby", `${field.dataset.described} ${error.id}`.trim());
+}
 
-  function megabytes(bytes) {
-    return `${(bytes / 1e6).toLocaleString("en", { maximumFractionDigits: 1 })} MB`;
+function showFieldErrors(messagesByName) {
+  const elsewhere = [];
+  for (const [name, messages] of Object.entries(messagesByName)) {
+    const field = form.querySelector(`#id_${CSS.escape(name)}`);
+    if (field) addFieldError(field, messages);
+    else elsewhere.push(...messages);
   }
+  showErrors(elsewhere);
+  const first = form.querySelector("[aria-invalid=true]");
+  const details = first?.closest("details");
+  if (details) details.open = true;
+  first?.focus();
+}
 
-  function answered(request) {
-    let answer = {};
-    try {
-      answer = JSON.parse(request.responseText);
-    } catch {
-      // An error page: its status says enough.
-    }
-    if (request.status === 202) return location.assign(answer.url);
-    if (answer.errors) return refuse(answer.errors);
-    if (request.status === 403) return show(["You may not upload here, or the form has expired. Reload the page and try again."]);
-    if (request.status === 413) return show(["The files are larger than this server takes."]);
-    return show([`The server could not take the files (status ${request.status}). Nothing was imported; try again.`]);
-  }
+function showResult({ url, fieldErrors, message }) {
+  if (url) location.assign(url);
+  else if (fieldErrors) showFieldErrors(fieldErrors);
+  else showErrors([message]);
+}
 
-  function submit(event) {
-    event.preventDefault();
-    const size = [...input.files].reduce((sum, file) => sum + file.size, 0);
-    if (size > Number(form.dataset.maxBytes)) return show([`The files have ${megabytes(size)}; this server takes ${megabytes(Number(form.dataset.maxBytes))} at once.`]);
-    const request = new XMLHttpRequest();
-    request.open("POST", form.action || location.pathname);
-    request.setRequestHeader("Accept", "application/json");
-    request.upload.addEventListener("progress", (moved) => {
-      if (!moved.lengthComputable) return;
-      const percent = Math.floor((moved.loaded / moved.total) * 100);
-      bar.value = percent;
-      text.textContent = `${percent} % of ${megabytes(moved.total)}`;
-    });
-    request.addEventListener("load", () => answered(request));
-    request.addEventListener("error", () => show(["The connection broke. Nothing was imported; try again."]));
-    forget();
-    errors.hidden = true;
-    progress.hidden = false;
-    send.disabled = true;
-    request.send(new FormData(form));
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const error = sizeError(input.files, Number(form.dataset.maxBytes));
+  if (error) {
+    showErrors([error]);
+    return;
   }
-
-  for (const name of ["dragenter", "dragover"]) {
-    drop.addEventListener(name, (event) => {
-      event.preventDefault();
-      drop.classList.add("drop-over");
-    });
-  }
-  for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("drop-over"));
-  drop.addEventListener("drop", (event) => {
-    event.preventDefault();
-    if (event.dataTransfer.files.length) input.files = event.dataTransfer.files;
+  // Not fetch(): it tells no progress of a request's body.
+  const request = new XMLHttpRequest();
+  request.open("POST", form.action || location.pathname);
+  request.setRequestHeader("Accept", "application/json");
+  request.upload.addEventListener("progress", (sent) => {
+    if (!sent.lengthComputable) return;
+    const { percent, text } = uploadProgress(sent);
+    bar.value = percent;
+    progressText.textContent = text;
   });
-  source?.addEventListener("change", showNewSource);
-  form.addEventListener("submit", submit);
-  showNewSource();
-})();
+  request.addEventListener("load", () => showResult(uploadResult(request.status, request.responseText)));
+  request.addEventListener("error", () => showErrors(["The connection broke. Nothing was imported; try again."]));
+  clearFieldErrors();
+  errors.hidden = true;
+  progress.hidden = false;
+  send.disabled = true;
+  request.send(new FormData(form));
+});
+
+for (const name of ["dragenter", "dragover"]) {
+  drop.addEventListener(name, (event) => {
+    event.preventDefault();
+    drop.classList.add("drop-over");
+  });
+}
+for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("drop-over"));
+drop.addEventListener("drop", (event) => {
+  event.preventDefault();
+  if (event.dataTransfer.files.length) input.files = event.dataTransfer.files;
+});
+source?.addEventListener("change", showNewSource);
+showNewSource();

@@ -1,0 +1,221 @@
+// ECharts options of a page's charts. Their data is the JSON of finops/lib/charts.py: kind (bar, line or waterfall),
+// labels, series, currency, and optionally stacked, band, mark and places.
+import { formatAxisValue, formatValue } from "./numbers.js";
+
+const TWO_DASHES = "path://M0 0h8v6h-8zM12 0h8v6h-8z";
+
+/** "12.00 USD"; without a currency the number alone. */
+export function formatWithUnit(value, data) {
+  return `${formatValue(value, data.places)} ${data.currency}`.trimEnd();
+}
+
+/**
+ * The rows of the tooltip at one label, largest amount first: `{name, text, color, isDashed}`; the total and the band
+ * have no colour. `points` is what ECharts gives to a tooltip's formatter.
+ */
+export function tooltipRows(data, points) {
+  const values = points
+    .filter((point) => point.seriesIndex < data.series.length && point.value !== null && point.value !== undefined)
+    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const rows = values
+    .filter((point) => Number(point.value) !== 0)
+    .map((point) => ({
+      name: point.seriesName,
+      text: formatWithUnit(Number(point.value), data),
+      color: point.color,
+      isDashed: Boolean(data.series[point.seriesIndex].dashed),
+    }));
+  if (values.length > 1 && data.stacked) {
+    const total = values.reduce((sum, point) => sum + Number(point.value), 0);
+    rows.push({ name: "Total", text: formatWithUnit(total, data), isTotal: true });
+  }
+  const index = points[0].dataIndex;
+  if (data.band && data.band.lower[index] !== null) {
+    const lower = formatValue(data.band.lower[index], data.places);
+    rows.push({ name: data.band.name, text: `${lower} – ${formatWithUnit(data.band.upper[index], data)}` });
+  }
+  return { rows, isEmpty: !values.length };
+}
+
+function seriesColor(item, theme, colorIndexes) {
+  if (item.rest) return theme.rest;
+  if (item.tone in theme) return theme[item.tone];
+  return theme.colors[item.tone === "like_first" ? 0 : colorIndexes.get(item.name)];
+}
+
+/** An invisible line at the lower edge; the distance to the upper edge is stacked on it and shaded. */
+function bandSeries(data, theme) {
+  if (!data.band) return [];
+  const { lower, upper, name } = data.band;
+  const edge = {
+    type: "line",
+    stack: "band",
+    stackStrategy: "all",
+    symbol: "none",
+    silent: true,
+    lineStyle: { opacity: 0 },
+    tooltip: { show: false },
+    color: theme.colors[0],
+  };
+  const distance = upper.map((value, index) => (value === null ? null : value - lower[index]));
+  return [
+    { ...edge, name: `${name}, from`, data: lower },
+    { ...edge, name, data: distance, areaStyle: { color: theme.colors[0], opacity: 0.16 } },
+  ];
+}
+
+function markLine(data, theme) {
+  if (!data.mark) return undefined;
+  return {
+    silent: true,
+    symbol: "none",
+    animation: false,
+    lineStyle: { color: theme.limit, type: "dotted" },
+    label: { color: theme.text, formatter: data.mark, position: "insideStartTop" },
+    data: [{ xAxis: data.mark }],
+  };
+}
+
+function dataSeries(data, item, index, theme, colorIndexes) {
+  const isLine = data.kind === "line";
+  return {
+    name: item.name,
+    type: isLine ? "line" : "bar",
+    stack: data.stacked ? "all" : undefined,
+    data: item.values,
+    color: seriesColor(item, theme, colorIndexes),
+    barMaxWidth: 44,
+    barCategoryGap: "28%",
+    symbol: "circle",
+    symbolSize: 5,
+    showSymbol: item.values.length < 2,
+    lineStyle: { width: item.rest && isLine ? 1.5 : 2, type: item.dashed ? "dashed" : "solid" },
+    markLine: index === 0 ? markLine(data, theme) : undefined,
+    areaStyle: isLine && data.stacked ? { opacity: 0.25 } : undefined,
+    emphasis: { focus: data.series.length > 1 ? "series" : "none" },
+  };
+}
+
+function legend(data, theme) {
+  return {
+    type: "scroll",
+    bottom: 0,
+    left: 0,
+    itemWidth: 10,
+    itemHeight: 10,
+    icon: "roundRect",
+    data: data.series.map((item) => (item.dashed ? { name: item.name, icon: TWO_DASHES } : item.name)),
+    textStyle: { color: theme.text, width: 180, overflow: "truncate" },
+    pageIconColor: theme.text,
+    pageTextStyle: { color: theme.text },
+  };
+}
+
+/** The currency stands at the axis: an amount means nothing without it. */
+function title(data, theme) {
+  return {
+    text: data.currency,
+    left: 8,
+    top: 6,
+    padding: 0,
+    textStyle: { color: theme.text, fontSize: 12, fontWeight: "normal", width: 240, overflow: "truncate" },
+  };
+}
+
+/** Of bars and lines. `colorIndexes` comes from ColorAssignment, `tooltip` makes the element of a list of points. */
+export function chartOptions(data, theme, { colorIndexes, tooltip, animationDuration }) {
+  const hasLegend = data.series.length > 1;
+  return {
+    animationDuration,
+    textStyle: { fontFamily: theme.font, color: theme.text },
+    title: title(data, theme),
+    grid: { left: 8, right: 12, top: data.currency ? 32 : 16, bottom: hasLegend ? 36 : 8, containLabel: true },
+    legend: hasLegend ? legend(data, theme) : undefined,
+    tooltip: {
+      trigger: "axis",
+      confine: true,
+      axisPointer: { type: data.kind === "line" ? "line" : "shadow" },
+      backgroundColor: theme.surface,
+      borderColor: theme.line,
+      textStyle: { color: theme.text, fontSize: 12 },
+      formatter: tooltip,
+    },
+    xAxis: {
+      type: "category",
+      data: data.labels,
+      axisLine: { lineStyle: { color: theme.line } },
+      axisTick: { show: false },
+      axisLabel: { color: theme.text, hideOverlap: true },
+    },
+    yAxis: {
+      type: "value",
+      axisLabel: { color: theme.text, formatter: formatAxisValue },
+      splitLine: { lineStyle: { color: theme.line } },
+    },
+    series: [
+      ...data.series.map((item, index) => dataSeries(data, item, index, theme, colorIndexes)),
+      ...bandSeries(data, theme),
+    ],
+  };
+}
+
+/**
+ * The start of a waterfall's axis; undefined is 0. Small steps of a large sum would be hairlines: where they span less
+ * than a quarter of it, the axis starts below the lowest amount.
+ */
+export function waterfallMinimum(steps) {
+  const amounts = steps.flat().filter((amount) => amount !== 0);
+  const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
+  const unit = 10 ** Math.floor(Math.log10(high - low || 1));
+  if (low <= 0 || high - low >= 0.25 * high) return undefined;
+  return Math.max(0, Math.floor((2 * low - high) / unit) * unit);
+}
+
+/** The difference that a step of a waterfall shows, signed; the first step is a sum and has no sign. */
+export function stepText(data, index) {
+  const [from, to] = data.steps[index];
+  return `${to > from && from !== 0 ? "+" : ""}${formatWithUnit(to - from, data)}`;
+}
+
+function labelRotation(isNarrow, count) {
+  if (isNarrow) return 90;
+  return count > 5 ? 30 : 0;
+}
+
+/**
+ * Bars from one amount to the next (`data.steps`); the first and the last start at 0. `width` is that of the chart in
+ * px.
+ */
+export function waterfallOptions(data, theme, width, context) {
+  const last = data.steps.length - 1;
+  const bars = data.steps.map(([from, to], index) => {
+    const change = to > from ? theme.up : theme.down;
+    const color = index === 0 || index === last ? theme.rest : change;
+    return {
+      value: [from, to, Math.min(from, to), Math.max(from, to)],
+      itemStyle: { color, color0: color, borderColor: color, borderColor0: color },
+    };
+  });
+  const isNarrow = width / data.labels.length < 56;
+  const options = chartOptions({ ...data, kind: "bar" }, theme, context);
+  return {
+    ...options,
+    xAxis: {
+      ...options.xAxis,
+      axisLabel: {
+        color: theme.text,
+        interval: 0,
+        rotate: labelRotation(isNarrow, data.labels.length),
+        fontSize: isNarrow ? 11 : 12,
+        width: 110,
+        overflow: "truncate",
+      },
+    },
+    yAxis: {
+      ...options.yAxis,
+      scale: true,
+      min: waterfallMinimum(data.steps) ?? ((range) => Math.min(0, range.min)),
+    },
+    series: [{ type: "candlestick", data: bars, barWidth: "60%" }],
+  };
+}

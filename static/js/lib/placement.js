@@ -1,0 +1,44 @@
+// Where the widgets of a dashboard stand: columns and rows from 0, sizes from 1, as finops/dashboards/placement.py has
+// them.
+
+const COLUMNS = 12;
+const MAX_HEIGHT = 20;
+const STEPS = {
+  left: { x: -1 },
+  right: { x: 1 },
+  up: { y: -1 },
+  down: { y: 1 },
+  narrower: { w: -1 },
+  wider: { w: 1 },
+  shorter: { h: -1 },
+  taller: { h: 1 },
+};
+
+function clamp(value, low, high) {
+  return Math.min(Math.max(value, low), high);
+}
+
+/**
+ * The place one step further: `name` is left, right, up, down, narrower, wider, shorter or taller. It stays on the
+ * board.
+ */
+export function stepPlace({ x, y, w = 1, h = 1 }, name) {
+  const step = { x: 0, y: 0, w: 0, h: 0, ...STEPS[name] };
+  const width = clamp(w + step.w, 1, COLUMNS);
+  return {
+    x: clamp(x + step.x, 0, COLUMNS - width),
+    y: Math.max(y + step.y, 0),
+    w: width,
+    h: clamp(h + step.h, 1, MAX_HEIGHT),
+  };
+}
+
+/** For screen readers: columns and rows count from 1 there. */
+export function placeText(title, { x, y, w = 1, h = 1 }) {
+  return `${title}: column ${x + 1}, row ${y + 1}, ${w} wide, ${h} high.`;
+}
+
+/** The layout that the form sends, from Gridstack's nodes: those leave out a size of 1. */
+export function layoutOf(nodes) {
+  return nodes.map(({ el, x, y, w = 1, h = 1 }) => ({ id: Number(el.dataset.widget), x, y, w, h }));
+}

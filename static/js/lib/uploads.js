@@ -1,0 +1,35 @@
+// What an upload of files sends, and what its response means.
+import { formatMegabytes } from "./numbers.js";
+
+/** A message for files that are larger together than the server takes; empty if they are not. */
+export function sizeError(files, maxBytes) {
+  const bytes = [...files].reduce((sum, file) => sum + file.size, 0);
+  if (bytes <= maxBytes) return "";
+  return `The files have ${formatMegabytes(bytes)}; this server takes ${formatMegabytes(maxBytes)} at once.`;
+}
+
+/** Of an XMLHttpRequest's progress: the bar's percentage and the text beside it. */
+export function uploadProgress({ loaded, total }) {
+  const percent = Math.floor((loaded / total) * 100);
+  return { percent, text: `${percent} % of ${formatMegabytes(total)}` };
+}
+
+/**
+ * One of: `url` of the page that opens, `fieldErrors` (messages by field name), or a `message` for the whole form. The
+ * body of an error page is not JSON: its status says enough.
+ */
+export function uploadResult(status, body) {
+  let response;
+  try {
+    response = JSON.parse(body);
+  } catch {
+    response = {};
+  }
+  if (status === 202) return { url: response.url };
+  if (response.errors) return { fieldErrors: response.errors };
+  if (status === 403) {
+    return { message: "You may not upload here, or the form has expired. Reload the page and try again." };
+  }
+  if (status === 413) return { message: "The files are larger than this server takes." };
+  return { message: `The server could not take the files (status ${status}). Nothing was imported; try again.` };
+}
