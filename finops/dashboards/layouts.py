@@ -11,11 +11,10 @@ import msgspec
 
 from accounts.models import Account
 from finops.dashboards.answers import Position, WidgetLayout
-from finops.dashboards.catalogue import CATALOGUE, WidgetType, read_config
-from finops.dashboards.configs import Config
 from finops.dashboards.models import Widget
 from finops.dashboards.placement import Place, PlacementRequest, places_of
-from finops.dashboards.widget_checks import CheckContext
+from finops.dashboards.widget_type import CheckContext, Config, WidgetType
+from finops.dashboards.widgets import CATALOGUE
 from finops.lib.errors import UserError
 from finops.lib.sentences import truncate
 
@@ -30,7 +29,7 @@ MAX_TITLE: Final = 100
 class WidgetDraft:
     """A widget as somebody wants it. Without a place it takes the first free one."""
 
-    type: WidgetType
+    type: WidgetType[Any]
     config: Config
     title: str = ""
     place: Place | None = None
@@ -57,7 +56,7 @@ def draft_of(widget: Widget) -> WidgetDraft:
     """A stored widget as one that would be wanted the same."""
     kind = CATALOGUE[widget.type]
     return WidgetDraft(
-        type=kind, config=read_config(kind, widget.config), title=widget.title, place=place_of(widget)
+        type=kind, config=kind.read_config(widget.config), title=widget.title, place=place_of(widget)
     )
 
 
@@ -67,7 +66,7 @@ def place_of(widget: Widget) -> Place:
 
 def layout_of(widget: Widget) -> WidgetLayout:
     """A stored widget as tools say it; given back, it is the same widget."""
-    config = read_config(CATALOGUE[widget.type], widget.config)
+    config = CATALOGUE[widget.type].read_config(widget.config)
     return WidgetLayout(
         type=widget.type,
         title=widget.title,
@@ -95,7 +94,7 @@ def arrange_widgets(
     for name, draft in zip(names, drafts, strict=True):
         _check_title(name, draft.title)
         if settings_of(draft) not in stored:
-            _check_settings(account, name, draft, context)
+            _check_settings(name, draft, context)
     requests = [
         PlacementRequest(name, draft.place, draft.type.width, draft.type.height)
         for name, draft in zip(names, drafts, strict=True)
@@ -125,11 +124,11 @@ def _check_title(name: str, title: str) -> None:
         )
 
 
-def _check_settings(account: Account, name: str, draft: WidgetDraft, context: CheckContext) -> None:
+def _check_settings(name: str, draft: WidgetDraft, context: CheckContext) -> None:
     if "\\u0000" in settings_of(draft)[1]:
         raise UserError(f"{name}: its config has a NUL character, which cannot be stored.", field="config")
     try:
-        draft.type.check(account, draft.config, context)
+        draft.type.check(draft.config, context)
     except UserError as problem:
         raise UserError(f"{name}: {problem.message}", field=problem.field, value=problem.value) from problem
 

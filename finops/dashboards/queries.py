@@ -11,11 +11,10 @@ from django.db.models import Count, Q, QuerySet
 from accounts.models import Account, User
 from finops.costs.answers import AccountRef
 from finops.dashboards.answers import BoardAnswer, BoardLayout, DashboardRow, DashboardsAnswer
-from finops.dashboards.board_query import BoardQuery
-from finops.dashboards.catalogue import CATALOGUE, read_config
 from finops.dashboards.layouts import layout_of
 from finops.dashboards.models import Dashboard, Widget
-from finops.dashboards.widget_context import WidgetContext
+from finops.dashboards.widget_type import BoardQuery, WidgetContext
+from finops.dashboards.widgets import CATALOGUE
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
 from finops.lib.sentences import quote, truncate
@@ -55,7 +54,7 @@ def read_widget(
     """What a widget shows on a board with these days and filters, as its type's template takes it. Cost and errors as the
     query of its type."""
     kind = CATALOGUE[widget.type]
-    return kind.read(WidgetContext(account, read_config(kind, widget.config), board, deadline))
+    return kind.read(WidgetContext(account, kind.read_config(widget.config), board, deadline))
 
 
 def list_dashboards(

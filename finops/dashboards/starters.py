@@ -8,9 +8,9 @@ import msgspec
 
 from accounts.models import Account
 from finops.budgets.models import Budget
-from finops.dashboards.catalogue import CATALOGUE
 from finops.dashboards.layouts import WidgetDraft
 from finops.dashboards.placement import Place
+from finops.dashboards.widgets import CATALOGUE
 from finops.unitcosts.models import UnitMetric
 from ingestion.models import UsageMetric
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.dashboards.views import board, dashboard_forms, dashboards, widgets
+from finops.dashboards.views import board, dashboards, widgets
 
 urlpatterns = [
     path("dashboards/", dashboards.index, name="dashboards"),
-    path("dashboards/new/", dashboard_forms.new, name="dashboard_new"),
+    path("dashboards/new/", dashboards.new, name="dashboard_new"),
     path("dashboards/<int:dashboard_id>/", board.page, name="dashboard"),
-    path("dashboards/<int:dashboard_id>/edit/", dashboard_forms.edit, name="dashboard_edit"),
-    path("dashboards/<int:dashboard_id>/delete/", dashboard_forms.delete, name="dashboard_delete"),
+    path("dashboards/<int:dashboard_id>/edit/", dashboards.edit, name="dashboard_edit"),
+    path("dashboards/<int:dashboard_id>/delete/", dashboards.delete, name="dashboard_delete"),
     path("dashboards/<int:dashboard_id>/layout/", board.layout, name="dashboard_layout"),
     path("dashboards/<int:dashboard_id>/widgets/new/", widgets.new, name="widget_new"),
     path("dashboards/widgets/<int:widget_id>/", board.widget, name="widget"),

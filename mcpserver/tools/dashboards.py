@@ -17,10 +17,11 @@ from finops.dashboards.answers import (
     DeletedAnswer,
     WidgetLayout,
 )
-from finops.dashboards.catalogue import CATALOGUE, WidgetType, find_type
 from finops.dashboards.layouts import MAX_WIDGETS, WidgetDraft
 from finops.dashboards.models import Dashboard
 from finops.dashboards.placement import COLUMNS, Place
+from finops.dashboards.widget_type import WidgetType
+from finops.dashboards.widgets import CATALOGUE, find_type
 from finops.lib.errors import UserError
 from finops.lib.sentences import truncate
 from mcpserver.coerce import decode_arguments
@@ -136,7 +137,7 @@ def list_widget_types(call: ToolCall, arguments: ListWidgetTypesArguments) -> Wi
     )
 
 
-def _type_info(kind: WidgetType) -> WidgetTypeInfo:
+def _type_info(kind: WidgetType[Any]) -> WidgetTypeInfo:
     schema: Schema = arguments_schema(kind.config)
     return WidgetTypeInfo(
         type=kind.name,
@@ -271,7 +272,7 @@ def _draft(path: str, widget: WidgetLayout) -> WidgetDraft:
     return WidgetDraft(type=kind, config=config, title=widget.title.strip(), place=_place(kind, widget))
 
 
-def _place(kind: WidgetType, widget: WidgetLayout) -> Place | None:
+def _place(kind: WidgetType[Any], widget: WidgetLayout) -> Place | None:
     at = widget.position
     if at is None:
         return None

@@ -18,13 +18,13 @@ from finops.costs.queries.spend import query_days
 from finops.costs.spend_query import SpendQuery
 from finops.costs.views.choices import OPS, PERIODS, dimension_choices
 from finops.dashboards import services
-from finops.dashboards.board_query import BoardQuery
-from finops.dashboards.catalogue import CATALOGUE
 from finops.dashboards.layouts import MAX_WIDGETS
 from finops.dashboards.models import Widget
 from finops.dashboards.placement import Place
 from finops.dashboards.queries import read_widget
 from finops.dashboards.views.rows import dashboard_of, widget_of
+from finops.dashboards.widget_type import BoardQuery
+from finops.dashboards.widgets import CATALOGUE
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 from finops.lib.query_page import render_query_page
@@ -88,7 +88,7 @@ def widget(request: AccountRequest, widget_id: int) -> HttpResponse:
         context["aside"] = _aside(row, query)
     except UserError as problem:
         return render(request, "dashboards/_problem.html", {**context, "error": problem.message})
-    return render(request, f"dashboards/widgets/{kind.name}.html", context)
+    return render(request, kind.template, context)
 
 
 @account_page(Role.MEMBER)
@@ -124,7 +124,7 @@ def _query_from_request(request: AccountRequest) -> BoardQuery:
 def _aside(row: Widget, query: BoardQuery) -> str:
     """What of the board does not apply to the widget."""
     kind = CATALOGUE[row.type]
-    if kind.name == "text":
+    if not kind.has_data:
         return ""
     parts = []
     if query.has_days and not kind.takes_days:

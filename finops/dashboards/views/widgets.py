@@ -15,12 +15,12 @@ from accounts.models import Role
 from finops.costs.dimensions import registry
 from finops.costs.views.choices import OPS, dimension_choices
 from finops.dashboards import services
-from finops.dashboards.catalogue import CATALOGUE, WidgetType, read_config
-from finops.dashboards.configs import Config
 from finops.dashboards.layouts import WidgetDraft
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.setting_fields import config_from_form, fields_of
 from finops.dashboards.views.rows import dashboard_of, widget_of
+from finops.dashboards.widget_type import Config, WidgetType
+from finops.dashboards.widgets import CATALOGUE
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 
@@ -52,7 +52,7 @@ def edit(request: AccountRequest, widget_id: int) -> HttpResponse:
     row = widget_of(request, widget_id)
     kind = CATALOGUE[row.type]
     if request.method != "POST":
-        return _page(request, row.dashboard, kind, row, config=read_config(kind, row.config))
+        return _page(request, row.dashboard, kind, row, config=kind.read_config(row.config))
     try:
         draft = _draft_from_form(request, kind)
         services.change_widget(dashboard=row.dashboard, actor=request.actor, widget_id=row.pk, widget=draft)
@@ -75,7 +75,7 @@ def remove(request: AccountRequest, widget_id: int) -> HttpResponse:
     return redirect("dashboard", slug=request.account.slug, dashboard_id=row.dashboard_id)
 
 
-def _draft_from_form(request: AccountRequest, kind: WidgetType) -> WidgetDraft:
+def _draft_from_form(request: AccountRequest, kind: WidgetType[Any]) -> WidgetDraft:
     config = config_from_form(kind, dict(request.POST.lists()))
     return WidgetDraft(type=kind, config=config, title=request.POST.get("title", "").strip())
 
@@ -83,7 +83,7 @@ def _draft_from_form(request: AccountRequest, kind: WidgetType) -> WidgetDraft:
 def _page(
     request: AccountRequest,
     dashboard: Dashboard,
-    kind: WidgetType,
+    kind: WidgetType[Any],
     row: Widget | None = None,
     *,
     config: Config | None = None,
@@ -112,7 +112,7 @@ def _page(
     return render(request, "dashboards/widget_form.html", context, status=422 if problem else 200)
 
 
-def _readable(request: AccountRequest, kind: WidgetType) -> Config | None:
+def _readable(request: AccountRequest, kind: WidgetType[Any]) -> Config | None:
     try:
         return config_from_form(kind, dict(request.POST.lists()))
     except UserError:

@@ -8,11 +8,11 @@ import msgspec
 
 from accounts.audit import Actor
 from accounts.models import Account, User
-from finops.dashboards.catalogue import CATALOGUE
 from finops.dashboards.layouts import WidgetDraft
 from finops.dashboards.models import Dashboard
 from finops.dashboards.placement import Place
 from finops.dashboards.services import create_dashboard
+from finops.dashboards.widgets import CATALOGUE
 
 ACTOR = Actor.command("test")
 

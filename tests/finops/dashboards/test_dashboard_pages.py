@@ -14,10 +14,10 @@ from accounts.scoping import account_scope
 from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.models import CostTag
 from finops.budgets.models import Budget
-from finops.dashboards.catalogue import CATALOGUE
 from finops.dashboards.layouts import place_of
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.placement import Place
+from finops.dashboards.widgets import CATALOGUE
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, cost

@@ -14,10 +14,10 @@ from accounts.scoping import account_scope
 from finops.allocation.models import CostTag
 from finops.budgets.models import Budget
 from finops.dashboards import services
-from finops.dashboards.catalogue import CATALOGUE
 from finops.dashboards.layouts import draft_of, place_of
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.placement import Place
+from finops.dashboards.widgets import CATALOGUE
 from finops.lib.errors import UserError
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, make_cast

@@ -1,0 +1,211 @@
+"""What a type of widget is. Each is a module of `widgets/` with one subclass of `WidgetType`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from accounts.models import Account
+from finops.costs.queries import query_spend
+from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend import resolve_query
+from finops.costs.spend_query import (
+    DEFAULT_PERIOD,
+    MAX_FILTERS,
+    BasisName,
+    CostFilter,
+    Filter,
+    Period,
+    SpendQuery,
+    Splits,
+)
+from finops.lib.url_query import UrlQuery
+
+Bucket = Literal["day", "week", "month"]
+ListLength = Annotated[int, Meta(ge=1, le=25)]
+Dimension = Annotated[str, Meta(min_length=1, max_length=200)]
+Filters = Annotated[list[CostFilter], Meta(max_length=MAX_FILTERS)]
+Name = Annotated[str, Meta(max_length=255)]
+Choices = Sequence[tuple[Any, str]]
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The settings of a widget; all have defaults but those that say what it is of. Their JSON schemas go to assistants
+    (`listWidgetTypes`), so they are terse."""
+
+
+class DatedConfig(Config, frozen=True, kw_only=True):
+    """`period` counts where the board has no days of its own."""
+
+    period: Period = DEFAULT_PERIOD
+
+
+class CostConfig(DatedConfig, frozen=True, kw_only=True):
+    """Of cost; the board's filters narrow it further."""
+
+    filters: Filters = []
+    basis: BasisName | None = None
+
+
+C = TypeVar("C", bound=Config)
+Cost = TypeVar("Cost", bound=CostConfig)
+
+
+class BoardQuery(UrlQuery, frozen=True, kw_only=True):
+    """What the URL of a board says: days and filters for all its widgets. Without days, each widget has its own."""
+
+    start_date: date | None = None
+    end_date: date | None = None
+    period: Period | None = None
+    filters: list[Filter] = []
+
+    @property
+    def has_days(self) -> bool:
+        return bool(self.period or self.start_date or self.end_date)
+
+
+@dataclass(frozen=True)
+class WidgetContext(Generic[C]):
+    """A widget's settings, and the days and filters of the board that it stands on. `deadline` is a `time.monotonic()`
+    moment."""
+
+    account: Account
+    config: C
+    board: BoardQuery = field(default_factory=BoardQuery)
+    deadline: float | None = None
+
+    @property
+    def days(self) -> dict[str, Any]:
+        """The board's days where it has any, else the widget's own period, as fields of a query."""
+        board = self.board
+        if board.has_days:
+            return {"period": board.period, "start_date": board.start_date, "end_date": board.end_date}
+        return {"period": getattr(self.config, "period", None)}
+
+    @property
+    def filters(self) -> list[CostFilter]:
+        """The widget's and the board's, joined by and."""
+        own: list[CostFilter] = getattr(self.config, "filters", [])
+        of_board = [
+            CostFilter(dimension=item.dimension, op=item.op, values=item.values)
+            for item in self.board.filters
+        ]
+        return [*own, *of_board]
+
+    def spend_query(self, **rest: Any) -> SpendQuery:
+        """The question about spend with the widget's days, filters, basis and splits; `rest` are its other fields."""
+        basis: BasisName | None = getattr(self.config, "basis", None)
+        splits: Splits = getattr(self.config, "splits", "before")
+        return SpendQuery(filters=list(self.filters), basis=basis, splits=splits, **self.days, **rest)
+
+
+@dataclass(frozen=True)
+class CheckContext:
+    """What the checks of one board share."""
+
+    account: Account
+
+    @cached_property
+    def sources(self) -> Sources:
+        return load_sources(self.account)
+
+    def check_spend(self, query: SpendQuery) -> None:
+        """Raises UserError for a dimension, a filter or a basis that the account does not have."""
+        resolve_query(self.account, query, self.sources)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting as a field of the widget's form. `kind`: select, dimension, dimensions, checks, number, text or textarea;
+    `first`: what the empty choice is called; `may_be_empty`: an empty text says something, while another empty field is
+    one that nobody filled in."""
+
+    name: str
+    label: str
+    kind: str = "text"
+    choices: Choices | Callable[[], Choices] = ()
+    first: str = ""
+    help: str = ""
+    may_be_empty: bool = False
+    value: Any = ""
+
+    @property
+    def group_fields(self) -> list[tuple[int, str]]:
+        """The two fields of `dimensions`."""
+        return list(enumerate([*(self.value or ["service"]), "", ""][:2], start=1))
+
+
+def word_choices(values: Iterable[str]) -> Choices:
+    """The values of a Literal with the words that people read."""
+    return [(value, value.replace("_", " ").capitalize()) for value in values]
+
+
+def name_choices(values: Iterable[str]) -> Choices:
+    """Names that people gave, as they are."""
+    return [(value, value) for value in values]
+
+
+class WidgetType(ABC, Generic[C]):
+    """A type of widget. Its template is `dashboards/widgets/<name>.html`. `order` is its place in the catalogue; width in
+    columns and height in rows are what it takes unless a board says otherwise; `page` is the name of the page that shows
+    the same at length; `settings` are the fields of its form that `setting_fields.COMMON` does not have. A type without
+    `has_data` asks for none, so days and filters of a board mean nothing to it."""
+
+    name: str
+    title: str
+    description: str
+    config: type[C]
+    order: int
+    width: int
+    height: int
+    page: str = ""
+    settings: tuple[Setting, ...] = ()
+    has_data: bool = True
+
+    @property
+    def template(self) -> str:
+        return f"dashboards/widgets/{self.name}.html"
+
+    @property
+    def takes_days(self) -> bool:
+        return issubclass(self.config, DatedConfig)
+
+    @property
+    def takes_filters(self) -> bool:
+        return "filters" in self.config.__struct_fields__
+
+    def read_config(self, stored: Mapping[str, Any]) -> C:
+        """Stored settings, which were checked when they were stored."""
+        return msgspec.convert(stored, self.config, strict=False)
+
+    def check(self, config: C, context: CheckContext) -> None:
+        """Raises UserError for what the settings name and the account does not have. Without a query of the lake."""
+
+    @abstractmethod
+    def read(self, context: WidgetContext[C]) -> dict[str, Any]:
+        """The context of the template; `params` in it are those of the page that asks the same. As exact and costly as the
+        query that it calls, and raises UserError as that does."""
+
+
+class SpendWidget(WidgetType[Cost]):
+    """A widget that asks what the cost explorer asks."""
+
+    page = "cost_explorer"
+
+    @abstractmethod
+    def query(self, context: WidgetContext[Cost]) -> SpendQuery: ...
+
+    def check(self, config: Cost, context: CheckContext) -> None:
+        context.check_spend(self.query(WidgetContext(context.account, config)))
+
+    def read(self, context: WidgetContext[Cost]) -> dict[str, Any]:
+        query = self.query(context)
+        answer = query_spend(context.account, query, deadline=context.deadline)
+        return {"answer": answer, "params": query.to_params()}

@@ -1,0 +1,34 @@
+"""What could be saved a month."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from finops.dashboards.widget_type import Config, ListLength, Setting, WidgetContext, WidgetType, word_choices
+from finops.insights.savings.queries import list_savings
+from finops.insights.savings.savings_query import STATUSES, RuleName, SavingsQuery, Status
+
+
+class SavingsConfig(Config, frozen=True, kw_only=True):
+    __doc__ = None
+    status: Status = "open"
+    rule: RuleName | None = None
+    top: ListLength = 5
+
+
+class SavingsWidget(WidgetType[SavingsConfig]):
+    name = "savings"
+    title = "Savings"
+    description = "What could be saved a month, and the largest recommendations."
+    config = SavingsConfig
+    order, width, height = 80, 4, 4
+    page = "savings"
+    settings = (
+        Setting("status", "Status", "select", word_choices(STATUSES)),
+        Setting("rule", "Rule", "select", word_choices(get_args(RuleName)), first="Every rule"),
+    )
+
+    def read(self, context: WidgetContext[SavingsConfig]) -> dict[str, Any]:
+        config = context.config
+        query = SavingsQuery(status=config.status, rule=config.rule, limit=config.top)
+        return {"answer": list_savings(context.account, query, deadline=context.deadline, evidence=0)}

@@ -1,0 +1,28 @@
+"""The costliest values of a dimension."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from finops.costs.spend_query import SpendQuery, Splits
+from finops.dashboards.widget_type import CostConfig, Dimension, ListLength, SpendWidget, WidgetContext
+
+
+class SpendByConfig(CostConfig, frozen=True, kw_only=True):
+    __doc__ = None
+    group_by: Annotated[Dimension, Meta(description="A dimension.")] = "service"
+    top: ListLength = 8
+    splits: Splits = "before"
+
+
+class SpendByWidget(SpendWidget[SpendByConfig]):
+    name = "spend_by"
+    title = "Spend by"
+    description = "The costliest values of a dimension with their shares."
+    config = SpendByConfig
+    order, width, height = 20, 6, 5
+
+    def query(self, context: WidgetContext[SpendByConfig]) -> SpendQuery:
+        return context.spend_query(group_by=[context.config.group_by], top=context.config.top)

@@ -1,0 +1,73 @@
+"""A usage metric over time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from finops.dashboards.widget_type import (
+    Bucket,
+    CheckContext,
+    Choices,
+    DatedConfig,
+    ListLength,
+    Name,
+    Setting,
+    WidgetContext,
+    WidgetType,
+    name_choices,
+)
+from finops.lib.errors import UserError
+from ingestion.charts import usage_table
+from ingestion.models import UsageMetric
+from ingestion.queries import find_metric, metrics_of, query_usage
+from ingestion.usage_query import UsageQuery
+
+
+class UsageConfig(DatedConfig, frozen=True, kw_only=True):
+    __doc__ = None
+    metric: Annotated[Name, Meta(description="Empty: the first.")] = ""
+    granularity: Bucket = "day"
+    group_by: Annotated[str, Meta(description="customer, dimension:<key>, or empty.", max_length=200)] = ""
+    top: ListLength = 5
+
+
+def _choices() -> Choices:
+    return name_choices(UsageMetric.objects.values_list("name", flat=True))
+
+
+class UsageWidget(WidgetType[UsageConfig]):
+    name = "usage"
+    title = "Usage"
+    description = "A chart of a usage metric, in total or by customer or dimension."
+    config = UsageConfig
+    order, width, height = 100, 6, 5
+    page = "usage"
+    settings = (
+        Setting("metric", "Usage metric", "select", _choices, first="The first", may_be_empty=True),
+        Setting("group_by", "Group by", help="customer, dimension:region …, or nothing.", may_be_empty=True),
+    )
+
+    def check(self, config: UsageConfig, context: CheckContext) -> None:
+        if config.metric:
+            find_metric(metrics_of(context.account), config.metric)
+        group = config.group_by
+        if group and group != "customer" and not (group.startswith("dimension:") and group != "dimension:"):
+            raise UserError(
+                f"group_by: {group[:60]!r} is not known. It is customer, dimension:<key>, or empty.",
+                field="group_by",
+                value=group,
+            )
+
+    def read(self, context: WidgetContext[UsageConfig]) -> dict[str, Any]:
+        config = context.config
+        query = UsageQuery(
+            metric=config.metric,
+            granularity=config.granularity,
+            group_by=config.group_by,
+            top=config.top,
+            **context.days,
+        )
+        answer = query_usage(context.account, query, deadline=context.deadline)
+        return {"answer": answer, "table": usage_table(answer), "params": query.to_params()}
