@@ -90,7 +90,6 @@ INSTALLED_APPS = [
     "finops.unitcosts",
     "finops.alerts",
     "finops.dashboards",
-    "finops.demo",
     "mcpserver",
 ]
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 import time
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -11,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
@@ -107,6 +111,32 @@ def test_on_a_later_day_only_the_months_since_are_imported() -> None:
         )
         assert sorted({segment.month for segment in live})[0] == date(2026, 10, 1)
         assert max(segment.last_day for segment in live) == date(2026, 12, 2)
+
+
+def test_production_has_no_demo_data_and_says_where_to_get_it(settings: LazySettings) -> None:
+    settings.PRODUCTION = True
+    with pytest.raises(CommandError, match=r"`make run`.* FINOPS_ENV=development manage\.py load_demo"):
+        load()
+    assert not User.objects.exists()
+
+
+def test_no_program_installs_or_imports_the_demo() -> None:
+    script = (
+        "import sys, django; django.setup(); import finops.urls, finops.management.commands.up, finops.celery as c; "
+        "c.app.loader.import_default_modules(); print([n for n in sys.modules if n.startswith('finops.demo.')])"
+    )
+    environment = {
+        **os.environ,
+        "FINOPS_ENV": "production",
+        "SECRET_KEY": "s" * 60,
+        "KEY_PEPPER": "p" * 60,
+        "DJANGO_SETTINGS_MODULE": "finops.settings",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+    assert not apps.is_installed("finops.demo")
 
 
 def test_an_account_that_is_not_the_demos_is_left_alone() -> None:

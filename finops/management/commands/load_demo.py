@@ -1,10 +1,14 @@
-"""`manage.py load_demo`: an invented company's year of cost and usage, to look around in."""
+"""`manage.py load_demo`: an invented company's year of cost and usage, to look around in.
+
+`finops.demo` is no installed app; in the product only this command imports it.
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from finops.demo import handout
@@ -35,6 +39,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if settings.PRODUCTION:
+            raise CommandError(
+                "A production console has no demo data. `make run` in a checkout of its own starts a console with it. "
+                "To load it into this database all the same: FINOPS_ENV=development manage.py load_demo, with the "
+                "other variables as they are."
+            )
         self.quiet = options["verbosity"] == 0
         try:
             loaded = load(
