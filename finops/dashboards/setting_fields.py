@@ -60,4 +60,5 @@ def config_from_form(kind: WidgetType[Any], params: Mapping[str, Sequence[str]])
             raw[info.name] = [value for value in values if value]
         elif values and (values[-1] or setting.may_be_empty):
             raw[info.name] = values[-1]
-    return from_text(raw, kind.config)
+    config: Config = from_text(raw, kind.config)
+    return config

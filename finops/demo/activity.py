@@ -25,7 +25,7 @@ CORRECTION_DELAY = timedelta(seconds=6)
 class SampleCall:
     """A call as an assistant makes it: what is usual of its answer, and how often it is asked beside the others.
 
-    `problem` is what the tool answers to wrong arguments; `mended` is then asked next.
+    `problem` is what the tool answers to wrong arguments; `corrected_call` is the next call then.
     """
 
     tool: str

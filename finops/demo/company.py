@@ -51,6 +51,8 @@ CUSTOMERS: tuple[Customer, ...] = tuple(
 )
 CUSTOMER_IDS: tuple[str, ...] = tuple(customer.id for customer in CUSTOMERS)
 
+CUSTOMERS_IN_EUROPE = ("cust-003", "cust-006", "cust-014", "cust-022")
+
 # How some deployment scripts misspell a customer; the true ids are in CUSTOMERS.
 CUSTOMER_MISSPELT = {"cust-007": "CUST-007", "cust-019": "cust_019", "cust-023": "cust-23"}
 

@@ -7,7 +7,7 @@ they are generated. Quantities are whole 1e-3, prices whole 1e-9, so every cost 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -113,17 +113,11 @@ def months_between(start: date, end: date) -> Iterator[date]:
 
 
 def write_source(
-    source: str,
-    path: Path,
-    start: date,
-    end: date,
-    *,
-    late: Mapping[date, str] | None = None,
-    progress: Callable[[date], None] = lambda month: None,
+    source: str, path: Path, start: date, end: date, *, late: Mapping[date, str] | None = None
 ) -> SourceFile:
     """Write a vendor's lines from start's month up to end as one Parquet file, a row group a month.
 
-    `late`: descriptions of charges, by month, that the file lacks as yet. `Written.billed` has them.
+    `late`: descriptions of charges, by month, that the file lacks as yet. `SourceFile.billed` has them.
     """
     count = 0
     billed: dict[date, dict[str, Decimal]] = {}
@@ -136,5 +130,4 @@ def write_source(
                 table = table.filter(pc.not_equal(table["ChargeDescription"], late[month]))
             writer.write_table(table)
             count += table.num_rows
-            progress(month)
     return SourceFile(source, path, count, billed)

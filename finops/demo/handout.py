@@ -13,7 +13,7 @@ from accounts.audit import Actor
 from accounts.models import Account, MCPKey
 from accounts.scoping import account_scope
 from finops.demo.people import EMAIL, People
-from finops.demo.usage_loader import usage_source
+from finops.demo.usage import usage_source
 from finops.lib.secrets import write_private
 from ingestion.models import UsageKey
 from ingestion.services import generate_usage_key, regenerate_usage_key

@@ -72,10 +72,6 @@ def tags_for(
     return tags | (made_by if source == "aws" else {})
 
 
-def aws_arn(service: str, region: str, account: SubAccount, resource: str) -> str:
-    return f"arn:aws:{service}:{region}:{account.id}:{resource}"
-
-
 _ID_PREFIX = {"EC2 Instance": ("ec2", "instance/i-"), "EBS Volume": ("ec2", "volume/vol-")}
 
 _AZURE_TYPES = {
@@ -99,7 +95,8 @@ def _identify(source: str, sku: Sku, account: SubAccount, region: str, name: str
     slug = sku.resource_type.lower().replace(" ", "-")
     if source == "aws":
         service, prefix = _ID_PREFIX.get(sku.resource_type, (sku.key.split(".")[0], f"{slug}/"))
-        return aws_arn(service, region, account, f"{prefix}{short if prefix.endswith('-') else name}")
+        resource = f"{prefix}{short if prefix.endswith('-') else name}"
+        return f"arn:aws:{service}:{region}:{account.id}:{resource}"
     if source == "azure":
         kind = _AZURE_TYPES.get(
             sku.resource_type, "Microsoft.Resources/" + sku.resource_type.replace(" ", "")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -15,41 +14,34 @@ from django.db.models import Max
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.costs.models import Basis, CostSource, CostView
+from finops.costs.models import Basis, ClosedMonth, CostSource, CostView
 from finops.costs.services import change_cost_view, change_settle_days, create_cost_source, import_files
+from finops.costs.services.closed_months import close_month
 from finops.demo import handout
 from finops.demo.activity import ensure_activity
 from finops.demo.alerts import ensure_alerts, send_alerts
-from finops.demo.anomalies import look_for_anomalies
+from finops.demo.allocation import ensure_cost_tags, ensure_splits, ensure_teams
 from finops.demo.budgets import ensure_budgets
-from finops.demo.company import CUSTOMER_MISSPELT, LABS, SOURCES, Source
-from finops.demo.contracts import write_contracts
-from finops.demo.cost_tags import ensure_cost_tags
+from finops.demo.company import LABS, SOURCES, Source
 from finops.demo.dashboards import ensure_dashboard
+from finops.demo.datasets import write_contracts, write_invoices
 from finops.demo.generate import MONTHS, first_day, write_source
-from finops.demo.invoices import write_invoices
-from finops.demo.month_close import LATE_SOURCE, close, late_charges, month_to_close
+from finops.demo.insights import ensure_savings, look_for_anomalies
 from finops.demo.people import People, ensure_people, remove_people
-from finops.demo.savings import ensure_savings
-from finops.demo.splits import ensure_splits
-from finops.demo.teams import ensure_teams
-from finops.demo.unit_metrics import ensure_unit_metrics
-from finops.demo.usage_loader import SOURCE_NAME, load_usage
-from finops.lake import queries as lake_queries
+from finops.demo.unit_costs import ensure_customer_key, ensure_unit_metrics
+from finops.demo.usage import SOURCE_NAME, load_usage
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.errors import UserError
-from finops.lib.periods import month_end, month_start
-from finops.unitcosts.models import CustomerAlias, CustomerKey
-from finops.unitcosts.services.customer_mappings import add_customer_alias, set_customer_key
+from finops.lib.periods import add_months, month_end, month_start
 
 SAMPLE_NAME = "FOCUS sample (real, anonymised)"
 SAMPLE_FILE = Path(__file__).parent / "data" / "focus_sample.csv.gz"
 LABS_MONTHS = 3
 PRODUCT_KEY = "tag:service"
-CUSTOMER_TAG = "customer"
+LATE_SOURCE, LATE_CHARGE = "anthropic", "Claude Team plan, seats"
 
 Say = Callable[[str], None]
 
@@ -68,11 +60,13 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
     """Bring the demo up to yesterday. `reset` begins from nothing; `if_empty` leaves cost and usage that are there.
 
     A second run of a day imports nothing and keeps password and keys; on a later day only the months of cost and the
-    days of usage since come.
+    days of usage since come. Raises UserError while another process loads it.
     """
     began = time.monotonic()
     actor = Actor.command("load_demo")
-    with _load_lock():
+    with advisory_lock("demo data") as is_first:
+        if not is_first:
+            raise UserError("Demo data is being loaded by another process; wait until it has ended.")
         if reset:
             say("Removing the demo's accounts and people")
             remove_people()
@@ -83,8 +77,8 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
             skip_cost, skip_usage = (if_empty and _has(kind) for kind in (Kind.COST, Kind.USAGE))
         rows = 0 if skip_cost else _load_costs(people, actor, say, months)
         events = 0 if skip_usage else _load_usage(people.account, actor, say, months)
-        _ensure_customer_key(people.account, actor)
         with account_scope(people.account):
+            ensure_customer_key(people.account, actor)
             ensure_teams(people.account, actor)
             ensure_cost_tags(people.account, actor)
             ensure_unit_metrics(people.account, actor)
@@ -97,15 +91,6 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
         look_for_anomalies([people.account, people.labs], actor, say)
         send_alerts(people.account)
     return LoadResult(rows, events, time.monotonic() - began, handed_out)
-
-
-@contextmanager
-def _load_lock() -> Iterator[None]:
-    """One load at a time, whichever process runs it."""
-    with advisory_lock("demo data") as mine:
-        if not mine:
-            raise UserError("Demo data is being loaded by another process; wait until it has ended.")
-        yield
 
 
 def _has(kind: Kind) -> bool:
@@ -121,11 +106,11 @@ def _load_costs(people: People, actor: Actor, say: Say, months: int) -> int:
             _ensure_cost_view(people.account, actor)
             first = first_day(today, months)
             # A first load alone, which ends with the sample, closes a month: what people reopen stays open.
-            month = None if loader.has_sample(people.account) else month_to_close(today, first)
+            month = None if loader.has_sample(people.account) else _month_to_close(today, first)
             for vendor in SOURCES.values():
-                loader.bring_up_to_date(people.account, vendor, first, late=late_charges(vendor.key, month))
+                loader.bring_up_to_date(people.account, vendor, first, late=_late_charges(vendor.key, month))
             if month:
-                close(people.account, actor, month)
+                _close(people.account, actor, month)
                 loader.restate(people.account, SOURCES[LATE_SOURCE], month)
             loader.load_sample(people.account)
         with account_scope(people.labs):
@@ -143,17 +128,21 @@ def _load_usage(account: Account, actor: Actor, say: Say, months: int) -> int:
     return events
 
 
-def _ensure_customer_key(account: Account, actor: Actor) -> None:
-    """Cost meets usage by the customer tag; one misspelt customer is mapped, the others wait for somebody to do it."""
-    with account_scope(account):
-        if CustomerKey.objects.exists() or CUSTOMER_TAG not in lake_queries.tag_keys(account):
-            return
-        set_customer_key(account=account, actor=actor, dimension=f"tag:{CUSTOMER_TAG}")
-        mapped = next(iter(CUSTOMER_MISSPELT))
-        if not CustomerAlias.objects.exists():
-            add_customer_alias(
-                account=account, actor=actor, value=CUSTOMER_MISSPELT[mapped], customer_id=mapped
-            )
+def _month_to_close(today: date, first: date) -> date | None:
+    """None: the demo's days, from `first` on, do not hold that month."""
+    month = add_months(month_start(today), -2)
+    return month if month >= first else None
+
+
+def _late_charges(source: str, month: date | None) -> dict[date, str]:
+    """What a source's first delivery lacks: a charge's description, by billing month."""
+    return {month: LATE_CHARGE} if month and source == LATE_SOURCE else {}
+
+
+def _close(account: Account, actor: Actor, month: date) -> None:
+    """The account must be in scope, with the month's lines but the late charge. Does nothing to a closed month."""
+    if not ClosedMonth.objects.filter(month=month).exists():
+        close_month(account=account, actor=actor, month=month, note="Reported to the board.")
 
 
 def _ensure_cost_view(account: Account, actor: Actor) -> None:

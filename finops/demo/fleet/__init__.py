@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
-from finops.demo.fleet import anthropic, aws, aws_data, azure, gcp, labs
-from finops.demo.lines import Line
+from finops.demo.company import person
+from finops.demo.fleet import anthropic, aws, azure, gcp
+from finops.demo.lines import Line, line
 
 
 @cache
 def lines_of(source: str) -> tuple[Line, ...]:
     """All lines that a vendor's bill can have, whether a given day has them or not."""
     builders = {
-        "aws": (aws.lines, aws_data.lines),
-        "azure": (azure.lines,),
-        "gcp": (gcp.lines,),
-        "anthropic": (anthropic.lines,),
-        "labs": (labs.lines,),
+        "aws": aws.lines,
+        "azure": azure.lines,
+        "gcp": gcp.lines,
+        "anthropic": anthropic.lines,
+        "labs": _labs_lines,
     }
-    return tuple(line for build in builders[source] for line in build())
+    return tuple(builders[source]())
+
+
+def _labs_lines() -> Iterator[Line]:
+    """The few machines of Lumenly Labs, the second account of the demo."""
+    for name, sku, shape, base in (
+        ("prototype-1", "do.droplet", "always", 24.0),
+        ("prototype-2", "do.droplet", "always", 24.0),
+        ("sprint-demo", "do.droplet", "office", 24.0),
+        ("labs-db", "do.database", "always", 24.0),
+        ("labs-files", "do.spaces", "stored", 900 / 30.4),
+    ):
+        tags = {"owner": person("elena.petrova"), "idea": name.split("-")[0]}
+        yield line("labs", sku, "labs", "fra1", name, shape, base, tags)

@@ -18,7 +18,7 @@ import pytest
 from finops.demo import story
 from finops.demo.commitments import COMMITMENTS, settle, term_of
 from finops.demo.company import CUSTOMER_IDS, SOURCES
-from finops.demo.contracts import write_contracts
+from finops.demo.datasets import write_contracts
 from finops.demo.generate import first_day, month_rows, months_between, usage_on, write_source
 
 MAY, END_OF_MAY = date(2026, 5, 1), date(2026, 5, 31)

@@ -24,8 +24,8 @@ from accounts.services import create_account
 from finops.costs.models import ClosedMonth, ContractCommitment, CostImport, CostSource, CostView
 from finops.costs.queries.invoices import every_invoice
 from finops.demo.company import SOURCES
+from finops.demo.datasets import NOT_IN_LINES
 from finops.demo.generate import MONTHS
-from finops.demo.invoices import NOT_IN_LINES
 from finops.demo.loader import SAMPLE_NAME
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind

@@ -32,7 +32,7 @@ from finops.costs.spend_query import SpendQuery
 from finops.demo.activity import FAILED_CALLS, SAMPLE_CALLS
 from finops.demo.generate import write_source
 from finops.demo.people import COLLEAGUES, EMAIL
-from finops.demo.usage_loader import SOURCE_NAME
+from finops.demo.usage import SOURCE_NAME
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lib import clock

@@ -18,8 +18,17 @@ from accounts.scoping import account_scope
 from finops.demo.company import CUSTOMER_MISSPELT, CUSTOMERS
 from finops.demo.generate import MONTHS, first_day
 from finops.demo.people import ensure_people
-from finops.demo.usage import ANOMALIES, METRICS, ONBOARDING, TRIAL, Event, events_on
-from finops.demo.usage_loader import SOURCE_NAME, load_usage, usage_source
+from finops.demo.usage import (
+    ANOMALIES,
+    METRICS,
+    ONBOARDING,
+    SOURCE_NAME,
+    TRIAL,
+    Event,
+    events_on,
+    load_usage,
+    usage_source,
+)
 from finops.lake import queries
 from finops.lake.engine import engine
 from finops.lake.models import LakeSegment
