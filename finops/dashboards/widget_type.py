@@ -61,10 +61,10 @@ Cost = TypeVar("Cost", bound=CostConfig)
 class BoardQuery(UrlQuery, frozen=True, kw_only=True):
     """What the URL of a board says: days and filters for all its widgets. Without days, each widget has its own."""
 
+    filters: list[Filter] = []
     start_date: date | None = None
     end_date: date | None = None
     period: Period | None = None
-    filters: list[Filter] = []
 
     @property
     def has_days(self) -> bool:
