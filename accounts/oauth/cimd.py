@@ -219,7 +219,7 @@ _COPIES: dict[str, dict[str, Any]] = {
 def copy_of(client_id: str) -> dict[str, Any] | None:
     """Our copy of the document at this URL, with the `client_id` it states."""
     document = _COPIES.get(client_id)
-    if match := _CHATGPT.fullmatch(client_id):
+    if document is None and (match := _CHATGPT.fullmatch(client_id)):
         # ChatGPT has a document, and a callback of the same id, for each connector.
         document = _document("ChatGPT", f"https://chatgpt.com/connector/oauth/{match[1]}")
     return {"client_id": client_id, **document} if document else None
