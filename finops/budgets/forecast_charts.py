@@ -11,7 +11,7 @@ from typing import Any, Final
 from finops.budgets.queries import ForecastFigures
 from finops.budgets.queries.actual_costs import sum_of_days
 from finops.budgets.queries.forecast_figures import Outlook, Span, band_of
-from finops.costs.queries.buckets import buckets_of
+from finops.costs.coverage import buckets_of
 from finops.lib.charts import BandLine, Line, bucket_label, chart_spec
 from finops.lib.forecasting import Band
 from finops.lib.periods import DateRange, add_months

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property, lru_cache
 
 from finops.costs.completeness import SourceDays
 from finops.lake.storage.manifest import Manifest
-from finops.lib.periods import DateRange, month_end
+from finops.lib import periods
+from finops.lib.periods import DateRange, bucket_start, month_end, next_bucket
 
 LAGGING_DAYS = 7
 """A source this far behind the newest one has stopped; it no longer holds back what counts as complete."""
@@ -221,3 +222,31 @@ def _segments(manifest: Manifest) -> list[Segment]:
     return [
         (each.source_id, each.month, each.first_day, each.last_day, each.rows) for each in manifest.months
     ]
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A day, a week from Monday or a calendar month, also where the asked days cut it. Both ends inside."""
+
+    start: date
+    end: date
+    has_data: bool
+
+
+def buckets_of(granularity: str, days: DateRange, coverage: Coverage) -> list[Bucket]:
+    """Every bucket that the days touch; none for granularity none."""
+    if granularity == "none":
+        return []
+    buckets, start = [], bucket_start(granularity, days.start)
+    while start <= days.end:
+        following = next_bucket(granularity, start)
+        end = following - timedelta(days=1)
+        has_data = coverage.has_data(max(start, days.start), min(end, days.end))
+        buckets.append(Bucket(start, end, has_data))
+        start = following
+    return buckets
+
+
+def partial_bucket_warnings(granularity: str, days: DateRange, buckets: Sequence[Bucket]) -> list[str]:
+    """A sentence when the first or last bucket is only partly inside the days."""
+    return periods.partial_bucket_warnings(granularity, days) if buckets else []

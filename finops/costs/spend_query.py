@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from msgspec import Meta
 
+from finops.lib import clock
 from finops.lib.errors import unknown_value
 from finops.lib.periods import DEFAULT_PERIOD as DEFAULT_PERIOD
-from finops.lib.periods import PERIOD_ALIASES, PERIODS
+from finops.lib.periods import PERIOD_ALIASES, PERIODS, month_end, month_start
 from finops.lib.periods import Granularity as Granularity
 from finops.lib.periods import Period as Period
 from finops.lib.url_query import UrlQuery
@@ -94,3 +95,10 @@ def read_period(name: str | None) -> Period | None:
     if period not in PERIODS:
         raise unknown_value("period", name[:60], PERIODS, show=str)
     return cast(Period, period)
+
+
+def month_so_far(newest: date, **fields: Any) -> SpendQuery:
+    """A question about this month so far; about the month of the newest data when this one has none."""
+    if newest >= month_start(clock.today()):
+        return SpendQuery(period="month_to_date", **fields)
+    return SpendQuery(start_date=month_start(newest), end_date=month_end(newest), **fields)

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.costs.views import (
-    closed_months,
-    connections,
-    cost_view,
-    explorer,
-    import_review,
-    invoices,
-    overview,
-)
+from finops.costs.views import closed_months, connections, explorer, invoices, overview, settings
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
@@ -42,6 +34,6 @@ urlpatterns = [
         closed_months.reopen,
         name="closed_month_reopen",
     ),
-    path("settings/cost-view/", cost_view.index, name="cost_view"),
-    path("settings/imports/", import_review.index, name="import_review"),
+    path("settings/cost-view/", settings.cost_view, name="cost_view"),
+    path("settings/imports/", settings.import_review, name="import_review"),
 ]

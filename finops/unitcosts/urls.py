@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.unitcosts.views import customer_key, economics, unit_metrics, usage_dimensions
+from finops.unitcosts.views import customer_key, economics, unit_metrics
 
 urlpatterns = [
     path("unit-economics/", economics.index, name="unit_economics"),
@@ -20,10 +20,12 @@ urlpatterns = [
         customer_key.remove_alias,
         name="customer_alias_remove",
     ),
-    path("settings/customers/usage-dimensions/", usage_dimensions.add, name="usage_dimension_add"),
+    path(
+        "settings/customers/usage-dimensions/", customer_key.add_usage_dimension, name="usage_dimension_add"
+    ),
     path(
         "settings/customers/usage-dimensions/<int:mapping_id>/remove/",
-        usage_dimensions.remove,
+        customer_key.remove_usage_dimension,
         name="usage_dimension_remove",
     ),
 ]

@@ -12,9 +12,8 @@ from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
 from finops.allocation.team_dimension import NO_TEAM
 from finops.costs.answers import Change, SpendAnswer, SpendRow
 from finops.costs.queries import query_spend
-from finops.costs.queries.months import month_so_far
 from finops.costs.queries.sources import Sources
-from finops.costs.spend_query import SpendQuery
+from finops.costs.spend_query import SpendQuery, month_so_far
 from finops.lib.periods import add_months
 
 EVERY_TEAM = 10_000

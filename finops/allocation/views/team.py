@@ -32,9 +32,8 @@ from finops.allocation.team_panels import panels_of
 from finops.costs.charts import series_tables
 from finops.costs.dependants import deletion_impact_text
 from finops.costs.queries import query_spend
-from finops.costs.queries.months import month_so_far
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.spend_query import Filter
+from finops.costs.spend_query import Filter, month_so_far
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.periods import add_months

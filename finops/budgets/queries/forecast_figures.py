@@ -12,8 +12,7 @@ from finops.budgets.forecast_answers import BackTest, ForecastRow, ForecastTotal
 from finops.budgets.projection import CompletedCosts, Projection, complete_days
 from finops.budgets.queries.actual_costs import sum_of_days
 from finops.costs.answers import Change, Series
-from finops.costs.coverage import Coverage
-from finops.costs.queries.buckets import buckets_of
+from finops.costs.coverage import Coverage, buckets_of
 from finops.costs.queries.spend_answer import change_between, not_comparable
 from finops.lib.forecasting import Band
 from finops.lib.money import exact_difference, exact_sum

@@ -27,11 +27,11 @@ from finops.costs.answers import AccountRef
 from finops.costs.coverage import Coverage
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.queries.filter_values import FilterFindings, look_up
-from finops.costs.queries.incomplete_words import NAME_LENGTH, NAMED, incomplete_words
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import ONE_TIME_FEES, SpendPlan, SpendSum
+from finops.costs.queries.spend_words import NAME_LENGTH, NAMED, incomplete_words
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
 from finops.lib.errors import UserError

@@ -28,8 +28,8 @@ from finops.budgets.scopes import scope_name
 from finops.budgets.status_rules import StatusInputs, reason_of, status_of
 from finops.costs.answers import MoneyAmount
 from finops.costs.coverage import Coverage
-from finops.costs.queries.incomplete_words import incomplete_span
 from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend_words import incomplete_span
 from finops.lib import clock
 from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finops.costs.focus.errors import BadCell
-from finops.costs.focus.findings import Findings
 from finops.costs.focus.formats import Formats, readings
+from finops.costs.focus.report import Findings
 from finops.costs.focus.values import (
     MOST_DIGITS,
     NO_NUMBER,

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from finops.costs.focus.columns import ENUMERATIONS, fold
 from finops.costs.focus.errors import CAST_ERRORS, UNSUPPORTED_CAST, BadCell
-from finops.costs.focus.findings import Findings
 from finops.costs.focus.formats import Formats
+from finops.costs.focus.report import Findings
 from finops.costs.focus.values import (
     EARLIEST,
     LATEST,

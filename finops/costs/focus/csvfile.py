@@ -22,8 +22,7 @@ import pyarrow.csv as pacsv
 from finops.costs.focus.bounds import check_column
 from finops.costs.focus.csvtext import BLOCK_BYTES, PlainText, StreamedText, text_of
 from finops.costs.focus.errors import FocusFileError, display_value
-from finops.costs.focus.parquetfile import resize_batches
-from finops.costs.focus.parquetplan import MAX_COLUMNS
+from finops.costs.focus.parquetfile import MAX_COLUMNS, resize_batches
 from finops.costs.focus.prefetch_iterator import prefetch
 from finops.costs.focus.sniff import UTF_8, Format, encoding_of
 

@@ -1,4 +1,4 @@
-"""The datasets of FOCUS beside Cost and Usage: their columns, and their rows as plain values.
+"""The datasets of FOCUS beside Cost and Usage: Contract Commitment, and of 1.4 Invoice Detail and Billing Period.
 
 They are small (a row a commitment, an invoice's detail, a billing period), so they are read row by row.
 """
@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any, Final
 
+import msgspec
 import pyarrow as pa
 
 from finops.costs.focus import amounts, convert
 from finops.costs.focus import columns as spec
 from finops.costs.focus.errors import BadCell
-from finops.costs.focus.findings import Findings
 from finops.costs.focus.formats import Formats
 from finops.costs.focus.header import Header
 from finops.costs.focus.jsontext import is_nested, json_text
+from finops.costs.focus.report import Findings
 
 MAX_ROWS: Final = 1_000_000
 
@@ -117,3 +119,103 @@ def _moment(value: str, day: Any) -> datetime:
 
 def _utc(value: datetime) -> datetime:
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Commitment(msgspec.Struct, frozen=True):
+    """One contract commitment: what was promised, over which time. Times are UTC."""
+
+    commitment_id: str
+    period_start: datetime
+    period_end: datetime
+    commitment_type: str = ""
+    category: str = ""
+    description: str = ""
+    unit: str = ""
+    contract_id: str = ""
+    currency: str = ""
+    cost: Decimal | None = None
+    quantity: Decimal | None = None
+    contract_start: datetime | None = None
+    contract_end: datetime | None = None
+
+
+def read_commitments(
+    batch: Mapping[int, pa.Array], header: Header, findings: Findings, formats: Formats
+) -> Iterator[Commitment]:
+    """The commitments of a batch. BadCell for a missing id or period, or a value that is none."""
+    for row in read_rows(CONTRACT_COMMITMENTS, batch, header, findings, formats):
+        yield Commitment(**row)
+
+
+DetailKey = tuple[str, str, str]
+
+
+class InvoiceDetailRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One detail of an invoice: an amount in the billing currency, and what for. Times are UTC.
+
+    `billing_period` is the first day of the period, in the month that the row names.
+    """
+
+    issuer: str
+    invoice_id: str
+    billing_period: date
+    currency: str
+    billed_cost: Decimal
+    period_start: datetime
+    period_end: datetime | None = None
+    detail_id: str = ""
+    billing_account_id: str = ""
+    charge_category: str = ""
+    description: str = ""
+    grain: str = ""
+    status: str = ""
+    payment_terms: str = ""
+    purchase_order: str = ""
+    reference_invoice_id: str = ""
+    payment_currency: str = ""
+    payment_cost: Decimal | None = None
+    issued_at: datetime | None = None
+    due_at: datetime | None = None
+
+    @property
+    def key(self) -> DetailKey:
+        return self.issuer, self.invoice_id, self.detail_id
+
+
+class BillingPeriodRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether an issuer says that a billing period is open or closed, and since when it says so. Times are UTC."""
+
+    issuer: str
+    billing_period: date
+    status: str
+    period_start: datetime
+    period_end: datetime | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+def read_details(
+    batch: Mapping[int, pa.Array],
+    header: Header,
+    findings: Findings,
+    formats: Formats,
+    detail_keys: set[DetailKey],
+) -> Iterator[InvoiceDetailRow]:
+    """The details of a batch. BadCell for a missing issuer, invoice, period, currency or amount, a value that is none,
+    or a detail that is among `known` already, which all of the batch join: its amount would count twice."""
+    for place, row in enumerate(read_rows(INVOICE_DETAILS, batch, header, findings, formats)):
+        detail = InvoiceDetailRow(**row)
+        if detail.detail_id:
+            if detail.key in detail_keys:
+                column = INVOICE_DETAILS.columns.texts["detail_id"]
+                raise BadCell(column, place, detail.detail_id, "is in this import twice for one invoice")
+            detail_keys.add(detail.key)
+        yield detail
+
+
+def read_periods(
+    batch: Mapping[int, pa.Array], header: Header, findings: Findings, formats: Formats
+) -> Iterator[BillingPeriodRow]:
+    """The billing periods of a batch. BadCell for a missing issuer, start or status, or a value that is none."""
+    for row in read_rows(BILLING_PERIODS, batch, header, findings, formats):
+        yield BillingPeriodRow(**row)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from finops.costs.focus import columns as spec
-from finops.costs.focus import foreign_formats
+from finops.costs.focus import sniff
 from finops.costs.focus.errors import FocusFileError, display_value, printable
 from finops.lake.schema import COST_SCHEMA, EXTENSION_PREFIX, MAX_EXTENSIONS, OPTIONAL, extension_column
 from finops.lib.errors import UserError, nearest_choices
@@ -180,7 +180,7 @@ def _positions(
 
 
 def _refuse_foreign(name: str, names: Sequence[str]) -> None:
-    what = foreign_formats.detect_foreign_format(names)
+    what = sniff.detect_foreign_format(names)
     if what:
         raise FocusFileError(f"{name} {what}")
 

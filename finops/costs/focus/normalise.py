@@ -11,17 +11,21 @@ from typing import Final
 import pyarrow as pa
 
 from finops.costs.focus import columns as spec
-from finops.costs.focus import commitments, invoices
-from finops.costs.focus.commitments import Commitment
-from finops.costs.focus.datasets import MAX_ROWS
+from finops.costs.focus import datasets
+from finops.costs.focus.datasets import MAX_ROWS, BillingPeriodRow, Commitment, DetailKey, InvoiceDetailRow
 from finops.costs.focus.errors import BadCell, FocusFileError
-from finops.costs.focus.findings import Findings, over_limit_finding
 from finops.costs.focus.formats import AUTOMATIC, DATES_SHOWN, NUMBERS_SHOWN, FormatChoice, RereadRequired
 from finops.costs.focus.header import Header, check_defaults, optional_columns
-from finops.costs.focus.invoices import BillingPeriodRow, DetailKey, InvoiceDetailRow
 from finops.costs.focus.months import MonthInFiles
 from finops.costs.focus.open_files import FocusFile, OpenFile, Reader, Survey, cell_error, open_file, survey
-from finops.costs.focus.report import FileReport, ImportReport, MonthReport, Total
+from finops.costs.focus.report import (
+    FileReport,
+    Findings,
+    ImportReport,
+    MonthReport,
+    Total,
+    over_limit_finding,
+)
 from finops.costs.focus.rows import Columns, split_by_month
 from finops.costs.focus.spool import MonthRows, Spool, spool_schema
 from finops.costs.focus.tags import Tags
@@ -241,11 +245,11 @@ class _Run:
         arguments = batch, header, self._findings, opened.formats
         if header.dataset == spec.CONTRACT_COMMITMENT:
             self.commitments = self.commitments or []
-            self.commitments.extend(commitments.read_batch(*arguments))
+            self.commitments.extend(datasets.read_commitments(*arguments))
         elif header.dataset == spec.INVOICE_DETAIL:
-            self.invoice_details.extend(invoices.read_details(*arguments, self._details_known))
+            self.invoice_details.extend(datasets.read_details(*arguments, self._details_known))
         else:
-            self.billing_periods.extend(invoices.read_periods(*arguments))
+            self.billing_periods.extend(datasets.read_periods(*arguments))
         if self._other_dataset_rows > MAX_ROWS:
             raise FocusFileError(f"{header.name} has more than {MAX_ROWS:,} rows of {header.dataset}.")
         return self._other_dataset_rows - before

@@ -13,10 +13,10 @@ import pyarrow as pa
 from finops.costs.focus import columns as spec
 from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.errors import BadCell, FocusFileError, display_value, printable
-from finops.costs.focus.findings import Findings
 from finops.costs.focus.formats import FormatChoice, Formats
 from finops.costs.focus.header import Header, import_columns, read_header
 from finops.costs.focus.parquetfile import ParquetFile
+from finops.costs.focus.report import Findings
 from finops.costs.focus.rows import Columns, split_by_month
 from finops.costs.focus.sniff import Format, sniff
 from finops.costs.focus.tags import Tags

@@ -1,15 +1,24 @@
-"""Parquet as record batches, in whatever types its writer chose."""
+"""Parquet as record batches, in whatever types its writer chose; how its columns can be read in bounded memory is planned
+by the footer and the dictionaries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from finops.costs.focus import parquetplan
-from finops.costs.focus.bounds import BATCH_ROWS, GATHERED_BYTES, check_batch, check_column
+from finops.costs.focus.bounds import (
+    BATCH_BYTES,
+    BATCH_ROWS,
+    COLUMN_BYTES,
+    GATHERED_BYTES,
+    check_batch,
+    check_column,
+)
 from finops.costs.focus.errors import FocusFileError, display_value
 from finops.costs.focus.sniff import Format
 
@@ -25,10 +34,10 @@ class ParquetFile:
         self.delimiter = ""
         self.text_hash = ""
         self._rows_done = 0
-        self._plans: dict[tuple[tuple[int, ...], tuple[int, ...]], parquetplan.Plan] = {}
-        parquetplan.check_footer(path, self.size, name)
-        with self._explain_errors("footer"), parquetplan.open_file(path) as file:
-            parquetplan.check_schema(file, self.size, name)
+        self._plans: dict[tuple[tuple[int, ...], tuple[int, ...]], Plan] = {}
+        check_footer(path, self.size, name)
+        with self._explain_errors("footer"), open_file(path) as file:
+            check_schema(file, self.size, name)
             self.names: list[str] = file.schema_arrow.names
             self._types: list[pa.DataType] = file.schema_arrow.types
             self.rows: int = file.metadata.num_rows
@@ -45,9 +54,7 @@ class ParquetFile:
         names = [self.names[place] for place in places]
         with self._explain_errors("data"):
             plan = self._plan(texts, plain)
-            with parquetplan.open_file(
-                self.path, metadata=self._metadata, read_dictionary=plan.as_dictionary
-            ) as file:
+            with open_file(self.path, metadata=self._metadata, read_dictionary=plan.as_dictionary) as file:
                 for batch in resize_batches(file.iter_batches(batch_size=plan.rows, columns=names)):
                     if self._rows_done + batch.num_rows > self.rows:
                         raise self._wrong_count("more")
@@ -64,14 +71,14 @@ class ParquetFile:
             "download or export it again."
         )
 
-    def _plan(self, texts: Sequence[int], plain: Sequence[int]) -> parquetplan.Plan:
+    def _plan(self, texts: Sequence[int], plain: Sequence[int]) -> Plan:
         """Made once of the same columns: a file is looked at and then read."""
         key = tuple(texts), tuple(plain)
         if key not in self._plans:
             dictionaries = [self.names[place] for place in texts if _is_text(self._types[place])]
             columns = [self.names[place] for place in (*texts, *plain)]
-            with parquetplan.open_file(self.path, metadata=self._metadata) as file:
-                self._plans[key] = parquetplan.plan(self.path, file, self.name, dictionaries, columns)
+            with open_file(self.path, metadata=self._metadata) as file:
+                self._plans[key] = plan(self.path, file, self.name, dictionaries, columns)
         return self._plans[key]
 
     def _check(self, batch: Mapping[int, pa.Array]) -> None:
@@ -143,3 +150,216 @@ def merge_batches(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 def _is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+MAX_FOOTER: Final = 32 << 20
+FREE_ROWS: Final = 1_000_000
+"""Rows of a file, and one more for each of its bytes. Lines of a bill differ and take 5 bytes or more each; the same line again
+and again takes none, so that 4 KB can say that they are two thousand million."""
+
+MAX_COLUMNS: Final = 2_000
+"""Columns of a file; FOCUS has 65, and 200 of a provider's own are kept."""
+
+MAX_LEAVES: Final = 10_000
+"""With those that nested columns consist of; a struct of tags has one for each key."""
+
+MAX_DEPTH: Final = 24
+"""Names on the way to a leaf; a list or a map takes two or three."""
+
+MAX_CHUNK: Final = 1 << 30
+"""Bytes of a column in a row group, uncompressed."""
+
+MAX_FIXED: Final = 1_024
+"""Bytes of a value of fixed length; a decimal has 16, a UUID too."""
+
+_USUAL_VALUES: Final = 32
+"""Of a nested column in a row, on average; of more, fewer rows are read at once."""
+
+_CAREFUL_ROWS: Final = 1_024
+"""Rows read at once where the bytes say nothing about the lengths and there is no dictionary."""
+
+_THRIFT_STRINGS: Final = 16 << 20
+_THRIFT_ITEMS: Final = 1_000_000
+_STREAM: Final = 1 << 16
+
+
+class Plan(NamedTuple):
+    as_dictionary: list[str]
+    """Paths of the leaves."""
+    rows: int
+    """Rows to decode at once."""
+
+
+class _Leaf(NamedTuple):
+    place: int
+    path: str
+    column: str
+    is_nested: bool
+
+
+def check_footer(path: Path, size: int, name: str) -> None:
+    """FocusFileError for a footer that is too large to be read at all."""
+    with path.open("rb") as file:
+        file.seek(-min(8, size), 2)
+        end = file.read()
+    length = int.from_bytes(end[:4], "little") if end[4:] == b"PAR1" else 0
+    if length > MAX_FOOTER:
+        raise FocusFileError(
+            f"{name} has a footer of {length >> 20:,} MB; it may have {MAX_FOOTER >> 20}. "
+            "Write it with fewer columns or larger row groups."
+        )
+
+
+def open_file(path: Path, **options: Any) -> pq.ParquetFile:
+    return pq.ParquetFile(
+        path, thrift_string_size_limit=_THRIFT_STRINGS, thrift_container_size_limit=_THRIFT_ITEMS, **options
+    )
+
+
+def check_schema(file: pq.ParquetFile, size: int, name: str) -> None:
+    """FocusFileError for more rows than `size` bytes of a bill have, and for more or deeper columns than a bill has."""
+    metadata, names = file.metadata, file.schema_arrow.names
+    if metadata.num_rows > FREE_ROWS + size:
+        raise FocusFileError(
+            f"{name} says that it has {metadata.num_rows:,} rows in {size:,} bytes; at most {FREE_ROWS + size:,} can be read, "
+            f"{FREE_ROWS:,} and one for each byte. It may be damaged: export it again, or split it into several files."
+        )
+    if len(names) > MAX_COLUMNS or metadata.num_columns > MAX_LEAVES:
+        raise FocusFileError(
+            f"{name} has {len(names):,} columns ({metadata.num_columns:,} with what they consist of); at most {MAX_COLUMNS:,} "
+            f"({MAX_LEAVES:,}) can be read. Leave out those that no cost question needs."
+        )
+    for index in range(metadata.num_columns):
+        column = metadata.schema.column(index)
+        if column.max_definition_level > MAX_DEPTH or column.path.count(".") > MAX_DEPTH:
+            raise FocusFileError(
+                f"{name}: column {display_value(column.path)} is nested more than {MAX_DEPTH} levels deep. Leave it out."
+            )
+
+
+def plan(path: Path, file: pq.ParquetFile, name: str, texts: Sequence[str], columns: Sequence[str]) -> Plan:
+    """How to read the `columns`, of which `texts` become dictionaries where they can. FocusFileError for columns
+    that cannot be read in bounded memory. Cost: a millisecond a row group, and its dictionaries."""
+    _refuse_duplicate_columns(file, name, columns)
+    leaves = list(_leaves(file.schema_arrow, set(columns), file.metadata))
+    groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+    as_dictionary: dict[str, None] = {}
+    rows = BATCH_ROWS
+    measurable: list[_Leaf] = []
+    # What is read as dictionary grows by nothing, and its dictionaries are not larger than all of the row group.
+    is_large = any(group.total_byte_size > BATCH_BYTES for group in groups)
+    for leaf in leaves:
+        chunks = [(group.column(leaf.place), group.num_rows) for group in groups]
+        _check_chunks(file, leaf, chunks, name)
+        if leaf.is_nested:
+            rows = min(rows, *(_rows_of(chunk, count) for chunk, count in chunks), BATCH_ROWS)
+        if chunks and chunks[0][0].physical_type != "BYTE_ARRAY":
+            continue
+        encodings = {encoding for chunk, _ in chunks for encoding in chunk.encodings}
+        if not any(encoding.startswith("DELTA") for encoding in encodings):
+            if leaf.column in texts and not leaf.is_nested:
+                as_dictionary[leaf.path] = None
+            if leaf.path not in as_dictionary or is_large:
+                measurable.append(leaf)
+        elif "DELTA_BYTE_ARRAY" in encodings:
+            rows = min(rows, _CAREFUL_ROWS)
+    if measurable:
+        as_dictionary |= dict.fromkeys(_unbounded_leaves(path, file.metadata, measurable, name))
+    return Plan(list(as_dictionary), rows)
+
+
+def _unbounded_leaves(
+    path: Path, metadata: pq.FileMetaData, leaves: Sequence[_Leaf], name: str
+) -> Iterator[str]:
+    """The leaves whose dictionary could make more of a batch than a column may have."""
+    columns = list(dict.fromkeys(leaf.path for leaf in leaves))
+    with open_file(path, metadata=metadata, read_dictionary=columns, buffer_size=_STREAM) as file:
+        for place in range(metadata.num_row_groups):
+            group = metadata.row_group(place)
+            first = next(file.iter_batches(1, row_groups=[place], columns=columns, use_threads=False), None)
+            if first is None:
+                continue
+            dictionaries = _dictionaries(first, leaves)
+            size = sum(each.nbytes for each in dictionaries.values())
+            if size > BATCH_BYTES:
+                raise FocusFileError(
+                    f"{name}: the dictionaries of row group {place + 1} hold {size >> 20:,} MB; they may hold "
+                    f"{BATCH_BYTES >> 20}. Write smaller row groups."
+                )
+            for leaf in leaves:
+                values = dictionaries.get(leaf.path)
+                longest = (pc.max(pc.binary_length(values)).as_py() or 0) if values is not None else 0
+                count = (
+                    group.column(leaf.place).num_values if leaf.is_nested else min(BATCH_ROWS, group.num_rows)
+                )
+                if longest * count > COLUMN_BYTES:
+                    yield leaf.path
+
+
+def _dictionaries(batch: pa.RecordBatch, leaves: Sequence[_Leaf]) -> Mapping[str, pa.Array]:
+    """The dictionaries of a batch by the paths of their leaves, which follow each other in the batch as in the file."""
+    arrays = [
+        leaf for name in dict.fromkeys(leaf.column for leaf in leaves) for leaf in _parts(batch.column(name))
+    ]
+    by_path = zip((leaf.path for leaf in leaves), arrays, strict=False)
+    return {path: values.dictionary for path, values in by_path if pa.types.is_dictionary(values.type)}
+
+
+def _parts(values: pa.Array) -> list[pa.Array]:
+    type_ = values.type
+    if pa.types.is_map(type_):
+        return [*_parts(values.keys), *_parts(values.items)]
+    if pa.types.is_struct(type_):
+        return [part for place in range(type_.num_fields) for part in _parts(values.field(place))]
+    return _parts(values.values) if pa.types.is_nested(type_) and hasattr(values, "values") else [values]
+
+
+def _leaves(schema: pa.Schema, columns: set[str], metadata: pq.FileMetaData) -> Iterator[_Leaf]:
+    """The leaves of these columns; those of a column follow each other in the file."""
+    index = 0
+    for field in schema:
+        count = _count(field.type)
+        if field.name in columns:
+            for place in range(index, min(index + count, metadata.num_columns)):
+                yield _Leaf(
+                    place, metadata.schema.column(place).path, field.name, pa.types.is_nested(field.type)
+                )
+        index += count
+
+
+def _count(type_: pa.DataType) -> int:
+    if pa.types.is_map(type_):
+        return _count(type_.key_type) + _count(type_.item_type)
+    if pa.types.is_struct(type_):
+        return sum(_count(type_.field(place).type) for place in range(type_.num_fields))
+    return _count(type_.value_type) if pa.types.is_nested(type_) and hasattr(type_, "value_type") else 1
+
+
+def _check_chunks(file: pq.ParquetFile, leaf: _Leaf, chunks: Sequence[tuple[Any, int]], name: str) -> None:
+    fixed = file.metadata.schema.column(leaf.place)
+    if fixed.physical_type == "FIXED_LEN_BYTE_ARRAY" and fixed.length > MAX_FIXED:
+        raise FocusFileError(
+            f"{name}: the values of column {display_value(leaf.path)} have {fixed.length:,} bytes each; {MAX_FIXED:,} can be read. "
+            "Leave it out."
+        )
+    for place, (chunk, _) in enumerate(chunks, start=1):
+        if chunk.total_uncompressed_size > MAX_CHUNK:
+            raise FocusFileError(
+                f"{name}: column {display_value(leaf.path)} of row group {place} has {chunk.total_uncompressed_size >> 20:,} MB; "
+                f"{MAX_CHUNK >> 20:,} can be read. Write smaller row groups."
+            )
+
+
+def _rows_of(chunk: Any, rows: int) -> int:
+    """Rows of a nested column to read at once: a row may have many values."""
+    values = int(chunk.num_values) // max(rows, 1) + 1
+    return max(1, BATCH_ROWS * _USUAL_VALUES // max(values, _USUAL_VALUES))
+
+
+def _refuse_duplicate_columns(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> None:
+    names = file.schema_arrow.names
+    for column in columns:
+        if names.count(column) > 1:
+            raise FocusFileError(
+                f"{name} has the column {display_value(column)} more than once. Remove all but one."
+            )

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time
 from functools import partial
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from finops.costs.focus import amounts, convert
 from finops.costs.focus import columns as spec
-from finops.costs.focus.convert import DICTIONARY
+from finops.costs.focus.convert import DICTIONARY, text
 from finops.costs.focus.errors import BadCell
-from finops.costs.focus.findings import Findings
 from finops.costs.focus.formats import Formats
 from finops.costs.focus.header import Header
 from finops.costs.focus.jsontext import as_text, is_nested, json_text
-from finops.costs.focus.lenient_conversion import Converter, convert_leniently
-from finops.costs.focus.moments import moments
+from finops.costs.focus.report import Findings
 from finops.costs.focus.spool import FLAT_TAGS
 from finops.costs.focus.tags import Tags
 from finops.lake.schema import EXTENSION_PREFIX, MOMENT, MONEY, extension_name
@@ -187,3 +186,99 @@ def split_by_month(rows: pa.RecordBatch, periods: pa.Array) -> Iterator[tuple[da
 
 def _null_column(size: int) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.nulls(size, pa.int32()), pa.array([], pa.string()))
+
+
+Converter = Callable[[pa.Array, str, Findings], pa.Array]
+"""Of convert.py: from a column as the file has it to one as the lake has it; BadCell for a value that is none."""
+
+
+def convert_leniently(
+    convert: Converter,
+    type_: pa.DataType,
+    values: pa.Array,
+    column: str,
+    findings: Findings,
+) -> pa.Array:
+    """As `read` does, but what it refuses becomes null, which the findings count."""
+    try:
+        return convert(values, column, findings)
+    except BadCell as bad:
+        if bad.index < 0:
+            findings.cells("unreadable", column, pc.is_valid(values))
+            return pa.nulls(len(values), type_)
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    ones = [encoded.dictionary.slice(place, 1) for place in range(len(encoded.dictionary))]
+    refused = pa.array([_refuses(convert, one, column) for one in ones]).take(encoded.indices)
+    findings.cells("unreadable", column, refused, values)
+    readable = pc.if_else(refused, pa.scalar(None, ones[0].type), encoded.dictionary_decode())
+    return convert(
+        readable, column, Findings()
+    )  # its liberties were counted up to the first that was refused
+
+
+def _refuses(convert: Converter, one: pa.Array, column: str) -> bool:
+    try:
+        convert(one, column, Findings())
+    except BadCell:
+        return True
+    return False
+
+
+_REMEMBERED: Final = 50_000
+_known: dict[str, _Moment] = {}
+
+
+class _Moment(NamedTuple):
+    """A moment, or what is known of one whose day is another's to tell: the time of day."""
+
+    moment: datetime | None
+    time: time | None = None
+
+
+def moments(values: pa.Array, column: str, days: Callable[[], pa.Array]) -> pa.Array:
+    """The moments of a column of texts, timestamps or dates; without a zone, of UTC.
+
+    `days` gives the column's days as `convert.day` reads them, asked only for texts that are not ISO 8601. A value that
+    is no time at all is null.
+    """
+    if pa.types.is_date(values.type):
+        return values.cast(pa.timestamp("ms")).cast(MOMENT)
+    if pa.types.is_timestamp(values.type):
+        return values.cast(MOMENT, safe=False)
+    encoded = text(values, column, Findings())
+    parsed = [_moment(value) for value in encoded.dictionary.to_pylist()]
+    exact = pa.array([one.moment for one in parsed], MOMENT).take(encoded.indices)
+    if exact.null_count == encoded.null_count:
+        return exact
+    of_day = pa.array([one.time and _micros(one.time) for one in parsed], pa.int64()).take(encoded.indices)
+    midnight = days().cast(pa.timestamp("ms")).cast(MOMENT)
+    return pc.coalesce(exact, pc.add(midnight, pc.fill_null(of_day, 0).cast(pa.duration("us"))))
+
+
+def _moment(value: str) -> _Moment:
+    """Remembered: a file names the same hours again and again."""
+    moment = _known.get(value)
+    if moment is None:
+        if len(_known) > _REMEMBERED:
+            _known.clear()
+        moment = _known[value] = _parse(value.strip())
+    return moment
+
+
+def _parse(bare: str) -> _Moment:
+    try:
+        moment = datetime.fromisoformat(bare.removesuffix(" UTC"))
+        return _Moment(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
+    except (ValueError, OverflowError):
+        pass
+    of_day = bare.partition(" ")[2].strip()
+    try:
+        if of_day[-2:].upper() in ("AM", "PM"):
+            return _Moment(None, datetime.strptime(of_day.replace(" ", ""), "%I:%M:%S%p").time())  # noqa: DTZ007 a time
+        return _Moment(None, time.fromisoformat(of_day.zfill(5)))
+    except ValueError:
+        return _Moment(None)
+
+
+def _micros(of_day: time) -> int:
+    return (of_day.hour * 3600 + of_day.minute * 60 + of_day.second) * 1_000_000

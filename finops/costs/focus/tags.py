@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finops.costs.focus.errors import CAST_ERRORS, BadCell
-from finops.costs.focus.findings import Findings
+from finops.costs.focus.report import Findings
 from finops.lake.schema import MAX_KEYS
 
 BETWEEN_TAGS, BETWEEN_KEY_AND_VALUE = "\x1e", "\x1f"

@@ -10,8 +10,8 @@ from functools import cached_property
 
 from accounts.models import Account
 from finops.costs.answers import ComparisonUsed, PeriodUsed, SpendTotal
+from finops.costs.coverage import Bucket, buckets_of
 from finops.costs.dated_names import strip_date_prefix
-from finops.costs.queries.buckets import Bucket, buckets_of
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import find_values, plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_answer import (
@@ -20,9 +20,9 @@ from finops.costs.queries.spend_answer import (
     totals_of,
     warnings_of,
 )
-from finops.costs.queries.spend_clauses import not_final
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendSum
+from finops.costs.queries.spend_words import not_final
 from finops.costs.spend_query import SpendQuery
 from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange

@@ -31,8 +31,7 @@ from finops.costs.queries.spend_lake import (
     read_sums,
 )
 from finops.costs.queries.spend_notes import SpendNoteContext, SpendNotes, related_notes
-from finops.costs.queries.split_shares import SplitPreview, split_preview, sum_counted
-from finops.costs.queries.sum_names import with_names
+from finops.costs.queries.split_shares import SplitPreview, split_preview, sum_counted, with_names
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
 from finops.costs.split_registry import SplitQuestion, SplitResult, run_splits
 from finops.costs.value_names import with_value_names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec.structs import replace
@@ -19,25 +19,23 @@ from finops.costs.answers import (
     SpendTotal,
     in_units,
 )
-from finops.costs.comparison import ComparisonRanges
-from finops.costs.coverage import Coverage
+from finops.costs.comparison import ComparisonRanges, one_sided_of
+from finops.costs.coverage import Bucket, Coverage, buckets_of, partial_bucket_warnings
 from finops.costs.dated_names import strip_date_prefix
-from finops.costs.queries.buckets import Bucket, buckets_of, partial_bucket_warnings
 from finops.costs.queries.closed_months import restatement_clause, restatement_warnings
-from finops.costs.queries.one_sided import one_sided_of
-from finops.costs.queries.row_order import ORDERS
 from finops.costs.queries.sources import Sources
-from finops.costs.queries.spend_clauses import (
+from finops.costs.queries.spend_facts import SpendFacts
+from finops.costs.queries.spend_lake import PARTS, UNITS, SpendPlan, SpendSum
+from finops.costs.queries.spend_words import (
+    hint_of,
     missing_measure_clause,
     not_final,
     not_final_warning,
     split_preview_clause,
     spread_clause,
+    summary_of,
 )
-from finops.costs.queries.spend_facts import SpendFacts
-from finops.costs.queries.spend_lake import PARTS, UNITS, SpendPlan, SpendSum
-from finops.costs.queries.spend_words import hint_of, summary_of
-from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP
+from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendOrder
 from finops.lib.money import currencies_by_amount, exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
 from finops.lib.sentences import truncate
@@ -342,3 +340,23 @@ def truncation_note(rows: Sequence[SpendRow], top: int) -> str:
     more = f"raise top (now {top}, at most {MAX_TOP}), " if top < MAX_TOP else ""
     groups = "1 group is" if folded == 1 else f"{folded} groups are"
     return f"{groups} summed in the row other: {more}filter, or group by something coarser."
+
+
+Place = tuple[bool, Decimal, list[str]]
+
+
+def _listing_order(row: SpendRow) -> Place:
+    return bool(row.other_groups), row.amount.copy_negate(), list(row.group.values())
+
+
+def _change_order(row: SpendRow) -> Place:
+    """The largest change first, whatever its sign; without a comparison as ever."""
+    if row.change is None or row.change.change is None:
+        return _listing_order(row)
+    return bool(row.other_groups), row.change.change.copy_abs().copy_negate(), list(row.group.values())
+
+
+ORDERS: Mapping[SpendOrder, Callable[[SpendRow], Place]] = {
+    "amount": _listing_order,
+    "change": _change_order,
+}

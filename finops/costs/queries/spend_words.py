@@ -1,18 +1,22 @@
-"""The summary and the hint of an answer about spend."""
+"""The summary and the hint of an answer about spend, and the clauses of its first sentence: what it leaves out, spreads,
+or has of days that are not final."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import partial
 
 from accounts.models import Account
 from finops.costs.answers import SpendRow, SpendTotal, ViewUsed
+from finops.costs.comparison import one_sided_words, source_override_sentences
 from finops.costs.coverage import Coverage
-from finops.costs.queries.one_sided import one_sided_words
-from finops.costs.queries.spend_lake import COST_COLUMNS, CREDITS, REFUNDS, UNITS, SpendPlan
+from finops.costs.queries.spend_facts import SpendFacts
+from finops.costs.queries.spend_lake import COST_COLUMNS, CREDITS, REFUNDS, UNITS, SpendPlan, SpendSum
 from finops.costs.spend_query import SpendQuery
-from finops.lib.money import exact_difference, exact_sum
+from finops.lib.money import currencies_by_amount, exact_difference, exact_sum
+from finops.lib.periods import DateRange
 from finops.lib.sentences import (
     by_currency,
     dimension_text,
@@ -168,3 +172,144 @@ def _drilldown_hint(query: SpendQuery, rows: Sequence[SpendRow]) -> str:
 
 def _size_of_change(row: SpendRow) -> Decimal:
     return abs(row.change.change) if row.change and row.change.change else Decimal(0)
+
+
+NAMED_GAINS = 3
+
+
+def missing_measure_clause(facts: SpendFacts) -> str:
+    """A clause on what the sum knows nothing of."""
+    if not facts.missing_measure:
+        return ""
+    basis = facts.query.basis or facts.sources.view.basis
+    amounts = join_with_and([each.words(basis) for each in facts.missing_measure])
+    return f"; {facts.view.measure} is missing on lines of {amounts}"
+
+
+def split_preview_clause(facts: SpendFacts) -> str:
+    """A clause on what the total, or else the groups, would have with the shares of splits, which this answer leaves
+    out."""
+    totals = facts.after_splits.totals
+    amounts = [money(totals[currency], currency) for currency in currencies_by_amount(totals)]
+    if amounts:
+        return f"; after shared-cost splits (splits: after) it is {join_with_and(amounts)}"
+    gains: dict[str, list[str]] = {}
+    for each in facts.after_splits.gains:
+        gains.setdefault(each.name, []).append(money(each.amount, each.currency))
+    named = [
+        f"{join_with_and(amounts_of_group)} to {quote(name, NAME_LENGTH)}"
+        for name, amounts_of_group in list(gains.items())[:NAMED_GAINS]
+    ]
+    others = len(gains) - len(named)
+    more = f", and more to {others} other{'s' if others > 1 else ''}" if others else ""
+    return f"; shared-cost splits (splits: after) would add {', '.join(named)}{more}" if named else ""
+
+
+def spread_clause(facts: SpendFacts) -> str:
+    """A clause on what spreading adds to the totals; empty without it."""
+    if facts.query.spread == "none":
+        return ""
+    changes = [each for each in facts.split_result.spread if each.amount]
+    if not changes:
+        return "; charges of several days are spread evenly over their period, which moves nothing across these days"
+    text = join_with_and(
+        [
+            f"{money(abs(each.amount), each.currency)} {'more' if each.amount > 0 else 'less'}"
+            for each in changes
+        ]
+    )
+    return f"; charges of several days are spread evenly over their period: {text} than on the days they were charged"
+
+
+def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
+    """A clause on the amount that stands on days that are not complete, and on sources that compare other days."""
+    amounts = incomplete_amounts(sums, facts.plan.categories)
+    clause = incomplete_words(facts.sources.coverage, facts.plan.days, amounts, facts.names)
+    source_overrides = source_override_sentences(facts.compared, facts.names) if facts.compared else []
+    return clause + "".join(f"; {each[0].lower()}{each[1:].rstrip('.')}" for each in source_overrides)
+
+
+def not_final_warning(facts: SpendFacts, sums: Sequence[SpendSum]) -> list[str]:
+    """The same for pages, which do not show the summary."""
+    amounts = incomplete_amounts(sums, facts.plan.categories)
+    if not amounts:
+        return []
+    text = join_with_and([money(amount, currency) for currency, amount in amounts.items()])
+    when = incomplete_span(facts.sources.coverage, facts.plan.days)
+    return [f"{text} on {when} {'is' if len(amounts) == 1 else 'are'} not final."]
+
+
+SOURCE_NAME_LENGTH = 60
+NAMED_SOURCES = 3
+
+
+def incomplete_amounts(sums: Iterable[SpendSum], categories: Sequence[str] = ()) -> dict[str, Decimal]:
+    """What stands on days that are not complete, by currency, the most first; without those where it is nothing."""
+    by_currency: dict[str, list[Decimal]] = {}
+    for part in sums:
+        if part.incomplete and (not categories or part.charge_category in categories):
+            by_currency.setdefault(part.currency, []).append(part.incomplete)
+    amounts = {currency: exact_sum(parts) for currency, parts in by_currency.items()}
+    return {currency: amounts[currency] for currency in currencies_by_amount(amounts) if amounts[currency]}
+
+
+def incomplete_words(
+    coverage: Coverage, days: DateRange, amounts: Mapping[str, Decimal], names: Mapping[int, str]
+) -> str:
+    """A clause for the end of a sentence: what of the days' amount is not final, and what has not come at all.
+
+    Empty where all days are complete, and where only today is missing and has no cost yet.
+    """
+    first_of = coverage.incomplete_from(days)
+    if not first_of:
+        return ""
+    spans = coverage.sources
+    parts = []
+    if amounts:
+        amounts_text = join_with_and([money(amount, currency) for currency, amount in amounts.items()])
+        verb = "is" if len(amounts) == 1 else "are"
+        parts.append(f", of which {amounts_text} on {incomplete_span(coverage, days)} {verb} not final")
+    missing = [
+        source
+        for source, first in first_of.items()
+        if (spans[source].last_day < first or not amounts)
+        and first < min(coverage.today, days.end + timedelta(days=1))
+    ]
+    return "".join(parts) + _missing_clause(coverage, missing, first_of, names)
+
+
+def incomplete_span(coverage: Coverage, days: DateRange) -> str:
+    """From the first day that is not complete for a source and has lines of it to the last."""
+    first_of, spans = coverage.incomplete_from(days), coverage.sources
+    first_days = {
+        source: first for source, first in first_of.items() if spans[source].last_day >= first
+    } or first_of
+    last = max((min(spans[source].last_day, days.end) for source in first_days), default=days.end)
+    return day_span(min(first_days.values(), default=days.start), last)
+
+
+def day_span(first: date, last: date) -> str:
+    """A day, or the first and the last of several."""
+    return f"{first}" if first >= last else f"{first} to {last}"
+
+
+def _missing_clause(
+    coverage: Coverage, sources: Sequence[int], first_of: Mapping[int, date], names: Mapping[int, str]
+) -> str:
+    """Which sources have no complete day, or no line, from when on."""
+    if not sources:
+        return ""
+    firsts = {first_of[source] for source in sources}
+    if len(firsts) == 1 and len(sources) == len(coverage.sources):
+        return f"; no day is complete from {next(iter(firsts))} on"
+    named = [
+        f"{truncate(names[source], SOURCE_NAME_LENGTH)!r} from {first_of[source]}"
+        for source in sources
+        if source in names
+    ]
+    more = f" and {len(named) - NAMED_SOURCES} more" if len(named) > NAMED_SOURCES else ""
+    return (
+        f"; no day is complete of {join_with_and(named[:NAMED_SOURCES]) if not more else ', '.join(named[:NAMED_SOURCES])}{more}"
+        if named
+        else ""
+    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.queries.spend_lake import SpendPlan, SpendSum
-from finops.costs.queries.sum_names import with_names
 from finops.costs.split_registry import SplitQuestion, SplitResult, is_splittable, run_splits
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
@@ -87,3 +87,22 @@ def sum_counted(
             key = tuple(part.keys[place] for place in places), part.currency
             totals[key] = exact_sum([totals.get(key, ZERO), part.amount])
     return totals
+
+
+def with_names(plan: SpendPlan, sums: list[SpendSum]) -> list[SpendSum]:
+    """The sums, their listed values with the names that a higher room knows. A query for each such dimension."""
+    for place, dimension in enumerate(plan.dimensions):
+        if dimension.names is None:
+            continue
+        listed = {key for part in sums if (key := part.keys[place]) is not None}
+        names = dimension.names.names(listed) if listed else {}
+        sums = [_with_label(part, place, names) for part in sums]
+    return sums
+
+
+def _with_label(part: SpendSum, place: int, names: Mapping[str, str]) -> SpendSum:
+    name = names.get(part.keys[place] or "")
+    if not name:
+        return part
+    dated_name = f"{date.max}{name}"  # labels stand after the day that they are of
+    return part._replace(labels=(*part.labels[:place], dated_name, *part.labels[place + 1 :]))

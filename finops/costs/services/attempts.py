@@ -19,7 +19,7 @@ from finops.costs.focus.spool import MonthRows
 from finops.costs.models import DEFAULT_ACTOR_TAG_KEYS, CostImport, CostView
 from finops.costs.services import claims, files
 from finops.costs.services.completeness import refresh_completeness
-from finops.costs.services.content import check_distinct, hash_in_background
+from finops.costs.services.files import check_distinct, hash_in_background
 from finops.costs.services.import_commit import commit_import, decision_of
 from finops.costs.services.overlaps import find_overlaps
 from finops.costs.services.progress import Progress, ProgressCallback

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
-from finops.costs.forms_invoices import InvoiceTotalForm
+from finops.costs.forms import InvoiceTotalForm
 from finops.costs.invoice_answers import InvoiceQuery, InvoiceRow
 from finops.costs.models import InvoiceTotal
 from finops.costs.queries.invoices import every_invoice, key_of, one_invoice

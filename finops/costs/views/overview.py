@@ -14,9 +14,8 @@ from accounts.doors import AccountRequest, account_page
 from finops.costs.charts import series_tables
 from finops.costs.models import CostImport
 from finops.costs.queries import query_spend
-from finops.costs.queries.months import month_so_far
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.spend_query import SpendQuery
+from finops.costs.spend_query import SpendQuery, month_so_far
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.periods import add_months, month_end, month_start

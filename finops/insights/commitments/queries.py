@@ -14,7 +14,7 @@ import msgspec
 
 from accounts.models import Account
 from finops.costs.answers import AccountRef, PeriodUsed
-from finops.costs.queries.buckets import Bucket, buckets_of
+from finops.costs.coverage import Bucket, buckets_of
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import Question, plan_of, resolve_query

@@ -8,8 +8,7 @@ from typing import Final
 
 from finops.costs.answers import SourceHealth
 from finops.costs.coverage import Coverage
-from finops.costs.queries.deliveries import Delivery
-from finops.costs.queries.sources import FAILING, HEALTHY, IMPORTING, NO_DATA, PARTIAL, STALE
+from finops.costs.queries.sources import FAILING, HEALTHY, IMPORTING, NO_DATA, PARTIAL, STALE, Delivery
 from finops.insights.data_health.answers import ConnectionHealth, Gap, RestatedMonth
 from finops.insights.data_health.gaps import gaps_between, missing_months, restatements
 from finops.insights.data_health.rhythm import FEWEST, Rhythm, rhythm_of

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 from accounts.models import Account
-from finops.costs.queries.deliveries import Delivery
+from finops.costs.queries.sources import Delivery
 from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lake.storage.manifest import Manifest

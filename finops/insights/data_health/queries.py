@@ -8,9 +8,8 @@ from datetime import date, timedelta
 from accounts.models import Account
 from finops.costs.answers import AccountRef
 from finops.costs.queries.closed_months import restatement_sentences
-from finops.costs.queries.deliveries import cost_deliveries
 from finops.costs.queries.import_notices import ImportNotices, import_notices
-from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.sources import Sources, cost_deliveries, load_sources
 from finops.insights.data_health.answers import ConnectionHealth, HealthAnswer
 from finops.insights.data_health.connections import (
     by_need,

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from accounts.models import Account
 from finops.costs.aliases import candidates
 from finops.costs.answers import AccountRef, MoneyAmount
-from finops.costs.queries.incomplete_words import incomplete_words
 from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend_words import incomplete_words
 from finops.insights.anomalies.causes import Causes, top_causes
 from finops.insights.anomalies.events import ChangeEvent, EventFacts, events_around
 from finops.insights.anomalies_query import AnomaliesQuery

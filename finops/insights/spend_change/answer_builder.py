@@ -13,15 +13,14 @@ from typing import NamedTuple
 from accounts.models import Account
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef, ViewUsed
-from finops.costs.comparison import ComparisonRanges, source_override_sentences
+from finops.costs.comparison import ComparisonRanges, Sides, one_sided_of, source_override_sentences
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import Dimension
 from finops.costs.queries.closed_months import restatement_clause
 from finops.costs.queries.filter_values import FilterFindings
-from finops.costs.queries.incomplete_words import day_span, incomplete_span
-from finops.costs.queries.one_sided import Sides, one_sided_of
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_answer import OTHER
+from finops.costs.queries.spend_words import day_span, incomplete_span
 from finops.insights.spend_change import words
 from finops.insights.spend_change.answers import (
     Cause,

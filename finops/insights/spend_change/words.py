@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from finops.costs.answers import ViewUsed
-from finops.costs.queries.one_sided import one_sided_words
+from finops.costs.comparison import one_sided_words
 from finops.insights.spend_change.answers import ChangeTotal, ComparedDays, Move
 from finops.lib.periods import DateRange
 from finops.lib.sentences import (

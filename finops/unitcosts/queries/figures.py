@@ -8,7 +8,7 @@ from decimal import Decimal
 from msgspec.structs import replace
 
 from finops.costs.answers import Change, SpendTotal
-from finops.costs.queries.buckets import Bucket
+from finops.costs.coverage import Bucket
 from finops.costs.queries.spend_answer import ENOUGH_DAYS
 from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.lib.money import exact_difference, exact_sum, ratio

@@ -1,4 +1,5 @@
-"""Settings → Customer key: which values of cost are customers, and other spellings of them. Members change it."""
+"""Settings → Customer key: which values of cost are customers, other spellings of them, and which
+dimension of usage a dimension of cost is. Members change it."""
 
 from __future__ import annotations
 
@@ -25,8 +26,10 @@ from finops.unitcosts.queries import customer_key
 from finops.unitcosts.queries.customer_suggestions import customer_names, unmatched_values
 from finops.unitcosts.services.customer_mappings import (
     add_customer_alias,
+    map_usage_dimension,
     remove_customer_alias,
     set_customer_key,
+    unmap_usage_dimension,
 )
 from ingestion.choices import shown_keys
 from ingestion.usage_query import CUSTOMER
@@ -156,3 +159,30 @@ def _page(
     refused = key_form.errors or alias_form.errors or (mapping_form and mapping_form.errors)
     status = 422 if refused else 200
     return render(request, "unitcosts/customer_key.html", context, status=status)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def add_usage_dimension(request: AccountRequest) -> HttpResponse:
+    form = UsageDimensionForm(request.POST)
+    if form.is_valid():
+        try:
+            mapping = map_usage_dimension(account=request.account, actor=request.actor, **form.cleaned_data)
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(
+                request,
+                f"Filters on {mapping.cost_dimension} apply to {mapping.usage_dimension} of usage from now on.",
+            )
+            return redirect("customer_key", slug=request.account.slug)
+    return settings_page(request, mapping_form=form)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def remove_usage_dimension(request: AccountRequest, mapping_id: int) -> HttpResponse:
+    mapping = get_object_or_404(UsageDimensionMapping, pk=mapping_id)
+    unmap_usage_dimension(account=request.account, actor=request.actor, mapping_id=mapping.pk)
+    messages.success(request, f"{mapping.cost_dimension} is no dimension of usage now.")
+    return redirect("customer_key", slug=request.account.slug)

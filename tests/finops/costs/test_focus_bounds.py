@@ -120,7 +120,7 @@ def test_more_columns_and_deeper_ones_than_a_bill_has_are_refused() -> None:
 
 def test_more_rows_than_its_bytes_can_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same line again and again costs a file nothing: 4 KB can have two thousand million."""
-    monkeypatch.setattr("finops.costs.focus.parquetplan.FREE_ROWS", 100_000)
+    monkeypatch.setattr("finops.costs.focus.parquetfile.FREE_ROWS", 100_000)
     data = as_parquet({}, 200_000)
     with pytest.raises(
         UserError, match=rf"has 200,000 rows in {len(data):,} bytes; at most {100_000 + len(data):,}"

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from finops.costs.focus.errors import FocusFileError
-from finops.costs.focus.foreign_formats import detect_foreign_format
+from finops.costs.focus.sniff import detect_foreign_format
 from finops.costs.models import CostSource
 from finops.lib.errors import UserError
 from tests.cast import Cast

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import Account
+from finops.costs.comparison import one_sided_of
 from finops.costs.queries import query_spend
 from finops.costs.queries.charge_spread import amount_in_range
-from finops.costs.queries.one_sided import one_sided_of
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
