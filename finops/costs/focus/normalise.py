@@ -98,8 +98,6 @@ def normalise(
 
     Parquet files of one and the same month are not spooled: a look at two of their columns says which tags there
     are, and then their rows go straight to whoever takes the batches.
-
-    A file whose decimal commas are met only after rows of it were read is read again from its beginning.
     """
     checked = check_defaults(defaults or {})
     opened = [open_file(file, checked, chosen) for file in files]
@@ -127,6 +125,17 @@ def normalise(
             [rows(first_survey.month, lambda: run.direct(opened, first_survey), first_survey.keys)],
             direct=True,
         )
+    run, spool = _spool_rows(run, opened, folder, progress)
+    keys = run.tag_keys
+    months = [rows(month, partial(spool.read, month), keys) for month in spool.months]
+    return NormalisedBill(run, months, direct=False)
+
+
+def _spool_rows(
+    run: _Run, opened: Sequence[OpenFile], folder: Path, progress: Progress | None
+) -> tuple[_Run, Spool]:
+    """The rows by month. A file whose decimal commas are met only after rows of it were read is read again, by a run of
+    its own, from its beginning."""
     try:
         with Spool(folder, run.schema) as spool:
             run.spool(opened, spool)
@@ -136,9 +145,7 @@ def normalise(
         run = _Run(opened, progress)
         with Spool(folder, run.schema) as spool:
             run.spool(opened, spool)
-    keys = run.tag_keys
-    months = [rows(month, partial(spool.read, month), keys) for month in spool.months]
-    return NormalisedBill(run, months, direct=False)
+    return run, spool
 
 
 class _Run:

@@ -14,7 +14,7 @@ from msgspec import structs
 from accounts.models import Account
 from finops.costs.aliases import candidates
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
-from finops.costs.answers import AccountRef, DimensionValue, DimensionValuesAnswer, MoneyAmount
+from finops.costs.answers import AccountRef, DimensionValue, DimensionValuesAnswer, MoneyAmount, ViewUsed
 from finops.costs.coverage import Coverage
 from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.dimensions import Dimension, DimensionContext, registry
@@ -49,7 +49,7 @@ class _Page:
     limit: int
     offset: int
     by_name: tuple[str, ...] = ()
-    """Values whose name has the search in it."""
+    """Values of which a name that a higher package gives, or an earlier name, has the search in it."""
 
 
 def list_dimension_values(
@@ -79,16 +79,7 @@ def list_dimension_values(
     span = days or _recent_days(sources.coverage)
     question = (resolved.name, search.strip().lower(), span.start, span.end)
     view = view_used(sources.view, basis=None, charge_categories=())
-    page = _Page(
-        dimension=resolved,
-        basis=view.basis,
-        categories=() if view.charge_categories == [ALL] else tuple(view.charge_categories),
-        search=search.strip(),
-        days=span,
-        limit=limit,
-        offset=offset_of(cursor, *question),
-        by_name=_values_by_name(resolved, search.strip()),
-    )
+    page = _page(resolved, view, search.strip(), span, limit, offset_of(cursor, *question))
     values, total = _read_values(_run(account, page, deadline, sources.manifest))
     values = _with_names(resolved, values)
     after = page.offset + len(values)
@@ -110,12 +101,21 @@ def list_dimension_values(
     )
 
 
-def _values_by_name(dimension: Dimension, search: str) -> tuple[str, ...]:
-    """The values of which a name that a higher room knows, or an earlier name, has the search in it."""
-    if not search:
-        return ()
-    names = dimension.names.values_containing(search) if dimension.names is not None else ()
-    return (*names, *former_ids(dimension, "contains", [search]))
+def _page(
+    dimension: Dimension, view: ViewUsed, search: str, days: DateRange, limit: int, offset: int
+) -> _Page:
+    names = dimension.names.values_containing(search) if search and dimension.names is not None else ()
+    former = former_ids(dimension, "contains", [search]) if search else ()
+    return _Page(
+        dimension=dimension,
+        basis=view.basis,
+        categories=() if view.charge_categories == [ALL] else tuple(view.charge_categories),
+        search=search,
+        days=days,
+        limit=limit,
+        offset=offset,
+        by_name=(*names, *former),
+    )
 
 
 def _with_names(dimension: Dimension, values: list[DimensionValue]) -> list[DimensionValue]:
