@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
+import msgspec
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -288,18 +289,8 @@ class MonthMove:
 
     @classmethod
     def of(cls, change: dict[str, Any], reviews: Iterable[dict[str, Any]]) -> MonthMove:
-        amounts = {
-            name: Decimal(change[name])
-            for name in ("billed_before", "billed_after", "effective_before", "effective_after")
-        }
-        return cls(
-            month=change["month"],
-            currency=change["currency"],
-            rows_before=change["rows_before"],
-            rows_after=change["rows_after"],
-            needs_review=change["month"] in {review.get("month") for review in reviews},
-            **amounts,
-        )
+        needs_review = change["month"] in {review.get("month") for review in reviews}
+        return msgspec.convert({**change, "needs_review": needs_review}, cls)
 
     @property
     def change(self) -> Decimal:
@@ -314,39 +305,37 @@ class MonthMove:
 @require_POST
 def confirm(request: AccountRequest, import_id: int) -> HttpResponse:
     """Do an import that waits for review, each month as chosen."""
-    row = get_object_or_404(CostImport.objects.select_related("account"), pk=import_id)
     choices = {
         name.removeprefix("choice-"): value
         for name, value in request.POST.items()
         if name.startswith("choice-") and isinstance(value, str)
     }
-    try:
-        services.confirm_import(job=row, actor=request.actor, choices=choices)
-    except UserError as error:
-        messages.error(request, error.message)
-    return redirect("cost_import", slug=request.account.slug, import_id=import_id)
+    return _change_import(request, import_id, partial(services.confirm_import, choices=choices))
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def cancel(request: AccountRequest, import_id: int) -> HttpResponse:
     """Do no more of an import that waits for its turn or runs."""
-    row = get_object_or_404(CostImport.objects.select_related("account"), pk=import_id)
-    try:
-        services.cancel_import(job=row, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-    return redirect("cost_import", slug=request.account.slug, import_id=import_id)
+    return _change_import(request, import_id, services.cancel_import)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def discard(request: AccountRequest, import_id: int) -> HttpResponse:
+    discarded = "The import is discarded. What the source has stays as it is."
+    return _change_import(request, import_id, services.discard_import, discarded)
+
+
+def _change_import(
+    request: AccountRequest, import_id: int, change: Callable[..., object], success: str = ""
+) -> HttpResponse:
     row = get_object_or_404(CostImport.objects.select_related("account"), pk=import_id)
     try:
-        services.discard_import(job=row, actor=request.actor)
+        change(job=row, actor=request.actor)
     except UserError as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, "The import is discarded. What the source has stays as it is.")
+        if success:
+            messages.success(request, success)
     return redirect("cost_import", slug=request.account.slug, import_id=import_id)
