@@ -316,14 +316,10 @@ def _comparison(
     return comparison_ranges_by_source(
         compare_to=query.compare_to,
         days=days,
-        period=_period(query),
+        period=query.period or ("" if query.start_date else DEFAULT_PERIOD),
         coverage=sources.coverage,
         together=together,
     )
-
-
-def _period(query: SpendQuery) -> str:
-    return query.period or ("" if query.start_date else DEFAULT_PERIOD)
 
 
 def plan_of(question: Question) -> SpendPlan:

@@ -191,7 +191,9 @@ def upload(request: AccountRequest) -> HttpResponse:
     """The form, and what it sends: the files are on disk by now, and a worker imports them."""
     sources = CostSource.objects.select_related("account")
     if request.method != "POST":
-        return _upload_page(request, UploadForm(sources=sources, initial=_initial_values(request)))
+        return _upload_page(
+            request, UploadForm(sources=sources, initial={"source": request.GET.get("source", "")})
+        )
     form = UploadForm(request.POST, request.FILES, sources=sources)
     if problem := disk.low_disk(disk.upload_bytes(request)):
         form.add_error(None, problem)
@@ -201,10 +203,6 @@ def upload(request: AccountRequest) -> HttpResponse:
         except (UserError, ValidationError) as error:
             take_error(form, error)
     return _upload_page(request, form)
-
-
-def _initial_values(request: AccountRequest) -> dict[str, str]:
-    return {"source": request.GET.get("source", "")}
 
 
 @transaction.atomic
