@@ -31,7 +31,7 @@ from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import ONE_TIME_FEES, SpendPlan, SpendSum
-from finops.costs.queries.spend_words import NAME_LENGTH, NAMED, incomplete_words
+from finops.costs.queries.spend_words import NAMED_SOURCES, SOURCE_NAME_LENGTH, incomplete_words
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -123,11 +123,11 @@ def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook]) -> str:
     text = incomplete_words(span.coverage, span.so_far, amounts, facts.names)
     through, since = span.coverage.complete_through_for_most, span.coverage.complete_through
     late = [
-        f"{truncate(facts.names[source], NAME_LENGTH)!r} after {end}"
+        f"{truncate(facts.names[source], SOURCE_NAME_LENGTH)!r} after {end}"
         for source, end in span.coverage.active_sources.items()
         if through and since and since <= end < through and source in facts.names
     ]
-    return text + (f"; {join_with_and(late[:NAMED])} counted as expected" if late else "")
+    return text + (f"; {join_with_and(late[:NAMED_SOURCES])} counted as expected" if late else "")
 
 
 def _span(account: Account, query: ForecastQuery, coverage: Coverage, today: date) -> Span:

@@ -27,6 +27,7 @@ from finops.costs import services
 from finops.costs.answers import SourceHealth
 from finops.costs.completeness import settle_words
 from finops.costs.dependants import deletion_impact_text
+from finops.costs.focus.report import MonthChange
 from finops.costs.forms import OverlapForm, SettleDaysForm, SourceForm, UploadForm
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries.import_notices import import_notices
@@ -271,19 +272,10 @@ def cost_import(request: AccountRequest, import_id: int) -> HttpResponse:
     return render(request, template, context)
 
 
-@dataclasses.dataclass(frozen=True)
-class MonthMove:
+class MonthMove(MonthChange):
     """A month and currency before and with an import, as its page shows it."""
 
-    month: str
-    currency: str
-    rows_before: int
-    rows_after: int
-    billed_before: Decimal
-    billed_after: Decimal
-    effective_before: Decimal
-    effective_after: Decimal
-    needs_review: bool
+    needs_review: bool = False
 
     @classmethod
     def of(cls, change: dict[str, Any], reviews: Iterable[dict[str, Any]]) -> MonthMove:
