@@ -21,9 +21,8 @@ from time import process_time
 from benchmarks import unseen_worlds
 from benchmarks.anomaly_worlds import JUDGING, KINDS, QUIET_DAYS, Case, cases
 from benchmarks.table import Row
-from finops.insights.anomalies.detector import detect
-from finops.insights.anomalies.series import Detection, Series
-from finops.insights.anomalies.severity import default_minimum, exact
+from finops.insights.anomalies.detection import default_minimum, exact
+from finops.insights.anomalies.detector import Detection, Series, detect
 
 SERIES = int(os.environ.get("BENCH_ANOMALY_SERIES", "600"))
 SMALLEST = 0.01

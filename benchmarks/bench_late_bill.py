@@ -26,8 +26,7 @@ from finops.costs.completeness import (
     partial_days,
 )
 from finops.costs.coverage import Coverage, coverage_of
-from finops.insights.anomalies.detector import detect
-from finops.insights.anomalies.series import Series
+from finops.insights.anomalies.detector import Series, detect
 from finops.lib.periods import DateRange, month_end, month_start
 
 ACCOUNTS = 200

@@ -9,11 +9,11 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.queries.sources import load_sources
+from finops.insights.anomalies.services import detect_if_due, mark_expected, resolve
 from finops.insights.models import Anomaly, SavingsDismissal
 from finops.insights.savings.candidates import Candidate
 from finops.insights.savings.recommendations import Reader, find_candidates
-from finops.insights.services import detect_if_due, mark_expected, resolve
-from finops.insights.services.savings import dismiss, mark_acted
+from finops.insights.savings.services import dismiss, mark_acted
 from finops.lib import clock
 
 NOTES = (

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from finops.insights.commitments.answers import CommitmentAnswer, CommitmentTotal
-from finops.insights.spend_change import words
-from finops.insights.spend_change.answers import ChangeTotal, Move, SpendChangeAnswer
-from finops.lib.charts import PLACES, Line, SeriesTable, bucket_label, chart_spec, other_name
+from finops.costs.spend_query import Filter, SpendQuery
+from finops.insights.anomalies.causes import Cause, Causes
+from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentTotal
+from finops.insights.models import Anomaly
+from finops.insights.spend_change import text
+from finops.insights.spend_change.schemas import ChangeTotal, Move, SpendChangeAnswer
+from finops.lib.charts import PLACES, BandLine, Line, SeriesTable, bucket_label, chart_spec, other_name
 from finops.lib.money import exact_sum
 from finops.lib.sentences import truncate
 
@@ -42,7 +47,7 @@ def waterfalls(answer: SpendChangeAnswer) -> list[Waterfall]:
 
 def move_name(move: Move) -> str:
     """What a person calls it."""
-    return other_name(move.other_groups) if move.other_groups else words.name_of(move)
+    return other_name(move.other_groups) if move.other_groups else text.name_of(move)
 
 
 def _waterfall(total: ChangeTotal, moves: Sequence[Move]) -> Waterfall:
@@ -92,3 +97,106 @@ def _used_and_unused(total: CommitmentTotal, granularity: str) -> SeriesTable | 
     chart = chart_spec(unit=total.currency, labels=labels, lines=lines, line=False, stacked=True)
     rows = [("Used", used, total.used_cost), ("Unused", unused, total.unused_cost)]
     return SeriesTable(total.currency, labels, rows, whole, total.committed_cost, chart, total.currency)
+
+
+ACTUAL, EXPECTED, BAND = "Actual", "Expected", "Normal range"
+BEFORE_DAYS = 28
+
+
+@dataclass(frozen=True)
+class DayFigure:
+    """A day of the chart's table."""
+
+    day: str
+    actual: Decimal
+    expected: Decimal
+    low: Decimal
+    high: Decimal
+    inside: bool
+
+    @property
+    def excess(self) -> Decimal:
+        return self.actual - self.expected
+
+
+@dataclass(frozen=True)
+class BandChart:
+    """The drawing and the figures that it draws."""
+
+    days: list[DayFigure]
+    chart: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CauseBar:
+    """A cause with the length of its bar, 0 to 100, by the largest of its dimension."""
+
+    cause: Cause
+    width: int
+
+
+@dataclass(frozen=True)
+class CauseTable:
+    """The causes by one dimension."""
+
+    causes: Causes
+    bars: list[CauseBar]
+    other_share: Decimal | None
+
+
+def band_chart(anomaly: Anomaly) -> BandChart:
+    """Actual cost by day against the expected one and its band; the first day is marked."""
+    first, last = str(anomaly.first_day), str(anomaly.last_day)
+    days = [
+        DayFigure(day, Decimal(actual), Decimal(expected), Decimal(low), Decimal(high), first <= day <= last)
+        for day, actual, expected, low, high in anomaly.days
+    ]
+    floor = min([Decimal(0), *(day.actual for day in days)])
+    chart = chart_spec(
+        unit=anomaly.currency,
+        labels=[day.day for day in days],
+        lines=[
+            Line(ACTUAL, [day.actual for day in days]),
+            Line(EXPECTED, [day.expected for day in days], rest=True, dashed=True),
+        ],
+        line=True,
+        stacked=False,
+        band=BandLine(BAND, [max(floor, day.low) for day in days], [day.high for day in days]),
+        mark=first,
+    )
+    return BandChart(days, chart)
+
+
+def spark_values(anomaly: Anomaly) -> list[Decimal | None]:
+    """The days of the list's small drawing: as many before as fit."""
+    return [Decimal(day[1]) for day in anomaly.days]
+
+
+def cause_tables(anomaly: Anomaly, causes: list[Causes]) -> list[CauseTable]:
+    tables = []
+    for each in causes:
+        if each.rows:
+            largest = max(abs(row.excess) for row in each.rows)
+            bars = [
+                CauseBar(row, int(abs(row.excess) * 100 / largest) if largest else 0) for row in each.rows
+            ]
+            tables.append(
+                CauseTable(each, bars, each.other_excess / anomaly.impact if anomaly.impact else None)
+            )
+    return tables
+
+
+def explorer_query(anomaly: Anomaly, through: date) -> SpendQuery:
+    """The cost explorer's question about an anomaly: its scope by day and usage type, four weeks before it included."""
+    return SpendQuery(
+        start_date=date.fromordinal(anomaly.first_day.toordinal() - BEFORE_DAYS),
+        end_date=max(anomaly.last_day, min(through, date.fromordinal(anomaly.last_day.toordinal() + 7))),
+        granularity="day",
+        group_by=["usage_type"],
+        basis="amortized",
+        charge_categories=["Usage"],
+        filters=[
+            Filter(dimension="source", values=[anomaly.source.name]),
+            Filter(dimension=anomaly.dimension, values=[anomaly.value]),
+        ],
+    )

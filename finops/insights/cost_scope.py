@@ -1,29 +1,77 @@
-"""Part of an account's cost, by team, source, account and provider: what the lists of anomalies and savings are narrowed to.
+"""The cost that an insight reads: all of an account's, or part of it by team, source, account and provider.
 
-Each is a filter as in `querySpend`: aliases and names count. A value that no cost line has is refused with the nearest.
+Each of these is a filter as in `querySpend`: aliases and names count. A value that no cost line has is refused with the
+nearest there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any
 
 import msgspec
+import pyarrow as pa
 from msgspec import Meta
 
 from accounts.models import Account
+from finops.allocation.cost_tags.resolution import context_of
 from finops.costs.dimensions import DimensionContext
 from finops.costs.filters import ResolvedFilter, resolve_filters
 from finops.costs.queries.context import currencies_of
-from finops.costs.queries.filter_values import look_up
+from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources
+from finops.costs.queries.spend import Question, plan_of
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.costs.spend_query import Filter
+from finops.lake.engine import engine
+from finops.lake.schema import Kind
 from finops.lib.errors import unknown_value
 from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, truncate
 
 NAME_LENGTH = 60
+SCOPES = ("team", "source", "account", "provider")
+
+
+@dataclass(frozen=True)
+class CostReader:
+    """The cost lines of an account. `deadline`: a value of `time.monotonic()`, None for the lake's own."""
+
+    account: Account
+    sources: Sources
+    deadline: float | None = None
+
+    @cached_property
+    def context(self) -> DimensionContext:
+        return context_of(self.account, self.sources)
+
+    def run(
+        self, days: DateRange, build: Any, tag_keys: Iterable[str] = (), *, allow_rollups: bool = True
+    ) -> pa.Table:
+        """The result of `build` over the lines of the days. One lake query, whose answer is kept while no file changes.
+
+        `allow_rollups` as in `engine.run`. Raises LakeTimeout, LakeTooLarge or LakeUnavailable."""
+        return engine.run(
+            self.account,
+            Kind.COST,
+            days.start,
+            days.end,
+            build,
+            tag_keys=list(dict.fromkeys(tag_keys)),
+            allow_rollups=allow_rollups,
+            manifest=self.sources.manifest,
+            deadline=self.deadline,
+        )
+
+    def look_up(self, question: Question) -> FilterFindings:
+        """What cost lines say of the filters of a question. One or two lake queries, none without filters.
+
+        Raises UserError for a value that no line has."""
+        if not question.filters:
+            return FilterFindings()
+        return look_up(self.account, plan_of(question), self.deadline, self.sources.manifest)
 
 
 class CostScope(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,13 +86,7 @@ class CostScope(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def scope_values(self) -> dict[str, str]:
         """The dimensions that narrow, each with its value."""
-        values = {
-            "team": self.team,
-            "source": self.source,
-            "account": self.account,
-            "provider": self.provider,
-        }
-        return {name: value.strip() for name, value in values.items() if value.strip()}
+        return {name: value for name in SCOPES if (value := getattr(self, name).strip())}
 
     @property
     def scope_text(self) -> str:
@@ -58,41 +100,36 @@ WHOLE_ACCOUNT = CostScope()
 
 def scope_from_params(params: Mapping[str, str]) -> dict[str, Any]:
     """The fields of a CostScope that a page's URL names."""
-    return {name: params[name] for name in ("team", "source", "account", "provider") if params.get(name)}
+    return {name: params[name] for name in SCOPES if params.get(name)}
 
 
-def check_currency(account: Account, currency: str, sources: Sources) -> None:
+def check_currency(reader: CostReader, currency: str) -> None:
     """Raises UserError, with the currencies there are, for one that no cost of the account is in; nothing for none, and
-    for an account without cost. One lake query, which is kept."""
+    for an account without cost. One lake query."""
     code = currency.strip().upper()
-    currencies = currencies_of(account, sources) if code else []
+    currencies = currencies_of(reader.account, reader.sources) if code else []
     if currencies and code not in currencies:
         raise unknown_value("currency", code, currencies)
 
 
-def resolve_scope(
-    account: Account, sources: Sources, scope: CostScope, *, deadline: float | None = None
-) -> tuple[tuple[ResolvedFilter, ...], list[str]]:
+def resolve_scope(reader: CostReader, scope: CostScope) -> tuple[tuple[ResolvedFilter, ...], list[str]]:
     """The scope as filters of cost lines, and sentences about accounts under an older name. One lake query, none for the
     whole account. Raises UserError for a value that no line has: "no anomalies of" it would read as good news."""
-    if not scope.scope_values:
+    filters = [Filter(dimension=name, values=[value]) for name, value in scope.scope_values.items()]
+    if not filters:
         return (), []
-    context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
-    filters = tuple(
-        resolve_filters(
-            context, [Filter(dimension=name, values=[value]) for name, value in scope.scope_values.items()]
-        )
-    )
-    first, last = sources.coverage.first_day, sources.coverage.last_day
+    resolved = tuple(resolve_filters(reader.context, filters))
+    first, last = reader.sources.coverage.first_day, reader.sources.coverage.last_day
     if first is None or last is None:
-        return filters, []
+        return resolved, []
     plan = SpendPlan(
         days=DateRange(first, last),
         dimensions=(),
-        filters=filters,
+        filters=resolved,
         basis="amortized",
         categories=(),
         granularity="none",
         top=1,
     )
-    return filters, look_up(account, plan, deadline, sources.manifest, refuse_all=True).warnings
+    values = look_up(reader.account, plan, reader.deadline, reader.sources.manifest, refuse_all=True)
+    return resolved, values.warnings

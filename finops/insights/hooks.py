@@ -8,12 +8,11 @@ from decimal import Decimal
 from finops.costs.answer_warnings import AnswerFacts, answer_warnings
 from finops.costs.queries.sources import FAILING, STALE
 from finops.costs.queries.spend_notes import spend_notes
-from finops.insights.models import Anomaly
-from finops.insights.models.anomalies import SERVICE
+from finops.insights.anomalies.lake import impacts_in_scope
+from finops.insights.models import SERVICE, Anomaly
 from finops.insights.other_spellings import other_spellings
-from finops.insights.queries.scoped_impacts import impacts_in_scope
-from finops.insights.spend_change.answers import RelatedEvent
-from finops.insights.spend_change.related_events import MOST, RelatedEventFacts, related_events
+from finops.insights.spend_change.queries import MOST, RelatedEventFacts, related_events
+from finops.insights.spend_change.schemas import RelatedEvent
 from finops.lib import sentences
 from finops.lib.money import ratio
 
@@ -55,9 +54,7 @@ def anomaly_events(facts: RelatedEventFacts) -> list[RelatedEvent]:
     anomalies = sorted(rows, key=lambda row: -abs(row.impact))
     if not facts.filters or not anomalies:
         return [_related_event(row) for row in anomalies[:MOST]]
-    impacts = impacts_in_scope(
-        facts.account, facts.sources, anomalies[:MAX_COMPARED], facts.filters, deadline=facts.deadline
-    )
+    impacts = impacts_in_scope(facts.reader, anomalies[:MAX_COMPARED], facts.filters)
     return [_related_event(row, impacts[row.pk]) for row in anomalies if row.pk in impacts][:MOST]
 
 

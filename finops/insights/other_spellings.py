@@ -89,13 +89,14 @@ def other_spellings(question: SpendNoteContext) -> SpendNotes:
     except engine.LakeTimeout:
         return SpendNotes(warnings=(*same, TOO_LATE))
     clauses, warnings = [], same
-    for number, topic in enumerate(topics):
-        if sums[number]:
-            clause, warning = _WORDS[type(topic.part)](topic, sums[number], question.amounts)
-            clauses.append(f"{clause} ({question.as_lines})" if clause and question.as_lines else clause)
-            warnings.append(
-                f"{warning.removesuffix('.')} ({question.as_lines})." if question.as_lines else warning
-            )
+    for topic, sums_of_topic in zip(topics, sums, strict=True):
+        if sums_of_topic:
+            clause, warning = _topic_text(topic, sums_of_topic, question.amounts)
+            if question.as_lines:
+                clause = f"{clause} ({question.as_lines})" if clause else ""
+                warning = f"{warning.removesuffix('.')} ({question.as_lines})."
+            clauses.append(clause)
+            warnings.append(warning)
     return SpendNotes("".join(clauses), tuple(warnings))
 
 
@@ -285,9 +286,8 @@ def _ask(question: SpendNoteContext, topics: Sequence[Topic]) -> list[Sums]:
     results: list[Sums] = [{} for _ in topics]
     for row in table.to_pylist():
         if row["amount"]:
-            results[row["part"]].setdefault((row["place"], row["value"] or ""), {})[row["currency"]] = row[
-                "amount"
-            ]
+            amounts = results[row["part"]].setdefault((row["place"], row["value"] or ""), {})
+            amounts[row["currency"]] = row["amount"]
     return results
 
 
@@ -303,64 +303,37 @@ def _columns(question: SpendNoteContext, parts: Iterable[Part]) -> list[str]:
     return list(dict.fromkeys(keys))
 
 
-def _spellings_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
-    total = total_of(sums.values())
-    named = [
-        f"{TAG}{truncate(topic.names[place], LENGTH)} = {truncate(value, LENGTH)} {_amounts(each)}"
-        for (place, value), each in _rank_by_amount(sums)
-    ]
-    keeps = isinstance(topic.part, OtherSpellings) and topic.part.missed_by.op == "not_in"
-    where, verb = ("still in it", "keeps") if keeps else ("not in it", "leaves out")
-    clause = f"; {where}: {_amounts(total)} under other spellings ({_names_text(named, NAMED_IN_SUMMARY)})"
-    warning = f"{topic.what} {verb} {_amounts(total)} under other spellings: {_names_text(named, NAMED)}."
-    return clause if _is_worth_saying(total, amounts) else "", warning
+def _topic_text(topic: Topic, sums: Sums, answer: Amounts) -> tuple[str, str]:
+    """A clause for the answer's first sentence, empty where it is not worth one, and a warning."""
+    part, total = topic.part, total_of(sums.values())
+    named = [f"{_value_text(topic, *key)} {_amounts(each)}" for key, each in _rank_by_amount(sums)]
+    few, names = _names_text(named, NAMED_IN_SUMMARY), _names_text(named, NAMED)
+    if isinstance(part, OtherSpellings):
+        keeps = part.missed_by.op == "not_in"
+        where, verb = ("still in it", "keeps") if keeps else ("not in it", "leaves out")
+        clause = f"; {where}: {_amounts(total)} under other spellings ({few})"
+        warning = f"{topic.what} {verb} {_amounts(total)} under other spellings: {names}."
+    elif isinstance(part, OtherKeys):
+        clause = f"; {_amounts(total)} without {topic.what} has it under other keys ({few})"
+        warning = f"{_amounts(total)} without {topic.what} has keys that mean the same: {names}."
+    else:
+        total = {
+            currency: exact_difference(amount, answer.get(currency, Decimal(0)))
+            for currency, amount in total.items()
+        }
+        clause = f"; {few}" if isinstance(part, SameValue) else ""
+        warning = f"Beside {topic.what}: {names}."
+    return clause if _is_worth_saying(total, answer) else "", warning
 
 
-def _keys_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
-    total = total_of(sums.values())
-    named = [
-        f"{TAG}{truncate(topic.names[place], LENGTH)} {_amounts(each)}"
-        for (place, _), each in _rank_by_amount(sums)
-    ]
-    clause = f"; {_amounts(total)} without {topic.what} has it under other keys ({_names_text(named, NAMED_IN_SUMMARY)})"
-    warning = (
-        f"{_amounts(total)} without {topic.what} has keys that mean the same: {_names_text(named, NAMED)}."
-    )
-    return clause if _is_worth_saying(total, amounts) else "", warning
-
-
-def _cover_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
-    named = [
-        f"{topic.names[0]} = {truncate(value, LENGTH)} {_amounts(each)}"
-        for (_, value), each in _rank_by_amount(sums)
-    ]
-    total = total_of(sums.values())
-    more = {
-        currency: exact_difference(amount, amounts.get(currency, Decimal(0)))
-        for currency, amount in total.items()
-    }
-    clause = f"; {_names_text(named, NAMED_IN_SUMMARY)}"
-    return clause if _is_worth_saying(
-        more, amounts
-    ) else "", f"Beside {topic.what}: {_names_text(named, NAMED)}."
-
-
-def _without_words(topic: Topic, sums: Sums, _amounts_of_answer: Amounts) -> tuple[str, str]:
-    dimension = topic.part.dimension if isinstance(topic.part, WithoutValue) else None
-    absent = dimension.absent if dimension else ""
-    named = [
-        f"{topic.names[0]} = {truncate(value or absent, LENGTH)} {_amounts(each)}"
-        for (_, value), each in _rank_by_amount(sums)
-    ]
-    return "", f"Beside {topic.what}: {_names_text(named, NAMED)}."
-
-
-_WORDS = {
-    OtherSpellings: _spellings_words,
-    OtherKeys: _keys_words,
-    SameValue: _cover_words,
-    WithoutValue: _without_words,
-}
+def _value_text(topic: Topic, place: int, value: str) -> str:
+    part = topic.part
+    if isinstance(part, OtherKeys):
+        return f"{TAG}{truncate(topic.names[place], LENGTH)}"
+    if isinstance(part, OtherSpellings):
+        return f"{TAG}{truncate(topic.names[place], LENGTH)} = {truncate(value, LENGTH)}"
+    absent = part.dimension.absent if isinstance(part, WithoutValue) else ""
+    return f"{topic.names[0]} = {truncate(value or absent, LENGTH)}"
 
 
 def _is_worth_saying(amounts: Amounts, answer: Amounts) -> bool:

@@ -41,10 +41,10 @@ class OtherSpellings:
         sums = _only(sums, reduce(or_, [condition.fill_null(False) for condition in alike]))
         alike = [self._similar_values(sums, key) for key in self.keys]
         return sums.select(
-            place=_first(
-                [(condition, ibis.literal(place, "int64")) for place, condition in enumerate(alike)]
+            place=_first_place(alike),
+            value=ibis.cases(
+                *((condition, sums[name]) for condition, name in zip(alike, names, strict=True))
             ),
-            value=_first([(condition, sums[name]) for condition, name in zip(alike, names, strict=True)]),
             currency=sums.currency,
             amount=sums.amount,
         )
@@ -70,10 +70,7 @@ class OtherKeys:
         lines = lines.filter(reduce(or_, [lines[tag_column(key)].notnull() for key in self.keys]))
         has = [lines[tag_column(key)].notnull() for key in self.keys]
         return lines.select(
-            place=_first([(condition, ibis.literal(place, "int64")) for place, condition in enumerate(has)]),
-            value=ibis.null("string"),
-            currency=lines.currency,
-            amount=lines.amount,
+            place=_first_place(has), value=ibis.null("string"), currency=lines.currency, amount=lines.amount
         )
 
 
@@ -102,11 +99,8 @@ class WithoutValue:
     dimension: Dimension
 
     def rows(self, table: Any) -> Any:
-        sums, default = (
-            _by_value(_filter_lines(table, self.filters), self.dimension),
-            default_of(self.dimension),
-        )
-        without = sums.value.isnull()
+        sums = _by_value(_filter_lines(table, self.filters), self.dimension)
+        default, without = default_of(self.dimension), sums.value.isnull()
         return _only(sums, without | (sums.value == default).fill_null(False) if default else without)
 
 
@@ -157,8 +151,8 @@ def _by_value(lines: Any, dimension: Dimension) -> Any:
     return _sum_lines(rows, ["value", "currency"]).mutate(place=ibis.literal(0, "int64"))
 
 
-def _first(arms: Sequence[tuple[Any, Any]]) -> Any:
-    return ibis.cases(*arms)
+def _first_place(conditions: Sequence[Any]) -> Any:
+    return ibis.cases(*((each, ibis.literal(place, "int64")) for place, each in enumerate(conditions)))
 
 
 def _has_meaning(value: Any, meanings: Sequence[str]) -> Any:

@@ -41,6 +41,10 @@ class DateRange(msgspec.Struct, frozen=True):
         return (self.end - self.start).days + 1
 
 
+def each_day(days: DateRange) -> list[date]:
+    return [days.start + timedelta(days=index) for index in range(days.days)]
+
+
 ALL_DAYS = DateRange(date(1970, 1, 1), date(2999, 12, 31))
 """All days that cost may be of."""
 

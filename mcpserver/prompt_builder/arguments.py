@@ -14,7 +14,7 @@ from finops.costs.answers import DimensionValue
 from finops.costs.dimensions import Dimension, registry
 from finops.costs.queries import MAX_VALUES_LIMIT, currencies_of, list_dimension_values
 from finops.costs.spend_query import BasisName
-from finops.insights.savings.savings_query import RuleName
+from finops.insights.savings.schemas import RuleName
 from finops.lake.engine.engine import LakeTimeout, LakeTooLarge, LakeUnavailable
 from finops.lib.errors import UserError, unknown_value
 from mcpserver.prompt_builder.prompt_context import Argument, PromptContext

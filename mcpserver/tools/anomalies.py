@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from finops.insights import queries
-from finops.insights.anomalies_query import AnomaliesQuery
-from finops.insights.answers import AnomaliesAnswer
+from finops.insights.anomalies import queries
+from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery
 from finops.lib.sentences import truncate
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool

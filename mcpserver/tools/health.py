@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from finops.insights.data_health.answers import HealthAnswer
-from finops.insights.data_health.queries import SHOWN, data_health
+from finops.insights.data_health import SHOWN, HealthAnswer, data_health
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool

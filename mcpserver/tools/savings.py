@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from finops.insights.savings.answers import SavingsAnswer
 from finops.insights.savings.queries import list_savings
-from finops.insights.savings.savings_query import SavingsQuery
+from finops.insights.savings.schemas import SavingsAnswer, SavingsQuery
 from finops.lib.sentences import truncate
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool

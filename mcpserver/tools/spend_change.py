@@ -5,9 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from finops.costs.spend_query import DEFAULT_PERIOD
-from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.queries import explain_spend_change as explain
-from finops.insights.spend_change.spend_change_query import SpendChangeQuery
+from finops.insights.spend_change.schemas import SpendChangeAnswer, SpendChangeQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
 from mcpserver.results import fits

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from finops.insights.tag_recommendations.answers import TagRecommendationsAnswer
 from finops.insights.tag_recommendations.queries import tag_recommendations
-from finops.insights.tag_recommendations.tag_recommendations_query import TagRecommendationsQuery
+from finops.insights.tag_recommendations.schemas import TagRecommendationsAnswer, TagRecommendationsQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
 from mcpserver.results import fits

@@ -14,7 +14,7 @@ from finops.allocation.cost_tags.uses import dimension_uses
 from finops.allocation.team_panels import team_panels
 from finops.costs.answer_warnings import answer_warnings
 from finops.costs.dimensions import registry
-from finops.insights.spend_change.related_events import related_events
+from finops.insights.spend_change.queries import related_events
 from tests.test_architecture import PACKAGES, ROOT, tracked
 
 

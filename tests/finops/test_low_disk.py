@@ -13,7 +13,7 @@ from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.models import CostImport
 from finops.costs.tasks import run_due_imports
-from finops.insights.data_health.queries import data_health
+from finops.insights.data_health import data_health
 from finops.lake.usage.compaction import CompactionResult, merge_usage
 from finops.lib import disk
 from finops.lib.errors import UserError

@@ -15,8 +15,8 @@ from finops.alerts.schemas import SubscriptionsQuery
 from finops.alerts.triggers.anomaly import dimension_of
 from finops.budgets.scopes import WHOLE_ACCOUNT, scope_name
 from finops.costs.dictionary_encoding import fold_case
-from finops.insights.models.anomalies import SERVICE
-from finops.insights.queries import anomaly_settings
+from finops.insights.anomalies.queries import anomaly_settings
+from finops.insights.models import SERVICE
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.sentences import join_with_and, money, quote
 

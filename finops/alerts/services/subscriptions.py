@@ -22,11 +22,10 @@ from finops.alerts.triggers import anomaly as anomalies
 from finops.alerts.triggers import imports
 from finops.alerts.triggers.digest import due_digest
 from finops.costs.dictionary_encoding import fold_case
-from finops.insights import services as insights
-from finops.insights.models import Anomaly
-from finops.insights.models.anomalies import SERVICE
-from finops.insights.queries import anomaly_settings
-from finops.insights.services.anomalies import MAX_WATCHES
+from finops.insights.anomalies import services as insights
+from finops.insights.anomalies.queries import anomaly_settings
+from finops.insights.anomalies.services import MAX_WATCHES
+from finops.insights.models import SERVICE, Anomaly
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.sentences import quote

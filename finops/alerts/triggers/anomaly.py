@@ -12,10 +12,9 @@ from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.figures import amount, signed_amount
 from finops.costs.coverage import Coverage
 from finops.costs.dictionary_encoding import fold_case
-from finops.insights.answers import AnomalyRow, RootCause
-from finops.insights.models import Anomaly
-from finops.insights.models.anomalies import SERVICE
-from finops.insights.queries import row_of
+from finops.insights.anomalies.queries import row_of
+from finops.insights.anomalies.schemas import AnomalyRow, RootCause
+from finops.insights.models import SERVICE, Anomaly
 from finops.lib import sentences
 
 Scope = AlertSubscription.Scope

@@ -20,15 +20,12 @@ from finops.costs.answers import SpendAnswer, SpendTotal
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources
 from finops.costs.spend_query import SpendQuery
-from finops.insights.queries import open_anomalies
-from finops.insights.queries.anomalies import OpenAnomalies
-from finops.insights.savings.answers import SavingsAnswer
+from finops.insights.anomalies.queries import OpenAnomalies, open_anomalies
 from finops.insights.savings.queries import list_savings
-from finops.insights.savings.savings_query import SavingsQuery
-from finops.insights.spend_change.answers import Move, SpendChangeAnswer
+from finops.insights.savings.schemas import SavingsAnswer, SavingsQuery
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.spend_change_query import SpendChangeQuery
-from finops.insights.spend_change.words import name_of
+from finops.insights.spend_change.schemas import Move, SpendChangeAnswer, SpendChangeQuery
+from finops.insights.spend_change.text import name_of
 from finops.lib import sentences
 from finops.lib.periods import DateRange, bucket_start, previous_period
 

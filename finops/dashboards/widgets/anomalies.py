@@ -19,8 +19,8 @@ from finops.dashboards.widget_type import (
     WidgetType,
     word_choices,
 )
-from finops.insights.anomalies_query import STATES, AnomaliesQuery, StateName
-from finops.insights.queries import list_anomalies
+from finops.insights.anomalies.queries import list_anomalies
+from finops.insights.anomalies.schemas import STATES, AnomaliesQuery, StateName
 from finops.lib.currencies import currency_code
 from finops.lib.errors import UserError
 

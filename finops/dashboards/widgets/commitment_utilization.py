@@ -15,8 +15,8 @@ from finops.dashboards.widget_type import (
     WidgetType,
     word_choices,
 )
-from finops.insights.commitments.commitment_query import CommitmentQuery
 from finops.insights.commitments.queries import commitment_utilization
+from finops.insights.commitments.schemas import CommitmentQuery
 
 Grouping = Literal["commitment", "type"]
 

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from finops.dashboards.widget_type import Config, ListLength, Setting, WidgetContext, WidgetType, word_choices
 from finops.insights.savings.queries import list_savings
-from finops.insights.savings.savings_query import STATUSES, RuleName, SavingsQuery, Status
+from finops.insights.savings.schemas import STATUSES, RuleName, SavingsQuery, Status
 
 
 class SavingsConfig(Config, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from finops.dashboards.widget_type import (
 )
 from finops.insights.charts import waterfalls
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.spend_change_query import SpendChangeQuery, spend_question
+from finops.insights.spend_change.schemas import SpendChangeQuery, spend_question
 
 Comparison = Literal["previous_period", "previous_year"]
 

@@ -1,18 +1,24 @@
-"""Where an anomaly comes from: the excess of each value of a dimension. The parts add up to the excess exactly.
+"""Where an anomaly comes from: the excess of each value of a dimension, and changes around its days.
 
-excess of a value = what it cost - its part of what was expected
-its part of what was expected = expected x cost of the value / cost of all, over the four weeks before
+    excess of a value = what it cost - its part of what was expected
+    its part of what was expected = expected x cost of the value / cost of all, over the four weeks before
+
+The parts add up to the excess exactly. Apps that have changes add theirs to `change_event_finders`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import msgspec
 
+from accounts.models import AuditEntry
+from finops.insights.models import Anomaly
 from finops.lib.money import exact_difference, exact_sum, ratio
+from finops.lib.registry import Registry
 
 SHOWN = 5
 FINEST = ("resource", "actor", "usage_type", "service", "account", "region")
@@ -113,6 +119,11 @@ def _parts(
     return parts
 
 
+def excess_over_mean(now: Decimal, days: int, earlier: Decimal, earlier_days: int) -> Decimal:
+    """Cost of some days - the daily mean of earlier days x the number of days."""
+    return now - earlier * days / max(earlier_days, 1)
+
+
 def top_causes(causes: Sequence[Causes], count: int = 3) -> list[tuple[Causes, Cause]]:
     """The values that explain most, one of each dimension: those of several values first, then the finest."""
     firsts = [(each, each.rows[0]) for each in causes if each.rows and each.rows[0].share is not None]
@@ -123,3 +134,65 @@ def _rank(causes: Causes, cause: Cause) -> tuple[bool, Decimal, int]:
     share = min(cause.share or ZERO, Decimal(1)).quantize(Decimal("0.1"))
     place = FINEST.index(causes.dimension) if causes.dimension in FINEST else len(FINEST)
     return len(causes.rows) + causes.other_values == 1, -share, place
+
+
+MOST = 20
+BEFORE, AFTER = timedelta(days=3), timedelta(days=1)
+"""How long before the first day and after the last a change may be and still matter."""
+
+
+class ChangeEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that changed."""
+
+    at: datetime
+    what: str
+    who: str = ""
+
+
+change_event_finders: Registry[Callable[[Anomaly], list[ChangeEvent]]] = Registry("change events")
+
+
+def change_events(anomaly: Anomaly) -> list[ChangeEvent]:
+    """Every known change around an anomaly, the oldest first; at most MOST."""
+    events = [event for finder in change_event_finders.values() for event in finder(anomaly)]
+    return sorted(events, key=lambda event: event.at)[:MOST]
+
+
+_EVENT_TEXTS = {
+    "cost_source.create": "The cost source {target} was connected.",
+    "cost_tag.create": "The cost tag {target} was made.",
+    "cost_tag.change": "The rules of cost tag {target} were changed.",
+    "team_key.set": "The team key was changed to {target}.",
+    "team.change": "The team {target} was changed.",
+    "team_value.own": "What teams own was changed: {target}.",
+    "team_value.release": "What teams own was changed: {target}.",
+}
+IMPORTED = "cost_import.finish"
+LATE = 3
+"""From this day of a month on, an import that brings the month before replaces what was complete."""
+
+
+@change_event_finders.register("audit log")
+def _audit_events(anomaly: Anomaly) -> list[ChangeEvent]:
+    """What people changed about the anomaly's scope in these days, and imports that replaced complete months."""
+    start = datetime.combine(anomaly.first_day, time.min, UTC) - BEFORE
+    end = datetime.combine(anomaly.last_day, time.max, UTC) + AFTER
+    rows = AuditEntry.objects.filter(at__gte=start, at__lte=end, action__in=[*_EVENT_TEXTS, IMPORTED])
+    texts = [(row, _event_text(row, anomaly)) for row in rows.order_by("at")[:500]]
+    return [ChangeEvent(at=row.at, what=text, who=row.actor_label) for row, text in texts if text]
+
+
+def _event_text(row: AuditEntry, anomaly: Anomaly) -> str:
+    """Empty for a change of something else."""
+    source_name = anomaly.source.name
+    if row.action == IMPORTED:
+        earlier = [month for month in row.detail.get("months", ()) if month < f"{row.at:%Y-%m}"]
+        if not earlier or row.at.day < LATE or not row.target.startswith(f"{source_name}: "):
+            return ""
+        return f"An import replaced {min(earlier)} of {source_name}."
+    about = {
+        "cost_source": row.target == source_name,
+        "cost_tag": anomaly.dimension == f"cost_tag:{row.target}",
+    }
+    is_about = about.get(row.action.partition(".")[0], anomaly.dimension == "team")
+    return _EVENT_TEXTS[row.action].format(target=row.target) if is_about else ""

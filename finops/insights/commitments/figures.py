@@ -22,10 +22,13 @@ of the same days cost what the used lines do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import cached_property
+from typing import Final
 
 from finops.insights.commitments.lake import CommitmentSum
 from finops.lib.money import exact_difference, exact_sum, ratio
@@ -273,3 +276,40 @@ def _sum_or_none(amounts: Iterable[Decimal | None]) -> Decimal | None:
         if any(amount is None for amount in values)
         else exact_sum(amount or Decimal(0) for amount in values)
     )
+
+
+_YEARS: Final = re.compile(r"(?<![\d.])([135])[\s_-]?(?:yrs?|years?|y)(?![a-z])", re.IGNORECASE)
+_MONTHS: Final = re.compile(r"(?<!\d)(12|36)[\s_-]?(?:months?|mo)(?![a-z])", re.IGNORECASE)
+
+NO_TERM = "Neither its name nor its lines say how long it runs; a Contract Commitment file (FOCUS 1.3) would say it."
+NO_PURCHASE = "Its purchase is not among the bills, so when its term began is not known."
+
+
+@dataclass(frozen=True)
+class Term:
+    """The last day of a term; `reason`: how it was found, or why it was not."""
+
+    ends_on: date | None
+    reason: str
+
+
+def term_of(texts: list[str], bought_on: date | None) -> Term:
+    """The end of the term that began with the newest purchase."""
+    years = next((count for text in texts if (count := _years(text))), None)
+    if years is None:
+        return Term(None, NO_TERM)
+    if bought_on is None:
+        return Term(None, NO_PURCHASE)
+    leap = (bought_on.month, bought_on.day) == (2, 29)
+    year = bought_on.year + years
+    anniversary = date(year, 3, 1) if leap else bought_on.replace(year=year)
+    noun = "year" if years == 1 else "years"
+    reason = f"Estimated: bought on {bought_on}, and its name says {years} {noun}."
+    return Term(anniversary - timedelta(days=1), reason)
+
+
+def _years(text: str) -> int | None:
+    if match := _YEARS.search(text):
+        return int(match[1])
+    match = _MONTHS.search(text)
+    return int(match[1]) // 12 if match else None

@@ -1,20 +1,24 @@
-"""The one expression behind `commitment_utilization`: lines of commitments, and usage that one could have covered."""
+"""What is read of commitments: their cost lines, usage that one could have covered, and Contract Commitment files."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, Final
 
 import ibis
 import pyarrow as pa
 
 from finops.costs.dated_names import newest
 from finops.costs.filters import ResolvedFilter, all_of
+from finops.costs.models import ContractCommitment
 from finops.costs.queries.spend_lake import NO_CURRENCY, TRUNCATIONS
+from finops.lib.money import round_amount
+from finops.lib.sentences import money, truncate
 
 _KEYS = (
     *("source", "provider", "service", "currency", "commitment_id", "commitment_type", "commitment_category"),
@@ -137,3 +141,45 @@ def _whole(row: dict[str, Any], name: str) -> Decimal | None:
     """The sum, None when a line lacks the figure: a part of it would pass for the whole."""
     amount: Decimal | None = row[name]
     return None if row[f"{name}_missing"] else amount
+
+
+SOURCE: Final = "Contract Commitment file"
+LONGEST: Final = 200
+
+
+@dataclass(frozen=True)
+class Contract:
+    """The newest period of a commitment, both days inside; `scope`: what it is for, in the provider's words."""
+
+    starts_on: date
+    ends_on: date
+    scope: str
+    contract: str
+
+    @classmethod
+    def of(cls, row: ContractCommitment) -> Contract:
+        # FOCUS ends periods with the first moment that is outside.
+        first, last = row.period_start.date(), (row.period_end - timedelta(microseconds=1)).date()
+        return cls(first, max(last, first), _scope(row), row.contract_id)
+
+    @property
+    def reason(self) -> str:
+        of = f" of contract {self.contract}" if self.contract else ""
+        return f"{SOURCE}: {self.starts_on} to {self.ends_on}{of}."
+
+
+def read_contracts(commitments: Collection[str]) -> Mapping[str, Contract]:
+    """By commitment id. Where files have several periods of one, the one that ends last. One query, none without ids."""
+    if not commitments:
+        return {}
+    rows = ContractCommitment.objects.filter(commitment_id__in=commitments).order_by("period_end", "pk")
+    return {row.commitment_id: Contract.of(row) for row in rows}
+
+
+def _scope(row: ContractCommitment) -> str:
+    parts = [row.description, row.commitment_type, row.category]
+    if row.quantity is not None:
+        parts.append(f"{round_amount(row.quantity).normalize():f} {row.unit}".strip())
+    if row.cost is not None and row.currency:
+        parts.append(money(row.cost, row.currency))
+    return truncate(", ".join(dict.fromkeys(part for part in parts if part)), LONGEST)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from decimal import Decimal
 from typing import Any
 
 import ibis
@@ -15,33 +14,38 @@ import msgspec
 from accounts.models import Account
 from finops.costs.answers import AccountRef, PeriodUsed
 from finops.costs.coverage import Bucket, buckets_of
-from finops.costs.queries.filter_values import FilterFindings, look_up
+from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.queries.spend import Question, plan_of, resolve_query
+from finops.costs.queries.spend import resolve_query
 from finops.costs.spend_query import DEFAULT_PERIOD, SpendQuery, read_period
-from finops.insights.commitments import words
-from finops.insights.commitments.answers import (
-    CommitmentAnswer,
-    CommitmentBucket,
-    CommitmentRow,
-    CommitmentTotal,
-)
-from finops.insights.commitments.commitment_query import CommitmentQuery
-from finops.insights.commitments.contracts import Contract, read_contracts
+from finops.insights.commitments import text
 from finops.insights.commitments.figures import (
     UNUSED,
     Eligibility,
     Figures,
+    Term,
     coverage_of,
     effective_savings_of,
+    term_of,
 )
-from finops.insights.commitments.lake import CommitmentBuild, CommitmentSum, read_sums
-from finops.insights.commitments.term import Term, term_of
-from finops.lake.engine import engine
-from finops.lake.schema import Kind
+from finops.insights.commitments.lake import (
+    CommitmentBuild,
+    CommitmentSum,
+    Contract,
+    read_contracts,
+    read_sums,
+)
+from finops.insights.commitments.schemas import (
+    CommitmentAnswer,
+    CommitmentBucket,
+    CommitmentQuery,
+    CommitmentRow,
+    CommitmentTotal,
+)
+from finops.insights.cost_scope import CostReader
 from finops.lib.answers import largest_that_fits
 from finops.lib.errors import unknown_value
-from finops.lib.money import currencies_by_amount, exact_sum
+from finops.lib.money import currencies_by_amount
 from finops.lib.periods import DateRange
 
 FEW = 5
@@ -60,7 +64,7 @@ class History:
 
 @dataclass(frozen=True)
 class CommitmentFacts:
-    """What an answer is made from."""
+    """What an answer is built from."""
 
     account: Account
     query: CommitmentQuery
@@ -72,6 +76,18 @@ class CommitmentFacts:
     buckets: Sequence[Bucket]
     contracts: Mapping[str, Contract]
     warnings: tuple[str, ...] = ()
+
+    def figures(self, sums: Iterable[CommitmentSum]) -> Figures:
+        return Figures([each for each in sums if each.commitment], self.history.exports)
+
+    def term(self, figures: Figures) -> Term:
+        """When one commitment ends: by its contract, else by its names and its purchase."""
+        commitment = figures.sums[0].commitment
+        contract = self.contracts.get(commitment)
+        if contract is not None:
+            return Term(contract.ends_on, contract.reason)
+        texts = {part for each in figures.sums for part in (each.name, each.type, each.description) if part}
+        return term_of(sorted(texts), self.history.bought.get(commitment))
 
 
 def commitment_utilization(
@@ -94,7 +110,7 @@ def _without_buckets(facts: CommitmentFacts, fits: Fits) -> CommitmentAnswer:
 
     def answer_with(top: int) -> CommitmentAnswer:
         answer = _assemble(replace(facts, buckets=[]), top)
-        return msgspec.structs.replace(answer, truncated=f"{answer.truncated} {words.NO_BUCKETS}".strip())
+        return msgspec.structs.replace(answer, truncated=f"{answer.truncated} {text.NO_BUCKETS}".strip())
 
     return largest_that_fits(answer_with, facts.query.top, fits) if facts.buckets else _assemble(facts, 1)
 
@@ -103,8 +119,8 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
     sources = load_sources(account)
     question = resolve_query(account, _spend_question(query), sources)
     build = CommitmentBuild(question.filters, query.granularity)
-    run = _Runner(account, sources, deadline)
-    sums = read_sums(run(question.days, build, build.tag_keys))
+    reader = CostReader(account, sources, deadline)
+    sums = read_sums(reader.run(question.days, build, build.tag_keys))
     return CommitmentFacts(
         account=account,
         query=query,
@@ -112,8 +128,8 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
         sources=sources,
         sums=sums,
         contracts=read_contracts({each.commitment for each in sums if each.commitment}),
-        history=_history(run, sources),
-        findings=_findings(account, question, sources, deadline),
+        history=_history(reader),
+        findings=reader.look_up(question),
         buckets=buckets_of(query.granularity, question.days, sources.coverage),
     )
 
@@ -121,34 +137,23 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
 def _filter_commitments(facts: CommitmentFacts) -> CommitmentFacts:
     """With only the commitments of the type, and that end before the day, which the question names. UserError for a type
     that no commitment of the days has."""
-    query = facts.query
-    commitments = {each.commitment for each in facts.sums if each.commitment}
-    if query.type.strip():
-        commitments = _of_type(facts, query.type.strip().casefold())
+    query, wanted = facts.query, facts.query.type.strip()
+    ours = [each for each in facts.sums if each.commitment]
+    commitments = {
+        each.commitment for each in ours if wanted.casefold() in f"{_type(each)} {each.category}".casefold()
+    }
+    if ours and not commitments:
+        raise unknown_value("type", wanted, sorted({_type(each) for each in ours}))
     warnings: tuple[str, ...] = ()
     if query.expires_before:
-        ends = {name: _ends_on(facts, name) for name in commitments}
+        sums_by_name: dict[str, list[CommitmentSum]] = defaultdict(list)
+        for each in ours:
+            sums_by_name[each.commitment].append(each)
+        ends = {name: facts.term(facts.figures(sums_by_name[name])).ends_on for name in commitments}
         commitments = {name for name, day in ends.items() if day is not None and day < query.expires_before}
-        warnings = words.without_end(sum(day is None for day in ends.values()))
+        warnings = text.without_end(sum(day is None for day in ends.values()))
     sums = [each for each in facts.sums if not each.commitment or each.commitment in commitments]
     return replace(facts, sums=sums, warnings=warnings)
-
-
-def _of_type(facts: CommitmentFacts, type_text: str) -> set[str]:
-    types = {_type(each) for each in facts.sums if each.commitment}
-    commitments = {
-        each.commitment
-        for each in facts.sums
-        if each.commitment and type_text in f"{_type(each)} {each.category}".casefold()
-    }
-    if types and not commitments:
-        raise unknown_value("type", facts.query.type.strip(), sorted(types))
-    return commitments
-
-
-def _ends_on(facts: CommitmentFacts, commitment: str) -> date | None:
-    sums = [each for each in facts.sums if each.commitment == commitment]
-    return _term(facts, Figures(sums, facts.history.exports)).ends_on
 
 
 def _spend_question(query: CommitmentQuery) -> SpendQuery:
@@ -162,26 +167,6 @@ def _spend_question(query: CommitmentQuery) -> SpendQuery:
         basis="amortized",
         charge_categories=["all"],
     )
-
-
-@dataclass(frozen=True)
-class _Runner:
-    account: Account
-    sources: Sources
-    deadline: float | None
-
-    def __call__(self, days: DateRange, build: Any, tag_keys: Sequence[str] = ()) -> Any:
-        return engine.run(
-            self.account,
-            Kind.COST,
-            days.start,
-            days.end,
-            build,
-            tag_keys=tag_keys,
-            allow_rollups=True,
-            manifest=self.sources.manifest,
-            deadline=self.deadline,
-        )
 
 
 class _HistoryBuild:
@@ -202,36 +187,29 @@ class _HistoryBuild:
 _HISTORY = _HistoryBuild()
 
 
-def _history(run: _Runner, sources: Sources) -> History:
-    first, last = sources.coverage.first_day, sources.coverage.last_day
+def _history(reader: CostReader) -> History:
+    first, last = reader.sources.coverage.first_day, reader.sources.coverage.last_day
     if first is None or last is None:
         return History()
-    rows = run(DateRange(first, last), _HISTORY).to_pylist()
+    rows = reader.run(DateRange(first, last), _HISTORY).to_pylist()
     bought = {row["commitment_id"]: row["once"] or row["recurring"] for row in rows}
     # A fee on the first day of all bills may be one of many: when the term began is before them.
     reliable = {name: day for name, day in bought.items() if day is not None and day > first}
     return History(frozenset(row["source"] for row in rows if row["unused"]), reliable)
 
 
-def _findings(
-    account: Account, question: Question, sources: Sources, deadline: float | None
-) -> FilterFindings:
-    if not question.filters:
-        return FilterFindings()
-    return look_up(account, plan_of(question), deadline, sources.manifest)
-
-
 def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
-    ours = [each for each in facts.sums if each.commitment]
     eligibility = Eligibility.of(facts.sums)
-    every = {currency: _total(facts, currency, eligibility) for currency in {each.currency for each in ours}}
-    currencies = currencies_by_amount({name: total.committed_cost for name, total in every.items()})
-    totals = [every[currency] for currency in currencies]
-    rows = [row for currency in currencies for row in _rows(facts, currency, top)]
+    currencies = {each.currency for each in facts.sums if each.commitment}
+    every = {currency: _total(facts, currency, eligibility) for currency in currencies}
+    ranked = currencies_by_amount({name: total.committed_cost for name, total in every.items()})
+    totals = [every[currency] for currency in ranked]
+    rows = [row for currency in ranked for row in _rows(facts, currency, top)]
     through = facts.sources.coverage.complete_through
+    warnings = text.warnings_of(facts.account, facts.days, facts.sources, facts.findings, totals)
     return CommitmentAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
-        summary=words.summary_of(facts.account.name, facts.query, facts.days, totals),
+        summary=text.summary_of(facts.account.name, facts.query, facts.days, totals),
         period=PeriodUsed(
             start_date=facts.days.start,
             end_date=facts.days.end,
@@ -243,18 +221,15 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
         rows=rows,
         resolved_filters=facts.findings.used,
         data_through=through,
-        truncated=words.truncated_of(rows),
-        warnings=[
-            *facts.warnings,
-            *words.warnings_of(facts.account, facts.days, facts.sources, facts.findings, totals),
-        ],
-        hint=words.hint_of(totals, rows),
+        truncated=text.truncated_of(rows),
+        warnings=[*facts.warnings, *warnings],
+        hint=text.hint_of(totals, rows),
     )
 
 
 def _total(facts: CommitmentFacts, currency: str, eligibility: Eligibility) -> CommitmentTotal:
     sums = [each for each in facts.sums if each.currency == currency]
-    figures = Figures([each for each in sums if each.commitment], facts.history.exports)
+    figures = facts.figures(sums)
     coverage, savings = coverage_of(sums, eligibility), effective_savings_of(sums, eligibility)
     by_bucket: dict[date | None, list[CommitmentSum]] = defaultdict(list)
     for each in sums:
@@ -274,7 +249,7 @@ def _total(facts: CommitmentFacts, currency: str, eligibility: Eligibility) -> C
         coverage_reason=coverage.share.reason,
         eligible_by=eligibility.rules(sums),
         buckets=[
-            _bucket(facts, bucket, by_bucket[bucket.start], currency, eligibility) for bucket in facts.buckets
+            _bucket(facts, each, by_bucket[each.start], currency, eligibility) for each in facts.buckets
         ],
     )
 
@@ -304,8 +279,7 @@ def _bucket(
     currency: str,
     eligibility: Eligibility,
 ) -> CommitmentBucket:
-    figures = Figures([each for each in inside if each.commitment], facts.history.exports)
-    coverage = coverage_of(inside, eligibility)
+    figures, coverage = facts.figures(inside), coverage_of(inside, eligibility)
     return CommitmentBucket(
         start_date=bucket.start,
         used_cost=figures.used_cost,
@@ -327,44 +301,37 @@ def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow
         if each.commitment and each.currency == currency:
             key = (each.commitment,) if facts.query.by == "commitment" else (each.provider, _type(each))
             groups[key].append(each)
-    ranked = _rank_groups(facts, [Figures(sums, facts.history.exports) for sums in groups.values()])
+    ranked = _rank_groups(facts, [facts.figures(sums) for sums in groups.values()])
     rows = [_row(facts, figures, currency) for figures in ranked[:top]]
     rest = ranked[top:]
-    if not rest:
-        return rows
-    every = Figures([each for figures in rest for each in figures.sums], facts.history.exports)
-    return [*rows, _other(every, currency, len(rest))]
+    if rest:
+        every = facts.figures(each for figures in rest for each in figures.sums)
+        rows.append(_other(every, currency, len(rest)))
+    return rows
 
 
 def _rank_groups(facts: CommitmentFacts, groups: list[Figures]) -> list[Figures]:
-    groups.sort(key=_sort_key)
+    groups.sort(key=lambda each: (-each.unused_cost, -each.committed_cost, each.sums[0].commitment))
     order = facts.query.order_by
     if order == "committed_cost":
         groups.sort(key=lambda each: -each.committed_cost)
     if order == "utilization":  # the least used first, what is not known last
         groups.sort(key=lambda each: (each.utilization.value is None, each.utilization.value or 0))
     if order == "expiry" and facts.query.by == "commitment":
-        groups.sort(key=lambda each: _term(facts, each).ends_on or date.max)
+        groups.sort(key=lambda each: facts.term(each).ends_on or date.max)
     return groups
-
-
-def _sort_key(figures: Figures) -> tuple[Decimal, Decimal, str]:
-    return -figures.unused_cost, -figures.committed_cost, figures.sums[0].commitment
-
-
-def _type(each: CommitmentSum) -> str:
-    return each.type or each.category or "(none)"
 
 
 def _row(facts: CommitmentFacts, figures: Figures, currency: str) -> CommitmentRow:
     one = facts.query.by == "commitment"
-    term = _term(facts, figures) if one else Term(None, "Ask by commitment.")
-    first = figures.sums[0]
-    contract = facts.contracts.get(first.commitment) if one else None
+    term = facts.term(figures) if one else Term(None, "Ask by commitment.")
+    commitment = figures.sums[0].commitment if one else ""
+    newest = max(figures.sums, key=lambda each: (bool(each.name), each.last_day, each.name))
+    contract = facts.contracts.get(commitment)
     return CommitmentRow(
         **_utilization(figures, currency),
-        commitment=first.commitment if one else "",
-        name=_newest_name(figures.sums) if one else "",
+        commitment=commitment,
+        name=newest.name if one else "",
         type=max(map(_type, figures.sums)),
         category=_only({each.category for each in figures.sums}),
         provider=_only({each.provider for each in figures.sums}),
@@ -388,9 +355,7 @@ def _other(figures: Figures, currency: str, groups: int) -> CommitmentRow:
         type="",
         category="",
         provider="",
-        purchased_amount=exact_sum(
-            each.billed for each in figures.sums if each.charge_category == "Purchase"
-        ),
+        purchased_amount=figures.purchased,
         used_quantity=None,
         unused_quantity=None,
         unit=None,
@@ -400,19 +365,11 @@ def _other(figures: Figures, currency: str, groups: int) -> CommitmentRow:
     )
 
 
-def _term(facts: CommitmentFacts, figures: Figures) -> Term:
-    contract = facts.contracts.get(figures.sums[0].commitment)
-    if contract is not None:
-        return Term(contract.ends_on, contract.reason)
-    names = {text for each in figures.sums for text in (each.name, each.type, each.description) if text}
-    return term_of(sorted(names), facts.history.bought.get(figures.sums[0].commitment))
-
-
-def _newest_name(sums: Sequence[CommitmentSum]) -> str:
-    return max(sums, key=lambda each: (bool(each.name), each.last_day, each.name)).name
-
-
 def _only(values: set[str]) -> str:
     """The value, empty when there are several."""
     distinct = values - {""}
     return distinct.pop() if len(distinct) == 1 else ""
+
+
+def _type(each: CommitmentSum) -> str:
+    return each.type or each.category or "(none)"

@@ -1,19 +1,62 @@
-"""What a rule finds, before rules are weighed against each other. Pure."""
+"""The savings rules, what a rule finds, and rules against each other, so that each line of the bills counts once. Pure."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import NamedTuple
 
 import msgspec
 
 from finops.costs.dated_names import strip_date_prefix
-from finops.insights.savings.rules import UNUSED
 from finops.lib.money import exact_sum
-from finops.lib.periods import DateRange
+from finops.lib.sentences import join_with_and
+
+
+class Rule(NamedTuple):
+    """How much work and risk the advice of a rule is; `why`: the reason of the risk."""
+
+    name: str
+    label: str
+    effort: str
+    risk: str
+    why: str
+
+
+UNUSED = Rule(
+    "unused_commitment", "Unused commitments", "medium", "low",
+    "It is paid for whether used or not; moving usage to it costs nothing more.",
+)  # fmt: skip
+HUB = Rule("cost_optimization_hub", "AWS Cost Optimization Hub", "medium", "medium", "As AWS says.")
+WEEKENDS = Rule(
+    "weekends_off", "Dev and test on at weekends", "low", "low",
+    "Tagged as dev or test; a schedule can turn it off and on. Someone may work at a weekend.",
+)  # fmt: skip
+GENERATIONS = Rule(
+    "previous_generation", "Previous generations", "medium", "medium",
+    "A restart on other hardware: test drivers, kernel and performance first.",
+)  # fmt: skip
+VOLUMES = Rule(
+    "volume_type", "Volume types", "low", "low",
+    "The type changes while the volume is in use; above 3,000 IOPS or 125 MiB/s gp3 costs more.",
+)  # fmt: skip
+GROWTH = Rule(
+    "growing_storage", "Storage that only grows", "medium", "medium",
+    "Only its owners know what is still needed; deleting cannot be undone.",
+)  # fmt: skip
+ON_DEMAND = Rule(
+    "steady_on_demand", "Steady on-demand compute", "low", "medium",
+    "A commitment binds for a year, whatever the usage does. Bills by day do not show hours within the day.",
+)  # fmt: skip
+
+PRECEDENCE: tuple[Rule, ...] = (UNUSED, HUB, WEEKENDS, GENERATIONS, VOLUMES, GROWTH, ON_DEMAND)
+"""A line that an earlier rule counts is not counted by a later one."""
+
+RULES: dict[str, Rule] = {rule.name: rule for rule in PRECEDENCE}
+PLACES = {rule.name: place for place, rule in enumerate(PRECEDENCE)}
 
 WINDOW_DAYS = 30
 """A month of all amounts here: the last thirty days that every source has delivered."""
@@ -27,10 +70,6 @@ _WIDE = Context(prec=38, rounding=ROUND_HALF_EVEN)
 def part(amount: Decimal, share: Decimal) -> Decimal:
     """amount * share in 38 digits."""
     return _WIDE.multiply(amount, share)
-
-
-def each_day(days: DateRange) -> list[date]:
-    return [days.start + timedelta(days=index) for index in range(days.days)]
 
 
 def names_of(resource: str) -> frozenset[str]:
@@ -123,6 +162,11 @@ class Candidate:
         return self.pieces[0].line.currency
 
     @property
+    def bill(self) -> tuple[str, str]:
+        """Source and currency."""
+        return self.source, self.currency
+
+    @property
     def key(self) -> str:
         """Stable: the same rule, source, scope and currency have it again, whatever the amounts."""
         text = "\x1f".join([self.rule, self.source, self.currency, *self.unit])
@@ -159,5 +203,60 @@ class Candidate:
             compute=self.compute,
         )
 
-    def with_pieces(self, pieces: Sequence[Piece], lowered: str) -> Candidate:
-        return replace(self, pieces=pieces, lowered=lowered)
+
+def deduplicate_by_precedence(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """In the order of the rules, each keeps the lines that no earlier one has, and says what it stands instead of.
+
+    What proves no saving comes last: it adds nothing to a total."""
+    ordered = sorted(candidates, key=lambda each: (each.saving is None, PLACES[each.rule], each.key))
+    owner = _Owners()
+    result: list[Candidate] = []
+    instead: dict[str, set[str]] = defaultdict(set)
+    for each in ordered:
+        owners = [(piece, owner.owner_of(piece)) for piece in each.pieces]
+        free = [piece for piece, key in owners if key is None]
+        owning_keys = {key for _, key in owners if key is not None}
+        for key in owning_keys:
+            instead[key].add(each.rule)
+        if not free:
+            continue
+        mine = each
+        if owning_keys:
+            lowered = _lowered_text(len(each.pieces) - len(free), owning_keys, result)
+            mine = replace(each, pieces=free, lowered=lowered)
+        if mine.is_worth_listing:
+            result.append(mine)
+            owner.claim(free, mine.key)
+    return [replace(each, instead_of=frozenset(instead[each.key])) for each in result]
+
+
+class _Owners:
+    """Which recommendation has which lines: of a resource and usage type, or of a resource as a whole."""
+
+    def __init__(self) -> None:
+        self._lines: dict[LineKey, str] = {}
+        self._resources: dict[tuple[str, str], str] = {}
+        self._wholes: dict[tuple[str, str], str] = {}
+
+    def owner_of(self, piece: Piece) -> str | None:
+        names = _resource_keys(piece)
+        owners = self._resources if piece.whole else self._wholes
+        return next((owners[name] for name in names if name in owners), self._lines.get(piece.line))
+
+    def claim(self, pieces: Iterable[Piece], key: str) -> None:
+        for piece in pieces:
+            self._lines[piece.line] = key
+            for name in _resource_keys(piece):
+                self._resources.setdefault(name, key)
+                if piece.whole:
+                    self._wholes[name] = key
+
+
+def _resource_keys(piece: Piece) -> list[tuple[str, str]]:
+    return [(piece.line.source, name) for name in sorted(names_of(piece.line.resource))]
+
+
+def _lowered_text(count: int, by: Collection[str], result: Iterable[Candidate]) -> str:
+    rules = sorted({RULES[each.rule].label for each in result if each.key in by})
+    noun = "resource is" if count == 1 else "resources are"
+    return f"{count} {noun} counted by {join_with_and(rules)} instead."

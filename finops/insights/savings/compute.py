@@ -15,18 +15,18 @@ from typing import Any, Final
 
 from finops.costs.dated_names import strip_date_prefix
 from finops.insights.savings.candidates import (
+    ON_DEMAND,
+    UNUSED,
     Candidate,
     LineKey,
     Piece,
     account_label,
-    each_day,
     label_of,
     part,
 )
-from finops.insights.savings.generations import AWS, AZURE, GOOGLE, cloud_of
-from finops.insights.savings.rules import ON_DEMAND, UNUSED
+from finops.insights.savings.resource_rules import AWS, AZURE, GOOGLE, cloud_of
 from finops.lib.money import exact_difference, exact_sum, ratio
-from finops.lib.periods import DateRange
+from finops.lib.periods import DateRange, each_day
 from finops.lib.sentences import money, percent_text, quote
 
 FLOOR_SHARE: Final = Decimal("0.8")
@@ -38,11 +38,7 @@ PAID: Final = (
     "instead of on-demand usage, by exchange or sale, or when it is not renewed."
 )
 
-ASSUMED: Final[Mapping[str, Decimal]] = {
-    AWS: Decimal("0.20"),
-    AZURE: Decimal("0.15"),
-    GOOGLE: Decimal("0.20"),
-}
+ASSUMED: Final = {AWS: Decimal("0.20"), AZURE: Decimal("0.15"), GOOGLE: Decimal("0.20")}
 """Discounts below what the providers list for one year without upfront fee (AWS Compute Savings Plan about 27 %, Google
 flexible CUD 28 %, Azure savings plan from 11 % to 30 % and more by series)."""
 
@@ -93,20 +89,17 @@ def unused_commitments(sums: Iterable[DailySum]) -> list[Candidate]:
     for each in sums:
         if each.commitment:
             groups[(each.source, each.currency, each.commitment)].append(each)
-    return [_unused_candidate(group) for group in groups.values() if _is_wasted(group)]
+    candidates = []
+    for group in groups.values():
+        cost = exact_sum(each.cost for each in group)
+        wasted = exact_sum(each.cost for each in group if each.status == "Unused")
+        if wasted > part(cost, UNUSED_SHARE):
+            candidates.append(_unused_candidate(group, cost, wasted))
+    return candidates
 
 
-def _wasted_cost(group: Sequence[DailySum]) -> Decimal:
-    return exact_sum(each.cost for each in group if each.status == "Unused")
-
-
-def _is_wasted(group: Sequence[DailySum]) -> bool:
-    return _wasted_cost(group) > part(exact_sum(each.cost for each in group), UNUSED_SHARE)
-
-
-def _unused_candidate(group: Sequence[DailySum]) -> Candidate:
+def _unused_candidate(group: Sequence[DailySum], cost: Decimal, wasted: Decimal) -> Candidate:
     first = group[0]
-    cost, wasted = exact_sum(each.cost for each in group), _wasted_cost(group)
     unused = [each for each in group if each.status == "Unused"]
     services = frozenset(each.service for each in unused)
     newest = max(group, key=lambda each: (bool(each.name), each.day, each.name))
@@ -131,12 +124,6 @@ def _unused_candidate(group: Sequence[DailySum]) -> Candidate:
     )
 
 
-@dataclass(frozen=True)
-class Discount:
-    rate: Decimal
-    how: str
-
-
 def steady_on_demand(sums: Sequence[DailySum], days: DateRange) -> list[Candidate]:
     """The on-demand compute of a source that was there on every day of the window."""
     groups: dict[tuple[str, str, str], list[DailySum]] = defaultdict(list)
@@ -149,36 +136,33 @@ def steady_on_demand(sums: Sequence[DailySum], days: DateRange) -> list[Candidat
 def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Candidate | None:
     ours = [each for each in group if each.covers and not each.commitment]
     floor = _floor(ours, group, days)
-    discount = _discount(group, cloud)
-    if floor <= 0 or discount is None:
+    rate, basis = _discount(group, cloud)
+    if floor <= 0 or not rate:
         return None
     first = ours[0]
     services = frozenset(each.service for each in ours)
     accounts = {name for each in ours for name in (each.first_account, each.last_account)}
     cost = exact_sum(each.cost for each in ours)
-    steady = part(part(floor, FLOOR_SHARE), Decimal(days.days))
+    steady = part(floor, FLOOR_SHARE)
+    hourly = ratio(part(steady, 1 - rate), Decimal(24)) or Decimal(0)
+    saving = part(part(steady, Decimal(days.days)), rate)
     line = LineKey(first.source, first.currency, "", "", "on-demand compute", "")
     return Candidate(
         rule=ON_DEMAND.name,
         unit=(cloud,),
         title=f"Commit to the steady part of on-demand compute: {quote(first.provider)}",
-        advice=f"A savings plan of {money(_hourly(floor, discount.rate), first.currency)} an hour for one year, shared by all accounts.",
+        advice=f"A savings plan of {money(hourly, first.currency)} an hour for one year, shared by all accounts.",
         formula=(
             f"Smallest day's on-demand compute ({money(floor, first.currency)}, less unused commitment and what other "
-            f"recommendations count) * 80 % * {days.days} days * {percent_text(discount.rate)}. {discount.how}"
+            f"recommendations count) * 80 % * {days.days} days * {percent_text(rate)}. {basis}"
         ),
         provider=first.provider,
         service=label_of(services, "services"),
         services=services,
         account_name=strip_date_prefix(max(each.account_name for each in ours)) if len(accounts) == 1 else "several accounts",
-        pieces=[Piece(line, "On-demand compute", cost, part(steady, discount.rate), _services(ours))],
+        pieces=[Piece(line, "On-demand compute", cost, saving, _services(ours))],
         compute=True,
     )  # fmt: skip
-
-
-def _hourly(floor: Decimal, rate: Decimal) -> Decimal:
-    """What to commit to: the discounted price of the part that counts."""
-    return ratio(part(part(floor, FLOOR_SHARE), 1 - rate), Decimal(24)) or Decimal(0)
 
 
 def _floor(ours: Sequence[DailySum], group: Sequence[DailySum], days: DateRange) -> Decimal:
@@ -191,19 +175,17 @@ def _floor(ours: Sequence[DailySum], group: Sequence[DailySum], days: DateRange)
     return min(exact_sum(amounts) for amounts in daily.values())
 
 
-def _discount(group: Sequence[DailySum], cloud: str) -> Discount | None:
-    """What the account's own commitments for compute got, else the stated assumption; None when they saved nothing."""
+def _discount(group: Sequence[DailySum], cloud: str) -> tuple[Decimal, str]:
+    """What the account's own commitments for compute got, else the stated assumption, and which it is. 0 where they saved
+    nothing, and for other clouds."""
     used = [each for each in group if each.covers and each.status == "Used"]
     worth = exact_sum(each.contracted or Decimal(0) for each in used)
     if used and worth > 0 and all(each.contracted is not None for each in used):
         saved = ratio(exact_difference(worth, exact_sum(each.cost for each in used)), worth) or Decimal(0)
         text = "Realised: what used commitments for compute cost less than on demand in these days."
-        return Discount(saved, text) if saved > 0 else None
-    if cloud not in ASSUMED:
-        return None
-    return Discount(
-        ASSUMED[cloud], "ASSUMPTION: a low rate for one year, for no commitment here shows a real one."
-    )
+        return max(saved, Decimal(0)), text
+    assumption = "ASSUMPTION: a low rate for one year, for no commitment here shows a real one."
+    return ASSUMED.get(cloud, Decimal(0)), assumption
 
 
 def _services(ours: Sequence[DailySum]) -> str:

@@ -12,7 +12,7 @@ import ibis
 
 from finops.costs.dated_names import newest, with_date_prefix
 from finops.costs.queries.spend_lake import NO_CURRENCY, part_of
-from finops.insights.savings.generations import AWS, AZURE, GOOGLE, IN_ANY
+from finops.insights.savings.resource_rules import AWS, AZURE, GOOGLE, IN_ANY
 from finops.lake.schema import tag_column
 
 MAX_ROWS = 5_000
@@ -115,9 +115,7 @@ class GrowthBuild:
             sums[f"quantity{place}"] = ibis.ifelse(inside, lines.consumed_quantity, 0).sum()
             sums[f"cost{place}"] = ibis.ifelse(inside, lines.effective_cost, 0).sum()
         grouped = lines.group_by(list(_KEYS)).aggregate(
-            **sums,
-            resource_name=newest(lines, lines.resource_name),
-            account_name=_account_name(lines),
+            **sums, resource_name=newest(lines, lines.resource_name), account_name=_account_name(lines)
         )
         return grouped.order_by(grouped[f"cost{len(self.months) - 1}"].desc()).limit(MAX_ROWS)
 

@@ -10,36 +10,36 @@ from typing import Any
 from accounts.models import Account
 from finops.costs.answers import AccountRef, PeriodUsed
 from finops.costs.queries.sources import load_sources
-from finops.insights.cost_scope import check_currency, resolve_scope
+from finops.insights.cost_scope import CostReader, check_currency, resolve_scope
 from finops.insights.models import SavingsDismissal
-from finops.insights.savings.answers import (
+from finops.insights.savings.candidates import PLACES, RULES, Candidate, Piece
+from finops.insights.savings.recommendations import Reader, SavingsResult, find_candidates, outcomes
+from finops.insights.savings.schemas import (
     Evidence,
     Realised,
     Recommendation,
     SavingsAnswer,
+    SavingsQuery,
     SavingsTotal,
 )
-from finops.insights.savings.candidates import Candidate, Piece
-from finops.insights.savings.realised_savings import outcomes
-from finops.insights.savings.recommendations import Reader, SavingsResult, find_candidates
-from finops.insights.savings.rules import PRECEDENCE, RULES
-from finops.insights.savings.savings_query import SavingsQuery
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.money import exact_sum
+from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, money, quote
 
 OPEN, DISMISSED, ACTED = "open", "dismissed", "acted"
 GONE = "The bills of the last 30 days do not show it any more."
+NO_ROW_HINT = "status all lists dismissed and acted ones; getCommitmentUtilization and querySpend show more."
+HINT = (
+    "Amortized cost; a month is the 30 days of period. A line counts once: instead_of and lowered say where rules met. "
+    "People dismiss a recommendation or mark it as acted on in the console."
+)
 SHOWN_EVIDENCE = 5
 ALL_ROWS = 1_000_000
 
 
 def list_savings(
-    account: Account,
-    query: SavingsQuery,
-    *,
-    deadline: float | None = None,
-    evidence: int = SHOWN_EVIDENCE,
+    account: Account, query: SavingsQuery, *, deadline: float | None = None, evidence: int = SHOWN_EVIDENCE
 ) -> SavingsAnswer:
     """What could be saved, the largest first; amortized cost of the last 30 days that every source has delivered.
 
@@ -52,9 +52,10 @@ def list_savings(
     question = [query.status, query.rule, query.min_saving, query.currency, query.scope_text]
     offset = offset_of(query.cursor, *question)
     sources = load_sources(account)
-    check_currency(account, query.currency, sources)
+    cost = CostReader(account, sources, deadline)
+    check_currency(cost, query.currency)
     marks = {row.key: row for row in SavingsDismissal.objects.all()}
-    filters, unknown = resolve_scope(account, sources, query, deadline=deadline)
+    filters, unknown = resolve_scope(cost, query)
     read = Reader(account, sources, deadline, query, filters)
     result = find_candidates(read, [key for key, row in marks.items() if row.status == DISMISSED])
     everything = _all_recommendations(result, marks, outcomes(read, marks.values()), sources.names, evidence)
@@ -67,7 +68,7 @@ def list_savings(
     return SavingsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, query, totals, rows, realised),
-        period=_period(result),
+        period=_period(result.days) if result.days else None,
         totals=totals,
         recommendations=shown,
         total_recommendations=len(rows),
@@ -76,7 +77,7 @@ def list_savings(
         cursor=next_cursor(offset + len(shown), *question) if more else "",
         truncated=f"{offset + 1} to {offset + len(shown)} of {len(rows)}; cursor gives more." if more else "",
         warnings=[*unknown, *result.warnings],
-        hint=_hint(rows),
+        hint=HINT if rows else NO_ROW_HINT,
     )
 
 
@@ -84,16 +85,12 @@ def recommendation(account: Account, key: str) -> tuple[Candidate | None, Saving
     """What the bills show of it now, and what people said of it; None for what there is not."""
     mark = SavingsDismissal.objects.filter(key=key).first()
     dismissed = SavingsDismissal.objects.filter(status=DISMISSED).values_list("key", flat=True)
-    result = find_candidates(Reader(account, load_sources(account), None), list(dismissed))
-    return next(
-        (each for each in [*result.open, *result.dismissed_candidates] if each.key == key), None
-    ), mark
+    result = find_candidates(Reader(account, load_sources(account)), list(dismissed))
+    every = [*result.open, *result.dismissed_candidates]
+    return next((each for each in every if each.key == key), None), mark
 
 
-def _period(result: SavingsResult) -> PeriodUsed | None:
-    if result.days is None:
-        return None
-    days = result.days
+def _period(days: DateRange) -> PeriodUsed:
     return PeriodUsed(start_date=days.start, end_date=days.end, days=days.days, name="", unfinished=False)
 
 
@@ -116,19 +113,14 @@ def _all_recommendations(
     """Those of the bills, and those that were marked and are in the bills no more."""
     candidates = [*result.open, *result.dismissed_candidates]
     rows = [_row(each, marks.get(each.key), realised.get(each.key), names, evidence) for each in candidates]
-    found_keys = {each.key for each in candidates}
-    rows += [
-        _past_recommendation(mark, realised.get(key), names)
-        for key, mark in marks.items()
-        if key not in found_keys
-    ]
-    place = {rule.name: at for at, rule in enumerate(PRECEDENCE)}
-    return sorted(rows, key=lambda row: (-_size(row), place.get(row.rule, 0), row.id))
+    gone = marks.keys() - {each.key for each in candidates}
+    rows += [_past_recommendation(marks[key], realised.get(key), names) for key in gone]
 
+    def rank(row: Recommendation) -> tuple[Decimal, int, str]:
+        """By what it could save or wastes."""
+        return -(row.monthly_saving or row.monthly_waste or Decimal(0)), PLACES.get(row.rule, 0), row.id
 
-def _size(row: Recommendation) -> Decimal:
-    """What it could save or wastes, for the order of the list."""
-    return row.monthly_saving or row.monthly_waste or Decimal(0)
+    return sorted(rows, key=rank)
 
 
 def _row(
@@ -334,12 +326,3 @@ def _filter_text(query: SavingsQuery) -> str:
         f" in {query.currency.strip().upper()}" if query.currency.strip() else "",
     ]
     return "".join(parts)
-
-
-def _hint(rows: Sequence[Recommendation]) -> str:
-    if not rows:
-        return "status all lists dismissed and acted ones; getCommitmentUtilization and querySpend show more."
-    return (
-        "Amortized cost; a month is the 30 days of period. A line counts once: instead_of and lowered say where rules met. "
-        "People dismiss a recommendation or mark it as acted on in the console."
-    )

@@ -1,25 +1,36 @@
-"""The rules over an account's bills: at most three grouped reads of the lake, then everything in memory."""
+"""The rules over an account's bills: at most three grouped reads of the lake, then everything in memory.
+
+Also what was saved after acting: the cost of the same scope before and after, by the bills, with one read more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import date, timedelta
+from decimal import Decimal
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, Final
 
-from accounts.models import Account
+import msgspec
+
 from finops.costs.aliases import candidates
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.sources import Sources
-from finops.insights.cost_scope import WHOLE_ACCOUNT, CostScope
-from finops.insights.models import ImportedSaving
-from finops.insights.savings.candidates import WINDOW_DAYS, Candidate, names_of
+from finops.insights.cost_scope import WHOLE_ACCOUNT, CostReader, CostScope
+from finops.insights.models import ImportedSaving, SavingsDismissal
+from finops.insights.savings.candidates import (
+    ON_DEMAND,
+    WINDOW_DAYS,
+    Candidate,
+    Scope,
+    deduplicate_by_precedence,
+    names_of,
+    part,
+)
 from finops.insights.savings.compute import DailySum, read_daily, steady_on_demand, unused_commitments
-from finops.insights.savings.deduplication import deduplicate_by_precedence
-from finops.insights.savings.growth import growing_storage, months_before, read_storage_sums
-from finops.insights.savings.hub.candidates import buys_compute, hub_candidates, old_imports
+from finops.insights.savings.hub import buys_compute, hub_candidates, old_imports
 from finops.insights.savings.lake import (
     ENV_KEYS,
     MAX_ROWS,
@@ -28,12 +39,18 @@ from finops.insights.savings.lake import (
     OutcomeBuild,
     ResourceBuild,
 )
-from finops.insights.savings.resource_rules import read_resources, successors, weekends_off
-from finops.insights.savings.rules import ON_DEMAND
+from finops.insights.savings.resource_rules import (
+    growing_storage,
+    months_before,
+    read_resources,
+    read_storage_sums,
+    successors,
+    weekends_off,
+)
+from finops.insights.savings.schemas import Realised
 from finops.lake import queries as lake_queries
-from finops.lake.engine import engine
-from finops.lake.schema import Kind
 from finops.lib import clock
+from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
 
 
@@ -62,33 +79,16 @@ class FilteredBuild:
 
 
 @dataclass(frozen=True)
-class Reader:
+class Reader(CostReader):
     """Asks the lake about one account, or about the lines of it that pass the filters of a scope."""
 
-    account: Account
-    sources: Sources
-    deadline: float | None
     scope: CostScope = WHOLE_ACCOUNT
     filters: tuple[ResolvedFilter, ...] = ()
 
-    def __call__(
-        self,
-        days: DateRange,
-        build: Build,
-        tag_keys: Sequence[str] = (),
-    ) -> list[dict[str, Any]]:
+    def __call__(self, days: DateRange, build: Build, tag_keys: Sequence[str] = ()) -> list[dict[str, Any]]:
         keys = [*tag_keys, *(key for item in self.filters for key in item.dimension.tag_keys)]
-        table = engine.run(
-            self.account,
-            Kind.COST,
-            days.start,
-            days.end,
-            FilteredBuild(build, self.filters) if self.filters else build,
-            tag_keys=list(dict.fromkeys(keys)),
-            manifest=self.sources.manifest,
-            deadline=self.deadline,
-        )
-        rows: list[dict[str, Any]] = table.to_pylist()
+        build_of_scope = FilteredBuild(build, self.filters) if self.filters else build
+        rows: list[dict[str, Any]] = self.run(days, build_of_scope, keys, allow_rollups=False).to_pylist()
         return rows
 
 
@@ -113,18 +113,14 @@ def find_candidates(read: Reader, dismissed: Collection[str]) -> SavingsResult:
 
 def _drop_duplicate_commitments(counted: Sequence[Candidate]) -> list[Candidate]:
     """Where AWS recommends to commit to compute, our own estimate of the same is left out and named."""
-    bought = {(each.source, each.currency) for each in counted if buys_compute(each)}
-    ours = {
-        (each.source, each.currency)
-        for each in counted
-        if each.rule == ON_DEMAND.name and (each.source, each.currency) in bought
-    }
+    bought = {each.bill for each in counted if buys_compute(each)}
+    estimated = {each.bill for each in counted if each.rule == ON_DEMAND.name}
     return [
         replace(each, instead_of=each.instead_of | {ON_DEMAND.name})
-        if buys_compute(each) and (each.source, each.currency) in ours
+        if buys_compute(each) and each.bill in estimated
         else each
         for each in counted
-        if each.rule != ON_DEMAND.name or (each.source, each.currency) not in bought
+        if each.rule != ON_DEMAND.name or each.bill not in bought
     ]
 
 
@@ -190,3 +186,96 @@ def _missing_unused_warnings(daily: Sequence[DailySum], sources: Sources) -> lis
         f"{sources.names.get(source, source)!r} has no lines of unused commitment: all is used, or its export leaves them out."
         for source in sorted(blind)
     ]
+
+
+SETTLING_DAYS: Final = 14
+"""A change takes a day or two and weeks differ: two whole weeks of bills are the least to compare."""
+
+CAVEAT: Final = (
+    "The same resources' cost for 30 days before and after, both by the bills; growth and everything else that changed is "
+    "in it, and what took their place under other ids is not."
+)
+
+WASTE_CAVEAT: Final = (
+    "What the commitment left unused for 30 days before and after, by the bills. It is paid for either way, so less waste "
+    "is no saving; what the usage under it cost before is."
+)
+
+
+@dataclass(frozen=True)
+class ActedRecommendation:
+    """A recommendation that was acted on, whose cost that concerns, and the complete days of its source."""
+
+    key: str
+    day: date
+    scope: Scope
+    days: DateRange | None
+
+    @property
+    def gap(self) -> str:
+        """Why the two sides cannot be compared; empty when they can."""
+        if self.days is None:
+            return "The bills of its source are gone."
+        measurable_on = self.day + timedelta(days=SETTLING_DAYS)
+        if self.days.end < measurable_on:
+            return f"Too new: two whole weeks of bills after {self.day} are needed, those through {measurable_on}."
+        if self.day - timedelta(days=WINDOW_DAYS) < self.days.start:
+            return f"The bills begin on {self.days.start}, less than {WINDOW_DAYS} days before."
+        return ""
+
+
+def outcomes(read: Reader, rows: Iterable[SavingsDismissal]) -> dict[str, Realised]:
+    """By key, for all that was acted on. No lake query while nothing was long enough ago, else one."""
+    acted = []
+    for row in rows:
+        if row.acted_on is not None:
+            scope = msgspec.convert(row.scope, Scope)
+            acted.append(ActedRecommendation(row.key, row.acted_on, scope, _source_days(read, scope)))
+    measurable = [each for each in acted if not each.gap]
+    sums: Sequence[Mapping[str, Any]] = []
+    if measurable:
+        first = min(each.day for each in measurable) - timedelta(days=WINDOW_DAYS)
+        last = max(each.days.end for each in acted if each.days is not None)
+        resources = {name for each in measurable for name in each.scope.resources}
+        commitments = {each.scope.commitment for each in measurable} - {""}
+        build = OutcomeBuild(tuple(sorted(resources)), tuple(sorted(commitments)))
+        sums = read(DateRange(first, last), build)
+    return {each.key: _outcome(each, sums) for each in acted}
+
+
+def _source_days(read: Reader, scope: Scope) -> DateRange | None:
+    coverage, source = read.sources.coverage, int(scope.source)
+    span, through = coverage.sources.get(source), coverage.last_complete_days.get(source)
+    return DateRange(span.first_day, through) if span and through else None
+
+
+def _outcome(each: ActedRecommendation, sums: Sequence[Mapping[str, Any]]) -> Realised:
+    """The day of acting itself is in neither side. After: at most the newest 30 days."""
+    currency = each.scope.currency
+    if each.gap or each.days is None:
+        return Realised(before=None, after=None, saved=None, currency=currency, reason=each.gap)
+    before = DateRange(each.day - timedelta(days=WINDOW_DAYS), each.day - timedelta(days=1))
+    newest = max(each.day + timedelta(days=1), each.days.end - timedelta(days=WINDOW_DAYS - 1))
+    ours = [row for row in sums if _is_of(row, each.scope)]
+    past, since = _monthly(ours, before), _monthly(ours, DateRange(newest, each.days.end))
+    less = exact_difference(past, since)
+    if each.scope.commitment:
+        return Realised(
+            before=past, after=since, saved=None, waste_avoided=less, currency=currency, reason=WASTE_CAVEAT
+        )
+    return Realised(before=past, after=since, saved=less, currency=currency, reason=CAVEAT)
+
+
+def _is_of(row: Mapping[str, Any], scope: Scope) -> bool:
+    if (row["source"], row["currency"]) != (scope.source, scope.currency):
+        return False
+    if scope.compute:
+        return bool(row["covers"])
+    if scope.commitment:
+        return bool(row["commitment"] == scope.commitment)
+    return row["resource"] in scope.resources
+
+
+def _monthly(rows: Iterable[Mapping[str, Any]], days: DateRange) -> Decimal:
+    inside = [row["cost"] or Decimal(0) for row in rows if days.start <= row["charge_date"] <= days.end]
+    return part(ratio(exact_sum(inside), Decimal(days.days)) or Decimal(0), Decimal(WINDOW_DAYS))

@@ -4,40 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+from typing import Any
 
 from accounts.models import Account
-from finops.costs.answers import ViewUsed
 from finops.costs.comparison import ComparisonRanges
-from finops.costs.queries.filter_values import FilterFindings, look_up
-from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.filters import ResolvedFilter, all_of
+from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend import MAX_SUMS, Question, plan_of, resolve_query
 from finops.costs.queries.spend_answer import not_comparable
-from finops.insights.spend_change.answer_builder import ChangeFacts, build_answer, describe_left_out
-from finops.insights.spend_change.answers import SpendChangeAnswer
+from finops.insights.cost_scope import CostReader
+from finops.insights.spend_change.answer import ChangeFacts, build_answer, describe_left_out
 from finops.insights.spend_change.lake import ChangePlan, MeteredSum, read_sums
-from finops.insights.spend_change.related_events import RelatedEventFacts, find_related_events
-from finops.insights.spend_change.spend_change_query import SpendChangeQuery, earlier_days, spend_question
-from finops.lake.engine import engine
-from finops.lake.schema import Kind
+from finops.insights.spend_change.schemas import (
+    RelatedEvent,
+    SpendChangeAnswer,
+    SpendChangeQuery,
+    earlier_days,
+    spend_question,
+)
 from finops.lib.answers import largest_that_fits
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
+from finops.lib.registry import Registry
 
-Fits = Callable[[SpendChangeAnswer], bool]
-
+MOST = 10
 NOT_METERED = (
     f"There are more than {MAX_SUMS:,} sums of SKUs here, so price and volume are not told apart. Filter, or group by "
     "something coarser."
 )
 
-
-@dataclass(frozen=True)
-class _ReadResult:
-    """The sums of both sides; `note` when they do not tell SKUs apart."""
-
-    sums: list[MeteredSum]
-    metered: bool
-    note: str = ""
+Fits = Callable[[SpendChangeAnswer], bool]
 
 
 def explain_spend_change(
@@ -47,35 +45,26 @@ def explain_spend_change(
 
     Both sides are days with complete data only. `fits` says whether an answer is small enough: fewer moves are listed
     until one is. Raises UserError for what the caller can repair. Cost: one lake query, one or two more with filters,
-    and another where anomalies or new sources are of these days (SKUs of every group are told apart, so more rows come back than querySpend's: 20,000 take 0.2 s).
+    and another where anomalies or new sources are of these days (SKUs of every group are told apart, so more rows come
+    back than querySpend's: 20,000 take 0.2 s).
     """
     sources = load_sources(account)
     question = resolve_query(account, spend_question(query), sources)
-    compared = _compared_periods(query, question, sources)
-    facts = _facts(account, query, question, compared, sources, deadline)
+    compared = question.compared or ComparisonRanges()
+    named = earlier_days(query, question.days)
+    if named and compared.current:
+        compared = compared.against(named)
+    facts = _facts(CostReader(account, sources, deadline), question, compared)
     return largest_that_fits(lambda top: build_answer(facts, top), query.top, fits)
 
 
-def _compared_periods(query: SpendChangeQuery, question: Question, sources: Sources) -> ComparisonRanges:
-    named = earlier_days(query, question.days)
-    compared = question.compared or ComparisonRanges()
-    return compared.against(named) if named and compared.current else compared
-
-
-def _facts(
-    account: Account,
-    query: SpendChangeQuery,
-    question: Question,
-    compared: ComparisonRanges,
-    sources: Sources,
-    deadline: float | None,
-) -> ChangeFacts:
-    current, previous = compared.current, compared.previous
-    reason = compared.reason
+def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -> ChangeFacts:
+    sources = reader.sources
+    current, previous, reason = compared.current, compared.previous, compared.reason
     if current is not None and previous is not None:
         reason = not_comparable(sources.coverage, previous)
     facts = ChangeFacts(
-        account=account,
+        account=reader.account,
         days=question.days,
         current=current,
         previous=previous,
@@ -87,76 +76,92 @@ def _facts(
     )
     if current is None or previous is None or reason:
         return facts
-    plan = replace(
-        _plan(question, question.view, current, previous),
-        source_overrides=compared.source_overrides,
-        whole=question.days,
-    )
-    read = _read(account, plan, sources, deadline)
-    findings, events = (
-        _findings(account, question, sources, deadline),
-        find_related_events(
-            RelatedEventFacts(account, current, previous, sources, question.filters, deadline)
-        ),
-    )
-    return replace(
-        facts,
-        sums=[each for each in read.sums if each.is_compared],
-        metered=read.metered,
-        note=read.note,
-        findings=findings,
-        beside=events,
-        left_out=describe_left_out(question.days, compared, sources, read.sums),
-    )
-
-
-def _plan(question: Question, view: ViewUsed, current: DateRange, previous: DateRange) -> ChangePlan:
-    return ChangePlan(
+    plan = ChangePlan(
         current=current,
         previous=previous,
         dimensions=question.dimensions,
         filters=question.filters,
-        basis=view.basis,
+        basis=question.view.basis,
         categories=plan_of(question).categories,
+        source_overrides=compared.source_overrides,
+        whole=question.days,
+    )
+    sums, metered = _read(reader, plan)
+    return replace(
+        facts,
+        sums=[each for each in sums if each.is_compared],
+        metered=metered,
+        note="" if metered else NOT_METERED,
+        findings=reader.look_up(question),
+        beside=find_related_events(RelatedEventFacts(reader, current, previous, question.filters)),
+        left_out=describe_left_out(question.days, compared, sources, sums),
     )
 
 
-def _read(account: Account, plan: ChangePlan, sources: Sources, deadline: float | None) -> _ReadResult:
-    sums = _run(account, plan, sources, deadline)
-    if sums is not None:
-        return _ReadResult(sums, metered=True)
-    sums = _run(account, replace(plan, metered=False), sources, deadline)
-    if sums is None:
-        names = " and ".join(dimension.name for dimension in plan.dimensions)
-        raise UserError(
-            f"The days have more than {MAX_SUMS:,} groups by {names}. Ask for fewer days, filter, or group by "
-            "something coarser.",
-            field="group_by",
+def _read(reader: CostReader, plan: ChangePlan) -> tuple[list[MeteredSum], bool]:
+    """The sums of both sides, and whether they tell SKUs apart: not where these are too many."""
+    for metered in (True, False):
+        plan = replace(plan, metered=metered)
+        table = reader.run(plan.days, plan, plan.tag_keys)
+        if table.num_rows <= MAX_SUMS:
+            return read_sums(plan, table), metered
+    names = " and ".join(dimension.name for dimension in plan.dimensions)
+    raise UserError(
+        f"The days have more than {MAX_SUMS:,} groups by {names}. Ask for fewer days, filter, or group by "
+        "something coarser.",
+        field="group_by",
+    )
+
+
+@dataclass(frozen=True)
+class RelatedEventFacts:
+    """What may be looked at. `days` are the later ones, `previous` the earlier; `filters` are those of the change:
+    what they do not hold stands beside no change of theirs."""
+
+    reader: CostReader
+    days: DateRange
+    previous: DateRange
+    filters: tuple[ResolvedFilter, ...] = ()
+
+    def sources_with_cost(self) -> set[str]:
+        """Ids of the sources with a line in the later days that passes the filters. One lake query."""
+        tag_keys = [key for item in self.filters for key in item.dimension.tag_keys]
+        return set(self.reader.run(self.days, _SourcesBuild(self.filters), tag_keys)["source"].to_pylist())
+
+
+@dataclass(frozen=True)
+class _SourcesBuild:
+    filters: tuple[ResolvedFilter, ...]
+
+    def __call__(self, table: Any) -> Any:
+        return table.filter(reduce(and_, all_of(table, self.filters))).select("source").distinct()
+
+
+related_events: Registry[Callable[[RelatedEventFacts], list[RelatedEvent]]] = Registry("related events")
+
+
+def find_related_events(facts: RelatedEventFacts) -> list[RelatedEvent]:
+    """Everything that was found, by day; at most MOST."""
+    events = [each for finder in related_events.values() for each in finder(facts)]
+    return sorted(events, key=lambda each: each.day)[:MOST]
+
+
+@related_events.register("new_sources")
+def _new_sources(facts: RelatedEventFacts) -> list[RelatedEvent]:
+    """Sources that the earlier days have nothing of: all of their cost is a change of the data, not of use."""
+    sources = facts.reader.sources
+    new_spans = [
+        span
+        for span in sources.coverage.sources.values()
+        if span.source_id in sources.health and facts.previous.end < span.first_day <= facts.days.end
+    ]
+    with_cost = facts.sources_with_cost() if new_spans and facts.filters else None
+    return [
+        RelatedEvent(
+            kind="new_source",
+            day=span.first_day,
+            what=f"Source {sources.health[span.source_id].name!r} has its first cost line; all of it counts as new.",
         )
-    return _ReadResult(sums, metered=False, note=NOT_METERED)
-
-
-def _run(
-    account: Account, plan: ChangePlan, sources: Sources, deadline: float | None
-) -> list[MeteredSum] | None:
-    """None when there are more sums than fit in memory."""
-    table = engine.run(
-        account,
-        Kind.COST,
-        plan.days.start,
-        plan.days.end,
-        plan,
-        tag_keys=plan.tag_keys,
-        allow_rollups=True,
-        manifest=sources.manifest,
-        deadline=deadline,
-    )
-    return read_sums(plan, table) if table.num_rows <= MAX_SUMS else None
-
-
-def _findings(
-    account: Account, question: Question, sources: Sources, deadline: float | None
-) -> FilterFindings:
-    if not question.filters:
-        return FilterFindings()
-    return look_up(account, plan_of(question), deadline, sources.manifest)
+        for span in new_spans
+        if with_cost is None or str(span.source_id) in with_cost
+    ]

@@ -1,4 +1,4 @@
-"""The four expressions behind tag recommendations. Equal for equal questions, so that the lake keeps their answers.
+"""The four lake queries behind tag recommendations, with their sums as typed values.
 
 What keys and values cover is counted in amortized usage cost: taxes and fees carry no tags. What a draft would cover is
 counted as the account's cost view says, as the preview of its editor does.
@@ -6,8 +6,9 @@ counted as the account's cost view says, as the preview of its editor does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import reduce
 from operator import and_
 from typing import Any
@@ -17,11 +18,23 @@ import ibis
 from finops.allocation.cost_tags.copy_expression import apply_map, apply_steps
 from finops.allocation.cost_tags.expression import CostTagValue
 from finops.allocation.rules import Normalisation
-from finops.costs.dimensions import Dimension, Expression
+from finops.costs.dimensions import Column, Dimension, Expression
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
-from finops.insights.tag_recommendations.similarity import MANY_VALUES
+from finops.insights.cost_scope import CostReader
+from finops.insights.tag_recommendations.schemas import KeyCoverage, TagCover
+from finops.insights.tag_recommendations.similarity import (
+    AGREE,
+    DIFFER,
+    KEY_PAIR,
+    MANY_VALUES,
+    TaggedCosts,
+    rank,
+    read_tagged_costs,
+)
 from finops.lake.schema import tag_column
+from finops.lib.money import ratio
+from finops.lib.periods import DateRange
 
 VALUE_ROWS = 3 * MANY_VALUES
 """Values by currency that are read of a key."""
@@ -31,7 +44,6 @@ PREFIX = r"^[^-_./: ]{2,}[-_./: ]"
 """The beginning of a resource's name, with the sign that ends it."""
 
 
-KEY_PAIR, AGREE, DIFFER = "together", "agree", "differ"
 STEPS: tuple[Normalisation, ...] = ("trim", "lower")
 
 
@@ -63,7 +75,7 @@ class ValuesBuild:
 
     def __call__(self, table: Any) -> Any:
         lines = _usage(table)
-        return _union(self._of(lines, place, value) for place, value in enumerate(self.subjects))
+        return ibis.union(*(self._of(lines, place, value) for place, value in enumerate(self.subjects)))
 
     def _of(self, lines: Any, place: int, value: Expression) -> Any:
         rows = lines.select(value=value(lines), currency=lines.currency, cost=lines.effective_cost)
@@ -123,7 +135,7 @@ class AssociationBuild:
         for place, pair in self.key_pair:
             agreement = pair.differ(lines).cases((True, DIFFER), (False, AGREE))
             sums.append(self._of(lines, place, _no_lines, KEY_PAIR, agreement))
-        return _union(sums)
+        return ibis.union(*sums)
 
     def _of(self, lines: Any, place: int, value: Expression, dimension: str, column: Any) -> Any:
         rows = lines.select(
@@ -143,10 +155,6 @@ def _no_lines(_lines: Any) -> Any:
 
 def _most_lines(sums: Any, names: Sequence[str], count: int) -> Any:
     return sums.order_by([ibis.desc("lines"), *names]).limit(count)
-
-
-def _union(parts: Iterable[Any]) -> Any:
-    return ibis.union(*parts)
 
 
 @dataclass(frozen=True)
@@ -186,3 +194,102 @@ class CoveredBuild:
         return lines.group_by(currency=lines.currency.coalesce(NO_CURRENCY)).aggregate(
             total=amount.sum(), **covered
         )
+
+
+Rows = list[dict[str, Any]]
+ValueCosts = dict[str, dict[str, Decimal]]
+"""By value and currency."""
+
+
+@dataclass(frozen=True)
+class LineValue:
+    """Something that gives lines a value, and the tag keys that it reads."""
+
+    value: Expression
+    tag_keys: tuple[str, ...]
+    key_pair: KeyPair | None = None
+
+
+def value_of_key(key: str) -> LineValue:
+    return LineValue(Column(tag_column(key)), (key,))
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The cost of some days."""
+
+    cost: CostReader
+    days: DateRange
+
+    def _rows(self, build: Any, tag_keys: Iterable[str]) -> Rows:
+        rows: Rows = self.cost.run(self.days, build, tag_keys, allow_rollups=False).to_pylist()
+        return rows
+
+    def coverage(self, keys: Sequence[str]) -> tuple[list[str], list[KeyCoverage]]:
+        """The currencies, the largest first, and the keys that any cost has, most of it first."""
+        rows = _largest_first(self._rows(CoverageBuild(tuple(keys)), keys)) if keys else []
+        currencies = [row["currency"] for row in rows]
+        every = [KeyCoverage(key=key, covers=_covers(rows, f"tagged{at}")) for at, key in enumerate(keys)]
+
+        def key_rank(each: KeyCoverage) -> tuple[tuple[Decimal, ...], str]:
+            amounts = {cover.currency: cover.amount for cover in each.covers}
+            return rank(amounts, currencies), each.key
+
+        return currencies, sorted((each for each in every if each.covers), key=key_rank)
+
+    def values(self, subjects: Mapping[str, LineValue]) -> dict[str, ValueCosts]:
+        """Of each subject, what its values cost; nothing of those with too many to read."""
+        if not subjects:
+            return {}
+        build = ValuesBuild(tuple(each.value for each in subjects.values()))
+        rows = self._rows(build, [key for each in subjects.values() for key in each.tag_keys])
+        by_subject: dict[str, ValueCosts] = {}
+        for place, name in enumerate(subjects):
+            own = [row for row in rows if row["subject"] == place]
+            costs = by_subject.setdefault(name, {})
+            for row in own if len(own) < VALUE_ROWS else []:
+                costs.setdefault(row["value"], {})[row["currency"]] = row["cost"] or Decimal(0)
+        return by_subject
+
+    def tagged_costs(self, subjects: Sequence[LineValue]) -> list[dict[tuple[str, str], TaggedCosts]]:
+        """Of each subject, its values by what else lines have; nothing of dimensions with too many to read."""
+        if not subjects:
+            return []
+        pairs = [(place, each.key_pair) for place, each in enumerate(subjects) if each.key_pair]
+        build = AssociationBuild(tuple(each.value for each in subjects), tuple(pairs))
+        keys = [key for each in subjects for key in each.tag_keys]
+        rows = self._rows(build, [*keys, *[key for _, pair in pairs for key in (*pair.ones, *pair.others)]])
+        parts: dict[tuple[int, str], Rows] = {}
+        for row in rows:
+            parts.setdefault((row["subject"], row["dimension"]), []).append(row)
+        return [
+            read_tagged_costs(
+                (dimension, row["neighbor"], row["value"], row["currency"], row["cost"] or Decimal(0))
+                for (subject, dimension), part in parts.items()
+                if subject == place and len(part) < ASSOCIATED_ROWS
+                for row in part
+            )
+            for place in range(len(subjects))
+        ]
+
+    def coverage_of_drafts(self, drafts: Sequence[CoverageRequest]) -> list[list[TagCover]]:
+        """What each would cover, in the account's cost view, the largest currency first."""
+        if not drafts:
+            return []
+        build = CoveredBuild(tuple(drafts), self.cost.sources.view)
+        rows = _largest_first(self._rows(build, [key for each in drafts for key in each.dimension.tag_keys]))
+        return [_covers(rows, f"covered{place}") for place in range(len(drafts))]
+
+
+def _largest_first(rows: Rows) -> Rows:
+    return sorted(rows, key=lambda row: (-(row["total"] or 0), row["currency"]))
+
+
+def _covers(rows: Rows, name: str) -> list[TagCover]:
+    return [
+        TagCover(
+            amount=row[name], currency=row["currency"], share=ratio(row[name], row["total"] or Decimal(0))
+        )
+        for row in rows
+        if row[name]
+    ]

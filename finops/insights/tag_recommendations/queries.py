@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
@@ -11,7 +11,7 @@ from itertools import islice
 from accounts.models import Account
 from finops.allocation.cost_tags.answers import CostTagInfo
 from finops.allocation.cost_tags.expression import CostTagValue
-from finops.allocation.cost_tags.resolution import context_of, dimension_of
+from finops.allocation.cost_tags.resolution import dimension_of
 from finops.allocation.cost_tags.words import rule_words
 from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS, last_days
 from finops.allocation.queries.cost_tags import list_cost_tags
@@ -19,31 +19,28 @@ from finops.allocation.rules import CostTagDraft
 from finops.costs.answers import AccountRef
 from finops.costs.dimensions import Dimension, DimensionContext
 from finops.costs.queries.sources import load_sources
-from finops.insights.tag_recommendations import reader as cost_reader
-from finops.insights.tag_recommendations import words
-from finops.insights.tag_recommendations.answers import (
+from finops.insights.cost_scope import CostReader
+from finops.insights.tag_recommendations.lake import CoverageRequest, LineValue, Reader, value_of_key
+from finops.insights.tag_recommendations.schemas import (
     KeyCoverage,
     TagRecommendation,
     TagRecommendationsAnswer,
+    TagRecommendationsQuery,
 )
-from finops.insights.tag_recommendations.associations import is_contradictory
-from finops.insights.tag_recommendations.drafts import owner_of
-from finops.insights.tag_recommendations.lake import CoverageRequest
-from finops.insights.tag_recommendations.reader import Reader
-from finops.insights.tag_recommendations.similarity import key_groups
+from finops.insights.tag_recommendations.similarity import is_contradictory, key_groups
 from finops.insights.tag_recommendations.suggestions import (
     Subject,
     Suggestion,
     association_suggestions,
+    owner_of,
     similarity_suggestions,
     subject_of,
 )
-from finops.insights.tag_recommendations.tag_recommendations_query import TagRecommendationsQuery
 from finops.lake.storage.manifest import cost_tag_keys
 from finops.lib.answers import largest_that_fits
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
-from finops.lib.sentences import quote, truncate
+from finops.lib.sentences import percent_text, quote, truncate
 
 COUNTED_KEYS = 300
 """Keys whose cost is counted; each is a column to read."""
@@ -64,6 +61,12 @@ MAX_SUGGESTIONS = 40
 
 WORTH_A_RULE = Decimal("0.002")
 """Untagged cost is left alone where it is less than so much of the cost of every currency."""
+
+COUNTED = "Of {keys} tag keys, {counted} are counted."
+COMPARED = (
+    "Of {keys} tag keys, the {compared} that cover most cost are compared; the others are only counted."
+)
+NOT_READ = "Cost tag {key} cannot be evaluated, so it is not compared: {problem}"
 
 SHOWN_KEYS = 20
 MAX_TEXT = 300
@@ -104,14 +107,14 @@ def tag_recommendations(
         more = len(rows) - len(shown)
         return TagRecommendationsAnswer(
             account=AccountRef(slug=account.slug, name=account.name),
-            summary=words.summary_of(account.name, rows, result.keys),
+            summary=_summary(account.name, rows, result.keys),
             start_date=result.days.start,
             end_date=result.days.end,
             recommendations=shown,
             keys=list(result.keys[: min(SHOWN_KEYS, count)]),
             truncated=f"{more} more cover smaller shares: raise limit, or ask for one kind." if more else "",
             warnings=list(result.warnings),
-            hint=words.hint_of(shown),
+            hint=_hint(shown),
         )
 
     return largest_that_fits(answer_with, query.limit, fits)
@@ -121,53 +124,48 @@ def find_recommendations(account: Account, *, deadline: float | None = None) -> 
     """All of the last 30 days with data. Cost: at most four lake queries, whose answers the lake keeps."""
     sources = load_sources(account)
     days = last_days(sources.coverage, PREVIEW_DAYS)
-    reader = Reader(account, sources, days, deadline)
-    context = context_of(account, sources)
+    cost = CostReader(account, sources, deadline)
+    reader, context = Reader(cost, days), cost.context
     every = cost_tag_keys(account, sources.manifest)
     currencies, keys = reader.coverage(every[:COUNTED_KEYS])
     compared = [each.key for each in keys[:COMPARED_KEYS]]
     infos = {info.key: info for info in list_cost_tags(account)}
-    cost_tag_subjects, warnings = _evaluate_cost_tags(
-        context, [_draft(info) for info in infos.values()], compared
-    )
+    cost_tags, warnings = _evaluate_cost_tags(context, infos.values(), compared)
     if len(every) > COUNTED_KEYS:
-        warnings.append(words.COUNTED.format(counted=COUNTED_KEYS, keys=len(every)))
+        warnings.append(COUNTED.format(counted=COUNTED_KEYS, keys=len(every)))
     if len(keys) > len(compared):
-        warnings.append(words.COMPARED.format(compared=len(compared), keys=len(keys)))
-    subjects = _subjects(reader, compared, cost_tag_subjects, currencies)
-    suggestions = _suggestions(reader, context, subjects, cost_tag_subjects, currencies)
+        warnings.append(COMPARED.format(compared=len(compared), keys=len(keys)))
+    subjects = _subjects(reader, compared, cost_tags, currencies)
+    suggestions = _suggestions(reader, context, subjects, cost_tags, currencies)
     details = _recommendation_details(reader, context, suggestions[:MAX_SUGGESTIONS], infos)
-    return TagRecommendationsResult(days, tuple(sorted(details, key=_sort_key)), tuple(keys), tuple(warnings))
+    ranked = sorted(details, key=lambda each: (-each.row.share, each.row.id))
+    return TagRecommendationsResult(days, tuple(ranked), tuple(keys), tuple(warnings))
 
 
-def _draft(info: CostTagInfo) -> CostTagDraft:
-    return CostTagDraft(
-        key=info.key, rules=info.rules, default_value=info.default_value, description=info.description
-    )
-
-
-@dataclass(frozen=True)
-class _CostTagSubject:
-    """A cost tag that is about tag keys, and what its rules, without a default value, give lines."""
-
-    draft: CostTagDraft
-    subject: cost_reader.Subject
+CostTags = Sequence[tuple[CostTagDraft, LineValue]]
+"""Cost tags that are about tag keys, with what their rules, without a default value, give lines."""
 
 
 def _evaluate_cost_tags(
-    context: DimensionContext, drafts: Sequence[CostTagDraft], keys: Sequence[str]
-) -> tuple[list[_CostTagSubject], list[str]]:
+    context: DimensionContext, infos: Iterable[CostTagInfo], keys: Sequence[str]
+) -> tuple[CostTags, list[str]]:
     """The cost tags that are about one of the keys, and why others that are cannot be."""
-    subjects: list[_CostTagSubject] = []
-    warnings: list[str] = []
+    drafts = [
+        CostTagDraft(
+            key=info.key, rules=info.rules, default_value=info.default_value, description=info.description
+        )
+        for info in infos
+    ]
     groups = key_groups(keys, {})
     about = [draft for draft in drafts if any(owner_of(group, [draft]) for group in groups)]
+    cost_tags: list[tuple[CostTagDraft, LineValue]] = []
+    warnings: list[str] = []
     for draft in about[:COMPARED_COST_TAGS]:
         try:
-            subjects.append(_CostTagSubject(draft, _subject(dimension_of(context, draft))))
+            cost_tags.append((draft, _line_value(dimension_of(context, draft))))
         except UserError as problem:
-            warnings.append(words.NOT_READ.format(key=quote(draft.key), problem=problem.message))
-    return subjects, warnings
+            warnings.append(NOT_READ.format(key=quote(draft.key), problem=problem.message))
+    return cost_tags, warnings
 
 
 def _dimension(context: DimensionContext, draft: CostTagDraft) -> Dimension | None:
@@ -178,46 +176,42 @@ def _dimension(context: DimensionContext, draft: CostTagDraft) -> Dimension | No
         return None
 
 
-def _subject(dimension: Dimension) -> cost_reader.Subject:
+def _line_value(dimension: Dimension) -> LineValue:
     value = dimension.value
     assert isinstance(value, CostTagValue)  # noqa: S101 for the type checker
-    return cost_reader.Subject(dataclasses.replace(value, default=""), dimension.tag_keys)
+    return LineValue(dataclasses.replace(value, default=""), dimension.tag_keys)
 
 
 def _subjects(
-    reader: Reader,
-    keys: Sequence[str],
-    cost_tag_subjects: Sequence[_CostTagSubject],
-    currencies: Sequence[str],
+    reader: Reader, keys: Sequence[str], cost_tags: CostTags, currencies: Sequence[str]
 ) -> list[Subject]:
     """The keys by meaning, with what their values cost."""
-    value_subjects = {f"tag:{key}": cost_reader.of_key(key) for key in keys}
-    value_subjects |= {f"cost_tag:{each.draft.key}": each.subject for each in cost_tag_subjects}
-    costs = reader.values(value_subjects)
+    line_values = {f"tag:{key}": value_of_key(key) for key in keys}
+    line_values |= {f"cost_tag:{draft.key}": value for draft, value in cost_tags}
+    costs = reader.values(line_values)
     values = {key: costs[f"tag:{key}"] for key in keys}
-    cost_tag_values = {each.draft.key: costs[f"cost_tag:{each.draft.key}"] for each in cost_tag_subjects}
-    drafts = [each.draft for each in cost_tag_subjects]
-    return [
-        subject_of(group, drafts, values, cost_tag_values, currencies) for group in key_groups(keys, values)
-    ]
+    drafts = [draft for draft, _ in cost_tags]
+    cost_tag_values = {draft.key: costs[f"cost_tag:{draft.key}"] for draft in drafts}
+    groups = key_groups(keys, values)
+    return [subject_of(group, drafts, values, cost_tag_values, currencies) for group in groups]
 
 
 def _suggestions(
     reader: Reader,
     context: DimensionContext,
     subjects: Sequence[Subject],
-    cost_tag_subjects: Sequence[_CostTagSubject],
+    cost_tags: CostTags,
     currencies: Sequence[str],
 ) -> list[Suggestion]:
     """Nothing of keys that were taken for one by their values, and then say different things on one line."""
-    by_cost_tag = {each.draft.key: each.subject for each in cost_tag_subjects}
-    value_subjects: dict[str, cost_reader.Subject] = {}
+    by_cost_tag = {draft.key: value for draft, value in cost_tags}
+    line_values: dict[str, LineValue] = {}
     for subject in sorted(subjects, key=lambda each: not each.group.by_values):
         dimension = None if subject.owner else _dimension(context, subject.base)
-        value = by_cost_tag[subject.owner.key] if subject.owner else dimension and _subject(dimension)
-        if value and subject.is_categorical and len(value_subjects) < ASSOCIATED_GROUPS:
-            value_subjects[subject.group.name] = dataclasses.replace(value, key_pair=subject.key_pair)
-    tagged_costs = dict(zip(value_subjects, reader.tagged_costs(list(value_subjects.values())), strict=True))
+        value = by_cost_tag[subject.owner.key] if subject.owner else dimension and _line_value(dimension)
+        if value and subject.is_categorical and len(line_values) < ASSOCIATED_GROUPS:
+            line_values[subject.group.name] = dataclasses.replace(value, key_pair=subject.key_pair)
+    tagged_costs = dict(zip(line_values, reader.tagged_costs(list(line_values.values())), strict=True))
     pairs = [(subject, tagged_costs.get(subject.group.name, {})) for subject in subjects]
     agreeing = [(subject, each) for subject, each in pairs if not is_contradictory(each)]
     similar = [each for subject, _ in agreeing for each in similarity_suggestions(subject)]
@@ -236,10 +230,8 @@ def _recommendation_details(
 ) -> Iterator[RecommendationDetail]:
     """Those that would cover anything."""
     possible = [(each, dimension) for each in suggestions if (dimension := _dimension(context, each.draft))]
-    coverings = [
-        (dimension, CoverageRequest(dimension, each.rules, each.values)) for each, dimension in possible
-    ]
-    for (each, _), covers in zip(possible, reader.coverage_of_drafts(coverings), strict=True):
+    requests = [CoverageRequest(dimension, each.rules, each.values) for each, dimension in possible]
+    for (each, _), covers in zip(possible, reader.coverage_of_drafts(requests), strict=True):
         if not any(cover.amount > 0 for cover in covers):
             continue
         row = TagRecommendation(
@@ -256,13 +248,28 @@ def _recommendation_details(
             yield RecommendationDetail(each, row, None if each.is_new else infos[each.draft.key])
 
 
-def _sort_key(detail: RecommendationDetail) -> tuple[object, ...]:
-    row = detail.row
-    return -row.share, row.id
-
-
 def recommendation(account: Account, recommendation_id: str) -> RecommendationDetail | None:
     """The one with this id, as things are now."""
-    return next(
-        (each for each in find_recommendations(account).details if each.row.id == recommendation_id), None
+    details = find_recommendations(account).details
+    return next((each for each in details if each.row.id == recommendation_id), None)
+
+
+def _summary(account: str, recommendations: Sequence[TagRecommendation], keys: Sequence[KeyCoverage]) -> str:
+    if not keys:
+        return f"The cost of {quote(account)} of the last 30 days with data has no tags."
+    first = next((each for each in keys[0].covers if each.share is not None), None)
+    best = f" Key {quote(keys[0].key, 60)} covers most"
+    best += f": {percent_text(first.share)} of {first.currency} usage cost." if first and first.share else "."
+    if not recommendations:
+        return f"The tags of {quote(account)} have nothing to put right.{best}"
+    noun = "recommendation" if len(recommendations) == 1 else "recommendations"
+    return f"{quote(account)}: {len(recommendations)} tag {noun}.{best} {recommendations[0].sentence}"
+
+
+def _hint(recommendations: Sequence[TagRecommendation]) -> str:
+    if not recommendations:
+        return "listCostTags shows the cost tags; listDimensionValues of a tag its values."
+    return (
+        "console_url of each opens its draft in the cost tag editor; nothing is saved before a person saves. They "
+        "overlap: covers cannot be added up."
     )

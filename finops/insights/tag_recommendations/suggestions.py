@@ -1,35 +1,119 @@
-"""What to suggest, from the sums: drafts with what of them to count. Pure."""
+"""Suggestions with their drafts: rules at the end of the cost tag that a key has, or of a new one. Pure."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from finops.allocation.rules import CostTagDraft, Rule
-from finops.insights.tag_recommendations import words
-from finops.insights.tag_recommendations.associations import TaggedCosts, associations
-from finops.insights.tag_recommendations.drafts import (
-    copied_keys,
-    owner_of,
-    start_of,
-    targets_of,
-    with_association,
-    with_copy,
-    with_merges,
-)
+from msgspec.structs import replace
+
+from finops.allocation.rules import AllOf, Condition, Copy, CostTagDraft, Rule, Test
+from finops.allocation.rules.document import MAX_COPY_KEYS, MAX_RULES, MAX_VALUES
+from finops.costs.spend_query import Op
 from finops.insights.tag_recommendations.lake import KeyPair
+from finops.insights.tag_recommendations.schemas import Kind
 from finops.insights.tag_recommendations.similarity import (
     MANY_VALUES,
+    PREFIXES,
     Amounts,
+    Association,
     KeyGroup,
     Merge,
+    TaggedCosts,
+    associations,
     key_meaning,
     merges,
     sum_over_keys,
 )
-from finops.insights.tag_recommendations.tag_recommendations_query import Kind
-from finops.lib.sentences import quote
+from finops.lib.sentences import dimension_text, join_with_and, quote, truncate
+
+SHOWN, LENGTH = 4, 60
+"""Names that a sentence has, and characters of each."""
+
+
+def owner_of(group: KeyGroup, drafts: Sequence[CostTagDraft]) -> CostTagDraft | None:
+    """The cost tag that is about these keys: by its key's meaning, else by the tags that it copies."""
+    meanings = {key_meaning(key) for key in group.keys}
+    for draft in drafts:
+        if key_meaning(draft.key) in meanings:
+            return draft
+    shared = {draft.key: len(copied_keys(draft, group.keys)) for draft in drafts}
+    best = max(drafts, key=lambda draft: shared[draft.key], default=None)
+    return best if best is not None and shared[best.key] else None
+
+
+def copied_keys(draft: CostTagDraft, keys: Sequence[str]) -> set[str]:
+    """Those of the keys that some rule copies; a key in another case is meant where no key is written so."""
+    named = {key for rule in draft.rules if rule.copy for key in rule.copy.keys}
+    folded = {key.casefold() for key in named - set(keys)}
+    return {key for key in keys if key in named or (key.casefold() in folded)}
+
+
+def start_of(group: KeyGroup, merged: Iterable[Merge] = ()) -> CostTagDraft:
+    """A new cost tag that copies the keys in order, trimmed and in small letters, spellings put right."""
+    folded = group.keys[0].strip()
+    prefix = next((each for each in PREFIXES if folded.casefold().startswith(each)), "")
+    key = re.sub(r"[^\w:.-]+", "-", folded[len(prefix) :]).strip("-").lower() or group.name
+    copy = Copy(
+        keys=group.keys[:MAX_COPY_KEYS],
+        normalise=("trim", "lower"),
+        map=tuple(_renames(merged).items())[:MAX_VALUES],
+    )
+    return CostTagDraft(key=truncate(key, 100), rules=(Rule(copy=copy),))
+
+
+def _renames(merged: Iterable[Merge]) -> dict[str, str]:
+    """What becomes what once values are trimmed and in small letters."""
+    renames: dict[str, str] = {}
+    for merge in merged:
+        folded = [each.strip().lower() for each in merge.spellings]
+        renames |= {other: merge.target.lower() for other in folded if other != merge.target.lower()}
+    return renames
+
+
+def targets_of(draft: CostTagDraft | None, merged: Iterable[Merge]) -> tuple[str, ...]:
+    """The values that the spellings become."""
+    return tuple(merge.target if draft else merge.target.lower() for merge in merged)
+
+
+def with_copy(draft: CostTagDraft, keys: Sequence[str]) -> CostTagDraft:
+    """Another rule at the end that copies the keys, made alike and renamed as its last copying rule does."""
+    last = next((rule.copy for rule in reversed(draft.rules) if rule.copy), None)
+    steps = last.normalise if last else ("trim", "lower")
+    copy = Copy(keys=tuple(keys[:MAX_COPY_KEYS]), normalise=steps, map=last.map if last else ())
+    return _append_rule(draft, Rule(copy=copy))
+
+
+def with_merges(draft: CostTagDraft, merged: Iterable[Merge]) -> CostTagDraft:
+    """The rules of a cost tag, giving the first spelling wherever they give another of them."""
+    renames = {old: merge.target for merge in merged for old in merge.spellings if old != merge.target}
+    return replace(draft, rules=tuple(_rename_values(rule, renames) for rule in draft.rules))
+
+
+def _rename_values(rule: Rule, renames: Mapping[str, str]) -> Rule:
+    if rule.copy is None:
+        return replace(rule, value=renames.get(rule.value, rule.value))
+    pairs = {old.lower(): (old, renames.get(new, new)) for old, new in rule.copy.map}
+    for old, new in renames.items():
+        pairs.setdefault(old.lower(), (old, new))
+    return replace(rule, copy=replace(rule.copy, map=tuple(pairs.values())[:MAX_VALUES]))
+
+
+def with_association(draft: CostTagDraft, association: Association, without: Sequence[str]) -> CostTagDraft:
+    """Another rule at the end for cost that no rule has caught and none of the keys is on."""
+    op: Op = "starts_with" if association.dimension == "resource" else "in"
+    test = Test(dimension=association.dimension, op=op, values=association.names[:MAX_VALUES])
+    absent = [Test(dimension=f"tag:{key}", op="absent") for key in without]
+    when: Condition = AllOf((test, *absent)) if absent else test
+    return _append_rule(draft, Rule(when=when, value=association.value))
+
+
+def _append_rule(draft: CostTagDraft, rule: Rule) -> CostTagDraft:
+    if len(draft.rules) >= MAX_RULES:
+        return draft
+    return replace(draft, rules=(*draft.rules, rule))
 
 
 @dataclass(frozen=True)
@@ -102,16 +186,16 @@ def similarity_suggestions(subject: Subject) -> Iterator[Suggestion]:
     if owner is None:
         if len(group.keys) > 1:
             draft = start_of(group)
-            yield _suggestion("same_keys", subject, draft, words.same_keys(group), rules=(1,))
+            yield _suggestion("same_keys", subject, draft, _same_keys_text(group), rules=(1,))
     else:
         copied = copied_keys(owner, group.keys)
         missing = [key for key in group.keys if key not in copied]
         if missing:
-            sentence = words.more_keys(missing, owner.key, [key for key in group.keys if key in copied])
+            sentence = _more_keys_text(missing, owner.key, [key for key in group.keys if key in copied])
             yield from _rule_suggestions("same_keys", subject, with_copy(owner, missing), sentence)
     if subject.merged:
         draft = with_merges(owner, subject.merged) if owner else subject.base
-        sentence = words.same_values(subject.title, subject.merged)
+        sentence = _same_values_text(subject.title, subject.merged)
         yield _suggestion("same_values", subject, draft, sentence, values=targets_of(owner, subject.merged))
 
 
@@ -123,7 +207,7 @@ def association_suggestions(
     without = [key for key in subject.group.keys if key not in copied]
     for association in associations(tagged_costs, currencies):
         draft = with_association(subject.base, association, without)
-        sentence = words.untagged_cost(subject.title, association)
+        sentence = _untagged_cost_text(subject.title, association)
         yield from _rule_suggestions(
             "untagged_cost", subject, draft, sentence, association.dimension, association.value
         )
@@ -159,3 +243,40 @@ def _suggestion(
         values=values,
         shown=tuple(rule for rule in draft.rules if rule not in before),
     )
+
+
+def _names_text(names: Sequence[str], shown: int = SHOWN) -> str:
+    """`'a', 'b' and 3 more`."""
+    more = len(names) - shown
+    parts = [quote(name, LENGTH) for name in names[:shown]]
+    return join_with_and([*parts, f"{more} more"] if more > 0 else parts)
+
+
+def _same_keys_text(group: KeyGroup) -> str:
+    why = ", by the values that they have in common" if group.by_values else ""
+    return f"Tags {_names_text(group.keys)} mean the same{why}: one cost tag copies whichever a line has."
+
+
+def _more_keys_text(missing: Sequence[str], cost_tag: str, copies: Sequence[str]) -> str:
+    noun, verb = ("Tag", "means") if len(missing) == 1 else ("Tags", "mean")
+    if not copies:
+        return f"{noun} {_names_text(missing)} {verb} the same as cost tag {quote(cost_tag)}, which does not copy it yet."
+    return f"{noun} {_names_text(missing)} {verb} the same as {_names_text(copies)}, which cost tag {quote(cost_tag)} copies already."
+
+
+def _same_values_text(named: str, merged: Sequence[Merge]) -> str:
+    spellings = [_names_text(merge.spellings) for merge in merged[:SHOWN]]
+    more = f"; {len(merged) - SHOWN} more" if len(merged) > SHOWN else ""
+    noun = "One value" if len(merged) == 1 else f"{len(merged)} values"
+    verb = "is" if len(merged) == 1 else "are"
+    return f"{noun} of {named} {verb} spelt in several ways: {'; '.join(spellings)}{more}."
+
+
+def _untagged_cost_text(named: str, association: Association) -> str:
+    names, value = _names_text(association.names), quote(association.value, LENGTH)
+    plural = "" if len(association.names) == 1 else "s"
+    if association.dimension == "resource":
+        place = f"Where the resource's name or id begins with {names.replace(' and ', ' or ')}"
+    else:
+        place = f"In {dimension_text(association.dimension)}{plural} {names}"
+    return f"{place}, at least 95 % of the cost that has {named} is {value}; what has none is likely {value} too."

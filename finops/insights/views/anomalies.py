@@ -1,28 +1,42 @@
-"""Anomalies: the list, and what the overview says of them."""
+"""Anomalies: the list, one with what people decide about it, the tile of the overview, the settings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.allocation.models import CostTag
+from finops.costs.dimensions import registry
+from finops.costs.queries import query_spend
 from finops.costs.queries.sources import load_sources
-from finops.insights import queries
-from finops.insights.anomalies_query import STATES, AnomaliesQuery
-from finops.insights.anomaly_charts import spark_values
-from finops.insights.answers import AnomalyRow
-from finops.insights.cost_scope import CostScope, scope_from_params
-from finops.insights.models import AnomalyRun
+from finops.costs.spend_query import SpendQuery
+from finops.costs.views.choices import dimension_choices
+from finops.insights.anomalies import queries, services
+from finops.insights.anomalies.causes import change_events
+from finops.insights.anomalies.schemas import STATES, AnomaliesQuery, AnomalyRow
+from finops.insights.anomalies.services import MAX_WATCHES, NOT_WATCHED, change_anomaly_settings
+from finops.insights.charts import band_chart, cause_tables, explorer_query, spark_values
+from finops.insights.cost_scope import CostReader, CostScope, scope_from_params
+from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
+from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.params import as_arguments
 
 RANK = {"high": 0, "medium": 1, "low": 2}
+WATCH, MINIMUM = "watch_", "minimum_"
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,60 @@ COLUMNS: list[Column[Line]] = [
 ]
 
 
+class NoteForm(forms.Form):
+    """Why it was expected, or what was done about it."""
+
+    note = forms.CharField(
+        label="Note",
+        max_length=2_000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Why this cost was meant to be so, or what was done about it.",
+    )
+
+
+class AnomalySettingsForm(forms.Form):
+    """What is watched beside the service, and the smallest impact in each currency that the account has."""
+
+    def __init__(
+        self, *args: Any, choices: list[Any], watches: int, currencies: list[str], **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        for place in range(1, watches + 1):
+            self.fields[f"{WATCH}{place}"] = forms.ChoiceField(
+                label=f"Watch also, {place}", required=False, choices=[("", "Nothing more"), *choices]
+            )
+        for currency in currencies:
+            self.fields[f"{MINIMUM}{currency}"] = forms.DecimalField(
+                label=f"Smallest impact in {currency}",
+                required=False,
+                min_value=Decimal(0),
+                max_digits=30,
+                decimal_places=6,
+                help_text="Left empty: by the size of the service and of the account.",
+            )
+
+    @property
+    def watches(self) -> list[str]:
+        """The dimensions chosen."""
+        chosen = [value for name, value in self.cleaned_data.items() if name.startswith(WATCH)]
+        return [value for value in chosen if value]
+
+    @property
+    def minimums(self) -> dict[str, Decimal | None]:
+        """The amounts given, by currency."""
+        cleaned = self.cleaned_data
+        return {name.removeprefix(MINIMUM): cleaned[name] for name in cleaned if name.startswith(MINIMUM)}
+
+    @property
+    def watch_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name.startswith(WATCH)]
+
+    @property
+    def amount_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name.startswith(MINIMUM)]
+
+
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
@@ -78,8 +146,9 @@ def index(request: AccountRequest) -> HttpResponseBase:
     scope, error = scope_from_params(request.GET.dict()), ""
     if scope:
         try:
-            scoped = queries.anomalies_in_scope(request.account, rows, CostScope(**scope), sources)
-            rows = rows.filter(pk__in=list(scoped.impacts))
+            reader = CostReader(request.account, sources)
+            impacts, _warnings = queries.anomalies_in_scope(reader, rows, CostScope(**scope))
+            rows = rows.filter(pk__in=list(impacts))
         except UserError as problem:
             scope, error = {}, problem.message
     lines = [Line(queries.row_of(row), spark_values(row), row.get_kind_display()) for row in rows]
@@ -112,3 +181,134 @@ def tile(request: AccountRequest) -> HttpResponse:
         "insights/_open_anomalies.html",
         {"open": queries.open_anomalies(), "run": AnomalyRun.objects.first()},
     )
+
+
+def _anomaly(key: str) -> Anomaly:
+    """The anomaly of the account in scope; 404 for another's."""
+    return get_object_or_404(Anomaly.objects.select_related("source", "account", "primary"), key=key)
+
+
+@account_page()
+@require_safe
+def detail(request: AccountRequest, anomaly_key: str) -> HttpResponse:
+    return _detail_page(request, _anomaly(anomaly_key), NoteForm())
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def expect(request: AccountRequest, anomaly_key: str) -> HttpResponse:
+    message = "Marked as expected. The detector learns it within a minute."
+    return _mark_response(request, anomaly_key, services.mark_expected, message)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def resolve(request: AccountRequest, anomaly_key: str) -> HttpResponse:
+    message = "Resolved. Should it go on, it opens again by itself."
+    return _mark_response(request, anomaly_key, services.resolve, message)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def reopen(request: AccountRequest, anomaly_key: str) -> HttpResponse:
+    anomaly = _anomaly(anomaly_key)
+    services.reopen(account=request.account, actor=request.actor, anomaly=anomaly)
+    messages.success(request, "Open again.")
+    return redirect("anomaly", slug=request.account.slug, anomaly_key=anomaly.key)
+
+
+def _mark_response(
+    request: AccountRequest, anomaly_key: str, mark: Callable[..., Anomaly], message: str
+) -> HttpResponse:
+    anomaly, form = _anomaly(anomaly_key), NoteForm(request.POST)
+    if form.is_valid():
+        try:
+            mark(
+                account=request.account, actor=request.actor, anomaly=anomaly, note=form.cleaned_data["note"]
+            )
+        except UserError as error:
+            take_error(form, error)
+        else:
+            messages.success(request, message)
+            return redirect("anomaly", slug=request.account.slug, anomaly_key=anomaly.key)
+    return _detail_page(request, anomaly, form)
+
+
+def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> HttpResponse:
+    run = AnomalyRun.objects.first()
+    through = run.data_through if run and run.data_through else anomaly.last_day
+    context: dict[str, Any] = {
+        "anomaly": anomaly,
+        "row": queries.row_of(anomaly),
+        "band": band_chart(anomaly),
+        "tables": cause_tables(anomaly, queries.causes_of_row(anomaly)),
+        "events": change_events(anomaly),
+        "explorer": explorer_query(anomaly, through).to_params(),
+        "form": form,
+    }
+    return render(request, "insights/anomaly.html", context, status=422 if form.errors else 200)
+
+
+@account_page()
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings(request: AccountRequest) -> HttpResponse:
+    row = queries.anomaly_settings(request.account)
+    if request.method != "POST":
+        return _settings_page(request, _settings_form(request, row, None))
+    if not request.membership.may(Role.MEMBER):
+        raise PermissionDenied("This needs the role Member.")
+    form = _settings_form(request, row, request.POST)
+    if form.is_valid():
+        try:
+            change_anomaly_settings(
+                account=request.account,
+                actor=request.actor,
+                watches=form.watches,
+                minimum_impacts=form.minimums,
+            )
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, "Saved. The cost is looked at anew within a minute.")
+            return redirect("anomalies", slug=request.account.slug)
+    return _settings_page(request, form)
+
+
+def _settings_page(request: AccountRequest, form: AnomalySettingsForm) -> HttpResponse:
+    status = 422 if form.errors else 200
+    return render(request, "insights/anomaly_settings.html", {"form": form}, status=status)
+
+
+def _settings_form(request: AccountRequest, row: AnomalySettings, data: Any) -> AnomalySettingsForm:
+    initial = {f"{WATCH}{place}": name for place, name in enumerate(row.watches, start=1)}
+    initial |= {f"{MINIMUM}{currency}": amount for currency, amount in row.minimum_impacts.items()}
+    return AnomalySettingsForm(
+        data,
+        initial=initial,
+        choices=_watch_choices(request, row),
+        watches=MAX_WATCHES,
+        currencies=_settings_currencies(request, row),
+    )
+
+
+def _watch_choices(request: AccountRequest, row: AnomalySettings) -> list[Any]:
+    cost_tags = [(f"cost_tag:{key}", key) for key in CostTag.objects.values_list("key", flat=True)]
+    choices = dimension_choices(
+        registry.kinds(),
+        lake_queries.tag_keys(request.account),
+        [name for name in row.watches if not name.startswith("cost_tag:")],
+    )
+    plain = [each for each in choices.plain if each[0] not in NOT_WATCHED]
+    groups = [("Dimensions", plain), ("Cost tags", cost_tags), ("Tags", choices.tags)]
+    return [group for group in groups if group[1]]
+
+
+def _settings_currencies(request: AccountRequest, row: AnomalySettings) -> list[str]:
+    """Those of the last 90 days' cost, of anomalies, and those set."""
+    currencies = {*row.minimum_impacts, *Anomaly.objects.values_list("currency", flat=True)}
+    try:
+        spent = query_spend(request.account, SpendQuery(period="last_90_days"))
+    except UserError:
+        # Only what the form offers: what is set is in PostgreSQL.
+        return sorted(currencies)
+    return sorted({*currencies, *(total.currency for total in spent.totals)})

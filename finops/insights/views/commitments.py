@@ -10,9 +10,8 @@ from django.views.decorators.http import require_safe
 from accounts.doors import AccountRequest, account_page
 from finops.costs.views.query_page import CostQueryPage
 from finops.insights.charts import commitment_charts
-from finops.insights.commitments.answers import CommitmentAnswer, CommitmentRow
-from finops.insights.commitments.commitment_query import CommitmentQuery
 from finops.insights.commitments.queries import commitment_utilization
+from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentQuery, CommitmentRow
 from finops.lib.listing import Column, csv_of
 
 COLUMNS: list[Column[CommitmentRow]] = [

@@ -7,8 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
-from finops.insights.data_health.answers import ConnectionHealth
-from finops.insights.data_health.queries import data_health
+from finops.insights.data_health import ConnectionHealth, data_health
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 
 EVERY = 1_000_000

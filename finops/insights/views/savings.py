@@ -1,26 +1,37 @@
-"""Savings: the list of what could be saved."""
+"""Savings: the list, one recommendation with what people decide about it, imports of AWS Cost Optimization Hub."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from datetime import date
+from functools import partial
 from typing import Any
 
 import msgspec
-from django.http import HttpResponseBase
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.costs.models import CostSource
 from finops.insights.cost_scope import scope_from_params
-from finops.insights.savings.answers import Recommendation
-from finops.insights.savings.queries import ALL_ROWS, list_savings
-from finops.insights.savings.rules import PRECEDENCE, RULES
-from finops.insights.savings.savings_query import STATUSES, SavingsQuery
+from finops.insights.savings import services
+from finops.insights.savings.candidates import PRECEDENCE, RULES, Candidate
+from finops.insights.savings.queries import ALL_ROWS, list_savings, recommendation
+from finops.insights.savings.schemas import STATUSES, Recommendation, SavingsQuery
+from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.params import as_arguments
 
 LEVELS = {"low": 0, "medium": 1, "high": 2}
+SHOWN = 200
+MAX_FILE = 50_000_000
 
 COLUMNS: list[Column[Recommendation]] = [
     Column("title", "Recommendation", lambda row: row.title),
@@ -49,14 +60,65 @@ COLUMNS: list[Column[Recommendation]] = [
         shown=False,
     ),
 ]
-EXPORTED = [
-    Column("effort", "Effort", lambda row: row.effort)
-    if column.name == "effort"
-    else Column("risk", "Risk", lambda row: row.risk)
-    if column.name == "risk"
-    else column
-    for column in COLUMNS
-]
+WORDS = {
+    "effort": Column[Recommendation]("effort", "Effort", lambda row: row.effort),
+    "risk": Column[Recommendation]("risk", "Risk", lambda row: row.risk),
+}
+EXPORTED = [WORDS.get(column.name, column) for column in COLUMNS]
+
+
+class DismissForm(forms.Form):
+    """Why it is not worth doing."""
+
+    reason = forms.CharField(
+        label="Reason",
+        max_length=2_000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Why it is not worth doing. It then counts in no total.",
+    )
+
+
+class ActedForm(forms.Form):
+    """When something was done about it."""
+
+    acted_on = forms.DateField(
+        label="Done on",
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+        help_text="The bills after this day show what it saved.",
+    )
+    note = forms.CharField(label="Note", max_length=2_000, required=False)
+
+
+class HubForm(forms.Form):
+    """An export of AWS Cost Optimization Hub, and the cost source that its accounts are billed in."""
+
+    source = forms.ModelChoiceField(
+        queryset=CostSource.objects.unscoped().none(),  # the form's account fills it
+        label="Cost source",
+        help_text="The bill of the same AWS accounts. The file replaces what the source had.",
+        error_messages={"required": "Choose the cost source of the same AWS accounts."},
+    )
+    file = forms.FileField(
+        label="Export file",
+        help_text="Cost optimization recommendations as CSV, CSV.gz or Parquet.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.gz,.parquet"}),
+        error_messages={"required": "Choose the export file.", "empty": "The file is empty."},
+    )
+
+    def __init__(self, *args: Any, sources: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["source"]
+        assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 for the type checker
+        field.queryset = sources
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > MAX_FILE:
+            raise forms.ValidationError(
+                f"The file has {file.size:,} bytes; an export has at most {MAX_FILE:,}."
+            )
+        return file
 
 
 @account_page()
@@ -76,12 +138,19 @@ def index(request: AccountRequest) -> HttpResponseBase:
     except UserError as problem:
         error, scope = problem.message, {}
         answer = list_savings(request.account, SavingsQuery(status="all", limit=ALL_ROWS), evidence=3)
-    ours = [row for row in answer.recommendations if _matches_filters(row, rule, service)]
+    ours = [
+        row
+        for row in answer.recommendations
+        if rule in ("", row.rule) and (not service or service in _services_of(row))
+    ]
     rows = [row for row in ours if status in ("all", row.status)]
     shown = listing(request, rows, COLUMNS, order="-saving")
     if wants_csv(request):
         return csv_of("savings", EXPORTED, shown.rows)
     counts = Counter(row.status for row in ours)
+    services_of_rows = {name for row in answer.recommendations for name in _services_of(row)}
+    question = {"status": status, "rule": rule if rule in RULES else None, **scope}
+    query = msgspec.convert(question, SavingsQuery)
     context: dict[str, Any] = {
         "answer": answer,
         "listing": shown,
@@ -91,25 +160,135 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "rules": [(each.name, each.label) for each in PRECEDENCE],
         "labels": {each.name: each.label for each in PRECEDENCE},
         "service": service,
-        "services": [(name, name) for name in _services(answer.recommendations)],
-        "mcp_arguments": as_arguments(_question(status, rule, scope)),
+        "services": [(name, name) for name in sorted(services_of_rows - {""})],
+        "mcp_arguments": as_arguments(query),
         "scope": scope,
         "error": error,
     }
     return render(request, "insights/savings.html", context, status=400 if error else 200)
 
 
-def _question(status: str, rule: str, scope: dict[str, str]) -> SavingsQuery:
-    return msgspec.convert({"status": status, "rule": rule if rule in RULES else None, **scope}, SavingsQuery)
-
-
-def _matches_filters(row: Recommendation, rule: str, service: str) -> bool:
-    return rule in ("", row.rule) and (not service or service in _services_of(row))
-
-
-def _services(rows: list[Recommendation]) -> list[str]:
-    return sorted({name for row in rows for name in _services_of(row)} - {""})
-
-
 def _services_of(row: Recommendation) -> list[str]:
     return row.services or [row.service]
+
+
+@account_page()
+@require_safe
+def detail(request: AccountRequest, saving_key: str) -> HttpResponse:
+    return _detail_page(request, saving_key, DismissForm(), _acted_form())
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def dismiss(request: AccountRequest, saving_key: str) -> HttpResponse:
+    candidate, form = _candidate(request, saving_key), DismissForm(request.POST)
+    write = partial(services.dismiss, account=request.account, actor=request.actor, candidate=candidate)
+    if not _is_written(form, write):
+        return _detail_page(request, saving_key, form, _acted_form())
+    messages.success(request, "Dismissed. It counts in no total any more.")
+    return redirect("savings", slug=request.account.slug)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def act(request: AccountRequest, saving_key: str) -> HttpResponse:
+    candidate, form = _candidate(request, saving_key), ActedForm(request.POST)
+
+    def write(acted_on: date, note: str) -> None:
+        services.mark_acted(
+            account=request.account, actor=request.actor, candidate=candidate, acted_on=acted_on, reason=note
+        )
+
+    if not _is_written(form, write):
+        return _detail_page(request, saving_key, DismissForm(), form)
+    messages.success(request, "Marked as acted on. Two weeks of bills later this page shows what it saved.")
+    return redirect("saving", slug=request.account.slug, saving_key=saving_key)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def reopen(request: AccountRequest, saving_key: str) -> HttpResponse:
+    mark = recommendation(request.account, saving_key)[1]
+    if mark is None:
+        raise Http404
+    services.reopen(account=request.account, actor=request.actor, mark=mark)
+    messages.success(request, "Open again, as long as the bills show it.")
+    return redirect("savings", slug=request.account.slug)
+
+
+def _candidate(request: AccountRequest, key: str) -> Candidate:
+    """What the bills show now; 404 for what they do not."""
+    candidate = recommendation(request.account, key)[0]
+    if candidate is None:
+        raise Http404
+    return candidate
+
+
+def _acted_form() -> ActedForm:
+    return ActedForm(initial={"acted_on": clock.today()})
+
+
+def _is_written(form: forms.Form, write: Callable[..., object]) -> bool:
+    """Write what the form holds; False with its errors where it cannot be."""
+    if not form.is_valid():
+        return False
+    try:
+        write(**form.cleaned_data)
+    except UserError as error:
+        take_error(form, error)
+        return False
+    return True
+
+
+def _detail_page(
+    request: AccountRequest, key: str, dismissing: DismissForm, acting: ActedForm
+) -> HttpResponse:
+    answer = list_savings(request.account, SavingsQuery(status="all", limit=ALL_ROWS), evidence=SHOWN)
+    row = next((row for row in answer.recommendations if row.id == key), None)
+    if row is None:
+        raise Http404
+    context = {
+        "answer": answer,
+        "row": row,
+        "rule": RULES[row.rule],
+        "instead_of": [RULES[name].label for name in row.instead_of],
+        "dismissing": dismissing,
+        "acting": acting,
+    }
+    bad = dismissing.errors or acting.errors
+    return render(request, "insights/saving.html", context, status=422 if bad else 200)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_file(request: AccountRequest) -> HttpResponse:
+    sources = CostSource.objects.select_related("account")
+    if request.method != "POST":
+        only = sources.first() if sources.count() == 1 else None
+        return _import_page(request, HubForm(sources=sources, initial={"source": only}))
+    form = HubForm(request.POST, request.FILES, sources=sources)
+    if form.is_valid():
+        try:
+            file, source = form.cleaned_data["file"].file, form.cleaned_data["source"]
+            done = services.import_recommendations(source=source, actor=request.actor, file=file)
+        except UserError as error:
+            take_error(form, error)
+        else:
+            _report(request, done)
+            return redirect("savings", slug=request.account.slug)
+    return _import_page(request, form)
+
+
+def _report(request: AccountRequest, done: services.HubImport) -> None:
+    noun = "recommendation" if done.kept == 1 else "recommendations"
+    messages.success(
+        request, f"{done.kept:,} {noun} imported, in place of {done.replaced:,}. They count beside ours."
+    )
+    if done.left_out:
+        problems = " ".join(done.problems[:5])
+        messages.warning(request, f"{done.left_out:,} rows are left out. {problems}")
+
+
+def _import_page(request: AccountRequest, form: HubForm) -> HttpResponse:
+    context = {"form": form, "has_sources": bool(form.fields["source"].queryset)}  # type: ignore[attr-defined]
+    return render(request, "insights/savings_import.html", context, status=422 if form.errors else 200)

@@ -12,10 +12,9 @@ from accounts.doors import AccountRequest, account_page
 from finops.costs.views.choices import COMPARISONS
 from finops.costs.views.query_page import CostQueryPage
 from finops.insights.charts import move_name, waterfalls
-from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.effects import EFFECTS
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.spend_change_query import DEFAULT_GROUP, SpendChangeQuery
+from finops.insights.spend_change.schemas import DEFAULT_GROUP, SpendChangeAnswer, SpendChangeQuery
 from finops.lib.listing import csv_response
 
 

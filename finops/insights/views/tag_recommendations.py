@@ -15,13 +15,12 @@ from accounts.models import Role
 from finops.allocation.forms_cost_tags import CostTagForm
 from finops.allocation.models import CostTag
 from finops.allocation.views.cost_tag_editor import editor_page
-from finops.insights.tag_recommendations.answers import KeyCoverage, TagCover, TagRecommendation
 from finops.insights.tag_recommendations.queries import (
     TagRecommendationsResult,
     find_recommendations,
     recommendation,
 )
-from finops.insights.tag_recommendations.tag_recommendations_query import KINDS
+from finops.insights.tag_recommendations.schemas import KINDS, KeyCoverage, TagCover, TagRecommendation
 from finops.insights.templatetags.insights import tag_kind
 from finops.lib import sentences
 from finops.lib.errors import UserError

@@ -14,8 +14,8 @@ from finops.alerts.models import AlertFiring
 from finops.allocation.models import CostTag, Team, TeamKey, TeamValue
 from finops.costs.models import CostSource
 from finops.costs.services import change_settle_days, create_cost_source, import_files
+from finops.insights.anomalies.services import detect_if_due, mark_expected, resolve
 from finops.insights.models import Anomaly
-from finops.insights.services import detect_if_due, mark_expected, resolve
 from finops.lib import clock
 from tests.finops.alerts.world import ACTOR, of_anomalies, told
 from tests.finops.costs.rows import Line, add_source, put

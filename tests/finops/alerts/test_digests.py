@@ -12,7 +12,7 @@ from accounts.models import Account
 from finops.alerts import services
 from finops.alerts.models import AlertDelivery
 from finops.alerts.triggers.digest import due_digest
-from finops.insights.services import detect_if_due
+from finops.insights.anomalies.services import detect_if_due
 from finops.lib import clock
 from tests.finops.alerts.world import ACTOR, channel, subscribe, told
 from tests.finops.budgets.world import daily, make

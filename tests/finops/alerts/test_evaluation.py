@@ -19,7 +19,7 @@ from finops.alerts.services import evaluation_runs
 from finops.allocation.models import CostTag, Team, TeamKey
 from finops.budgets.queries import list_budgets
 from finops.budgets.schemas import BudgetsQuery
-from finops.insights.services import detect_if_due
+from finops.insights.anomalies.services import detect_if_due
 from finops.lake.engine import engine
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock

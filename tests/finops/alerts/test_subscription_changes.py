@@ -16,7 +16,7 @@ from finops.alerts import services, tasks
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.alerts.triggers.digest import due_digest
 from finops.allocation.models import CostTag, Team
-from finops.insights.services import detect_if_due
+from finops.insights.anomalies.services import detect_if_due
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, make_cast, signed_in

@@ -18,8 +18,8 @@ from finops.alerts.schemas import SubscriptionsQuery
 from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.models import CostTag, Team
 from finops.allocation.services.cost_tags import delete_cost_tag
+from finops.insights.anomalies.queries import anomaly_settings
 from finops.insights.models import AnomalySettings
-from finops.insights.queries import anomaly_settings
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, make_cast

@@ -20,14 +20,13 @@ from finops.costs.answers import Series
 from finops.costs.queries import query_spend
 from finops.costs.services.closed_months import close_month
 from finops.costs.spend_query import CostFilter, SpendQuery
-from finops.insights.anomalies_query import AnomaliesQuery
-from finops.insights.data_health.queries import data_health
+from finops.insights.anomalies.queries import list_anomalies
+from finops.insights.anomalies.schemas import AnomaliesQuery
+from finops.insights.anomalies.services import detect_if_due
+from finops.insights.data_health import data_health
 from finops.insights.models import Anomaly
-from finops.insights.queries import list_anomalies
-from finops.insights.services.detection import detect_if_due
-from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.spend_change_query import SpendChangeQuery
+from finops.insights.spend_change.schemas import SpendChangeAnswer, SpendChangeQuery
 from finops.lib.periods import DateRange, Period
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery

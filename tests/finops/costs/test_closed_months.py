@@ -14,7 +14,7 @@ from finops.costs.models import ClosedMonth, CostSource
 from finops.costs.queries import query_spend
 from finops.costs.services.closed_months import close_month
 from finops.costs.spend_query import SpendQuery
-from finops.insights.data_health.queries import data_health
+from finops.insights.data_health import data_health
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in

@@ -17,9 +17,9 @@ from finops.costs.queries import query_spend
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.values import list_dimension_values
 from finops.costs.spend_query import CostFilter, SpendQuery
-from finops.insights.cost_scope import CostScope, resolve_scope
+from finops.insights.cost_scope import CostReader, CostScope, resolve_scope
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.spend_change_query import SpendChangeQuery
+from finops.insights.spend_change.schemas import SpendChangeQuery
 from tests.finops.costs.rows import cost, put
 from tests.finops.lake.rollups.test_rollups import summarise
 
@@ -127,7 +127,7 @@ def test_what_else_is_narrowed_by_account_takes_an_earlier_name_too(
     assert [total.current_amount, total.previous_amount] == [8, 7]
     assert sentence in change.warnings
 
-    scope, warnings = resolve_scope(acme, load_sources(acme), CostScope(account="Zenith"))
+    scope, warnings = resolve_scope(CostReader(acme, load_sources(acme)), CostScope(account="Zenith"))
     assert sentence in warnings
     assert scope[0].matches_value("1", "Aurora")
     assert not scope[0].matches_value("3", "Corona")

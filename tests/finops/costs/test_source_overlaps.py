@@ -11,7 +11,7 @@ from accounts.scoping import account_scope
 from finops.costs import services, tasks
 from finops.costs.models import CostImport, CostSource, SourceOverlap
 from finops.costs.queries.import_notices import import_notices
-from finops.insights.data_health.queries import data_health
+from finops.insights.data_health import data_health
 from tests.cast import Cast, signed_in
 from tests.finops.costs.bills import bill, month_of
 from tests.finops.costs.import_helpers import import_bill, write_bill

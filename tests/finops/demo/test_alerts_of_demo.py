@@ -12,7 +12,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.demo.alerts import ensure_alerts, send_alerts
-from finops.insights.services import detect_if_due
+from finops.insights.anomalies.services import detect_if_due
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.budgets.world import daily, make

@@ -12,7 +12,7 @@ from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
-from finops.insights.data_health.queries import data_health
+from finops.insights.data_health import data_health
 from finops.lib import clock
 from ingestion.models import UsageBatch
 from ingestion.services import create_usage_source, generate_usage_key

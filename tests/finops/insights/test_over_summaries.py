@@ -19,10 +19,10 @@ from finops.costs.models import CostSource
 from finops.costs.queries import query_spend
 from finops.costs.queries.values import list_dimension_values
 from finops.costs.spend_query import CostFilter, SpendQuery
-from finops.insights.commitments.commitment_query import CommitmentQuery
 from finops.insights.commitments.queries import commitment_utilization
+from finops.insights.commitments.schemas import CommitmentQuery
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.spend_change_query import SpendChangeQuery
+from finops.insights.spend_change.schemas import SpendChangeQuery
 from finops.lake.models import LakeSegment, LakeSummary
 from tests.finops.costs.conftest import acme as acme
 from tests.finops.costs.conftest import source as source

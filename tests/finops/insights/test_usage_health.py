@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from accounts.scoping import account_scope
 from finops import health
-from finops.insights.data_health.queries import data_health
+from finops.insights.data_health import data_health
 from finops.lake.usage.flush_scheduler import flush_if_due
 from finops.lib import clock
 from tests.cast import Cast

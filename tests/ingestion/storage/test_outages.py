@@ -20,7 +20,7 @@ from pytest_django import Settings
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops import health
-from finops.insights.data_health.queries import data_health
+from finops.insights.data_health import data_health
 from finops.lake.models import LakeSegment
 from finops.lake.storage import segments
 from finops.lake.usage import flush, flush_scheduler

@@ -16,7 +16,7 @@ from accounts.scoping import account_scope
 from finops.alerts.models import AlertChannel, AlertSubscription
 from finops.allocation.models import CostTag, Team
 from finops.costs.models import CostSource
-from finops.insights.services import change_anomaly_settings
+from finops.insights.anomalies.services import change_anomaly_settings
 from mcpserver.registry import registry
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, make_cast, signed_in

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from accounts.models import Account
+from finops.insights.anomalies.services import detect_if_due
 from finops.insights.models import Anomaly
-from finops.insights.services import detect_if_due
 from tests.finops.costs.rows import Line, cost
 
 NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from accounts.models import Account
 from finops.insights.anomalies.causes import ValueSides, causes_of
+from finops.insights.anomalies.queries import causes_of_row
 from finops.insights.models import Anomaly
-from finops.insights.queries import causes_of_row
 from finops.lib.money import exact_sum
 from tests.finops.costs.rows import add_source
 from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finops.insights.anomalies.detector import detect
-from finops.insights.anomalies.series import AcknowledgedDays, Detection, Series
+from finops.insights.anomalies.detector import AcknowledgedDays, Detection, Series, detect
 
 START = date(2025, 9, 1)
 DAYS = 240

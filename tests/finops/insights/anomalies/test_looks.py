@@ -10,10 +10,10 @@ import psycopg
 from django.db import connection
 
 from accounts.models import Account
-from finops.insights.anomalies_query import AnomaliesQuery
-from finops.insights.models import Anomaly, AnomalyRun
-from finops.insights.queries import list_anomalies, open_anomalies, state_counts
-from finops.insights.services import (
+from finops.insights.anomalies.queries import list_anomalies, open_anomalies, state_counts
+from finops.insights.anomalies.reconciliation import GONE
+from finops.insights.anomalies.schemas import AnomaliesQuery
+from finops.insights.anomalies.services import (
     change_anomaly_settings,
     detect_if_due,
     due_accounts,
@@ -21,7 +21,7 @@ from finops.insights.services import (
     reopen,
     resolve,
 )
-from finops.insights.services.reconciliation import GONE
+from finops.insights.models import Anomaly, AnomalyRun
 from finops.lake.models import LakeSegment
 from finops.lib import clock
 from finops.lib.time_limit import limit_time

@@ -15,10 +15,9 @@ from msgspec.structs import replace
 
 from accounts.models import Account
 from finops.costs.models import ContractCommitment, CostSource
-from finops.insights.commitments.answers import CommitmentAnswer
-from finops.insights.commitments.commitment_query import CommitmentQuery
+from finops.insights.commitments.figures import term_of
 from finops.insights.commitments.queries import commitment_utilization
-from finops.insights.commitments.term import term_of
+from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentQuery
 from finops.lib.errors import UserError
 from finops.lib.money import exact_difference, exact_sum
 from tests.finops.costs.rows import Line, add_source, cost, put

@@ -14,9 +14,8 @@ import pytest
 
 from accounts.models import Account
 from finops.costs.models import CostImport, CostSource
-from finops.insights.commitments.answers import CommitmentTotal
-from finops.insights.commitments.commitment_query import CommitmentQuery
 from finops.insights.commitments.queries import commitment_utilization
+from finops.insights.commitments.schemas import CommitmentQuery, CommitmentTotal
 from tests.cast import Cast
 from tests.finops.costs.import_helpers import import_bill
 

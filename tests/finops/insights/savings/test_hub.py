@@ -18,12 +18,10 @@ from accounts.audit import Actor
 from accounts.models import Account, AuditEntry
 from finops.costs.models import CostSource
 from finops.insights.models import ImportedSaving
-from finops.insights.savings.answers import Recommendation
-from finops.insights.savings.hub import parser
+from finops.insights.savings.hub import read_file
 from finops.insights.savings.queries import list_savings, recommendation
-from finops.insights.savings.savings_query import SavingsQuery
-from finops.insights.services.hub import HubImport, import_recommendations
-from finops.insights.services.savings import dismiss
+from finops.insights.savings.schemas import Recommendation, SavingsQuery
+from finops.insights.savings.services import HubImport, dismiss, import_recommendations
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source
@@ -229,7 +227,7 @@ def test_a_file_of_unreadable_rows_alone_changes_nothing(source: CostSource) -> 
 
 
 def test_what_unpacks_to_too_much_is_refused(source: CostSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parser, "MAX_UNPACKED", 1_000)
+    monkeypatch.setattr("finops.insights.savings.hub.MAX_UNPACKED", 1_000)
 
     with pytest.raises(UserError, match="unpacks to more than 1,000 bytes"):
         import_recommendations(
@@ -257,7 +255,7 @@ def test_a_small_file_that_unpacks_to_much_work_is_refused(
 @given(st.one_of(st.binary(max_size=300), st.binary(max_size=200).map(lambda tail: as_csv([row()]) + tail)))
 def test_any_bytes_are_read_or_refused_in_words(content: bytes) -> None:
     with contextlib.suppress(UserError):
-        hub_file = parser.read_file(io.BytesIO(content))
+        hub_file = read_file(io.BytesIO(content))
         assert all(each.monthly_saving >= 0 and len(each.currency) == 3 for each in hub_file.rows)
 
 

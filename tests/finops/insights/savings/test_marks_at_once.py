@@ -11,8 +11,8 @@ from accounts.scoping import account_scope
 from finops.insights.models import SavingsDismissal
 from finops.insights.savings.candidates import Candidate
 from finops.insights.savings.queries import list_savings, recommendation
-from finops.insights.savings.savings_query import SavingsQuery
-from finops.insights.services.savings import dismiss
+from finops.insights.savings.schemas import SavingsQuery
+from finops.insights.savings.services import dismiss
 from finops.lib import clock
 from tests.cast import make_cast
 from tests.finops.costs.rows import add_source

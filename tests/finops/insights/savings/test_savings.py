@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from accounts.models import Account
-from finops.insights.savings.answers import Recommendation, SavingsAnswer
 from finops.insights.savings.queries import list_savings
-from finops.insights.savings.savings_query import SavingsQuery
+from finops.insights.savings.schemas import Recommendation, SavingsAnswer, SavingsQuery
 from tests.finops.costs.rows import Line, add_source
 from tests.finops.insights.savings.bills import (
     FIRST,

@@ -14,9 +14,8 @@ from django.test import Client
 from accounts.models import Account, AuditEntry, User
 from finops.costs.models import CostSource
 from finops.insights.models import SavingsDismissal
-from finops.insights.savings.answers import Recommendation
 from finops.insights.savings.queries import list_savings
-from finops.insights.savings.savings_query import SavingsQuery
+from finops.insights.savings.schemas import Recommendation, SavingsQuery
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source, put
 from tests.finops.insights.savings.bills import FIRST, LAST, commitment_lines, daily, old, volume

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finops.insights.savings.candidates import Candidate, LineKey, Piece, Scope
-from finops.insights.savings.deduplication import deduplicate_by_precedence
-from finops.insights.savings.growth import months_before
-from finops.insights.savings.resource_rules import ResourceSum, successors, weekends_off
-from finops.insights.savings.rules import PRECEDENCE
+from finops.insights.savings.candidates import (
+    PRECEDENCE,
+    Candidate,
+    LineKey,
+    Piece,
+    Scope,
+    deduplicate_by_precedence,
+)
+from finops.insights.savings.resource_rules import ResourceSum, months_before, successors, weekends_off
 from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 from tests.finops.insights.savings.bills import FIRST, LAST
@@ -100,7 +105,7 @@ def test_ids_depend_on_rule_scope_and_currency_alone() -> None:
         account_name="", pieces=[piece("v", Decimal(5), Decimal(1))],
     )  # fmt: skip
 
-    assert one.key == one.with_pieces([piece("w", Decimal(9), None)], "less").key
+    assert one.key == replace(one, pieces=[piece("w", Decimal(9), None)], lowered="less").key
     assert one.scope == Scope(source="1", currency="USD", resources=["v"])
 
 

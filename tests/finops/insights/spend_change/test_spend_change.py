@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from accounts.models import Account
-from finops.insights.spend_change.answers import Effects, Move, SpendChangeAnswer
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.spend_change_query import SpendChangeQuery
+from finops.insights.spend_change.schemas import Effects, Move, SpendChangeAnswer, SpendChangeQuery
 from finops.lib.errors import UserError
 from tests.finops.costs.rows import add_source, cost
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from accounts.models import Account
 from finops.costs.models import CostSource
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.spend_change_query import SpendChangeQuery
+from finops.insights.spend_change.schemas import SpendChangeQuery
 from finops.lib.money import exact_difference, exact_sum
 from tests.finops.costs.rows import Line, add_source, add_up, cost, key_of, put
 

@@ -20,7 +20,7 @@ from finops.insights.tag_recommendations.queries import (
     find_recommendations,
     tag_recommendations,
 )
-from finops.insights.tag_recommendations.tag_recommendations_query import TagRecommendationsQuery
+from finops.insights.tag_recommendations.schemas import TagRecommendationsQuery
 from finops.lake import schema
 from finops.lib.money import exact_sum
 from tests.cast import Cast

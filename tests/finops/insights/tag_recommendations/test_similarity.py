@@ -6,8 +6,14 @@ from decimal import Decimal
 
 import pytest
 
-from finops.insights.tag_recommendations.associations import TaggedCosts, certain_value
-from finops.insights.tag_recommendations.similarity import key_groups, key_meaning, merges, value_meaning
+from finops.insights.tag_recommendations.similarity import (
+    TaggedCosts,
+    certain_value,
+    key_groups,
+    key_meaning,
+    merges,
+    value_meaning,
+)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,230 @@
+"""One pass of the detector over an account's cost, and how much what it detects matters in money."""
+
+from __future__ import annotations
+
+import calendar
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Context, Decimal
+from typing import Final
+
+from accounts.models import Account
+from finops.costs.queries.sources import load_sources
+from finops.insights.anomalies.detector import (
+    AcknowledgedDays,
+    Detection,
+    DetectorResult,
+    Observation,
+    Series,
+    detect,
+)
+from finops.insights.anomalies.lake import DailyCost, Explainer, ScopeKey, daily_costs
+from finops.insights.cost_scope import CostReader
+from finops.insights.models import SERVICE, Anomaly, AnomalySettings
+from finops.lib import clock, time_limit
+from finops.lib.money import exact_difference, exact_sum
+from finops.lib.periods import DateRange, add_months, each_day, month_start
+
+OBSERVED_DAYS: Final = 90
+LEARNING_MONTHS: Final = 13
+DEADLINE: Final = 120.0
+"""Seconds for the lake's questions of one look, all together."""
+
+CONTEXT_DAYS: Final = 42
+"""Days before and after an anomaly that its chart shows."""
+
+ACCOUNT_SHARE = Decimal("0.001")
+"""Severity is on the account's scale: multiples of the smallest impact that it set, else of this share of its 30 days."""
+
+SCOPE_SHARE = Decimal("0.01")
+"""Smallest impact where the account set none: this share of what the service itself cost in 30 days, at most
+ACCOUNT_SHARE of the account's …"""
+
+BOTH_SHARE = Decimal("0.0003")
+"""… at least this share of the geometric mean of the two: 3 % of a service that is a ten thousandth of the account. A
+share of the account alone would hide +200 % of most of its services."""
+
+LEAST = Decimal(1)
+"""… and at least one unit of the currency: less is nobody's time."""
+
+MEDIUM, HIGH = 3, 10
+
+RECENT = 7
+
+_MICRO = Decimal("0.000001")
+_CONTEXT = Context(prec=50)
+
+
+def default_minimum(account_month: Decimal, scope_month: Decimal) -> Decimal:
+    """The smallest impact of a scope (a service of a source, a team …) where the account set none, from what 30 days
+    of it and of the account cost."""
+    whole, own = account_month.copy_abs(), scope_month.copy_abs()
+    both = _CONTEXT.sqrt(_CONTEXT.multiply(whole, own))
+    share = min(_CONTEXT.multiply(own, SCOPE_SHARE), _CONTEXT.multiply(whole, ACCOUNT_SHARE))
+    return max(LEAST, share, _CONTEXT.multiply(both, BOTH_SHARE)).quantize(_MICRO)
+
+
+def severity(impact: Decimal, scale: Decimal) -> str:
+    """high from ten times, medium from three times `scale`, else low; where that is 0, everything is high."""
+    size = impact.copy_abs()
+    if size >= scale * HIGH:
+        return "high"
+    return "medium" if size >= scale * MEDIUM else "low"
+
+
+def exact(value: float) -> Decimal:
+    """What the detector expects, as money of six places."""
+    return Decimal(repr(value)).quantize(_MICRO)
+
+
+def month_end_impact(detection: Detection, impact: Decimal) -> Decimal:
+    """The impact when the last day's month ends, if it goes on like its last seven days; as it is, if it has ended."""
+    if not detection.ongoing:
+        return impact
+    days = detection.days[-RECENT:]
+    remaining_days = calendar.monthrange(detection.last.year, detection.last.month)[1] - detection.last.day
+    daily = exact_sum(exact(day.excess) for day in days) / len(days)
+    return exact_sum([impact, (daily * remaining_days).quantize(_MICRO)])
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A finding with its exact money, the smallest impact of its scope, and what severity is measured by."""
+
+    key: ScopeKey
+    explainer: Explainer
+    cost: DailyCost
+    detection: Detection
+    around: list[Observation]
+    minimum: Decimal
+    scale: Decimal
+
+    @property
+    def actual(self) -> Decimal:
+        return exact_sum(self.cost.days.get(day.day, Decimal(0)) for day in self.detection.days)
+
+    @property
+    def expected(self) -> Decimal:
+        return exact_sum(exact(day.expected) for day in self.detection.days)
+
+    @property
+    def impact(self) -> Decimal:
+        return exact_difference(self.actual, self.expected)
+
+
+class DetectionRun:
+    """One pass over an account's cost."""
+
+    def __init__(self, account: Account) -> None:
+        self.reader = CostReader(account, load_sources(account), time.monotonic() + DEADLINE)
+        self.settings = AnomalySettings.objects.first() or AnomalySettings(account=account)
+        self.series = 0
+        self.months: dict[str, Decimal] = {}
+        """What the account's last 30 days cost, by currency."""
+        coverage, health = self.reader.sources.coverage, self.reader.sources.health
+        days = coverage.last_complete_days
+        self.last_complete_days = {source: last for source, last in days.items() if source in health}
+        """By source: a day that is not all there says nothing."""
+        through = max(self.last_complete_days.values(), default=clock.today())
+        self.window = DateRange(through - timedelta(days=OBSERVED_DAYS - 1), through)
+        self.start = add_months(month_start(self.window.start), -LEARNING_MONTHS)
+        """Where learning begins: the same day all month, so that looks of a month see the same past."""
+
+    def candidates(self) -> list[Candidate]:
+        """What every watched dimension has, with its causes."""
+        acknowledged = self._acknowledged_days()
+        candidates: list[Candidate] = []
+        for name in dict.fromkeys([SERVICE, *self.settings.watches]):
+            explainer = Explainer(self.reader, name)
+            costs = daily_costs(self.reader, explainer.scope, DateRange(self.start, self.window.end))
+            if name == SERVICE:
+                self._set_months(costs)
+            for key, cost in sorted(costs.items(), key=lambda pair: repr(pair[0])):
+                time_limit.check()
+                days = acknowledged.get((key.source_id, name, key.value, key.currency), [])
+                candidates += self._scope_candidates(explainer, key, cost, days)
+        return candidates
+
+    def _acknowledged_days(self) -> dict[tuple[int, str, str, str], list[AcknowledgedDays]]:
+        """What people called expected, by source, dimension, value and currency."""
+        by_scope: dict[tuple[int, str, str, str], list[AcknowledgedDays]] = defaultdict(list)
+        for row in Anomaly.objects.filter(state=Anomaly.State.EXPECTED, last_day__gte=self.start):
+            days = AcknowledgedDays(row.first_day, row.last_day, row.ongoing)
+            by_scope[row.source_id, row.dimension, row.value, row.currency].append(days)
+        return by_scope
+
+    def _set_months(self, costs: dict[ScopeKey, DailyCost]) -> None:
+        for currency in {key.currency for key in costs}:
+            amounts = [self._since(cost, 30) for key, cost in costs.items() if key.currency == currency]
+            self.months[currency] = abs(exact_sum(amounts))
+
+    def _scope_candidates(
+        self, explainer: Explainer, key: ScopeKey, cost: DailyCost, acknowledged: Sequence[AcknowledgedDays]
+    ) -> list[Candidate]:
+        month, own_minimum = self.months.get(key.currency, Decimal(0)), self.settings.minimum(key.currency)
+        minimum = default_minimum(month, self._month(cost)) if own_minimum is None else own_minimum
+        scale = month * ACCOUNT_SHARE if own_minimum is None else own_minimum
+        through = self.last_complete_days.get(key.source_id)
+        if through is None or exact_sum(abs(amount) for amount in cost.days.values()) < minimum:
+            return []
+        self.series += 1
+        result = detect(self._series(key.source_id, cost, through, acknowledged))
+        return [
+            Candidate(key, explainer, cost, each, _surrounding_days(result, each), minimum, scale)
+            for each in result.detections
+            if each.last >= self.window.start and not _is_too_new(each, through)
+        ]
+
+    def _month(self, cost: DailyCost) -> Decimal:
+        """What 30 days of a scope cost: the last ones, or a third of all that are judged: it may just have ended."""
+        last, every = abs(self._since(cost, 30)), abs(self._since(cost, OBSERVED_DAYS))
+        return max(last, every * 30 / OBSERVED_DAYS)
+
+    def _since(self, cost: DailyCost, days: int) -> Decimal:
+        """The cost of the last so many days."""
+        return cost.between(self.window.end - timedelta(days=days - 1), date.max)
+
+    def _series(
+        self, source_id: int, cost: DailyCost, through: date, acknowledged: Sequence[AcknowledgedDays]
+    ) -> Series:
+        """From the first day that a bill of the source covers; a day that one covers without a line cost nothing."""
+        days = each_day(DateRange(self.start, through))
+        ranges = self._ranges(source_id)
+        while days and not _is_in(ranges, days[0]):
+            days.pop(0)
+        values = [
+            float(cost.days[day]) if day in cost.days else 0.0 if _is_in(ranges, day) else None
+            for day in days
+        ]
+        return Series(days[0] if days else self.start, values, tuple(acknowledged))
+
+    def _ranges(self, source_id: int) -> list[DateRange]:
+        coverage = self.reader.sources.coverage
+        pairs = zip(coverage.spans, coverage.covered, strict=True)
+        return [covered for span, covered in pairs if span.source_id == source_id]
+
+    def covers(self, source_id: int, first: date, last: date) -> bool:
+        """Whether the source has data of all these days: else nothing can be said to be gone."""
+        ranges, through = self._ranges(source_id), self.last_complete_days.get(source_id)
+        if through is None or last > through:
+            return False
+        return all(_is_in(ranges, day) for day in each_day(DateRange(first, last)))
+
+
+def _is_in(ranges: Sequence[DateRange], day: date) -> bool:
+    return any(each.start <= day <= each.end for each in ranges)
+
+
+def _is_too_new(detection: Detection, through: date) -> bool:
+    """A drop on a source's newest day: bills deliver that day in parts, so the next day decides."""
+    return not detection.is_up and detection.first == detection.last == through
+
+
+def _surrounding_days(result: DetectorResult, detection: Detection) -> list[Observation]:
+    inside = {day.day: day for day in detection.days}
+    first = detection.first - timedelta(days=CONTEXT_DAYS)
+    last = detection.last + timedelta(days=CONTEXT_DAYS // 3)
+    return [inside.get(day.day, day) for day in result.between(first, last)]

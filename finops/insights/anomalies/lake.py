@@ -1,0 +1,220 @@
+"""The cost that anomalies are looked for in: amortized, without taxes, credits, refunds, one-time fees and commitment
+purchases, by day, source and one dimension; the causes of an anomaly, and its part within filters.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import cached_property, reduce
+from operator import and_
+from typing import Any
+
+import ibis
+
+from finops.costs.dated_names import strip_date_prefix, with_date_prefix
+from finops.costs.dimensions import Dimension, registry
+from finops.costs.filters import ResolvedFilter, all_of
+from finops.costs.queries.spend_lake import NO_CURRENCY, TAX, is_in_range, part_of
+from finops.insights.anomalies.causes import Causes, ValueSides, causes_of, excess_over_mean
+from finops.insights.anomalies.detector import Detection
+from finops.insights.cost_scope import CostReader
+from finops.insights.models import SERVICE, Anomaly
+from finops.lib.errors import UserError
+from finops.lib.money import exact_sum, ratio
+from finops.lib.periods import DateRange
+
+BASELINE = timedelta(days=28)
+CAUSE_DIMENSIONS = ("usage_type", "resource", "account", "region", "actor")
+
+MIN_SHARE = Decimal("0.1")
+"""An anomaly is the filters' when the cost that they hold moved the same way, by at least this share of its impact."""
+
+
+@dataclass(frozen=True)
+class ScopeKey:
+    """What a series is of."""
+
+    source_id: int
+    value: str
+    currency: str
+
+
+@dataclass
+class DailyCost:
+    """The exact cost of one scope on the days that have lines."""
+
+    days: dict[date, Decimal] = field(default_factory=dict)
+    label: str = ""
+
+    def between(self, first: date, last: date) -> Decimal:
+        return exact_sum(amount for day, amount in self.days.items() if first <= day <= last)
+
+
+def is_ordinary(table: Any) -> Any:
+    """Whether a line is of what was used, or bought month by month."""
+    bought = (table.charge_category == "Purchase") & table.commitment_id.notnull()
+    part = part_of(table, table.effective_cost)
+    return part.isnull() & ~bought.fill_null(False) & (table.charge_category != TAX).fill_null(True)
+
+
+@dataclass(frozen=True)
+class DailyBuild:
+    """Sums by source, value, currency and day. Equal for equal questions, so that the lake compiles each once."""
+
+    dimension: Dimension
+    filters: tuple[ResolvedFilter, ...] = ()
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(reduce(and_, [is_ordinary(table), *all_of(table, self.filters)]))
+        label = {}
+        if self.dimension.label is not None:
+            label["label"] = with_date_prefix(lines, self.dimension.label(lines))
+        selected = lines.select(
+            source=lines.source,
+            value=self.dimension.value(lines).coalesce(self.dimension.absent),
+            currency=lines.currency.coalesce(NO_CURRENCY),
+            day=lines.charge_date,
+            amount=lines.effective_cost,
+            **label,
+        )
+        return selected.group_by(["source", "value", "currency", "day"]).aggregate(
+            amount=selected.amount.sum(), **{name: selected[name].max() for name in label}
+        )
+
+
+def daily_costs(
+    reader: CostReader, dimension: Dimension, days: DateRange, filters: tuple[ResolvedFilter, ...] = ()
+) -> dict[ScopeKey, DailyCost]:
+    """Every scope of the account over these days, of the lines that pass the filters. One lake query."""
+    used = [dimension, *(item.dimension for item in filters)]
+    table = reader.run(days, DailyBuild(dimension, filters), [key for each in used for key in each.tag_keys])
+    result: dict[ScopeKey, DailyCost] = defaultdict(DailyCost)
+    for row in table.to_pylist():
+        cost = result[ScopeKey(int(row["source"]), row["value"], row["currency"])]
+        cost.days[row["day"]] = row["amount"] or Decimal(0)
+        cost.label = max(cost.label, row.get("label") or "")
+    for cost in result.values():
+        cost.label = strip_date_prefix(cost.label)
+    return result
+
+
+@dataclass(frozen=True)
+class CausesBuild:
+    """What one scope cost by several dimensions at once, in the days of an anomaly and in those before it."""
+
+    scope: Dimension
+    key: ScopeKey
+    days: DateRange
+    dimensions: tuple[Dimension, ...]
+
+    def __call__(self, table: Any) -> Any:
+        conditions = [
+            is_ordinary(table),
+            table.source == str(self.key.source_id),
+            self.scope.value(table).coalesce(self.scope.absent) == self.key.value,
+            table.currency.coalesce(NO_CURRENCY) == self.key.currency,
+        ]
+        lines = table.filter(reduce(and_, conditions))
+        keys = {
+            f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(self.dimensions)
+        }
+        labels = {
+            f"label{at}": with_date_prefix(lines, each.label(lines))
+            for at, each in enumerate(self.dimensions)
+            if each.label is not None
+        }
+        zero = ibis.literal(Decimal(0), type="decimal(38, 18)")
+        inside = is_in_range(lines, self.days)
+        cost = lines.effective_cost.coalesce(zero)
+        selected = lines.select(
+            **keys, **labels, actual=ibis.ifelse(inside, cost, zero), before=ibis.ifelse(inside, zero, cost)
+        )
+        sums = {name: selected[name].sum() for name in ("actual", "before")}
+        return selected.group_by(list(keys)).aggregate(
+            **sums, **{name: selected[name].max() for name in labels}
+        )
+
+
+class Explainer:
+    """Resolves the dimensions of one watch once, and asks for the causes of each of its anomalies."""
+
+    def __init__(self, reader: CostReader, name: str) -> None:
+        self.reader, self.name = reader, name
+
+    @cached_property
+    def scope(self) -> Dimension:
+        """The watched dimension. Raises UserError when it is gone."""
+        return registry.resolve(self.reader.context, self.name, field="watches")
+
+    @cached_property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        names = CAUSE_DIMENSIONS if self.name == SERVICE else (SERVICE, *CAUSE_DIMENSIONS)
+        return tuple(registry.resolve(self.reader.context, name) for name in names)
+
+    def causes(self, key: ScopeKey, detection: Detection, expected: Decimal) -> list[Causes]:
+        """By each dimension; one of which no line has a value is left out. One lake query."""
+        build = CausesBuild(self.scope, key, DateRange(detection.first, detection.last), self.dimensions)
+        tag_keys = [name for each in (self.scope, *self.dimensions) for name in each.tag_keys]
+        days = DateRange(detection.first - BASELINE, detection.last)
+        rows = self.reader.run(days, build, tag_keys).to_pylist()
+        sides = [_sides_by_value(rows, place) for place in range(len(self.dimensions))]
+        return [
+            causes_of(dimension.name, dimension.title, by_value, expected)
+            for dimension, by_value in zip(self.dimensions, sides, strict=True)
+            if set(by_value) - {dimension.absent}
+        ]
+
+
+def _sides_by_value(rows: Sequence[dict[str, Any]], place: int) -> dict[str, ValueSides]:
+    sides: dict[str, ValueSides] = defaultdict(ValueSides)
+    for row in rows:
+        side = sides[row[f"key{place}"]]
+        side.actual = exact_sum([side.actual, row["actual"]])
+        side.before = exact_sum([side.before, row["before"]])
+        side.label = max(side.label, row.get(f"label{place}") or "")
+    for side in sides.values():
+        side.label = strip_date_prefix(side.label)
+    return sides
+
+
+def impacts_in_scope(
+    reader: CostReader, rows: Sequence[Anomaly], filters: tuple[ResolvedFilter, ...]
+) -> dict[int, Decimal]:
+    """What the cost that the filters hold moved in each anomaly's days against the 28 before, by the anomaly's pk; those
+    in which it took no part are left out. One lake query for each dimension that the rows are of."""
+    by_dimension: dict[str, list[Anomaly]] = defaultdict(list)
+    for row in rows:
+        by_dimension[row.dimension].append(row)
+    impacts: dict[int, Decimal] = {}
+    for name, ours in by_dimension.items():
+        costs = _costs_around(reader, name, ours, filters)
+        for row in ours:
+            cost = costs.get(ScopeKey(row.source_id, row.value, row.currency), DailyCost())
+            impacts[row.pk] = _impact_in_scope(row, cost, reader.sources.coverage.first_day)
+    return {
+        row.pk: impacts[row.pk]
+        for row in rows
+        if (ratio(impacts[row.pk], row.impact) or Decimal(0)) >= MIN_SHARE
+    }
+
+
+def _costs_around(
+    reader: CostReader, name: str, rows: Sequence[Anomaly], filters: tuple[ResolvedFilter, ...]
+) -> dict[ScopeKey, DailyCost]:
+    try:
+        dimension = registry.resolve(reader.context, name)
+    except UserError:
+        return {}  # a cost tag that was deleted since
+    days = DateRange(min(row.first_day for row in rows) - BASELINE, max(row.last_day for row in rows))
+    return daily_costs(reader, dimension, days, filters)
+
+
+def _impact_in_scope(row: Anomaly, cost: DailyCost, data_from: date | None) -> Decimal:
+    start = max(row.first_day - BASELINE, data_from or date.min)
+    earlier = cost.between(start, row.first_day - timedelta(days=1))
+    now, days = cost.between(row.first_day, row.last_day), (row.last_day - row.first_day).days + 1
+    return excess_over_mean(now, days, earlier, (row.first_day - start).days)

@@ -1,0 +1,91 @@
+"""What is asked about anomalies (the tool `listAnomalies`, the URL of the page), and what the answer is made of.
+
+Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from finops.costs.answers import MoneyAmount
+from finops.insights.cost_scope import CostScope
+from finops.lib.answers import AccountRef
+
+StateName = Literal["open", "expected", "resolved", "all"]
+STATES: tuple[StateName, ...] = ("open", "expected", "resolved", "all")
+
+
+class AnomaliesQuery(CostScope, frozen=True, kw_only=True):
+    __doc__ = None
+    state: Annotated[StateName, Meta(description="expected: meant to be so.")] = "open"
+    start_date: Annotated[date | None, Meta(description="With days from here on.")] = None
+    end_date: Annotated[date | None, Meta(description="... and up to here.")] = None
+    min_impact: Annotated[
+        Decimal | None, Meta(description="Size of the impact, up or down, in whole currency units.")
+    ] = None
+    currency: Annotated[str, Meta(description="Left out: all.")] = ""
+    search: Annotated[str, Meta(description="In service, source, cause, note.")] = ""
+    limit: Annotated[int, Meta(ge=1, le=50)] = 20
+    cursor: Annotated[str, Meta(description="From the answer before.")] = ""
+
+
+class RootCause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """share: of the impact."""
+
+    dimension: str
+    value: str
+    impact: Decimal
+    currency: str
+    share: Decimal | None
+    name: str = ""
+
+
+# Amounts of all days from the first to the last. `expected_low` and `expected_high` are the band, added up over them.
+class AnomalyRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """impact: actual - expected so far; month_end_impact: when its month ends."""
+
+    id: str
+    state: str
+    kind: str
+    severity: str
+    source: str
+    dimension: str
+    value: str
+    first_day: date
+    last_day: date
+    ongoing: bool
+    actual: Decimal
+    expected: Decimal
+    expected_low: Decimal
+    expected_high: Decimal
+    impact: Decimal
+    month_end_impact: Decimal
+    currency: str
+    root_causes: list[RootCause]
+    name: str = ""
+    note: str = ""
+    marked_by: str = ""
+    also_seen_as: list[str] = []
+    impact_in_scope: Decimal | None = None
+
+
+class AnomaliesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Worst first."""
+
+    account: AccountRef
+    summary: str
+    anomalies: list[AnomalyRow]
+    total_anomalies: int
+    smallest_impacts: list[MoneyAmount]
+    looked_at: datetime | None
+    data_through: date | None
+    cursor: str
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

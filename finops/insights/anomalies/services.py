@@ -1,0 +1,238 @@
+"""Writes on anomalies: what people say about them, what the account wants watched, and detection when it is due.
+
+The database says what is due: `AnomalyRun` keeps which data was looked at last. A run reads, detects, and writes once in
+one transaction; run twice, at once, or after a kill it leaves the same rows with the same ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import Final
+
+from django.db import connection, transaction
+from django.db.models import F, Q
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs.dimensions import DimensionContext, registry
+from finops.costs.queries import cost_view
+from finops.insights.anomalies.detection import DetectionRun
+from finops.insights.anomalies.reconciliation import record
+from finops.insights.models import SERVICE, Anomaly, AnomalyRun, AnomalySettings
+from finops.lib import clock
+from finops.lib.advisory_lock import advisory_lock
+from finops.lib.currencies import currency_code
+from finops.lib.errors import UserError
+from finops.worker.broker import publish
+
+RUN_TASK: Final = "insights.find_anomalies"
+MAX_WATCHES = 5
+"""Each is another question to the lake and another series for each of its values."""
+
+MAX_NOTE = 2_000
+NOT_WATCHED = ("source", SERVICE, "charge_category", "pricing_category", "resource", "sku", "usage_type")
+
+DETECTOR: Final = "4"
+"""Another number, and every account is looked at anew: for changes of what the detector finds."""
+
+RETRY: Final = timedelta(minutes=10)
+
+_DUE: Final = """
+SELECT live.account_id, live.version, coalesce(run.asks, 0) FROM (
+    SELECT account_id, max(id) || '-' || count(*) || '-' || %(today)s || '-' || %(detector)s AS version
+    FROM lake_lakesegment WHERE kind = 'cost' AND retired_at IS NULL {which} GROUP BY account_id
+) AS live LEFT JOIN insights_anomalyrun AS run USING (account_id)
+WHERE (run.data_version IS DISTINCT FROM live.version OR run.asks > run.asks_seen)
+    AND (coalesce(run.error, '') = '' OR run.finished_at < %(retry)s OR run.asks > run.asks_seen)
+ORDER BY live.account_id
+"""
+
+
+def mark_expected(*, account: Account, actor: Actor, anomaly: Anomaly, note: str) -> Anomaly:
+    """Say that the cost was meant to be so, and why, of all views of the incident. The detector learns it: the days count as normal, and what goes on
+    is the new level. Raises UserError without a note."""
+    if not note.strip():
+        raise UserError("Say in the note why this cost was expected.", field="note")
+    return _mark(account, actor, anomaly, Anomaly.State.EXPECTED, note, "anomaly.expect")
+
+
+def resolve(*, account: Account, actor: Actor, anomaly: Anomaly, note: str = "") -> Anomaly:
+    """Say that it was dealt with. One that goes on for three more days opens again by itself."""
+    return _mark(account, actor, anomaly, Anomaly.State.RESOLVED, note, "anomaly.resolve")
+
+
+def reopen(*, account: Account, actor: Actor, anomaly: Anomaly) -> Anomaly:
+    """Take back what was said of it; the detector forgets what it learnt from that."""
+    return _mark(account, actor, anomaly, Anomaly.State.OPEN, "", "anomaly.reopen")
+
+
+@transaction.atomic
+def _mark(
+    account: Account, actor: Actor, anomaly: Anomaly, state: Anomaly.State, note: str, action: str
+) -> Anomaly:
+    if len(note) > MAX_NOTE:
+        raise UserError(f"note: at most {MAX_NOTE:,} characters, {len(note):,} were given.", field="note")
+    with account_scope(account):
+        row = Anomaly.objects.select_for_update().get(pk=anomaly.pk)
+        before, after = row.state, note.strip()
+        together = Q(pk=row.incident) | Q(primary_id=row.incident)
+        views = Anomaly.objects.select_for_update().filter(together, gone_at=None).exclude(pk=row.pk)
+        states = {before, state, *(_apply_mark(view, actor, state, after) for view in views.order_by("pk"))}
+        _apply_mark(row, actor, state, after)
+        if Anomaly.State.EXPECTED in states:
+            _request_run(account)
+    audit.record(
+        account=account,
+        actor=actor,
+        action=action,
+        target=str(row)[:254],
+        detail={"id": row.key, "from": {"state": before}, "to": {"state": state, "note": row.note}},
+    )
+    return row
+
+
+def _apply_mark(row: Anomaly, actor: Actor, state: Anomaly.State, note: str) -> str:
+    """Give an anomaly a state, and say which it had."""
+    before, row.state, row.note = row.state, state, note
+    is_open = state == Anomaly.State.OPEN
+    row.marked_by, row.marked_by_label = (None, "") if is_open else (actor.user, actor.label[:254])
+    row.marked_at = None if is_open else clock.now()
+    row.gone_at = None if is_open else row.gone_at
+    row.updated_at = clock.now()
+    row.save()
+    return before
+
+
+@transaction.atomic
+def change_anomaly_settings(
+    *, account: Account, actor: Actor, watches: Sequence[str], minimum_impacts: Mapping[str, Decimal | None]
+) -> AnomalySettings:
+    """Set which dimensions are watched by source beside the service, and from which impact on, by currency.
+
+    None for a currency: its default again. Currencies that are not named keep theirs. Raises UserError for an unknown
+    dimension or currency, a negative amount, or more than five dimensions.
+    """
+    with account_scope(account):
+        row = AnomalySettings.objects.select_for_update().first() or AnomalySettings(account=account)
+        before = _audit_snapshot(row)
+        row.watches = _watches(account, watches)
+        row.minimum_impacts = _minimums(row.minimum_impacts, minimum_impacts)
+        row.full_clean(exclude=["account"])
+        row.save()
+        _request_run(account)
+    audit.record(
+        account=account,
+        actor=actor,
+        action="anomaly_settings.change",
+        target="anomalies",
+        detail={"from": before, "to": _audit_snapshot(row)},
+    )
+    return row
+
+
+def _watches(account: Account, names: Sequence[str]) -> list[str]:
+    context = DimensionContext(account, cost_view(account).product_key)
+    names_found = [
+        registry.resolve(context, name.strip(), field="watches").name for name in names if name.strip()
+    ]
+    names_found = [name for name in dict.fromkeys(names_found) if name != SERVICE]
+    refused = [name for name in names_found if name in NOT_WATCHED]
+    if refused:
+        raise UserError(
+            f"watches: {refused[0]} cannot be watched. Choose a cost tag, a tag, team, account, region or product.",
+            field="watches",
+            value=refused[0],
+        )
+    if len(names_found) > MAX_WATCHES:
+        raise UserError(
+            f"watches: at most {MAX_WATCHES} dimensions, {len(names_found)} were given.", field="watches"
+        )
+    return names_found
+
+
+def _minimums(before: Mapping[str, str], changes: Mapping[str, Decimal | None]) -> dict[str, str]:
+    minimums = dict(before)
+    for name, amount in changes.items():
+        currency = currency_code(name, field="minimum_impacts")
+        if amount is None:
+            minimums.pop(currency, None)
+        elif amount < 0 or not amount.is_finite():
+            raise UserError(
+                f"The smallest impact is an amount of 0 or more; {amount} {currency} is not.",
+                field="minimum_impacts",
+            )
+        else:
+            minimums[currency] = f"{amount:f}"
+    return dict(sorted(minimums.items()))
+
+
+def _audit_snapshot(row: AnomalySettings) -> dict[str, object]:
+    return {"watches": list(row.watches), "minimum_impacts": dict(row.minimum_impacts)}
+
+
+def _request_run(account: Account) -> None:
+    """The database remembers that a look is due; a worker is told at once, else beat finds it within a minute."""
+    AnomalyRun.objects.get_or_create(account=account)
+    AnomalyRun.objects.update(asks=F("asks") + 1)
+    transaction.on_commit(lambda: publish(RUN_TASK, account.pk, expires=300))
+
+
+def due_accounts() -> list[int]:
+    """Accounts whose cost changed since it was looked at, or that were looked at on an earlier day, or were taught.
+
+    One statement over the live cost segments of all accounts."""
+    return [due.account_id for due in _due("")]
+
+
+def detect_if_due(account: Account) -> bool:
+    """Look at an account; False when that is not due, or somebody else is at it."""
+    with advisory_lock(f"anomalies {account.pk}") as mine:
+        due = _due("AND account_id = %(account)s", account.pk) if mine else []
+        if not due:
+            return False
+        with account_scope(account):
+            _detect(account, due[0])
+    return True
+
+
+def _detect(account: Account, due: _Due) -> None:
+    try:
+        run = DetectionRun(account)
+        candidates = run.candidates()
+    except UserError as error:
+        _finish(account, due, data_version="", error=error.message)
+        return
+    with transaction.atomic():
+        record(account, candidates, window=run.window, covered=run.covers)
+        through = run.window.end
+        _finish(account, due, data_version=due.version, error="", data_through=through, series=run.series)
+
+
+def _finish(account: Account, due: _Due, **values: object) -> None:
+    """What this look knew, and nothing of what people asked meanwhile."""
+    AnomalyRun.objects.get_or_create(account=account)
+    AnomalyRun.objects.update(asks_seen=due.asks, finished_at=clock.now(), **values)
+
+
+@dataclass(frozen=True)
+class _Due:
+    """An account to look at, the data that it has, and how often people had asked."""
+
+    account_id: int
+    version: str
+    asks: int
+
+
+def _due(which: str, account_id: int | None = None) -> list[_Due]:
+    now = clock.now()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _DUE.format(which=which),
+            {"today": str(now.date()), "retry": now - RETRY, "account": account_id, "detector": DETECTOR},
+        )
+        return [_Due(*row) for row in cursor.fetchall()]

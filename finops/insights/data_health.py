@@ -1,0 +1,394 @@
+"""How well the data of every connection is: the one query behind the page Data health and the tool getDataHealth."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from statistics import median_low
+from typing import Any, Final
+
+import msgspec
+
+from accounts.models import Account
+from finops.costs.answers import AccountRef, SourceHealth
+from finops.costs.coverage import Coverage
+from finops.costs.queries.closed_months import restatement_sentences
+from finops.costs.queries.import_notices import ImportNotices, import_notices
+from finops.costs.queries.sources import (
+    FAILING,
+    HEALTHY,
+    IMPORTING,
+    NO_DATA,
+    PARTIAL,
+    STALE,
+    Delivery,
+    Sources,
+    cost_deliveries,
+    load_sources,
+)
+from finops.insights.cost_scope import CostReader
+from finops.lake.engine.engine import LakeTooLarge, LakeUnavailable
+from finops.lake.usage import flush_scheduler
+from finops.lake.usage.flush_scheduler import StuckFlush
+from finops.lib import clock, disk
+from finops.lib.periods import DateRange, each_day, month_end
+from finops.lib.sentences import join_with_and, quote
+from ingestion.queries.deliveries import LEDGER_DAYS, UsageDeliveries, usage_deliveries
+
+
+# Days (both ends inside) without cost lines, of a source that otherwise has some every day.
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
+    start_date: date
+    end_date: date
+
+
+# A finished billing month that was imported again `times` times, last on `last_day`.
+class RestatedMonth(msgspec.Struct, frozen=True, kw_only=True):
+    month: str
+    times: int
+    last_day: date
+
+
+# kind: cost, usage. status: healthy, stale, partial, failing, importing, no_data. `expected_by`: when the next delivery is late;
+# None with a reason. `data_through`: the newest day that it has data for.
+class ConnectionHealth(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    kind: str
+    status: str
+    reason: str
+    what_to_do: str
+    data_from: date | None
+    data_through: date | None
+    last_success_at: datetime | None
+    expected_by: datetime | None
+    expected_reason: str
+    overdue: bool
+    gaps: list[Gap]
+    missing_months: list[str]
+    restated_months: list[RestatedMonth]
+    last_error: str
+    page: str
+
+
+class HealthAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    today: date
+    data_from: date | None
+    data_through: date | None
+    connections: list[ConnectionHealth]
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+FEWEST: Final = 3
+"""Days with a delivery from which there is a rhythm."""
+NEWEST: Final = 14
+LOOKED_AT_DAYS: Final = 92
+DAILY_SHARE: Final = 0.8
+"""A source with lines on fewer of its days than this does not deliver by the day, so a day without is no gap."""
+MAX_GAPS: Final = 12
+"""Gaps and months of one connection that an answer has."""
+FAILING_SHARE: Final = 0.5
+"""From this share of rejected events on, a usage source fails; any smaller one is a matter of single events."""
+
+IRREGULAR = f"Fewer than {FEWEST} deliveries on different days, so there is no rhythm to expect the next by."
+WORST_FIRST: Final = (FAILING, STALE, PARTIAL, NO_DATA, IMPORTING, HEALTHY)
+SHOWN = 50
+NAMED = 5
+
+_COST_ADVICE = {
+    FAILING: "Open the connection, read what the import says, and import the corrected file.",
+    STALE: "Import the newest export file, or check that the provider still writes it.",
+    NO_DATA: "Import a first FOCUS file.",
+    PARTIAL: "Import the days again when the provider has completed them; until then they count as not final.",
+}
+
+
+def _next_delivery(
+    days: Sequence[date], last: datetime | None, now: datetime
+) -> tuple[datetime | None, bool]:
+    """When the next delivery is late, and whether it is: after the usual time between days with deliveries (the median of
+    the newest) and half of it again, at least half a day. None where there are too few to tell."""
+    newest = sorted(set(days))[-NEWEST:]
+    if last is None or len(newest) < FEWEST:
+        return None, False
+    usual = median_low((later - earlier).days for earlier, later in pairwise(newest))
+    due = last + timedelta(days=max(usual * 1.5, usual + 0.5))
+    return due, due < now
+
+
+class _DaysOfSources:
+    """Which source has lines on which day."""
+
+    def __call__(self, table: Any) -> Any:
+        return table.group_by(["source", "charge_date"]).aggregate(lines=table.count())
+
+
+_DAYS = _DaysOfSources()
+
+
+def days_of_sources(reader: CostReader, days: DateRange) -> Mapping[int, set[date]]:
+    """The days that have cost lines, by source. One lake query over two columns."""
+    by_source: dict[int, set[date]] = defaultdict(set)
+    for row in reader.run(days, _DAYS, allow_rollups=False).to_pylist():
+        # A line without a source is of no connection.
+        if row["source"] is not None:
+            by_source[int(row["source"])].add(row["charge_date"])
+    return by_source
+
+
+def gaps_between(present: Collection[date], days: DateRange) -> list[Gap]:
+    """Runs of days without lines; none for what does not deliver by the day."""
+    missing = [day for day in each_day(days) if day not in present]
+    if len(missing) > days.days * (1 - DAILY_SHARE):
+        return []
+    gaps: list[Gap] = []
+    for day in missing:
+        if gaps and gaps[-1].end_date + timedelta(days=1) == day:
+            gaps[-1] = Gap(start_date=gaps[-1].start_date, end_date=day)
+        else:
+            gaps.append(Gap(start_date=day, end_date=day))
+    return gaps
+
+
+def missing_months(months: Collection[date]) -> list[date]:
+    """Billing months between the first and the last that a source has nothing of."""
+    if not months:
+        return []
+    missing, month = [], min(months)
+    while month < max(months):
+        if month not in months:
+            missing.append(month)
+        month = month_end(month) + timedelta(days=1)
+    return missing
+
+
+def restated_months(deliveries: Sequence[Delivery]) -> list[RestatedMonth]:
+    """Months that were brought again after they were over and had been brought whole, the newest first."""
+    days: dict[date, list[date]] = defaultdict(list)
+    for delivery in deliveries:
+        for month in delivery.months:
+            if delivery.at.date() > month_end(month):
+                days[month].append(delivery.at.date())
+    return [
+        RestatedMonth(month=f"{month:%Y-%m}", times=len(arrivals) - 1, last_day=max(arrivals))
+        for month, arrivals in sorted(days.items(), reverse=True)
+        if len(arrivals) > 1
+    ]
+
+
+def cost_connection(
+    source_id: int,
+    health: SourceHealth,
+    coverage: Coverage,
+    months: Collection[date],
+    deliveries: Sequence[Delivery],
+    present: Collection[date],
+    days: DateRange | None,
+    now: datetime,
+) -> ConnectionHealth:
+    """Of a cost source. `present` are its days with lines among `days`, those looked at."""
+    last = deliveries[-1].at if deliveries else None
+    due, overdue = _next_delivery([delivery.at.date() for delivery in deliveries], last, now)
+    span = coverage.sources.get(source_id)
+    gaps: list[Gap] = []
+    if days and span:
+        gaps = gaps_between(present, DateRange(max(days.start, span.first_day), min(days.end, span.last_day)))
+    advice = _COST_ADVICE.get(health.status, "")
+    late = f" A delivery was expected by {due:%Y-%m-%d %H:%M} UTC." if due and overdue else ""
+    return ConnectionHealth(
+        name=health.name,
+        kind="cost",
+        status=health.status,
+        reason=health.reason + late,
+        what_to_do=advice or (_COST_ADVICE[STALE] if overdue else ""),
+        data_from=health.first_day,
+        data_through=health.last_day,
+        last_success_at=last,
+        expected_by=due,
+        expected_reason="" if due else IRREGULAR,
+        overdue=overdue,
+        gaps=gaps[-MAX_GAPS:],
+        missing_months=[f"{month:%Y-%m}" for month in missing_months(months)][-MAX_GAPS:],
+        restated_months=restated_months(deliveries)[:MAX_GAPS],
+        last_error=health.last_error,
+        page=f"connections/{source_id}/",
+    )
+
+
+def usage_connection(source: UsageDeliveries, now: datetime) -> ConnectionHealth:
+    """Of a usage source."""
+    last_day = None
+    if source.days:
+        # From the end of its last day: events come all day long.
+        last_day = datetime.combine(source.days[-1] + timedelta(days=1), datetime.min.time(), UTC)
+    due, overdue = _next_delivery(source.days, last_day, now)
+    status, reason, advice = _usage_state(source, overdue)
+    return ConnectionHealth(
+        name=source.name,
+        kind="usage",
+        status=status,
+        reason=reason,
+        what_to_do=advice,
+        data_from=None,
+        data_through=source.last_event_at.date() if source.last_event_at else None,
+        last_success_at=source.last_event_at,
+        expected_by=due,
+        expected_reason="" if due else IRREGULAR,
+        overdue=overdue,
+        gaps=[],
+        missing_months=[],
+        restated_months=[],
+        last_error="",
+        page=f"connections/usage/{source.source_id}/",
+    )
+
+
+def _usage_state(source: UsageDeliveries, overdue: bool) -> tuple[str, str, str]:
+    total = source.accepted + source.rejected
+    if source.last_event_at is None:
+        key = "Generate its API key and push."
+        advice = key if source.lacks_key else "Let your backend push its first events."
+        return NO_DATA, f"No event has been accepted in the last {LEDGER_DAYS} days.", advice
+    if total and source.rejected >= total * FAILING_SHARE:
+        reason = f"{source.rejected:,} of its newest {total:,} events were rejected."
+        return FAILING, reason, "Its page lists the rejected events with their reasons."
+    when = f"{source.last_event_at:%Y-%m-%d %H:%M} UTC"
+    if source.lacks_key:
+        reason = f"It has no API key; its last event came at {when}."
+        return STALE, reason, "Generate an API key if it should go on."
+    if overdue:
+        reason = f"Its last event came at {when}, earlier than usual."
+        return STALE, reason, "Check that your backend still pushes."
+    return HEALTHY, f"Its last event came at {when}.", ""
+
+
+def needs_attention(each: ConnectionHealth) -> bool:
+    return each.overdue or each.status not in (HEALTHY, IMPORTING)
+
+
+def data_health(account: Account, *, deadline: float | None = None, shown: int = SHOWN) -> HealthAnswer:
+    """Every connection of the account and how it is, those that need somebody first; and whether usage is stuck.
+
+    Seven queries of PostgreSQL, and one lake query (two columns of 92 days) that finds days without cost lines; where the
+    lake cannot answer it, gaps are not looked for and a warning says so.
+    """
+    sources, usage = load_sources(account), flush_scheduler.stuck(account)
+    notices, low_disk = import_notices(account), disk.low_disk()
+    gaps_unknown, connections = _connections(account, sources, deadline)
+    unwell = [each for each in connections if needs_attention(each)]
+    return HealthAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=_summary(account, sources, connections, unwell, notices)
+        + (" Moving usage to the lake is stuck." if usage else "")
+        + (" Imports and uploads wait for disk space." if low_disk else ""),
+        today=sources.coverage.today,
+        data_from=sources.coverage.first_day,
+        data_through=sources.coverage.complete_through,
+        connections=connections[:shown],
+        truncated=f"{shown} of {len(connections)} connections are listed, the unhealthy ones first."
+        if len(connections) > shown
+        else "",
+        warnings=[
+            *([low_disk] if low_disk else []),
+            *notices.sentences,
+            *_warnings(unwell[:shown], usage),
+            *gaps_unknown,
+            *restatement_sentences(sources),
+        ],
+        hint=_hint(connections, unwell),
+    )
+
+
+def _connections(
+    account: Account, sources: Sources, deadline: float | None
+) -> tuple[list[str], list[ConnectionHealth]]:
+    now, deliveries = clock.now(), cost_deliveries(account)
+    through = sources.coverage.complete_through
+    days = DateRange(through - timedelta(days=LOOKED_AT_DAYS - 1), through) if through else None
+    unknown, present = _present(CostReader(account, sources, deadline), days)
+    months: dict[int, set[date]] = {}
+    for segment in sources.manifest.months:
+        months.setdefault(segment.source_id, set()).add(segment.month)
+    cost = [
+        cost_connection(
+            source_id,
+            health,
+            sources.coverage,
+            months.get(source_id, set()),
+            deliveries.get(source_id, []),
+            present.get(source_id, set()),
+            days if present else None,
+            now,
+        )
+        for source_id, health in sources.health.items()
+    ]
+    usage = [usage_connection(each, now) for each in usage_deliveries(account)]
+
+    def need(each: ConnectionHealth) -> tuple[int, bool, str]:
+        return WORST_FIRST.index(each.status), not each.overdue, each.name
+
+    return unknown, sorted([*cost, *usage], key=need)
+
+
+def _present(reader: CostReader, days: DateRange | None) -> tuple[list[str], Mapping[int, set[date]]]:
+    """The days with lines by source; what health says must not fail with the lake."""
+    if days is None:
+        return [], {}
+    try:
+        return [], days_of_sources(reader, days)
+    except (LakeUnavailable, LakeTooLarge) as problem:
+        return [f"Days without cost lines were not looked for: {problem.message}"], {}
+
+
+def _warnings(unwell: Sequence[ConnectionHealth], usage: StuckFlush | None) -> list[str]:
+    warnings = [
+        f"{'Source' if each.kind == 'cost' else 'Usage source'} {each.name!r} is {_word(each)}: {each.reason} {each.what_to_do}".strip()
+        for each in unwell
+    ]
+    if usage is not None:
+        warnings.append(
+            f"Usage events are accepted and counted, but have not been moved to the lake since "
+            f"{usage.since:%Y-%m-%d %H:%M} UTC: {usage.reason}. Nothing is lost, and it is tried again by itself; "
+            "if it stays so, the operator of this server must look into it."
+        )
+    return warnings
+
+
+def _word(each: ConnectionHealth) -> str:
+    return "overdue" if each.overdue and each.status == "healthy" else each.status.replace("_", " ")
+
+
+def _summary(
+    account: Account,
+    sources: Sources,
+    connections: Sequence[ConnectionHealth],
+    unwell: Sequence[ConnectionHealth],
+    notices: ImportNotices,
+) -> str:
+    count = len(connections)
+    if not count:
+        return f"{quote(account.name)} has no connection yet."
+    through = sources.coverage.complete_through
+    data = f"cost data is complete through {through}" if through else "there is no cost data yet"
+    noun = "connection" if count == 1 else "connections"
+    if not unwell:
+        well = "all delivering" if notices.summary else "all well"
+        return f"{quote(account.name)} has {count} {noun}, {well}; {data}{notices.summary}."
+    names = join_with_and([f"{quote(each.name)} ({_word(each)})" for each in unwell[:NAMED]])
+    more = f" and {len(unwell) - NAMED} more" if len(unwell) > NAMED else ""
+    verb = "needs" if len(unwell) == 1 else "need"
+    return f"{len(unwell)} of {count} {noun} of {quote(account.name)} {verb} attention: {names}{more}; {data}{notices.summary}."
+
+
+def _hint(connections: Sequence[ConnectionHealth], unwell: Sequence[ConnectionHealth]) -> str:
+    if not connections:
+        return "Connect a cost source and import its FOCUS files on the Connections page."
+    if unwell:
+        return "Each connection's page says what went wrong and what to do; until then say what is missing."
+    return "The data is as new as its sources deliver; querySpend answers from it."

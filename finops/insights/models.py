@@ -1,0 +1,246 @@
+"""Anomalies and savings as the database keeps them, with what people decided about them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+from accounts.scoping import AccountOwned
+
+SERVICE = "service"
+
+
+class Anomaly(AccountOwned):
+    """A run of days on which one source and value cost something else than expected.
+
+    The detector keeps figures and days up to date; `state` is a person's, but for what a restated bill took away and
+    what went on after it was resolved. Those of one incident have one `primary`, which is listed, and one state. Amounts: amortized cost without taxes, credits, refunds, one-time fees and
+    commitment purchases.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open", "Open"
+        EXPECTED = "expected", "Expected"
+        RESOLVED = "resolved", "Resolved"
+
+    class Kind(models.TextChoices):
+        SPIKE = "spike", "Spike"
+        STEP = "step", "New level"
+        RAMP = "ramp", "Slow ramp"
+        DROP = "drop", "Drop"
+        NEW = "new", "New cost"
+
+    class Severity(models.TextChoices):
+        HIGH = "high", "High"
+        MEDIUM = "medium", "Medium"
+        LOW = "low", "Low"
+
+    key = models.CharField(
+        max_length=24, help_text="The public id, made of scope, currency and the first day as first found."
+    )
+    source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="+")
+    dimension = models.CharField(max_length=300, default=SERVICE)
+    value = models.TextField(blank=True)
+    label = models.TextField(blank=True, help_text="The readable name of a value that is an id.")
+    currency = models.CharField(max_length=60)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    severity = models.CharField(max_length=10, choices=Severity.choices)
+    first_day = models.DateField()
+    last_day = models.DateField()
+    ongoing = models.BooleanField(default=False)
+    actual = models.DecimalField(max_digits=38, decimal_places=18)
+    expected = models.DecimalField(max_digits=38, decimal_places=18)
+    impact = models.DecimalField(max_digits=38, decimal_places=18, help_text="actual - expected, so far")
+    month_end_impact = models.DecimalField(
+        max_digits=38, decimal_places=18, help_text="The impact at the end of the last day's month."
+    )
+    days = models.JSONField(
+        default=list, help_text="For the chart, before, during, after: [day, actual, expected, low, high]."
+    )
+    causes = models.JSONField(default=list, help_text="finops.insights.anomalies.causes.Causes.")
+    primary = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="views",
+        help_text="The anomaly that stands for the incident which this one shows by another dimension.",
+    )
+    shared_impact = models.DecimalField(
+        max_digits=38,
+        decimal_places=18,
+        default=Decimal(0),
+        help_text="How much of the impact's size other incidents hold.",
+    )
+    note = models.TextField(blank=True)
+    marked_by_label = models.CharField(max_length=254, blank=True)
+    marked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    marked_at = models.DateTimeField(null=True, blank=True)
+    gone_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the detector found that a restated bill shows it no more."
+    )
+    found_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-last_day", "-id"]
+        verbose_name_plural = "anomalies"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "key"], name="anomaly_key_unique"),
+            models.CheckConstraint(
+                condition=models.Q(first_day__lte=models.F("last_day")), name="anomaly_days_are_in_order"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=["open", "expected", "resolved"]), name="anomaly_state_is_known"
+            ),
+        ]
+        indexes = [models.Index(fields=["account", "state", "-last_day"], name="anomaly_by_state_and_day")]
+
+    @property
+    def incident(self) -> int:
+        """The row that stands for its incident: its own, where it is that."""
+        return self.primary_id or self.pk
+
+    def __str__(self) -> str:
+        return f"{self.label or self.value}: {self.first_day} to {self.last_day}"
+
+
+class AnomalySettings(AccountOwned):
+    """What the account wants watched, and from which impact on. An account without a row has the defaults."""
+
+    account = models.OneToOneField(
+        "accounts.Account", on_delete=models.CASCADE, related_name="anomaly_settings"
+    )
+    watches = ArrayField(
+        models.CharField(max_length=300),
+        default=list,
+        blank=True,
+        help_text="Dimensions watched by source beside the service: team, cost_tag:<key>, tag:<key>.",
+    )
+    minimum_impacts = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="Currency to amount (text); another currency: a share of its month's spend.",
+    )
+
+    def minimum(self, currency: str) -> Decimal | None:
+        """The amount that the account set in this currency, if it did."""
+        text = self.minimum_impacts.get(currency)
+        return Decimal(text) if text is not None else None
+
+    def __str__(self) -> str:
+        return f"{self.account_id}: {', '.join([SERVICE, *self.watches])}"
+
+
+class AnomalyRun(AccountOwned):
+    """When the account's cost was last looked at, and of which data: what says whether a look is due."""
+
+    account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="anomaly_run")
+    data_version = models.CharField(max_length=60, blank=True)
+    data_through = models.DateField(null=True, blank=True)
+    asks = models.PositiveIntegerField(default=0, help_text="How often a person changed what it is to learn.")
+    asks_seen = models.PositiveIntegerField(default=0, help_text="Those that the last look knew of.")
+    finished_at = models.DateTimeField(null=True, blank=True)
+    series = models.PositiveIntegerField(default=0)
+    error = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.account_id}: {self.finished_at}"
+
+
+class SavingsDismissal(AccountOwned):
+    """A recommendation that a person put aside: dismissed with a reason, or acted on a day.
+
+    Recommendations are computed from the bills and are not rows; this is found again by `key`. The other fields are what
+    it was then, so that it can be shown and followed when the bills no longer show it.
+    """
+
+    class Status(models.TextChoices):
+        DISMISSED = "dismissed", "Dismissed"
+        ACTED = "acted", "Acted on"
+
+    key = models.CharField(
+        max_length=24, help_text="The id of the recommendation, made of rule, scope and currency."
+    )
+    status = models.CharField(max_length=10, choices=Status.choices)
+    reason = models.TextField(blank=True)
+    acted_on = models.DateField(null=True, blank=True)
+    rule = models.CharField(max_length=40)
+    title = models.TextField()
+    currency = models.CharField(max_length=60)
+    monthly_saving = models.DecimalField(max_digits=38, decimal_places=18, null=True, blank=True)
+    monthly_cost = models.DecimalField(max_digits=38, decimal_places=18)
+    scope = models.JSONField(
+        default=dict,
+        help_text="finops.insights.savings.candidates.Scope: whose cost is compared after acting.",
+    )
+    marked_by_label = models.CharField(max_length=254, blank=True)
+    marked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    marked_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-marked_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["account", "key"], name="savings_dismissal_key_unique"),
+            models.CheckConstraint(
+                condition=models.Q(status="dismissed", acted_on__isnull=True)
+                | models.Q(status="acted", acted_on__isnull=False),
+                name="savings_acted_has_a_day",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class ImportedSaving(AccountOwned):
+    """One recommendation of AWS Cost Optimization Hub, as the newest file uploaded for its cost source has it.
+
+    Amounts are AWS's estimates of a month of 730 hours, in `currency`, after the account's discounts.
+    """
+
+    source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="+")
+    recommendation_id = models.CharField(max_length=300)
+    action = models.CharField(
+        max_length=60, help_text="As AWS writes it: Rightsize, Stop, PurchaseSavingsPlans …"
+    )
+    resource_arn = models.TextField(blank=True)
+    resource_type = models.CharField(max_length=100, blank=True)
+    current = models.TextField(blank=True, help_text="current_resource_summary")
+    recommended = models.TextField(blank=True, help_text="recommended_resource_summary")
+    aws_account = models.CharField(max_length=60, blank=True)
+    aws_account_name = models.CharField(max_length=255, blank=True)
+    region = models.CharField(max_length=60, blank=True)
+    found_by = models.CharField(max_length=60, blank=True, help_text="recommendation_source.")
+    effort = models.CharField(max_length=20, blank=True)
+    restart_needed = models.BooleanField(null=True, blank=True)
+    rollback_possible = models.BooleanField(null=True, blank=True)
+    lookback_days = models.PositiveIntegerField(null=True, blank=True)
+    monthly_cost = models.DecimalField(max_digits=38, decimal_places=18, null=True, blank=True)
+    monthly_saving = models.DecimalField(max_digits=38, decimal_places=18)
+    currency = models.CharField(max_length=3)
+    refreshed_at = models.DateTimeField(null=True, blank=True)
+    imported_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-monthly_saving", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source", "recommendation_id"], name="imported_saving_once_in_a_source"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(monthly_saving__gte=0), name="imported_saving_is_not_negative"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action}: {self.resource_arn or self.resource_type}"

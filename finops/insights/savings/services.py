@@ -1,0 +1,136 @@
+"""Writes on savings: a recommendation dismissed, acted on or open again, and imports of AWS Cost Optimization Hub."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import BinaryIO
+
+import msgspec
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from finops.costs.models import CostSource
+from finops.insights.models import ImportedSaving, SavingsDismissal
+from finops.insights.savings.candidates import Candidate
+from finops.insights.savings.hub import read_file
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+MAX_REASON = 2_000
+OLDEST_DAYS = 365
+
+
+def dismiss(*, account: Account, actor: Actor, candidate: Candidate, reason: str) -> SavingsDismissal:
+    """Put a recommendation aside: it counts in no total any more. Raises UserError without a reason."""
+    if not reason.strip():
+        raise UserError(
+            "Say why it is dismissed, so that the next person does not ask again.", field="reason"
+        )
+    return _mark(account, actor, candidate, SavingsDismissal.Status.DISMISSED, reason, None)
+
+
+def mark_acted(
+    *, account: Account, actor: Actor, candidate: Candidate, acted_on: date, reason: str = ""
+) -> SavingsDismissal:
+    """Say on which day something was done about it: the bills after it show what that saved.
+
+    Raises UserError for a day in the future or more than a year ago."""
+    today = clock.today()
+    if not today - timedelta(days=OLDEST_DAYS) <= acted_on <= today:
+        raise UserError(
+            f"acted_on: a day of the last year, at most today ({today}); {acted_on} is not.",
+            field="acted_on",
+            value=str(acted_on),
+        )
+    return _mark(account, actor, candidate, SavingsDismissal.Status.ACTED, reason, acted_on)
+
+
+@transaction.atomic
+def _mark(
+    account: Account,
+    actor: Actor,
+    candidate: Candidate,
+    status: SavingsDismissal.Status,
+    reason: str,
+    acted_on: date | None,
+) -> SavingsDismissal:
+    if len(reason) > MAX_REASON:
+        raise UserError(
+            f"reason: at most {MAX_REASON:,} characters, {len(reason):,} were given.", field="reason"
+        )
+    fields = {
+        "status": status,
+        "reason": reason.strip(),
+        "acted_on": acted_on,
+        "rule": candidate.rule,
+        "title": candidate.title,
+        "currency": candidate.currency,
+        "monthly_saving": candidate.saving,
+        "monthly_cost": candidate.cost,
+        "scope": msgspec.to_builtins(candidate.scope),
+        "marked_by": actor.user,
+        "marked_by_label": actor.label[:254],
+        "marked_at": clock.now(),
+    }
+    # Amounts have up to 38 digits where the column keeps 18 decimals: it rounds.
+    unclean = ["account", "marked_by", "monthly_saving", "monthly_cost"]
+    SavingsDismissal(account=account, key=candidate.key, **fields).clean_fields(exclude=unclean)
+    # Two people at once: the second waits for the first one's row, and what they say last holds.
+    row, _ = SavingsDismissal.objects.update_or_create(account=account, key=candidate.key, defaults=fields)
+    detail = {"id": row.key, "status": status, "reason": row.reason, "acted_on": str(acted_on or "")}
+    _audit(account, actor, f"saving.{'act' if acted_on else 'dismiss'}", row, detail)
+    return row
+
+
+@transaction.atomic
+def reopen(*, account: Account, actor: Actor, mark: SavingsDismissal) -> None:
+    """Forget what was said of it: while the bills show it, it is open again. The audit log keeps what was said."""
+    was = {"id": mark.key, "status": mark.status, "reason": mark.reason}
+    SavingsDismissal.objects.filter(pk=mark.pk).delete()
+    _audit(account, actor, "saving.reopen", mark, was)
+
+
+def _audit(
+    account: Account, actor: Actor, action: str, row: SavingsDismissal, detail: dict[str, str]
+) -> None:
+    audit.record(account=account, actor=actor, action=action, target=row.title[:254], detail=detail)
+
+
+@dataclass(frozen=True)
+class HubImport:
+    """What a file brought. `problems` name the first rows that were left out."""
+
+    kept: int
+    replaced: int
+    left_out: int
+    problems: list[str]
+
+
+def import_recommendations(*, source: CostSource, actor: Actor, file: BinaryIO) -> HubImport:
+    """The file's recommendations become all that the source has: AWS exports everything that is open each time.
+
+    Raises UserError for a file that is no such export, or of which no row can be read: what the source has then stays."""
+    hub_file = read_file(file)
+    if hub_file.left_out and not hub_file.rows:
+        raise UserError(f"No row of the file can be read. {hub_file.problems[0]}", field="file")
+    now = clock.now()
+    rows = [
+        ImportedSaving(account=source.account, source=source, imported_at=now, **msgspec.structs.asdict(row))
+        for row in hub_file.rows
+    ]
+    with transaction.atomic():
+        # Two files at once: one after the other, and the source has one of them whole.
+        CostSource.objects.select_for_update(no_key=True).get(pk=source.pk)
+        replaced = ImportedSaving.objects.filter(source=source).delete()[0]
+        ImportedSaving.objects.bulk_create(rows, batch_size=1_000)
+        audit.record(
+            account=source.account,
+            actor=actor,
+            action="savings_import.replace",
+            target=source.name,
+            detail={"kept": len(rows), "replaced": replaced, "left_out": hub_file.left_out},
+        )
+    return HubImport(len(rows), replaced, hub_file.left_out, hub_file.problems)

@@ -1,0 +1,277 @@
+"""From sums to the answer about a change of spend. Pure: exact Decimal arithmetic, no query."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from accounts.models import Account
+from finops.costs.answer_warnings import AnswerFacts, warnings_for
+from finops.costs.answers import AccountRef, ViewUsed
+from finops.costs.comparison import ComparisonRanges, Sides, one_sided_of, source_override_sentences
+from finops.costs.dated_names import strip_date_prefix
+from finops.costs.dimensions import Dimension
+from finops.costs.queries.closed_months import restatement_clause
+from finops.costs.queries.filter_values import FilterFindings
+from finops.costs.queries.sources import Sources
+from finops.costs.queries.spend_answer import OTHER
+from finops.costs.queries.spend_words import day_span, incomplete_span
+from finops.insights.spend_change import text
+from finops.insights.spend_change.effects import Parts, main_of, parts_of, sum_parts
+from finops.insights.spend_change.lake import MeteredSum
+from finops.insights.spend_change.schemas import (
+    Cause,
+    ChangeTotal,
+    ComparedDays,
+    Effects,
+    Move,
+    RelatedEvent,
+    SpendChangeAnswer,
+)
+from finops.lib.money import currencies_by_amount, exact_difference, exact_sum, ratio
+from finops.lib.periods import DateRange
+from finops.lib.sentences import join_with_and, money
+
+CAUSES = 3
+NO_METER = "(none)"
+"""What lines without a usage type are called."""
+
+
+class ChangeItem(NamedTuple):
+    """A sum, and why it moved."""
+
+    sum: MeteredSum
+    parts: Parts
+
+
+@dataclass(frozen=True)
+class ChangeFacts:
+    """What the answer is made from. Without `current` and `previous`, or with a `reason`, there is nothing to explain."""
+
+    account: Account
+    days: DateRange
+    current: DateRange | None
+    previous: DateRange | None
+    dimensions: tuple[Dimension, ...]
+    view: ViewUsed
+    sources: Sources
+    filtered: bool
+    reason: str
+    sums: Sequence[MeteredSum] = ()
+    metered: bool = True
+    note: str = ""
+    findings: FilterFindings = field(default_factory=FilterFindings)
+    beside: Sequence[RelatedEvent] = ()
+    left_out: str = ""
+    """Which of the asked days and sources are on neither side, for the end of a sentence."""
+
+    @cached_property
+    def by_currency(self) -> Mapping[str, list[ChangeItem]]:
+        """The currency of most money first."""
+        items_by_currency: dict[str, list[ChangeItem]] = defaultdict(list)
+        for each in self.sums:
+            items_by_currency[each.currency].append(ChangeItem(each, parts_of(each)))
+        now = {currency: _amounts(items)[0] for currency, items in items_by_currency.items()}
+        return {currency: items_by_currency[currency] for currency in currencies_by_amount(now)}
+
+
+def build_answer(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
+    """The whole answer but its console_url, with so many moves of each currency listed."""
+    totals = [_total(facts, items) for items in facts.by_currency.values()]
+    moves = [move for items in facts.by_currency.values() for move in _moves(facts, items, top)]
+    days = _compared_days(facts)
+    sides = [each for each in (facts.current, facts.previous) if each is not None]
+    left_out = facts.left_out + restatement_clause(facts.sources, sides, facts.view.basis)
+    return SpendChangeAnswer(
+        account=AccountRef(slug=facts.account.slug, name=facts.account.name),
+        summary=text.summary_of(facts.account.name, facts.view, days, totals, moves, facts.reason, left_out),
+        view=facts.view,
+        days=days,
+        group_by=[dimension.name for dimension in facts.dimensions],
+        totals=totals,
+        moves=moves,
+        beside=list(facts.beside),
+        resolved_filters=facts.findings.used,
+        data_through=facts.sources.coverage.complete_through,
+        truncated=text.truncated_of(moves),
+        warnings=_warnings(facts, totals),
+        hint=text.hint_of(moves, filtered=facts.filtered, reason=facts.reason),
+    )
+
+
+def describe_left_out(
+    days: DateRange, compared: ComparisonRanges, sources: Sources, sums: Iterable[MeteredSum]
+) -> str:
+    """A clause on the asked days that are not complete, with what they cost so far, and on sources that pair other days
+    or none."""
+    if compared.current is None:
+        return ""
+    names = {source: each.name for source, each in sources.health.items()}
+    by_currency: dict[str, list[Decimal]] = defaultdict(list)
+    for each in sums:
+        by_currency[each.currency].append(each.left_out)
+    amounts = {currency: total for currency, each in by_currency.items() if (total := exact_sum(each))}
+    parts = []
+    if amounts:
+        costs = join_with_and([money(amounts[name], name) for name in currencies_by_amount(amounts)])
+        parts.append(f"{costs} on {incomplete_span(sources.coverage, days)} left out, not complete")
+    elif compared.current.end < days.end:
+        first = compared.current.end + timedelta(days=1)
+        parts.append(f"{day_span(first, days.end)} left out, not complete")
+    parts += [sentence.rstrip(".") for sentence in source_override_sentences(compared, names)]
+    return "".join(f"; {each[0].lower()}{each[1:]}" for each in parts)
+
+
+def _compared_days(facts: ChangeFacts) -> ComparedDays | None:
+    if facts.current is None or facts.previous is None:
+        return None
+    return ComparedDays(
+        start_date=facts.current.start,
+        end_date=facts.current.end,
+        previous_start_date=facts.previous.start,
+        previous_end_date=facts.previous.end,
+        note=text.note_of(facts.days, facts.current, facts.previous),
+    )
+
+
+def _warnings(facts: ChangeFacts, totals: Sequence[ChangeTotal]) -> list[str]:
+    sentences = [sentence for dimension in facts.dimensions for sentence in dimension.warnings]
+    sentences += facts.findings.warnings
+    sentences += [sentence for sentence in (facts.reason, facts.note) if sentence]
+    if len(totals) > 1:
+        names = ", ".join(total.currency for total in totals)
+        sentences.append(
+            f"Cost is in {len(totals)} currencies ({names}), which are never added: one change for each."
+        )
+    answer_facts = AnswerFacts(facts.account, facts.days, facts.sources.coverage, facts.sources.health)
+    return list(dict.fromkeys([*sentences, *warnings_for(answer_facts)]))
+
+
+def _total(facts: ChangeFacts, items: Sequence[ChangeItem]) -> ChangeTotal:
+    figures = _figures(facts, items)
+    one_sided = one_sided_of(figures["current_amount"], figures["previous_amount"], _lumps(items))
+    return ChangeTotal(**figures, one_sided=one_sided)
+
+
+def _figures(facts: ChangeFacts, items: Sequence[ChangeItem]) -> dict[str, Any]:
+    """What totals and moves have in common."""
+    now, before = _amounts(items)
+    change = exact_difference(now, before)
+    change_ratio = ratio(change, before.copy_abs())
+    currency = items[0].sum.currency
+    return {
+        "current_amount": now,
+        "previous_amount": before,
+        "change": change,
+        "ratio": change_ratio,
+        "ratio_reason": "" if change_ratio is not None else "previous_amount is 0.",
+        "currency": currency,
+        "effects": _effects(items, currency) if facts.metered else None,
+    }
+
+
+def _lumps(items: Sequence[ChangeItem]) -> Iterator[tuple[Hashable, Sides]]:
+    """Charges for a month or once, by group and service."""
+    for item in items:
+        if item.sum.lump is not None:
+            yield (item.sum.keys, item.sum.lump, item.sum.part), (item.sum.now.amount, item.sum.before.amount)
+
+
+def _moves(facts: ChangeFacts, items: Sequence[ChangeItem], top: int) -> list[Move]:
+    """The groups by the size of their change, then the rest as one."""
+    groups: dict[tuple[str, ...], list[ChangeItem]] = defaultdict(list)
+    for item in items:
+        groups[item.sum.keys].append(item)
+    ranked = sorted(groups.values(), key=_rank)
+    moves = [_move(facts, group) for group in ranked[:top]]
+    rest = [item for group in ranked[top:] for item in group]
+    if rest:
+        group = {dimension.name: OTHER for dimension in facts.dimensions}
+        other_groups = len(ranked) - top
+        moves.append(Move(**_figures(facts, rest), group=group, kind=OTHER, other_groups=other_groups))
+    return moves
+
+
+def _rank(group: Sequence[ChangeItem]) -> tuple[Decimal, tuple[str, ...]]:
+    return -abs(exact_difference(*_amounts(group))), group[0].sum.keys
+
+
+def _move(facts: ChangeFacts, items: Sequence[ChangeItem]) -> Move:
+    names = [dimension.name for dimension in facts.dimensions]
+    return Move(
+        **_figures(facts, items),
+        group=dict(zip(names, items[0].sum.keys, strict=True)),
+        kind=_kind(items),
+        why=_why(items),
+        labels=_labels(names, items),
+        causes=_causes(items, items[0].sum.currency) if facts.metered else [],
+    )
+
+
+def _kind(items: Sequence[ChangeItem]) -> str:
+    if not any(item.sum.before.is_there for item in items):
+        return "new"
+    if not any(item.sum.now.is_there for item in items):
+        return "gone"
+    now, before = _amounts(items)
+    return "up" if now > before else "down" if now < before else "same"
+
+
+def _why(items: Sequence[ChangeItem]) -> str:
+    """What moved most; of credits and refunds, whose sign is the other way round, whether they began or ended."""
+    main = sum_parts(item.parts for item in items).main
+    ours = [item for item in items if getattr(item.parts, main)]
+    now = any(item.sum.now.is_there for item in ours)
+    before = any(item.sum.before.is_there for item in ours)
+    return main_of(main, exact_sum(getattr(item.parts, main) for item in ours), now=now, before=before)
+
+
+def _labels(names: Sequence[str], items: Sequence[ChangeItem]) -> dict[str, str]:
+    """The name of each id, the newest when it changed."""
+    result = {}
+    for at, name in enumerate(names):
+        labels = [label for item in items if (label := item.sum.labels[at])]
+        if labels and strip_date_prefix(max(labels)) != items[0].sum.keys[at]:
+            result[name] = strip_date_prefix(max(labels))
+    return result
+
+
+def _causes(items: Sequence[ChangeItem], currency: str) -> list[Cause]:
+    """The usage types that moved most."""
+    by_type: dict[str, list[ChangeItem]] = defaultdict(list)
+    for item in items:
+        by_type[item.sum.item or NO_METER].append(item)
+    parts_by_type = {name: sum_parts(item.parts for item in ours) for name, ours in by_type.items()}
+    ranked = sorted(parts_by_type, key=lambda name: (-abs(parts_by_type[name].whole), name))
+    return [
+        Cause(
+            usage_type=name, effect=_why(by_type[name]), change=parts_by_type[name].whole, currency=currency
+        )
+        for name in ranked[:CAUSES]
+        if parts_by_type[name].whole
+    ]
+
+
+def _effects(items: Sequence[ChangeItem], currency: str) -> Effects:
+    parts = sum_parts(item.parts for item in items)
+    return Effects(
+        volume=parts.volume,
+        price=parts.price,
+        new=parts.new,
+        gone=parts.gone,
+        credits=parts.credits,
+        refunds=parts.refunds,
+        unmeasured=parts.unmeasured,
+        currency=currency,
+    )
+
+
+def _amounts(items: Sequence[ChangeItem]) -> tuple[Decimal, Decimal]:
+    return exact_sum(item.sum.now.amount for item in items), exact_sum(
+        item.sum.before.amount for item in items
+    )

@@ -1,0 +1,182 @@
+"""What is asked about a change of spend (the tool `explainSpendChange`, the URL of its page), and the answer.
+
+Docstrings of these types go to every assistant in the tools' output schemas, so they are short; comments say more.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from finops.costs.answers import AccountRef, FilterUsed, ViewUsed
+from finops.costs.spend_query import (
+    DEFAULT_PERIOD,
+    MAX_FILTERS,
+    MAX_GROUPS,
+    BasisName,
+    CostFilter,
+    Period,
+    SpendQuery,
+)
+from finops.lib.errors import UserError
+from finops.lib.periods import DateRange
+from finops.lib.url_query import UrlQuery
+
+DEFAULT_TOP = 10
+MAX_TOP = 30
+DEFAULT_GROUP = "service"
+
+
+# A change between two periods. Days are UTC, both ends inside; without any dates, the last 30 days against the 30 before.
+class SpendChangeQuery(UrlQuery, frozen=True, kw_only=True):
+    __doc__ = None
+    filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
+    start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
+    end_date: Annotated[date | None, Meta(description="Last day.")] = None
+    period: Annotated[Period | None, Meta(description="Instead of dates.")] = None
+    compare_to: Annotated[
+        Literal["previous_period", "previous_year"], Meta(description="What came before.")
+    ] = "previous_period"
+    previous_start_date: Annotated[
+        date | None, Meta(description="Any other earlier days, with previous_end_date.")
+    ] = None
+    previous_end_date: Annotated[date | None, Meta(description="Last of them.")] = None
+    group_by: Annotated[
+        list[str], Meta(description="One or two dimensions; service if left out.", max_length=MAX_GROUPS)
+    ] = []
+    basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
+    charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
+    top: Annotated[int, Meta(description="Moves listed for each currency.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
+
+
+def spend_question(query: SpendChangeQuery) -> SpendQuery:
+    """The spend on both sides."""
+    dated = query.start_date or query.end_date
+    return SpendQuery(
+        start_date=query.start_date,
+        end_date=query.end_date,
+        period=query.period or (None if dated else DEFAULT_PERIOD),
+        group_by=list(query.group_by) or [DEFAULT_GROUP],
+        filters=list(query.filters),
+        basis=query.basis,
+        charge_categories=list(query.charge_categories),
+        compare_to=query.compare_to,
+    )
+
+
+def earlier_days(query: SpendChangeQuery, days: DateRange) -> DateRange | None:
+    """The earlier days that a query names itself. Raises UserError for half of them, or for later ones."""
+    start, end = query.previous_start_date, query.previous_end_date
+    if start is None and end is None:
+        return None
+    if start is None or end is None:
+        missing = "previous_start_date" if start is None else "previous_end_date"
+        raise UserError(f"{missing} is missing: the earlier days need both ends.", field=missing)
+    if start > end:
+        raise UserError(
+            f"previous_start_date {start} is after previous_end_date {end}.",
+            field="previous_start_date",
+            value=start.isoformat(),
+        )
+    if end >= days.start:
+        raise UserError(
+            f"previous_end_date {end} is not before {days.start}, where the later days begin. Days on both sides "
+            "would count twice.",
+            field="previous_end_date",
+            value=end.isoformat(),
+        )
+    return DateRange(start, end)
+
+
+# The later days and the earlier ones; both ends inside, days with complete data only.
+class ComparedDays(msgspec.Struct, frozen=True, kw_only=True):
+    start_date: date
+    end_date: date
+    previous_start_date: date
+    previous_end_date: date
+    note: str
+
+
+# `unmeasured` is of lines on both sides without a known quantity.
+class Effects(msgspec.Struct, frozen=True, kw_only=True):
+    """Why it moved; they add up to change."""
+
+    volume: Decimal
+    price: Decimal
+    new: Decimal
+    gone: Decimal
+    credits: Decimal
+    refunds: Decimal
+    unmeasured: Decimal
+    currency: str
+
+
+# One usage type within a move, and the effect that moved most of it.
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    usage_type: str
+    effect: str
+    change: Decimal
+    currency: str
+
+
+# kind: new, gone, up, down, same. why: what moved most of it, an effect, or of credits and refunds what became of them:
+# "credits began", "refunds ended". The row with `other_groups` sums up so many moves that are not listed.
+class Move(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One group's change; moves add up to the total's."""
+
+    group: dict[str, str]
+    kind: str
+    current_amount: Decimal
+    previous_amount: Decimal
+    change: Decimal
+    ratio: Decimal | None
+    currency: str
+    why: str = ""
+    ratio_reason: str = ""
+    labels: dict[str, str] = {}
+    effects: Effects | None = None
+    causes: list[Cause] = []
+    other_groups: int = 0
+
+
+# one_sided: what of the change are charges for a month or once that one side alone has, where they decide it.
+class ChangeTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One currency."""
+
+    current_amount: Decimal
+    previous_amount: Decimal
+    change: Decimal
+    ratio: Decimal | None
+    currency: str
+    ratio_reason: str = ""
+    effects: Effects | None = None
+    one_sided: Decimal | None = None
+
+
+# Something that was found beside the change: an anomaly of these days, a connection's restated month …
+class RelatedEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    kind: str
+    day: date
+    what: str
+    console_url: str = ""
+
+
+class SpendChangeAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    view: ViewUsed
+    days: ComparedDays | None
+    group_by: list[str]
+    totals: list[ChangeTotal]
+    moves: list[Move]
+    beside: list[RelatedEvent]
+    resolved_filters: list[FilterUsed]
+    data_through: date | None
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

@@ -1,0 +1,154 @@
+"""What an answer about a change of spend says in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from finops.costs.answers import ViewUsed
+from finops.costs.comparison import one_sided_words
+from finops.insights.spend_change.schemas import ChangeTotal, ComparedDays, Move
+from finops.lib.periods import DateRange
+from finops.lib.sentences import (
+    by_currency,
+    dimension_text,
+    join_with_and,
+    money,
+    percent_text,
+    quote,
+    truncate,
+)
+
+NAMED = 3
+NAMED_OF_SEVERAL = 2
+NAMED_CURRENCIES = 3
+NAME_LENGTH = 80
+
+DEEPER = ("usage_type", "resource", "account", "region")
+
+NAMED_EFFECTS = ("volume", "price", "new", "gone")
+"""Those that a sentence names; the others say nothing that helps."""
+
+WHY = {
+    "volume": "more or less of it",
+    "price": "another price",
+    "new": "something new in it",
+    "gone": "something gone from it",
+    "credits": "credits that began, ended or changed",
+    "refunds": "refunds and other negative lines",
+    "unmeasured": "no quantity to tell why",
+}
+
+
+def summary_of(
+    account: str,
+    view: ViewUsed,
+    days: ComparedDays | None,
+    totals: Sequence[ChangeTotal],
+    moves: Sequence[Move],
+    reason: str,
+    left_out: str = "",
+) -> str:
+    """One plain sentence: what moved between which days, and what moved most."""
+    if days is None or reason:
+        return f"The change of the spend of {quote(account)} cannot be explained: {reason}"
+    when = f"from {days.start_date} to {days.end_date}"
+    if not totals:
+        return f"{quote(account)} has no cost {when} nor before that matches{left_out}."
+    totals_text = join_with_and([_total_text(total) for total in totals])
+    before = f"{days.previous_start_date} to {days.previous_end_date}"
+    return f"{quote(account)} spent {totals_text} {when} than from {before} ({view.label}){left_out}{_largest_moves_text(totals, moves)}."
+
+
+def _total_text(total: ChangeTotal) -> str:
+    if not total.change:
+        return f"as much ({money(total.current_amount, total.currency)})"
+    word = "more" if total.change > 0 else "less"
+    share = f" ({percent_text(abs(total.ratio))})" if total.ratio is not None else ""
+    once = (
+        one_sided_words(total.current_amount, total.previous_amount, total.one_sided, total.currency)
+        if total.one_sided is not None
+        else ""
+    )
+    return f"{money(abs(total.change), total.currency)} {word}{share}{once}"
+
+
+def _largest_moves_text(totals: Sequence[ChangeTotal], moves: Sequence[Move]) -> str:
+    """The largest moves of each currency; fewer where there are several."""
+    count = NAMED if len(totals) == 1 else NAMED_OF_SEVERAL
+    currencies = [total.currency for total in totals[:NAMED_CURRENCIES]]
+    texts = [
+        _move_text(move) for currency in currencies for move in _moves_in_currency(moves, currency)[:count]
+    ]
+    return f"; most moved {join_with_and(texts)}" if texts else ""
+
+
+def _moves_in_currency(moves: Sequence[Move], currency: str) -> list[Move]:
+    """Those of one currency, largest first, without the rest."""
+    return [move for move in moves if move.currency == currency and move.change and not move.other_groups]
+
+
+def _move_text(move: Move) -> str:
+    sign = "+" if move.change > 0 else "-"  # a plain hyphen, as numbers have it
+    return f"{quote(name_of(move))} ({sign}{money(abs(move.change), move.currency)}{_why(move)})"
+
+
+def name_of(move: Move) -> str:
+    """What a person calls the group."""
+    name = " / ".join(move.labels.get(dimension, value) for dimension, value in move.group.items())
+    return truncate(name, NAME_LENGTH)
+
+
+def _why(move: Move) -> str:
+    if is_of_credits(move):
+        return f", {move.why}" if move.kind in ("new", "gone") else f", mostly {move.why}"
+    if move.kind in ("new", "gone"):
+        return f", {move.kind}"
+    return f", mostly {move.why}" if move.effects is not None and move.why in NAMED_EFFECTS else ""
+
+
+def is_of_credits(move: Move) -> bool:
+    """Whether credits or refunds moved most of it."""
+    return move.why.endswith(("credits", "refunds")) or move.why.startswith(("credits", "refunds"))
+
+
+def badge_of(move: Move) -> str:
+    """What stands beside the name of a group that is on one side only; empty for one on both."""
+    return "" if move.kind not in ("new", "gone") else move.why if is_of_credits(move) else move.kind
+
+
+def note_of(days: DateRange, current: DateRange, previous: DateRange) -> str:
+    """What the compared days are not, if anything."""
+    parts = []
+    if current != days:
+        parts.append(
+            f"Only days with complete data count, so the later side ends on {current.end}, not {days.end}."
+        )
+    if current.days != previous.days:
+        parts.append(f"The earlier side has {previous.days} days, the later {current.days}.")
+    return " ".join(parts)
+
+
+def truncated_of(moves: Sequence[Move]) -> str:
+    folded = sum(move.other_groups for move in moves)
+    if not folded:
+        return ""
+    groups = "1 group is" if folded == 1 else f"{folded:,} groups are"
+    return f"{groups} summed in the move other: raise top, filter, or group by something coarser."
+
+
+def hint_of(moves: Sequence[Move], *, filtered: bool, reason: str) -> str:
+    """What to ask next."""
+    if reason:
+        return "Choose days that getAccountContext says have data, or name the earlier days yourself."
+    currencies = list(dict.fromkeys(move.currency for move in moves))
+    largest_moves = [mine[0] for currency in currencies if (mine := _moves_in_currency(moves, currency))]
+    if not largest_moves and filtered:
+        return "Check the values with listDimensionValues or widen the dates."
+    if not largest_moves:
+        return "Nothing moved: compare with previous_year, or ask for other days."
+    dimension = next(iter(largest_moves[0].group))
+    other = [name for name in DEEPER if name not in largest_moves[0].group][:2]
+    which = "it" if len(largest_moves) == 1 else "one"
+    named = largest_moves[:NAMED_CURRENCIES]
+    values = by_currency([(truncate(move.group[dimension], NAME_LENGTH), move.currency) for move in named])
+    return f"{values} moved most: filter {dimension_text(dimension)} by {which} and group by {' or '.join(other)}."
