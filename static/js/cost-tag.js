@@ -113,8 +113,6 @@ Sortable.create(list, {
   forceFallback: true,
   // Beside the list, so that the copy under the pointer is no rule of it.
   fallbackOnBody: true,
-  fallbackClass: "rule-dragged",
-  ghostClass: "rule-place",
   animation: matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 150,
   onEnd: ({ item, oldIndex, newIndex }) => {
     part(item, "grip").focus({ preventScroll: true });

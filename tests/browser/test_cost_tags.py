@@ -83,11 +83,11 @@ def test_a_rule_is_dragged_by_its_grip(new_page: NewPage, tag_id: int) -> None:
     page.mouse.move(grip["x"] + 5, grip["y"] - 20, steps=3)
     page.mouse.move(grip["x"] + 5, target["y"] + 2, steps=6)
     # The list looks at the pointer 20 times a second.
-    expect(card(page, 1)).to_have_class(re.compile("rule-place"))
+    expect(card(page, 1)).to_have_class(re.compile("sortable-ghost"))
     page.mouse.up()
 
     expect(page.locator("#announcer")).to_contain_text("Google is rule 1 of 3 now.")
-    expect(page.locator(".rule-dragged")).to_have_count(0)
+    expect(page.locator(".sortable-drag")).to_have_count(0)
     assert titles(page) == [before[2], *before[:2]]
     page.keyboard.press("ArrowDown")
     assert titles(page) == [before[0], before[2], before[1]]

@@ -37,6 +37,19 @@ def test_a_changed_field_changes_answer_and_address(new_page: NewPage) -> None:
     expect(page.locator("[data-drawn] canvas").first).to_be_visible()
 
 
+def test_a_chart_lists_its_amounts_under_the_pointer(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto(URL)
+
+    page.locator("[data-drawn]").first.hover()
+    tip = page.locator(".chart-tip")
+    expect(tip).to_contain_text(re.compile(r"Amazon Elastic Compute Cloud[\d,.]+ USD.*Total[\d,.]+ USD"))
+
+    page.goto("/a/acme/spend-change/")
+    page.locator("[data-drawn]").first.hover()
+    expect(tip).to_contain_text(re.compile(r"^\w.*[\d,.]+ USD$"))
+
+
 def test_back_brings_the_earlier_question_with_its_form(new_page: NewPage) -> None:
     page = new_page("viewer")
     page.goto(URL)
