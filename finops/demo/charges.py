@@ -27,15 +27,6 @@ class Charge:
     amount: int
 
 
-def _money(amount: float) -> int:
-    """Whole cents, in 1e-12."""
-    return round(amount * 100) * CENT
-
-
-def _last_month(day: date) -> date:
-    return day - timedelta(days=day.day + 4)
-
-
 # source, months (empty: every), day of month, account, service, service category, charge category, class,
 # frequency, description, amount at volume 1; charged for last month when the class is Correction
 _CALENDAR: tuple[tuple[str, tuple[int, ...], int, str, str, str, str, str | None, str, str, float], ...] = (
@@ -74,11 +65,11 @@ def charges_on(source: str, day: date) -> Iterator[Charge]:
     """What a vendor posts on that day besides usage and commitments. Tax is apart: it follows the month."""
     for vendor, months, when, account, service, category, kind, klass, frequency, text, amount in _CALENDAR:
         if vendor == source and day.day == when and (not months or day.month in months):
-            charged = _last_month(day) if klass else day
+            charged = day - timedelta(days=day.day + 4) if klass else day
+            whole_cents = round(amount * growth(day) * 100)
             yield Charge(
-                source, charged, account, service, category, kind, klass, frequency, text,
-                _money(amount * growth(day)),
-            )  # fmt: skip
+                source, charged, account, service, category, kind, klass, frequency, text, whole_cents * CENT
+            )
 
 
 def tax_on(source: Source, month_end: date, billed: int) -> Charge | None:

@@ -41,7 +41,9 @@ SAMPLE_NAME = "FOCUS sample (real, anonymised)"
 SAMPLE_FILE = Path(__file__).parent / "data" / "focus_sample.csv.gz"
 LABS_MONTHS = 3
 PRODUCT_KEY = "tag:service"
+CLOSING_NOTE = "Reported to the board."
 LATE_SOURCE, LATE_CHARGE = "anthropic", "Claude Team plan, seats"
+"""What the first delivery of the month that is closed lacks: the import after the closing has it."""
 
 Say = Callable[[str], None]
 
@@ -105,12 +107,15 @@ def _load_costs(people: People, actor: Actor, say: Say, months: int) -> int:
         with account_scope(people.account):
             _ensure_cost_view(people.account, actor)
             first = first_day(today, months)
+            month = add_months(month_start(today), -2)
             # A first load alone, which ends with the sample, closes a month: what people reopen stays open.
-            month = None if loader.has_sample(people.account) else _month_to_close(today, first)
+            closes = not loader.has_sample(people.account) and month >= first
             for vendor in SOURCES.values():
-                loader.bring_up_to_date(people.account, vendor, first, late=_late_charges(vendor.key, month))
-            if month:
-                _close(people.account, actor, month)
+                late = {month: LATE_CHARGE} if closes and vendor.key == LATE_SOURCE else None
+                loader.bring_up_to_date(people.account, vendor, first, late=late)
+            if closes:
+                if not ClosedMonth.objects.filter(month=month).exists():
+                    close_month(account=people.account, actor=actor, month=month, note=CLOSING_NOTE)
                 loader.restate(people.account, SOURCES[LATE_SOURCE], month)
             loader.load_sample(people.account)
         with account_scope(people.labs):
@@ -126,23 +131,6 @@ def _load_usage(account: Account, actor: Actor, say: Say, months: int) -> int:
         f"{account.name}: {SOURCE_NAME}, {events:,} usage events (written in {time.monotonic() - began:.1f} s)"
     )
     return events
-
-
-def _month_to_close(today: date, first: date) -> date | None:
-    """None: the demo's days, from `first` on, do not hold that month."""
-    month = add_months(month_start(today), -2)
-    return month if month >= first else None
-
-
-def _late_charges(source: str, month: date | None) -> dict[date, str]:
-    """What a source's first delivery lacks: a charge's description, by billing month."""
-    return {month: LATE_CHARGE} if month and source == LATE_SOURCE else {}
-
-
-def _close(account: Account, actor: Actor, month: date) -> None:
-    """The account must be in scope, with the month's lines but the late charge. Does nothing to a closed month."""
-    if not ClosedMonth.objects.filter(month=month).exists():
-        close_month(account=account, actor=actor, month=month, note="Reported to the board.")
 
 
 def _ensure_cost_view(account: Account, actor: Actor) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 from django.contrib import messages
-from django.http import HttpResponse
+from django.db.models import Q
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -19,10 +20,9 @@ from finops.costs.spend_query import SpendQuery
 from finops.costs.views.choices import OPS, PERIODS, dimension_choices
 from finops.dashboards import services
 from finops.dashboards.layouts import MAX_WIDGETS
-from finops.dashboards.models import Widget
+from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.placement import Place
 from finops.dashboards.queries import read_widget
-from finops.dashboards.views.rows import dashboard_of, widget_of
 from finops.dashboards.widget_type import BoardQuery
 from finops.dashboards.widgets import CATALOGUE
 from finops.lake import queries as lake_queries
@@ -142,3 +142,21 @@ def _choices(request: AccountRequest, query: BoardQuery) -> dict[str, Any]:
         "periods": PERIODS,
         "ops": OPS,
     }
+
+
+def dashboard_of(request: AccountRequest, dashboard_id: int) -> Dashboard:
+    """A shared dashboard, or one of the person's own. Raises Http404 for any other."""
+    mine = Dashboard.objects.filter(Q(owner=None) | Q(owner=request.user))
+    dashboard = mine.filter(pk=dashboard_id).first()
+    if dashboard is None:
+        raise Http404("no such dashboard")
+    return dashboard
+
+
+def widget_of(request: AccountRequest, widget_id: int) -> Widget:
+    """A widget of such a dashboard. Raises Http404 for any other."""
+    mine = Widget.objects.filter(Q(dashboard__owner=None) | Q(dashboard__owner=request.user))
+    widget = mine.filter(pk=widget_id).select_related("dashboard").first()
+    if widget is None:
+        raise Http404("no such widget")
+    return widget

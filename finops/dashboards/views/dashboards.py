@@ -17,7 +17,7 @@ from finops.dashboards.forms import DashboardForm, NewDashboardForm
 from finops.dashboards.models import Dashboard
 from finops.dashboards.queries import dashboards_of
 from finops.dashboards.starters import starter
-from finops.dashboards.views.rows import dashboard_of
+from finops.dashboards.views.board import dashboard_of
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 

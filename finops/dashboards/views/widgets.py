@@ -18,7 +18,7 @@ from finops.dashboards import services
 from finops.dashboards.layouts import WidgetDraft
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.setting_fields import config_from_form, fields_of
-from finops.dashboards.views.rows import dashboard_of, widget_of
+from finops.dashboards.views.board import dashboard_of, widget_of
 from finops.dashboards.widget_type import Config, WidgetType
 from finops.dashboards.widgets import CATALOGUE
 from finops.lake import queries as lake_queries
