@@ -128,7 +128,7 @@ TEMPLATES = [
                 "csp.context_processors.nonce",
                 "accounts.context.frame",
             ],
-            "builtins": ["django.templatetags.static", "finops.templatetags.console"],
+            "builtins": ["finops.templatetags.console", "finops.templatetags.components"],
         },
     }
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import replace
 
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
@@ -13,16 +13,28 @@ from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
 from accounts.models import AuditEntry, Role
-from finops.lib.listing import Column, csv_of, wants_csv
+from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
 
 PAGE = 50
-COLUMNS: list[Column[AuditEntry]] = [
-    Column("at", "Time (UTC)", lambda entry: entry.at),
-    Column("actor", "Who", lambda entry: entry.actor_label),
-    Column("action", "Action", lambda entry: entry.action),
-    Column("target", "What", lambda entry: entry.target),
-    Column("detail", "Detail", lambda entry: json.dumps(entry.detail, default=str) if entry.detail else ""),
-]
+
+
+def _detail(entry: AuditEntry) -> str:
+    return json.dumps(entry.detail, default=str) if entry.detail else ""
+
+
+AUDIT_LOG = ListPage[AuditEntry](
+    name="audit-log",
+    title="Audit log",
+    noun="entry",
+    order="-at",
+    columns=[
+        Column("at", "Time (UTC)", lambda entry: entry.at),
+        Column("actor", "Who", lambda entry: entry.actor_label, css="cell-name", sortable=False),
+        Column("action", "Action", lambda entry: entry.action, css="nowrap", sortable=False, row_header=True),
+        Column("target", "What", lambda entry: entry.target, css="cell-name", sortable=False),
+        Column("detail", "Detail", _detail, css="cell-name small text-secondary", sortable=False),
+    ],
+)
 
 
 @account_page(Role.ADMIN)
@@ -30,18 +42,14 @@ COLUMNS: list[Column[AuditEntry]] = [
 def index(request: AccountRequest) -> HttpResponseBase:
     entries = _entries(request)
     if wants_csv(request):
-        return csv_of("audit-log", COLUMNS, entries.iterator(chunk_size=500))
-    page = Paginator(entries, PAGE).get_page(request.GET.get("page"))
+        return AUDIT_LOG.csv(entries.iterator(chunk_size=500))
     actions = AuditEntry.objects.order_by("action").values_list("action", flat=True).distinct()
-    context: dict[str, Any] = {
-        "page": page,
-        "pages": page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=1),
-        "actions": actions,
-        "search": request.GET.get("q", "").strip(),
-        "action": request.GET.get("action", ""),
-        "oldest_first": request.GET.get("sort") == "at",
-    }
-    return render(request, "accounts/audit_log.html", context)
+    declared = replace(
+        AUDIT_LOG,
+        filters=[ListFilter("action", "Action", "Every action", [(action, action) for action in actions])],
+    )
+    page = Paginator(entries, PAGE).get_page(request.GET.get("page"))
+    return render(request, "accounts/audit_log.html", {"listing": declared.listing_of_page(request, page)})
 
 
 def _entries(request: AccountRequest) -> QuerySet[AuditEntry]:

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -16,20 +16,28 @@ from accounts.oauth.queries import ConnectedApp, connected_apps
 from accounts.oauth.redirects import is_loopback
 from accounts.oauth.services import disconnect
 from accounts.snippets import ASSISTANT_PROMPTS, hints_for
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage
 
-COLUMNS: list[Column[ConnectedApp]] = [
-    Column("app", "App", lambda app: app.title),
-    Column("name", "Calls itself", lambda app: app.name, shown=False),
-    Column("account", "Account", lambda app: app.account, shown=False),
-    Column("access", "Access", lambda app: app.access_label),
-    Column("person", "Connected by", lambda app: app.person),
-    Column("connected", "Connected", lambda app: app.connected_at),
-    Column("used", "Last used", lambda app: app.last_used_at),
-    Column("client", "Last client", lambda app: app.last_client, shown=False),
-    Column("state", "State", lambda app: app.state_label),
-    Column("id", "Client ID", lambda app: app.client_id, shown=False),
-]
+APPS = ListPage[ConnectedApp](
+    name="connected-apps",
+    title="Connected apps",
+    noun="app",
+    order="-connected",
+    actions="Disconnect",
+    muted=lambda app: app.state != "connected",
+    columns=[
+        Column("app", "App", lambda app: app.title),
+        Column("name", "Calls itself", lambda app: app.name, shown=False),
+        Column("account", "Account", lambda app: app.account, shown=False),
+        Column("access", "Access", lambda app: app.access_label, css="nowrap"),
+        Column("person", "Connected by", lambda app: app.person, css="cell-name"),
+        Column("connected", "Connected", lambda app: app.connected_at),
+        Column("used", "Last used", lambda app: app.last_used_at, css="cell-client"),
+        Column("client", "Last client", lambda app: app.last_client, shown=False),
+        Column("state", "State", lambda app: app.state_label, css="nowrap"),
+        Column("id", "Client ID", lambda app: app.client_id, shown=False),
+    ],
+)
 
 
 @account_page()
@@ -39,19 +47,15 @@ def index(request: AccountRequest) -> HttpResponseBase:
     """A person's own; an admin sees everybody's."""
     everybody = request.membership.may(Role.ADMIN)
     apps = connected_apps(request.account, of=None if everybody else request.user)
-    table = listing(request, apps, COLUMNS, order="-connected")
-    if wants_csv(request):
-        return csv_of("connected-apps", COLUMNS, table.rows)
     url = f"{settings.PUBLIC_URL}/api/mcp"
     context = {
-        "listing": table,
         "everybody": everybody,
         "mcp_url": url,
         "mcp_url_is_local": is_loopback(url),
         "hints": hints_for(url),
         "prompts": ASSISTANT_PROMPTS,
     }
-    return render(request, "accounts/connected_apps.html", context)
+    return APPS.response(request, apps, "accounts/connected_apps.html", context)
 
 
 @account_page()

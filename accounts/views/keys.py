@@ -20,19 +20,27 @@ from accounts.models import MCPKey, Membership, Role
 from accounts.security.reauthentication import reauthenticate_first
 from accounts.snippets import ASSISTANT_PROMPTS, snippets_for
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage
 
-COLUMNS: list[Column[MCPKey]] = [
-    Column("name", "Name", lambda key: key.name),
-    Column("scope", "Scope", lambda key: key.get_scope_display()),
-    Column("key", "Key", lambda key: key.masked),
-    Column("by", "Created by", lambda key: key.created_by_label, shown=False),
-    Column("created", "Created", lambda key: key.created_at),
-    Column("used", "Last used", lambda key: key.last_used_at),
-    Column("client", "Last client", lambda key: key.last_client, shown=False),
-    Column("state", "State", lambda key: key.state),
-    Column("expires", "Expires", lambda key: key.expires_at, shown=False),
-]
+KEYS = ListPage[MCPKey](
+    name="mcp-keys",
+    title="MCP keys",
+    noun="key",
+    order="-created",
+    actions="Revoke",
+    muted=lambda key: key.state != "active",
+    columns=[
+        Column("name", "Name", lambda key: key.name),
+        Column("scope", "Scope", lambda key: key.get_scope_display(), css="nowrap"),
+        Column("key", "Key", lambda key: key.masked),
+        Column("by", "Created by", lambda key: key.created_by_label, shown=False),
+        Column("created", "Created", lambda key: key.created_at, css="cell-name"),
+        Column("used", "Last used", lambda key: key.last_used_at, css="cell-client"),
+        Column("client", "Last client", lambda key: key.last_client, shown=False),
+        Column("state", "State", lambda key: key.state, css="nowrap"),
+        Column("expires", "Expires", lambda key: key.expires_at, shown=False),
+    ],
+)
 
 
 @account_page()
@@ -41,17 +49,11 @@ COLUMNS: list[Column[MCPKey]] = [
 def index(request: AccountRequest) -> HttpResponseBase:
     keys = list(MCPKey.objects.select_related("created_by"))
     members = set(Membership.objects.filter(account=request.account).values_list("user_id", flat=True))
-    table = listing(request, keys, COLUMNS, order="-created")
-    if wants_csv(request):
-        return csv_of("mcp-keys", COLUMNS, table.rows)
     orphaned_key_ids = {
         key.pk for key in keys if key.created_by_id is not None and key.created_by_id not in members
     }
-    return render(
-        request,
-        "accounts/keys.html",
-        {"listing": table, "gone": orphaned_key_ids, "mcp_url": f"{settings.PUBLIC_URL}/api/mcp"},
-    )
+    context = {"gone": orphaned_key_ids, "mcp_url": f"{settings.PUBLIC_URL}/api/mcp"}
+    return KEYS.response(request, keys, "accounts/keys.html", context)
 
 
 @account_page(Role.MEMBER)

@@ -14,14 +14,21 @@ from accounts.forms import InvitationForm, RoleForm, take_error
 from accounts.models import Invitation, Membership, Role
 from accounts.services import change_role, remove_member
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage, wants_csv
 
-COLUMNS: list[Column[Membership]] = [
-    Column("name", "Name", lambda row: row.user.name or row.user.email),
-    Column("email", "E-mail", lambda row: row.user.email, shown=False),
-    Column("role", "Role", lambda row: row.get_role_display()),
-    Column("since", "Joined", lambda row: row.created_at, numeric=True),
-]
+MEMBERS = ListPage[Membership](
+    name="members",
+    title="Members",
+    noun="member",
+    order="name",
+    actions="Remove",
+    columns=[
+        Column("name", "Name", lambda row: row.user.name or row.user.email),
+        Column("email", "E-mail", lambda row: row.user.email, shown=False),
+        Column("role", "Role", lambda row: row.get_role_display()),
+        Column("since", "Joined", lambda row: row.created_at, numeric=True),
+    ],
+)
 
 
 def _members(request: AccountRequest) -> list[Membership]:
@@ -32,13 +39,16 @@ def _members(request: AccountRequest) -> list[Membership]:
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
-        return csv_of("members", COLUMNS, listing(request, _members(request), COLUMNS, order="name").rows)
+        return MEMBERS.csv(MEMBERS.listing(request, _members(request)).matches)
     return _page(request, InvitationForm())
 
 
 def _page(request: AccountRequest, form: InvitationForm) -> HttpResponse:
-    table = listing(request, _members(request), COLUMNS, order="name")
-    context = {"listing": table, "form": form, "roles": Role.below_owner()}
+    context = {
+        "listing": MEMBERS.listing(request, _members(request)),
+        "form": form,
+        "roles": Role.below_owner(),
+    }
     if request.membership.may(Role.ADMIN):
         context["invitations"] = queries.open_invitations(request.account)
     return render(request, "accounts/members.html", context, status=422 if form.errors else 200)

@@ -1,16 +1,21 @@
-"""One piece for every list of the console: it sorts and searches by the URL, and exports what it shows as CSV."""
+"""A list of the console, declared once in Python: its columns give table, sort, search, filters, paging and CSV.
+
+A page shows it with `{% list_table %}` (finops/templatetags/components.py).
+"""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import chain
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
-from django.http import HttpRequest, QueryDict, StreamingHttpResponse
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest, HttpResponseBase, QueryDict, StreamingHttpResponse
+from django.shortcuts import render
 from django.utils.text import slugify
 
 from finops.lib import clock
@@ -20,9 +25,11 @@ Row = TypeVar("Row")
 
 @dataclasses.dataclass(frozen=True)
 class Column(Generic[Row]):
-    """A column of a list. `value` gives what is sorted, searched and exported; a template draws the cell.
+    """A column of a list.
 
-    One that is not `shown` stands in another's cell, or in the export only.
+    `value` is what is sorted, searched, exported and shown; a page may draw the cell itself (`{% cell name %}`).
+    `sort` is the key of values that have an order of their own. One that is not `shown` stands in another's cell or in
+    the export only. `phone` is the label of the cell where rows are stacked, if the column's is too long there.
     """
 
     name: str
@@ -30,10 +37,62 @@ class Column(Generic[Row]):
     value: Callable[[Row], Any]
     numeric: bool = False
     shown: bool = True
+    sort: Callable[[Row], Any] | None = None
+    sortable: bool = True
+    exported: bool = True
+    format: Literal["", "ago", "percent"] = ""
+    css: str = ""
+    phone: str = ""
+    row_header: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class ListFilter(Generic[Row]):
+    """A select above a list: a row is shown where `value` of it is the choice, or one of its values is.
+
+    `every` is the text of the empty choice; `counted` adds to each choice how many rows have it. Without `value` the
+    view has filtered the rows already.
+    """
+
+    name: str
+    label: str
+    every: str
+    choices: Sequence[tuple[str, str]]
+    value: Callable[[Row], str | Sequence[str]] | None = None
+    counted: bool = False
+
+    def matches(self, row: Row, choice: str) -> bool:
+        if not choice or self.value is None:
+            return True
+        value = self.value(row)
+        return choice == value if isinstance(value, str) else choice in value
+
+    def select(self, rows: Sequence[Row], params: QueryDict) -> FilterSelect:
+        every, choices = self.every, self.choices
+        if self.counted:
+            every = f"{every} ({len(rows)})"
+            choices = [
+                (value, f"{text} ({sum(self.matches(row, value) for row in rows)})")
+                for value, text in choices
+            ]
+        return FilterSelect(self.name, self.label, every, choices, params.get(self.name, ""))
+
+
+@dataclasses.dataclass(frozen=True)
+class FilterSelect:
+    """A filter as the page shows it."""
+
+    name: str
+    label: str
+    every: str
+    choices: Sequence[tuple[str, str]]
+    chosen: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Header:
+    """A heading of the table; `href` sorts by it."""
+
     label: str
     href: str
     order: str
@@ -42,47 +101,132 @@ class Header:
 
 @dataclasses.dataclass(frozen=True)
 class Listing(Generic[Row]):
-    """The rows a page shows, in the order and with the words that its URL asks for."""
+    """The rows that a page shows, in the order and with the words that its URL asks for.
 
-    rows: list[Row]
+    `matches` has the rows of every page, `total` counts those before search and filters.
+    """
+
+    declared: ListPage[Row]
+    columns: list[Column[Row]]
+    rows: Sequence[Row]
+    matches: Sequence[Row]
     total: int
     headers: list[Header]
     search: str
+    selects: list[FilterSelect]
+    kept: list[tuple[str, str]]
     csv_href: str
+    page: Page[Row] | None
+
+    @property
+    def is_narrowed(self) -> bool:
+        return bool(self.search or any(select.chosen for select in self.selects))
+
+    @property
+    def page_range(self) -> Iterable[int | str]:
+        """The pages to link to, with an ellipsis for those between."""
+        return () if self.page is None else self.page.paginator.get_elided_page_range(self.page.number)
+
+
+@dataclasses.dataclass(frozen=True)
+class ListPage(Generic[Row]):
+    """The declaration of a list.
+
+    `name` is the name of its CSV and its id in the page, `title` labels the table, `noun` is one row ("No key
+    matches"). `order` is the sort when the URL has none. `actions` is the label of the column of buttons, which the page
+    draws. `muted` rows are over: revoked, expired. `css` is of the table.
+    """
+
+    name: str
+    title: str
+    noun: str
+    columns: Sequence[Column[Row]] = ()
+    order: str = ""
+    filters: Sequence[ListFilter[Row]] = ()
+    page_rows: int | None = None
+    actions: str = ""
+    muted: Callable[[Row], bool] | None = None
+    css: str = ""
+
+    def response(
+        self,
+        request: HttpRequest,
+        rows: Iterable[Row],
+        template: str,
+        context: Mapping[str, Any] | None = None,
+    ) -> HttpResponseBase:
+        """The CSV where the URL asks for it, else the page with `listing`."""
+        shown = self.listing(request, rows)
+        if wants_csv(request):
+            return self.csv(shown.matches)
+        return render(request, template, {"listing": shown, **(context or {})})
+
+    def table(self, rows: Sequence[Row]) -> Listing[Row]:
+        """The rows as a part of another page: without search, filters, paging and CSV; the page sorts what it has."""
+        columns = [column for column in self.columns if column.shown]
+        headers = [Header(column.label, "", "", column.numeric) for column in columns]
+        return Listing(self, columns, rows, rows, len(rows), headers, "", [], [], "", None)
+
+    def csv(self, rows: Iterable[Row]) -> StreamingHttpResponse:
+        return csv_of(self.name, [column for column in self.columns if column.exported], rows)
+
+    def listing(self, request: HttpRequest, rows: Iterable[Row]) -> Listing[Row]:
+        """Rows by `?q=` (every word occurs in some column), the filters, and `?sort=name` or `?sort=-name`.
+
+        Unknown columns are ignored. Cost: all rows in memory, so it is for lists of settings and connections, not for
+        cost lines.
+        """
+        every = list(rows)
+        words = request.GET.get("q", "").casefold().split()
+        matches = self.apply_filters(request, every)
+        if words:
+            matches = [row for row in matches if _has_words(row, self.columns, words)]
+        sort = request.GET.get("sort", "") or self.order
+        column = next((each for each in self.columns if each.name == sort.removeprefix("-")), None)
+        if column is not None:
+            key = column.sort or column.value
+            matches.sort(key=lambda row: _sort_key(key(row)), reverse=sort.startswith("-"))
+        pages = Paginator(matches, self.page_rows or max(1, len(matches)))
+        page = pages.get_page(request.GET.get("page"))
+        return self._listing(request, page, matches=matches, every=every)
+
+    def apply_filters(self, request: HttpRequest, rows: Iterable[Row]) -> list[Row]:
+        """The rows that the filters of the URL let through."""
+        choices = [(each, request.GET.get(each.name, "")) for each in self.filters]
+        return [row for row in rows if all(each.matches(row, choice) for each, choice in choices)]
+
+    def listing_of_page(self, request: HttpRequest, page: Page[Row]) -> Listing[Row]:
+        """Of rows that the database has sorted, searched and paged: `matches` are those of the page."""
+        return self._listing(request, page, matches=list(page.object_list), every=())
+
+    def _listing(
+        self, request: HttpRequest, page: Page[Row], *, matches: Sequence[Row], every: Sequence[Row]
+    ) -> Listing[Row]:
+        params = request.GET
+        sort = params.get("sort", "") or self.order
+        own = {"q", "page", "format", *(each.name for each in self.filters)}
+        return Listing(
+            declared=self,
+            columns=[column for column in self.columns if column.shown],
+            rows=list(page.object_list),
+            matches=matches,
+            total=len(every) or page.paginator.count,
+            headers=[_header(params, column, sort) for column in self.columns if column.shown],
+            search=params.get("q", "").strip(),
+            selects=[each.select(every, params) for each in self.filters],
+            kept=[(name, value) for name, values in params.lists() if name not in own for value in values],
+            csv_href=_href(params, format="csv"),
+            page=page,
+        )
 
 
 def wants_csv(request: HttpRequest) -> bool:
     return request.GET.get("format") == "csv"
 
 
-def listing(
-    request: HttpRequest, rows: Iterable[Row], columns: Sequence[Column[Row]], *, order: str
-) -> Listing[Row]:
-    """Rows by `?q=` (every word occurs in some column) and `?sort=name` or `?sort=-name`.
-
-    `order` is the sort when the URL has none. Unknown columns are ignored. Cost: all rows in memory, so it is for
-    lists of settings and connections, not for cost lines.
-    """
-    everything = list(rows)
-    search = request.GET.get("q", "").strip()
-    matches = [row for row in everything if _matches(row, columns, search)]
-    sort = request.GET.get("sort", "") or order
-    by_name = {column.name: column for column in columns}
-    column = by_name.get(sort.removeprefix("-"))
-    if column is not None:
-        matches.sort(key=lambda row: _sort_key(column.value(row)), reverse=sort.startswith("-"))
-    return Listing(
-        rows=matches,
-        total=len(everything),
-        headers=[_header(request.GET, each, sort) for each in columns if each.shown],
-        search=search,
-        csv_href=_href(request.GET, format="csv"),
-    )
-
-
-def _matches(row: Row, columns: Sequence[Column[Row]], search: str) -> bool:
+def _has_words(row: Row, columns: Sequence[Column[Row]], words: list[str]) -> bool:
     text = " ".join(_text(column.value(row)) for column in columns).casefold()
-    return all(word in text for word in search.casefold().split())
+    return all(word in text for word in words)
 
 
 def _sort_key(value: Any) -> tuple[bool, Any]:
@@ -93,6 +237,8 @@ def _sort_key(value: Any) -> tuple[bool, Any]:
 
 
 def _header(params: QueryDict, column: Column[Row], sort: str) -> Header:
+    if not column.sortable:
+        return Header(column.label, "", "", column.numeric)
     ascending, descending = sort == column.name, sort == f"-{column.name}"
     first = f"-{column.name}" if column.numeric else column.name
     other = column.name if column.numeric else f"-{column.name}"
@@ -103,7 +249,8 @@ def _header(params: QueryDict, column: Column[Row], sort: str) -> Header:
 
 def _href(params: QueryDict, **changes: str) -> str:
     changed = params.copy()
-    changed.pop("format", None)
+    for name in ("format", "page"):
+        changed.pop(name, None)
     for name, value in changes.items():
         changed[name] = value
     return f"?{changed.urlencode()}"

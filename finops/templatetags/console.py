@@ -1,4 +1,4 @@
-"""What every template may use: icons, form fields, amounts with their currency, times in UTC."""
+"""What every template may use: static files, icons, form fields, amounts with their currency, times in UTC."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from django import forms, template
 from django.conf import settings
 from django.forms import BoundField
 from django.http import HttpRequest, QueryDict
+from django.templatetags.static import do_static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import slugify
 
 from finops.lib import amounts, clock
 from finops.lib.money import round_amount
 from finops.lib.sparklines import HEIGHT, WIDTH, spark_path
+from finops.navigation import MENU, TABS
 
 register = template.Library()
+register.tag("static", do_static)
 
 
 @functools.cache
@@ -129,18 +133,32 @@ def _widget_style(widget: forms.Widget) -> tuple[str, str]:
     return "input", "form-select" if isinstance(widget, forms.Select) else "form-control"
 
 
-@register.inclusion_tag("_nav_item.html", takes_context=True)
-def nav_item(context: template.Context, names: str, label: str, symbol: str) -> dict[str, Any]:
-    """A link of the side navigation: the first of `names` is its page, the others mark it as current too."""
-    url_names = names.split()
+@register.inclusion_tag("layouts/_navigation.html", takes_context=True)
+def navigation(context: template.Context) -> dict[str, Any]:
+    """The side navigation of the account, with the link of the present page marked."""
+    url_name = _url_name(context)
+    groups = [
+        (
+            group.label,
+            f"nav-{slugify(group.label)}",
+            [(item, item.has_page(url_name)) for item in group.visible_to(context["membership"])],
+        )
+        for group in MENU
+    ]
+    return {"groups": groups, "slug": context["account"].slug}
+
+
+@register.inclusion_tag("layouts/_tabs.html", takes_context=True)
+def tabs(context: template.Context, label: str) -> dict[str, Any]:
+    """The pages of TABS that are called `label` together, with the present one marked."""
+    url_name = _url_name(context)
+    items = [(item, item.has_page(url_name)) for item in TABS[label]]
+    return {"label": label, "tabs": items, "slug": context["account"].slug}
+
+
+def _url_name(context: template.Context) -> str | None:
     match = getattr(context.get("request"), "resolver_match", None)
-    return {
-        "name": url_names[0],
-        "label": label,
-        "symbol": symbol,
-        "slug": context["account"].slug,
-        "current": getattr(match, "url_name", None) in url_names,
-    }
+    return getattr(match, "url_name", None)
 
 
 @register.inclusion_tag("_sparkline.html")

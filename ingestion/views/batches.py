@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage, csv_of, wants_csv
 from ingestion import services
 from ingestion.models import RejectedEvent, UsageBatch, UsageSource, UsageUpload
 from ingestion.queries.activity import STEPS, Step, activity_chart, mixed_units, source_activity
@@ -32,28 +32,41 @@ def state_of(batch: UsageBatch) -> str:
     return "being voided" if batch.is_being_voided else "counts"
 
 
-BATCHES: list[Column[UsageBatch]] = [
-    Column("received", "Received", lambda row: row.received_at),
-    Column("state", "State", state_of),
-    Column("stored", "Events", lambda row: row.stored, numeric=True),
-    Column("rejected", "Rejected", lambda row: row.rejected, numeric=True),
-    Column("duplicates", "Duplicates", lambda row: row.duplicates, numeric=True),
-    Column("from", "Days from", lambda row: row.first_day),
-    Column("to", "Days to", lambda row: row.last_day),
-    Column("origin", "Came by", lambda row: row.get_origin_display()),
-    Column("batch", "Batch id", lambda row: str(row.pk)),
-    Column("accepted", "Accepted", lambda row: row.accepted, shown=False),
-    Column("voided", "Voided", lambda row: row.voided_at, shown=False),
-    Column("voided_by", "Voided by", lambda row: row.voided_by_label, shown=False),
-]
+BATCHES = ListPage[UsageBatch](
+    name="batches",
+    title="Batches",
+    noun="batch",
+    order="-received",
+    actions="Void",
+    columns=[
+        Column("received", "Received", lambda row: row.received_at, css="nowrap"),
+        Column("state", "State", state_of, css="nowrap"),
+        Column("stored", "Events", lambda row: row.stored, numeric=True),
+        Column("rejected", "Rejected", lambda row: row.rejected, numeric=True),
+        Column("duplicates", "Duplicates", lambda row: row.duplicates, numeric=True),
+        Column("from", "Days from", lambda row: row.first_day, css="nowrap"),
+        Column("to", "Days to", lambda row: row.last_day, css="nowrap"),
+        Column("origin", "Came by", lambda row: row.get_origin_display(), css="nowrap"),
+        Column("batch", "Batch id", lambda row: str(row.pk)),
+        Column("accepted", "Accepted", lambda row: row.accepted, shown=False),
+        Column("voided", "Voided", lambda row: row.voided_at, shown=False),
+        Column("voided_by", "Voided by", lambda row: row.voided_by_label, shown=False),
+    ],
+)
 
-REJECTED: list[Column[RejectedEvent]] = [
-    Column("received", "Received", lambda row: row.received_at),
-    Column("reason", "Reason", lambda row: row.error),
-    Column("position", "Index", lambda row: row.position, numeric=True),
-    Column("event", "Event, as it was sent", lambda row: row.excerpt),
-    Column("batch", "Batch id", lambda row: str(row.batch)),
-]
+REJECTED = ListPage[RejectedEvent](
+    name="rejected",
+    title="Rejected events",
+    noun="rejected event",
+    order="-received",
+    columns=[
+        Column("received", "Received", lambda row: row.received_at, css="nowrap"),
+        Column("reason", "Reason", lambda row: row.error, row_header=True),
+        Column("position", "Index", lambda row: row.position, numeric=True),
+        Column("event", "Event, as it was sent", lambda row: row.excerpt, css="cell-name"),
+        Column("batch", "Batch id", lambda row: str(row.batch)),
+    ],
+)
 
 
 def recent(request: AccountRequest, source: UsageSource) -> dict[str, Any]:
@@ -65,8 +78,8 @@ def recent(request: AccountRequest, source: UsageSource) -> dict[str, Any]:
         "step": step,
         "steps": list(STEPS),
         "chart": activity_chart(activity, step),
-        "batches": list(UsageBatch.objects.filter(source=source)[:SHOWN]),
-        "rejected": list(_rejected_of(source)[:SHOWN]),
+        "batches": BATCHES.table(list(UsageBatch.objects.filter(source=source)[:SHOWN])),
+        "rejected": REJECTED.table(list(_rejected_of(source)[:SHOWN])),
         "uploads": list(UsageUpload.objects.filter(source=source)[:SHOWN]),
         "ledger_days": LEDGER_DAYS,
         "mixed_units": _mixed_units(source),
@@ -88,11 +101,10 @@ def batches(request: AccountRequest, usage_source_id: int) -> HttpResponseBase:
     source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
     rows, until = _until(UsageBatch.objects.filter(source=source), request.GET.get("until", ""))
     if wants_csv(request):
-        return csv_of(f"batches-{source.name}", BATCHES, rows.iterator(chunk_size=500))
-    shown = listing(request, rows[:LISTED], BATCHES, order="-received")
+        return csv_of(f"batches-{source.name}", BATCHES.columns, rows.iterator(chunk_size=500))
     context = {
         "source": source,
-        "listing": shown,
+        "listing": BATCHES.listing(request, rows[:LISTED]),
         "until": until,
         "listed": LISTED,
         "ledger_days": LEDGER_DAYS,
@@ -114,9 +126,9 @@ def _until(rows: QuerySet[UsageBatch], text: str) -> tuple[QuerySet[UsageBatch],
 def rejected(request: AccountRequest, usage_source_id: int) -> HttpResponseBase:
     source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
     rows = _rejected_of(source)[:REJECTED_OF_A_SOURCE]
-    shown = listing(request, rows, REJECTED, order="-received")
+    shown = REJECTED.listing(request, rows)
     if wants_csv(request):
-        return csv_of(f"rejected-{source.name}", REJECTED, shown.rows)
+        return csv_of(f"rejected-{source.name}", REJECTED.columns, shown.matches)
     context = {"source": source, "listing": shown, "kept": REJECTED_OF_A_SOURCE}
     return render(request, "ingestion/rejected.html", context)
 

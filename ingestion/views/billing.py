@@ -19,7 +19,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
 from finops.lib import clock
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage, wants_csv
 from ingestion import services
 from ingestion.forms import RetentionForm
 from ingestion.models import UsageRetention
@@ -27,10 +27,17 @@ from ingestion.queries import billing
 from ingestion.queries.billing import MeteredMonth
 from ingestion.retention import retention_start
 
-MONTHS: list[Column[MeteredMonth]] = [
-    Column("month", "Month of receipt", lambda row: f"{row.month:%Y-%m}"),
-    Column("events", "Events metered", lambda row: row.events, numeric=True),
-]
+MONTHS = ListPage[MeteredMonth](
+    name="metered-usage",
+    title="Events metered by month of receipt",
+    noun="month",
+    order="-month",
+    css="table-sm",
+    columns=[
+        Column("month", "Month of receipt", lambda row: f"{row.month:%Y-%m}", css="nowrap"),
+        Column("events", "Events metered", lambda row: row.events, numeric=True),
+    ],
+)
 
 
 @account_page()
@@ -38,8 +45,7 @@ MONTHS: list[Column[MeteredMonth]] = [
 @never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
-        rows = listing(request, billing.metered_months(request.account), MONTHS, order="-month").rows
-        return csv_of("metered-usage", MONTHS, rows)
+        return MONTHS.csv(MONTHS.listing(request, billing.metered_months(request.account)).matches)
     return _page(request, RetentionForm(initial={"months": _retention_months()}))
 
 
@@ -94,7 +100,7 @@ def _page(
         "months": months,
         "earlier": len(every) - len(months),
         "this_month": months[0],
-        "listing": listing(request, months, MONTHS, order="-month"),
+        "listing": MONTHS.table(months),
         "chart": billing.meter_chart(months),
         "by_source": billing.month_by_source(request.account),
         "storage": billing.usage_storage(request.account),

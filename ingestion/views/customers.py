@@ -7,7 +7,6 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
@@ -17,7 +16,7 @@ from accounts.doors import AccountRequest, account_page
 from finops.lib import clock
 from finops.lib.choices import GRANULARITIES, PERIODS
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage, csv_of, wants_csv
 from finops.lib.periods import DateRange
 from ingestion.charts import usage_table
 from ingestion.models import Customer, UsageMetric
@@ -51,21 +50,17 @@ def index(request: AccountRequest) -> HttpResponseBase:
         rows = list_customers(request.account, _days(), metrics)
     except UserError as problem:
         return render(request, "ingestion/customers.html", {"error": problem.message}, status=400)
-    columns = _columns(metrics)
-    shown = listing(request, rows, columns, order="id")
-    if wants_csv(request):
-        return csv_of("customers", columns, shown.rows)
-    paginator = Paginator(shown.rows, PAGE_ROWS)
-    page = paginator.get_page(request.GET.get("page"))
-    context = {
-        "listing": shown,
-        "page": page,
-        "pages": paginator.get_elided_page_range(page.number),
-        "metrics": metrics[:METRICS_SHOWN],
-        "more_metrics": len(metrics) - METRICS_SHOWN,
-        "width": 4 + min(len(metrics), METRICS_SHOWN),
-    }
-    return render(request, "ingestion/customers.html", context)
+    declared = ListPage(
+        name="customers",
+        title="Customers",
+        noun="customer",
+        order="id",
+        page_rows=PAGE_ROWS,
+        css="as-named",
+        columns=_columns(metrics),
+    )
+    context = {"more_metrics": len(metrics) - METRICS_SHOWN}
+    return declared.response(request, rows, "ingestion/customers.html", context)
 
 
 def _days() -> DateRange:
@@ -77,7 +72,7 @@ def _columns(metrics: list[UsageMetric]) -> list[Column[CustomerUsage]]:
     """What counts beyond the first metrics is in the export only."""
     return [
         Column("id", "Customer", lambda row: row.customer_id),
-        Column("name", "Name", lambda row: row.name),
+        Column("name", "Name", lambda row: row.name, css="cell-name"),
         *[
             Column(
                 f"m{metric.pk}",
@@ -88,8 +83,8 @@ def _columns(metrics: list[UsageMetric]) -> list[Column[CustomerUsage]]:
             )
             for index, metric in enumerate(metrics)
         ],
-        Column("first", "First event", lambda row: row.first_event),
-        Column("last", "Last event", lambda row: row.last_event),
+        Column("first", "First event", lambda row: row.first_event, format="ago"),
+        Column("last", "Last event", lambda row: row.last_event, format="ago"),
     ]
 
 

@@ -16,21 +16,40 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage
 from ingestion import services
 from ingestion.forms import MetricForm
 from ingestion.models import UsageMetric
 from ingestion.queries import MetricInfo, usage_metrics
 from ingestion.queries.metrics import metrics_of
 
-METRICS: list[Column[MetricInfo]] = [
-    Column("metric", "Metric", lambda row: row.name),
-    Column("label", "Label", lambda row: row.label),
-    Column("aggregation", "Adds up by", lambda row: UsageMetric.Aggregation(row.aggregation).label),
-    Column("units", "Units", lambda row: row.units),
-    Column("first", "First day", lambda row: row.first_day),
-    Column("last", "Last day", lambda row: row.last_day),
-]
+
+@dataclasses.dataclass(frozen=True)
+class MetricRow:
+    """A metric as the list shows it."""
+
+    pk: int
+    info: MetricInfo
+
+    @property
+    def aggregation(self) -> str:
+        return str(UsageMetric.Aggregation(self.info.aggregation).label)
+
+
+METRICS = ListPage[MetricRow](
+    name="usage-metrics",
+    title="Metrics",
+    noun="metric",
+    order="metric",
+    columns=[
+        Column("metric", "Metric", lambda row: row.info.name),
+        Column("label", "Label", lambda row: row.info.label, css="cell-name"),
+        Column("aggregation", "Adds up by", lambda row: row.aggregation, css="nowrap"),
+        Column("units", "Units", lambda row: row.info.units, css="cell-name"),
+        Column("first", "First day", lambda row: row.info.first_day, css="nowrap"),
+        Column("last", "Last day", lambda row: row.info.last_day, css="nowrap"),
+    ],
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,19 +92,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
         infos, problem = usage_metrics(request.account), ""
     except UserError as error:  # the lake cannot answer: what is set is in PostgreSQL
         infos, problem = [_without_days(metric) for metric in metrics_of(request.account)], error.message
-    shown = listing(request, infos, METRICS, order="metric")
-    if wants_csv(request):
-        return csv_of("usage-metrics", METRICS, shown.rows)
     ids = {metric.name: metric.pk for metric in metrics_of(request.account)}
-    rows = [(ids[row.name], row, UsageMetric.Aggregation(row.aggregation).label) for row in shown.rows]
-    context = {
-        "listing": shown,
-        "rows": rows,
-        "problem": problem,
-        "examples": EXAMPLES,
-        "events": EXAMPLE_EVENTS,
-    }
-    return render(request, "ingestion/metrics.html", context)
+    rows = [MetricRow(ids[info.name], info) for info in infos]
+    context = {"problem": problem, "examples": EXAMPLES, "events": EXAMPLE_EVENTS}
+    return METRICS.response(request, rows, "ingestion/metrics.html", context)
 
 
 @account_page()

@@ -16,7 +16,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage
 from finops.lib.params import id_of
 from ingestion import services
 from ingestion.forms import UsageSourceForm
@@ -35,13 +35,19 @@ class Row:
     key: UsageKey | None
 
 
-COLUMNS: list[Column[Row]] = [
-    Column("name", "Source", lambda row: row.source.name),
-    Column("kind", "Kind", lambda row: row.source.get_kind_display()),
-    Column("key", "API key", lambda row: row.key.masked if row.key else None),
-    Column("used", "Last used", lambda row: row.key.last_used_at if row.key else None),
-    Column("created", "Created", lambda row: row.source.created_at),
-]
+SOURCES = ListPage[Row](
+    name="usage-sources",
+    title="Usage sources",
+    noun="usage source",
+    order="name",
+    columns=[
+        Column("name", "Source", lambda row: row.source.name),
+        Column("kind", "Kind", lambda row: row.source.get_kind_display(), css="nowrap"),
+        Column("key", "API key", lambda row: row.key.masked if row.key else None),
+        Column("used", "Last used", lambda row: row.key.last_used_at if row.key else None, css="nowrap"),
+        Column("created", "Created", lambda row: row.source.created_at, css="nowrap"),
+    ],
+)
 
 
 @account_page()
@@ -50,10 +56,7 @@ COLUMNS: list[Column[Row]] = [
 def index(request: AccountRequest) -> HttpResponseBase:
     keys = {key.source_id: key for key in UsageKey.objects.filter(revoked_at=None)}
     rows = [Row(source, keys.get(source.pk)) for source in UsageSource.objects.all()]
-    shown = listing(request, rows, COLUMNS, order="name")
-    if wants_csv(request):
-        return csv_of("usage-sources", COLUMNS, shown.rows)
-    return render(request, "ingestion/sources.html", {"listing": shown, "push_url": push_url()})
+    return SOURCES.response(request, rows, "ingestion/sources.html")
 
 
 @account_page(Role.MEMBER)

@@ -16,7 +16,7 @@ from accounts.forms import take_error
 from accounts.models import Role
 from finops.lib import clock, disk
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, csv_response, listing, wants_csv
+from finops.lib.listing import Column, ListPage, csv_of, csv_response, wants_csv
 from ingestion import services
 from ingestion.csvfile import COLUMNS, DIMENSION
 from ingestion.forms import UploadForm
@@ -26,11 +26,17 @@ from ingestion.views.sources import source_of, source_page
 
 LISTED = 500
 
-LINES: list[Column[RejectedLine]] = [
-    Column("line", "Line", lambda row: row.line, numeric=True),
-    Column("reason", "Reason", lambda row: row.error),
-    Column("event", "Event, as it was read", lambda row: row.excerpt),
-]
+LINES = ListPage[RejectedLine](
+    name="lines",
+    title="Rejected lines",
+    noun="line",
+    order="line",
+    columns=[
+        Column("line", "Line", lambda row: row.line, numeric=True),
+        Column("reason", "Reason", lambda row: row.error, row_header=True),
+        Column("event", "Event, as it was read", lambda row: row.excerpt, css="cell-name"),
+    ],
+)
 
 
 @account_page(Role.MEMBER)
@@ -65,12 +71,12 @@ def upload(request: AccountRequest, usage_upload_id: int) -> HttpResponseBase:
     row = get_object_or_404(UsageUpload.objects.select_related("source"), pk=usage_upload_id)
     lines = RejectedLine.objects.filter(upload=row)
     if wants_csv(request):
-        return csv_of(f"rejected-{row.file_name}", LINES, lines.iterator(chunk_size=500))
+        return csv_of(f"rejected-{row.file_name}", LINES.columns, lines.iterator(chunk_size=500))
     context = {
         "upload": row,
         "source": row.source,
         "batch": UsageBatch.objects.filter(pk=row.batch).first(),
-        "listing": listing(request, lines[:LISTED], LINES, order="line"),
+        "listing": LINES.listing(request, lines[:LISTED]),
         "kept": MAX_REJECTED_LINES,
         "low_disk": disk.low_disk() if row.is_unfinished else "",
     }

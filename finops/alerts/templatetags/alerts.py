@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from django import template
+from django.utils.safestring import SafeString
 
 from finops.alerts.models import AlertChannel
-from finops.alerts.queries import Attempt, SubscriptionRow
+from finops.alerts.queries import Attempt, DeliveryRow, SubscriptionRow
+from finops.templatetags.components import status_badge
 
 register = template.Library()
 _LABELS = {str(value): str(label) for value, label in AlertChannel.Kind.choices}
@@ -28,3 +30,10 @@ def attempt_result(attempt: Attempt | None) -> str:
     if attempt is None:
         return ""
     return " ".join(filter(None, [str(attempt.status_code or ""), attempt.answer]))
+
+
+@register.filter
+def delivery_badge(row: DeliveryRow) -> SafeString:
+    """How a delivery stands; one that reached a part of its recipients says so."""
+    is_partial = row.is_partial and row.status == "delivered"
+    return status_badge("partial" if is_partial else row.status, "delivery")

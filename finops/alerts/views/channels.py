@@ -16,38 +16,36 @@ from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.queries import ChannelRow, channels, delivery_row, every_subscription
 from finops.alerts.recipients import channel_recipients
 from finops.alerts.snippets import verification_snippets
-from finops.alerts.views.filters import Choice
 from finops.costs.dependants import deletion_impact_text
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListFilter, ListPage
 
 SHOWN_DELIVERIES = 10
 
-COLUMNS: list[Column[ChannelRow]] = [
-    Column("name", "Channel", lambda row: row.name),
-    Column("kind", "Kind", lambda row: row.kind_label),
-    Column("target", "Leads to", lambda row: row.shown_target),
-    Column("subscriptions", "Subscriptions", lambda row: row.subscriptions, numeric=True),
-    Column("tested", "Last test that arrived", lambda row: row.tested_at),
-    Column("by", "Made by", lambda row: row.created_by, shown=False),
-    Column("created", "Made", lambda row: row.created_at, shown=False),
-    Column("id", "Id", lambda row: row.id, shown=False),
-]
+CHANNELS = ListPage[ChannelRow](
+    name="alert-channels",
+    title="Alert channels",
+    noun="channel",
+    order="name",
+    filters=[ListFilter("kind", "Kind", "All kinds", AlertChannel.Kind.choices, lambda row: row.kind)],
+    columns=[
+        Column("name", "Channel", lambda row: row.name),
+        Column("kind", "Kind", lambda row: row.kind_label, css="nowrap"),
+        Column("target", "Leads to", lambda row: row.shown_target, css="cell-name"),
+        Column("subscriptions", "Subscriptions", lambda row: row.subscriptions, numeric=True),
+        Column("tested", "Last test that arrived", lambda row: row.tested_at, format="ago", css="nowrap"),
+        Column("by", "Made by", lambda row: row.created_by, shown=False),
+        Column("created", "Made", lambda row: row.created_at, shown=False),
+        Column("id", "Id", lambda row: row.id, shown=False),
+    ],
+)
 
 
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     """`?kind=` narrows the list."""
-    every = channels(request.account)
-    kind = request.GET.get("kind", "")
-    rows = [row for row in every if kind in ("", row.kind)]
-    table = listing(request, rows, COLUMNS, order="name")
-    if wants_csv(request):
-        return csv_of("alert-channels", COLUMNS, table.rows)
-    filters = [Choice("kind", "Kind", "All kinds", AlertChannel.Kind.choices, kind)]
-    context = {"listing": table, "count": len(every), "filters": filters}
-    return render(request, "alerts/channels.html", context)
+    return CHANNELS.response(request, channels(request.account), "alerts/channels.html")
 
 
 @account_page()

@@ -17,26 +17,42 @@ from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.alerts.queries import SubscriptionRow, delivery_row, every_subscription, one_subscription
 from finops.alerts.schemas import SubscriptionsQuery
-from finops.alerts.views.filters import Choice
 from finops.budgets.models import Budget
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListFilter, ListPage
 from finops.lib.params import as_arguments
 
 SHOWN_DELIVERIES = 20
 STATES = [("active", "Active"), ("paused", "Paused")]
 
-COLUMNS: list[Column[SubscriptionRow]] = [
-    Column("about", "Told of", lambda row: row.about.removesuffix(f", to {row.channel_name}")),
-    Column("trigger", "Trigger", lambda row: row.trigger, shown=False),
-    Column("channel", "Channel", lambda row: row.channel_name),
-    Column("state", "State", lambda row: "paused" if row.paused else "active"),
-    Column("fired", "Last told", lambda row: row.last_fired_at),
-    Column("created", "Made", lambda row: row.created_at),
-    Column("by", "Made by", lambda row: row.created_by, shown=False),
-    Column("warning", "Warning", lambda row: row.warning, shown=False),
-    Column("id", "Id", lambda row: row.id, shown=False),
-]
+
+def _state(row: SubscriptionRow) -> str:
+    return "paused" if row.paused else "active"
+
+
+SUBSCRIPTIONS = ListPage[SubscriptionRow](
+    name="alert-subscriptions",
+    title="Alert subscriptions",
+    noun="subscription",
+    order="-created",
+    filters=[
+        ListFilter(
+            "trigger", "Trigger", "All triggers", AlertSubscription.Trigger.choices, lambda row: row.trigger
+        ),
+        ListFilter("state", "State", "All states", STATES, _state),
+    ],
+    columns=[
+        Column("about", "Told of", lambda row: row.about.removesuffix(f", to {row.channel_name}")),
+        Column("trigger", "Trigger", lambda row: row.trigger, shown=False),
+        Column("channel", "Channel", lambda row: row.channel_name, css="cell-name"),
+        Column("state", "State", _state, css="nowrap"),
+        Column("fired", "Last told", lambda row: row.last_fired_at, format="ago", css="nowrap"),
+        Column("created", "Made", lambda row: row.created_at, css="nowrap"),
+        Column("by", "Made by", lambda row: row.created_by, shown=False),
+        Column("warning", "Warning", lambda row: row.warning, shown=False),
+        Column("id", "Id", lambda row: row.id, shown=False),
+    ],
+)
 
 
 @account_page()
@@ -44,32 +60,13 @@ COLUMNS: list[Column[SubscriptionRow]] = [
 def index(request: AccountRequest) -> HttpResponseBase:
     """`?trigger=` and `?state=` narrow the list; the newest come first."""
     every = every_subscription(request.account)
-    selection = {name: request.GET.get(name, "") for name in ("trigger", "state")}
-    rows = [row for row in every if _is_chosen(row, selection)]
-    table = listing(request, rows, COLUMNS, order="-created")
-    if wants_csv(request):
-        return csv_of("alert-subscriptions", COLUMNS, table.rows)
-    triggers: list[Any] = (
-        [selection["trigger"]] if selection["trigger"] in AlertSubscription.Trigger.values else []
-    )
+    trigger = request.GET.get("trigger", "")
+    triggers: list[Any] = [trigger] if trigger in AlertSubscription.Trigger.values else []
     context = {
-        "listing": table,
-        "count": len(every),
-        "filters": [
-            Choice(
-                "trigger", "Trigger", "All triggers", AlertSubscription.Trigger.choices, selection["trigger"]
-            ),
-            Choice("state", "State", "All states", STATES, selection["state"]),
-        ],
         "has_channels": bool(every) or AlertChannel.objects.exists(),
         "mcp_arguments": as_arguments(SubscriptionsQuery(trigger=triggers)),
     }
-    return render(request, "alerts/subscriptions.html", context)
-
-
-def _is_chosen(row: SubscriptionRow, selection: dict[str, str]) -> bool:
-    state = "paused" if row.paused else "active"
-    return selection["trigger"] in ("", row.trigger) and selection["state"] in ("", state)
+    return SUBSCRIPTIONS.response(request, every, "alerts/subscriptions.html", context)
 
 
 @account_page()

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
@@ -22,7 +22,7 @@ from finops.allocation.rules import CostTagDraft
 from finops.allocation.services.cost_tags import cost_tag_to_yaml, delete_cost_tag
 from finops.lib import amounts
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,15 +45,21 @@ class Row:
         )
 
 
-COLUMNS: list[Column[Row]] = [
-    Column("key", "Key", lambda row: row.info.key),
-    Column("description", "Description", lambda row: row.info.description, shown=False),
-    Column("rules", "Rules", lambda row: len(row.info.rules), numeric=True),
-    Column("coverage", "Coverage", lambda row: row.first_share, numeric=True),
-    Column("coverage_by_currency", "By currency", lambda row: row.coverage_words, shown=False),
-    Column("changed", "Last change", lambda row: row.info.changed_at),
-    Column("by", "By", lambda row: row.info.changed_by),
-]
+COST_TAGS = ListPage[Row](
+    name="cost-tags",
+    title="Cost tags",
+    noun="cost tag",
+    order="key",
+    columns=[
+        Column("key", "Key", lambda row: row.info.key),
+        Column("description", "Description", lambda row: row.info.description, shown=False),
+        Column("rules", "Rules", lambda row: len(row.info.rules), numeric=True),
+        Column("coverage", "Coverage", lambda row: row.first_share, numeric=True),
+        Column("coverage_by_currency", "By currency", lambda row: row.coverage_words, shown=False),
+        Column("changed", "Last change", lambda row: row.info.changed_at, css="nowrap"),
+        Column("by", "By", lambda row: row.info.changed_by, css="cell-name"),
+    ],
+)
 
 
 @account_page()
@@ -61,16 +67,9 @@ COLUMNS: list[Column[Row]] = [
 def index(request: AccountRequest) -> HttpResponseBase:
     infos = list_cost_tags(request.account)
     coverage_by_key = cost_tag_coverages(request.account, [_draft(info) for info in infos])
-    shown = listing(
-        request,
-        [Row(info, coverage_by_key.get(info.key, CostTagCoverage())) for info in infos],
-        COLUMNS,
-        order="key",
-    )
-    if wants_csv(request):
-        return csv_of("cost-tags", COLUMNS, shown.rows)
-    starts = [] if infos else tag_starts(request.account)
-    return render(request, "allocation/cost_tags.html", {"listing": shown, "starts": starts})
+    rows = [Row(info, coverage_by_key.get(info.key, CostTagCoverage())) for info in infos]
+    context = {"starts": [] if infos else tag_starts(request.account)}
+    return COST_TAGS.response(request, rows, "allocation/cost_tags.html", context)
 
 
 def _draft(info: CostTagInfo) -> CostTagDraft:

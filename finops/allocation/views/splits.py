@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
@@ -18,7 +18,7 @@ from finops.allocation.queries.splits import list_splits
 from finops.allocation.services.splits import delete_split
 from finops.allocation.splits.answers import ListedSplit
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage
 
 SHOWN_TARGETS = 3
 
@@ -66,11 +66,14 @@ METHODS = {"even": "Even", "proportional": "By their cost", "fixed": "Fixed", "u
 def index(request: AccountRequest) -> HttpResponseBase:
     answer = list_splits(request.account)
     lines = [SplitLine(split) for split in answer.splits]
-    columns = _columns(_currencies(lines))
-    shown = listing(request, lines, columns, order="name")
-    if wants_csv(request):
-        return csv_of("shared-costs", columns, shown.rows)
-    return render(request, "allocation/splits.html", {"answer": answer, "listing": shown})
+    declared = ListPage(
+        name="shared-costs",
+        title="Shared-cost splits",
+        noun="split",
+        order="name",
+        columns=_columns(_currencies(lines)),
+    )
+    return declared.response(request, lines, "allocation/splits.html", {"answer": answer})
 
 
 def _currencies(lines: list[SplitLine]) -> list[str]:
@@ -85,11 +88,11 @@ def _currencies(lines: list[SplitLine]) -> list[str]:
 def _columns(currencies: list[str]) -> list[Column[SplitLine]]:
     columns: list[Column[SplitLine]] = [
         Column("name", "Split", lambda line: line.info.name),
-        Column("source", "Shared cost", lambda line: line.info.source_value),
+        Column("source", "Shared cost", lambda line: line.info.source_value, css="cell-name"),
         Column("dimension", "Dimension", lambda line: line.info.dimension, shown=False),
         Column("method", "Shared out", lambda line: line.method),
-        Column("targets", "Among", lambda line: line.targets),
-        Column("days", "Days", lambda line: line.days),
+        Column("targets", "Among", lambda line: line.targets, css="cell-name"),
+        Column("days", "Days", lambda line: line.days, css="nowrap"),
     ]
     money = [
         Column[SplitLine](

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.core.paginator import Paginator
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -35,7 +34,7 @@ from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import Filter, month_so_far
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage, csv_of, wants_csv
 from finops.lib.periods import add_months
 
 TREND_MONTHS = 12
@@ -45,17 +44,27 @@ PAGE_ROWS = 100
 PICKED = 500
 """Members of the account that the field offers."""
 
-VALUES: list[Column[OwnedValue]] = [
-    Column("value", "Value", lambda row: row.value),
-    Column("label", "Name", lambda row: row.label, shown=False),
-    Column(
-        "cost",
-        f"Cost of the last {DAYS} days",
-        lambda row: row.amounts[0].amount if row.amounts else None,
-        numeric=True,
-    ),
-    Column("currency", "Currency", lambda row: row.amounts[0].currency if row.amounts else "", shown=False),
-]
+VALUES = ListPage[OwnedValue](
+    name="values",
+    title="Values",
+    noun="value",
+    order="-cost",
+    page_rows=PAGE_ROWS,
+    actions="Release",
+    columns=[
+        Column("value", "Value", lambda row: row.value),
+        Column("label", "Name", lambda row: row.label, shown=False),
+        Column(
+            "cost",
+            f"Cost of the last {DAYS} days",
+            lambda row: row.amounts[0].amount if row.amounts else None,
+            numeric=True,
+        ),
+        Column(
+            "currency", "Currency", lambda row: row.amounts[0].currency if row.amounts else "", shown=False
+        ),
+    ],
+)
 
 
 @account_page()
@@ -75,12 +84,9 @@ def index(request: AccountRequest, team_id: int) -> HttpResponseBase:
                 context |= _figures(request, team, sources, newest)
     except UserError as problem:
         context["error"] = problem.message
-    shown = listing(request, values, VALUES, order="-cost")
+    shown = VALUES.listing(request, values)
     if wants_csv(request):
-        return csv_of(f"values-of-{team.name}", VALUES, shown.rows)
-    paginator = Paginator(shown.rows, PAGE_ROWS)
-    page = paginator.get_page(request.GET.get("page"))
-    context |= {"page": page, "pages": paginator.get_elided_page_range(page.number)}
+        return csv_of(f"values-of-{team.name}", VALUES.columns, shown.matches)
     context |= {"listing": shown, "panels": panels_of(request.account, team), **_people(request, team)}
     return render(request, "allocation/team.html", context)
 

@@ -22,7 +22,7 @@ from finops.allocation.queries.teams import TeamCost, TeamLine, team_infos, team
 from finops.allocation.services.teams import create_team, own_value, set_team_key
 from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage, csv_of, wants_csv
 from finops.lib.params import id_of
 
 
@@ -43,16 +43,24 @@ def index(request: AccountRequest) -> HttpResponseBase:
     except UserError as problem:
         context["error"] = problem.message
     lines = lines or [TeamLine(info.name, info, ()) for info in team_infos(request.account)]
-    shown = listing(request, lines, _columns(currencies[:1]), order="-cost" if currencies else "team")
+    teams = [line.info for line in lines if line.info]
+    declared = _list_page(currencies[:1])
     if wants_csv(request):
-        return csv_of("teams", _csv_columns(currencies), shown.rows)
-    context |= {"listing": shown, "teams": [line.info for line in lines if line.info]}
+        return csv_of("teams", _csv_columns(currencies), declared.listing(request, lines).matches)
+    context |= {"listing": declared.listing(request, lines if teams else []), "teams": teams}
     return render(request, "allocation/teams.html", context)
 
 
-def _columns(currency: list[str]) -> list[Column[TeamLine]]:
+def _list_page(currency: list[str]) -> ListPage[TeamLine]:
     """What the page shows; it sorts by the currency of most money."""
-    return [TEAM, *(column for each in currency for column in _money(each)), *ABOUT]
+    money = [column for each in currency for column in _money(each)]
+    return ListPage(
+        name="teams",
+        title="Teams",
+        noun="team",
+        order="-cost" if currency else "team",
+        columns=[TEAM, *money, *ABOUT, *([TREND] if currency else [])],
+    )
 
 
 def _csv_columns(currencies: list[str]) -> list[Column[TeamLine]]:
@@ -60,6 +68,7 @@ def _csv_columns(currencies: list[str]) -> list[Column[TeamLine]]:
 
 
 TEAM = Column[TeamLine]("team", "Team", lambda line: line.name)
+TREND = Column[TeamLine]("trend", "12 months before", lambda _line: None, sortable=False)
 ABOUT: list[Column[TeamLine]] = [
     Column("people", "People", lambda line: [each.name for each in line.info.people] if line.info else []),
     Column("values", "Values", lambda line: len(line.info.values) if line.info else None, numeric=True),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ from finops.budgets.status_rules import EXCEEDED, OK, STATUSES, WARNING
 from finops.costs.queries.cost_view import view_used
 from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
 from finops.lib.params import as_arguments
 
 SHOWN_AT_RISK = 3
@@ -35,58 +34,76 @@ class Row:
     bar: Bar
 
 
-COLUMNS: list[Column[Row]] = [
-    Column("name", "Budget", lambda row: row.status.name),
-    Column("status", "Status", lambda row: row.status.status, shown=False),
-    Column("risk", "Status", lambda row: WORST_FIRST[row.status.status]),
-    Column("scope", "Scope", lambda row: row.status.scope, shown=False),
-    Column("scope_name", "Of", lambda row: row.status.scope_name, shown=False),
-    Column("period", "Period", lambda row: row.status.period, shown=False),
-    Column("start", "From", lambda row: row.status.start_date, shown=False),
-    Column("end", "To", lambda row: row.status.end_date, shown=False),
-    Column("spent", "Spent", lambda row: row.status.spent, numeric=True, shown=False),
-    Column("used", "Spent of the budget", lambda row: row.status.spent_percent),
-    Column("amount", "Amount", lambda row: row.status.amount, numeric=True),
-    Column("forecast", "Forecast", lambda row: row.status.forecast, numeric=True),
-    Column("low", "Forecast from", lambda row: row.status.forecast_low, numeric=True, shown=False),
-    Column("high", "Forecast to", lambda row: row.status.forecast_high, numeric=True, shown=False),
-    Column("currency", "Currency", lambda row: row.status.currency, shown=False),
-    Column("left", "Days left", lambda row: row.status.days_left, numeric=True),
-    Column("crosses", "Amount reached on", lambda row: row.status.crosses_on, shown=False),
-    Column("reason", "Reason", lambda row: row.status.status_reason, shown=False),
-]
+BUDGETS = ListPage[Row](
+    name="budgets",
+    title="Budgets",
+    noun="budget",
+    order="risk",
+    filters=[
+        ListFilter(
+            name="status",
+            label="Status",
+            every="All statuses",
+            choices=[(EXCEEDED, "Exceeded"), (WARNING, "Warning"), (OK, "OK")],
+            value=lambda row: row.status.status,
+            counted=True,
+        ),
+        ListFilter("scope", "Scope", "All scopes", Budget.Scope.choices, lambda row: row.status.scope),
+    ],
+    columns=[
+        Column("name", "Budget", lambda row: row.status.name),
+        Column(
+            name="risk",
+            label="Status",
+            value=lambda row: row.status.status,
+            sort=lambda row: WORST_FIRST[row.status.status],
+            css="nowrap",
+        ),
+        Column("scope", "Scope", lambda row: row.status.scope, shown=False),
+        Column("scope_name", "Of", lambda row: row.status.scope_name, shown=False),
+        Column("period", "Period", lambda row: row.status.period, shown=False),
+        Column("start", "From", lambda row: row.status.start_date, shown=False),
+        Column("end", "To", lambda row: row.status.end_date, shown=False),
+        Column("spent", "Spent", lambda row: row.status.spent, numeric=True, shown=False),
+        Column(
+            "used",
+            "Spent of the budget",
+            lambda row: row.status.spent_percent,
+            css="budget-used",
+            phone="Spent",
+        ),
+        Column("amount", "Amount", lambda row: row.status.amount, numeric=True),
+        Column("forecast", "Forecast", lambda row: row.status.forecast, numeric=True),
+        Column("low", "Forecast from", lambda row: row.status.forecast_low, numeric=True, shown=False),
+        Column("high", "Forecast to", lambda row: row.status.forecast_high, numeric=True, shown=False),
+        Column("currency", "Currency", lambda row: row.status.currency, shown=False),
+        Column("left", "Days left", lambda row: row.status.days_left, numeric=True),
+        Column("crosses", "Amount reached on", lambda row: row.status.crosses_on, shown=False),
+        Column("reason", "Reason", lambda row: row.status.status_reason, shown=False),
+    ],
+)
 
 
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     """`?status=` and `?scope=` narrow the list; the worst come first."""
-    context: dict[str, Any] = {"cap": settings.BUDGETS_PER_ACCOUNT, "scopes": Budget.Scope.choices}
+    context: dict[str, Any] = {"cap": settings.BUDGETS_PER_ACCOUNT}
     try:
         sources = load_sources(request.account).for_planning
         statuses = budget_statuses(request.account, sources=sources)
     except UserError as problem:
         return render(request, "budgets/budgets.html", {**context, "error": problem.message})
-    chosen = {name: request.GET.get(name, "") for name in ("status", "scope")}
-    rows = [Row(each, bar_of(each)) for each in statuses if _matches_filters(each, chosen)]
-    shown = listing(request, rows, COLUMNS, order="risk")
+    shown = BUDGETS.listing(request, [Row(each, bar_of(each)) for each in statuses])
     if wants_csv(request):
-        return csv_of("budgets", [column for column in COLUMNS if column.name != "risk"], shown.rows)
-    counts = Counter(each.status for each in statuses)
+        return BUDGETS.csv(shown.matches)
     context |= {
         "listing": shown,
-        "count": len(statuses),
         "view": view_used(sources.view, basis=None, charge_categories=()),
-        "chosen": chosen,
-        "counts": [(status, counts[status]) for status in (EXCEEDED, WARNING, OK)],
-        "mcp_arguments": as_arguments(BudgetsQuery(status=_statuses(chosen["status"]))),
+        "mcp_arguments": as_arguments(BudgetsQuery(status=_statuses(request.GET.get("status", "")))),
         "suggestion": None if statuses else _first_suggestion(request),
     }
     return render(request, "budgets/budgets.html", context)
-
-
-def _matches_filters(status: BudgetStatus, chosen: dict[str, str]) -> bool:
-    return chosen["status"] in ("", status.status) and chosen["scope"] in ("", status.scope)
 
 
 def _statuses(chosen: str) -> list[Any]:

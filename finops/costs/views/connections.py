@@ -34,7 +34,7 @@ from finops.costs.queries.import_notices import import_notices
 from finops.costs.queries.sources import load_sources
 from finops.lib import disk
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage, csv_of, wants_csv
 from finops.lib.money import ratio
 
 IMPORTS_SHOWN = 10
@@ -57,25 +57,29 @@ class Connection:
         return self.health.last_import_at
 
 
-COLUMNS: list[Column[Connection]] = [
-    Column("name", "Source", lambda row: row.health.name),
-    Column("status", "Health", lambda row: row.health.status),
-    Column("from", "Data from", lambda row: row.health.first_day),
-    Column("through", "Data through", lambda row: row.health.last_day),
-    Column("rows", "Rows", lambda row: row.health.rows, numeric=True),
-    Column("imported", "Last import", lambda row: row.health.last_import_at),
-]
+CONNECTIONS = ListPage[Connection](
+    name="connections",
+    title="Cost sources",
+    noun="source",
+    order="name",
+    columns=[
+        Column("name", "Source", lambda row: row.health.name),
+        Column("status", "Health", lambda row: row.health.status),
+        Column("from", "Data from", lambda row: row.health.first_day, css="nowrap"),
+        Column("through", "Data through", lambda row: row.health.last_day, css="nowrap"),
+        Column("rows", "Rows", lambda row: row.health.rows, numeric=True),
+        Column("imported", "Last import", lambda row: row.health.last_import_at, format="ago"),
+    ],
+)
 
 
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     health_by_source = load_sources(request.account).health
-    shown = listing(
-        request, [Connection(pk, health) for pk, health in health_by_source.items()], COLUMNS, order="name"
-    )
+    shown = CONNECTIONS.listing(request, [Connection(pk, each) for pk, each in health_by_source.items()])
     if wants_csv(request):
-        return csv_of("connections", COLUMNS, shown.rows)
+        return CONNECTIONS.csv(shown.matches)
     imports = CostImport.objects.select_related("source").defer("report")[:IMPORTS_SHOWN]
     context = {"listing": shown, "imports": imports, "notices": import_notices(request.account)}
     return render(request, "costs/connections.html", context)

@@ -24,7 +24,7 @@ from finops.costs.queries.invoices import every_invoice, key_of, one_invoice
 from finops.costs.reconciliation import Key
 from finops.costs.services.invoices import enter_invoice_total, remove_invoice_total
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage, wants_csv
 from finops.lib.params import as_arguments
 
 LABELS = {
@@ -46,22 +46,27 @@ class Line:
         self.query = urlencode(_params(key_of(row)))
 
 
-COLUMNS: list[Column[Line]] = [
-    Column("period", "Billing period", lambda line: line.row.billing_period),
-    Column("invoice", "Invoice", lambda line: line.row.invoice),
-    Column("issuer", "Issuer", lambda line: line.row.issuer, shown=False),
-    Column("account", "Billing account", lambda line: line.row.billing_account, shown=False),
-    Column("status", "Status", lambda line: line.label),
-    Column("lines", "Cost lines", lambda line: line.row.lines_amount, numeric=True),
-    Column("invoiced", "Invoiced", lambda line: line.row.invoiced_amount, numeric=True),
-    Column("difference", "Difference", lambda line: line.row.difference, numeric=True),
-    Column("currency", "Currency", lambda line: line.row.currency, shown=False),
-    Column("invoiced_by", "Invoiced by", lambda line: line.row.invoiced_by, shown=False),
-    Column("invoice_status", "Invoice status", lambda line: line.row.invoice_status, shown=False),
-    Column("period_status", "Period status", lambda line: line.row.period_status, shown=False),
-    Column("due", "Due", lambda line: line.row.due_on, shown=False),
-    Column("reason", "Reason", lambda line: line.row.reason, shown=False),
-]
+INVOICES = ListPage[Line](
+    name="invoices",
+    title="Invoices",
+    noun="invoice",
+    columns=[
+        Column("period", "Billing period", lambda line: line.row.billing_period, css="nowrap"),
+        Column("invoice", "Invoice", lambda line: line.row.invoice, row_header=True),
+        Column("issuer", "Issuer", lambda line: line.row.issuer, shown=False),
+        Column("account", "Billing account", lambda line: line.row.billing_account, shown=False),
+        Column("status", "Status", lambda line: line.label),
+        Column("lines", "Cost lines", lambda line: line.row.lines_amount, numeric=True),
+        Column("invoiced", "Invoiced", lambda line: line.row.invoiced_amount, numeric=True),
+        Column("difference", "Difference", lambda line: line.row.difference, numeric=True),
+        Column("currency", "Currency", lambda line: line.row.currency, shown=False),
+        Column("invoiced_by", "Invoiced by", lambda line: line.row.invoiced_by, shown=False),
+        Column("invoice_status", "Invoice status", lambda line: line.row.invoice_status, shown=False),
+        Column("period_status", "Period status", lambda line: line.row.period_status, shown=False),
+        Column("due", "Due", lambda line: line.row.due_on, shown=False),
+        Column("reason", "Reason", lambda line: line.row.reason, shown=False),
+    ],
+)
 
 
 @account_page()
@@ -79,9 +84,9 @@ def _list_page(request: AccountRequest) -> HttpResponseBase:
     except UserError as error:
         context |= {"error": error.message}
         return render(request, "costs/invoices.html", context, status=400)
-    shown = listing(request, [Line(row) for row in answer.invoices], COLUMNS, order="")
+    shown = INVOICES.listing(request, [Line(row) for row in answer.invoices])
     if wants_csv(request):
-        return csv_of("invoices", COLUMNS, shown.rows)
+        return INVOICES.csv(shown.matches)
     context |= {"answer": answer, "listing": shown, "months": months}
     return render(request, "costs/invoices.html", context)
 

@@ -19,36 +19,34 @@ from finops.dashboards.queries import dashboards_of
 from finops.dashboards.starters import starter
 from finops.dashboards.views.board import dashboard_of
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage
 
 
 def _count(dashboard: Dashboard) -> int:
     return int(getattr(dashboard, "widget_count", 0))
 
 
-COLUMNS: list[Column[Dashboard]] = [
-    Column("name", "Dashboard", lambda row: row.name),
-    Column("who", "Who sees it", lambda row: "everybody" if row.is_shared else "only you"),
-    Column("widgets", "Widgets", _count, numeric=True),
-    Column("by", "Made by", lambda row: row.created_by.email if row.created_by else ""),
-    Column("changed", "Changed", lambda row: row.changed_at),
-]
+DASHBOARDS = ListPage[Dashboard](
+    name="dashboards",
+    title="Dashboards",
+    noun="dashboard",
+    order="name",
+    columns=[
+        Column("name", "Dashboard", lambda row: row.name),
+        Column("who", "Who sees it", lambda row: "everybody" if row.is_shared else "only you", css="nowrap"),
+        Column("widgets", "Widgets", _count, numeric=True),
+        Column("by", "Made by", lambda row: row.created_by.email if row.created_by else "", css="cell-name"),
+        Column("changed", "Changed", lambda row: row.changed_at, format="ago", css="nowrap"),
+    ],
+)
 
 
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     rows = list(dashboards_of(request.user))
-    table = listing(request, rows, COLUMNS, order="name")
-    if wants_csv(request):
-        return csv_of("dashboards", COLUMNS, table.rows)
-    context = {
-        "listing": table,
-        "count": len(rows),
-        "shared": sum(row.is_shared for row in rows),
-        "cap": settings.DASHBOARDS_PER_ACCOUNT,
-    }
-    return render(request, "dashboards/dashboards.html", context)
+    context = {"shared": sum(row.is_shared for row in rows), "cap": settings.DASHBOARDS_PER_ACCOUNT}
+    return DASHBOARDS.response(request, rows, "dashboards/dashboards.html", context)
 
 
 @account_page(Role.MEMBER)

@@ -32,7 +32,7 @@ from finops.insights.cost_scope import CostReader, CostScope, scope_from_params
 from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage, wants_csv
 from finops.lib.params import as_arguments
 
 RANK = {"high": 0, "medium": 1, "low": 2}
@@ -57,26 +57,33 @@ class Line:
         return causes[0] if causes else ""
 
 
-COLUMNS: list[Column[Line]] = [
-    Column("severity", "Severity", lambda line: RANK[line.row.severity]),
-    Column("name", "What", lambda line: line.name),
-    Column("id", "Id", lambda line: line.row.id, shown=False),
-    Column("dimension", "Dimension", lambda line: line.row.dimension, shown=False),
-    Column("source", "Source", lambda line: line.row.source, shown=False),
-    Column("kind", "Kind", lambda line: line.kind, shown=False),
-    Column("impact", "Impact", lambda line: line.row.impact, numeric=True),
-    Column("month_end", "At month end", lambda line: line.row.month_end_impact, numeric=True),
-    Column("first", "Since", lambda line: line.row.first_day),
-    Column("last", "Last day", lambda line: line.row.last_day),
-    Column("ongoing", "Goes on", lambda line: "yes" if line.row.ongoing else "no", shown=False),
-    Column("actual", "Actual", lambda line: line.row.actual, numeric=True, shown=False),
-    Column("expected", "Expected", lambda line: line.row.expected, numeric=True, shown=False),
-    Column("currency", "Currency", lambda line: line.row.currency, shown=False),
-    Column("state", "State", lambda line: line.row.state),
-    Column("cause", "Root cause", lambda line: line.cause, shown=False),
-    Column("also", "Also seen as", lambda line: ", ".join(line.row.also_seen_as), shown=False),
-    Column("note", "Note", lambda line: line.row.note, shown=False),
-]
+ANOMALIES = ListPage[Line](
+    name="anomalies",
+    title="Anomalies",
+    noun="anomaly",
+    order="severity",
+    columns=[
+        Column("severity", "Severity", lambda line: RANK[line.row.severity]),
+        Column("name", "What", lambda line: line.name, row_header=True),
+        Column("id", "Id", lambda line: line.row.id, shown=False),
+        Column("dimension", "Dimension", lambda line: line.row.dimension, shown=False),
+        Column("source", "Source", lambda line: line.row.source, shown=False),
+        Column("kind", "Kind", lambda line: line.kind, shown=False),
+        Column("impact", "Impact", lambda line: line.row.impact, numeric=True),
+        Column("month_end", "At month end", lambda line: line.row.month_end_impact, numeric=True),
+        Column("first", "Since", lambda line: line.row.first_day, css="nowrap"),
+        Column("last", "Last day", lambda line: line.row.last_day, css="nowrap"),
+        Column("ongoing", "Goes on", lambda line: "yes" if line.row.ongoing else "no", shown=False),
+        Column("actual", "Actual", lambda line: line.row.actual, numeric=True, shown=False),
+        Column("expected", "Expected", lambda line: line.row.expected, numeric=True, shown=False),
+        Column("currency", "Currency", lambda line: line.row.currency, shown=False),
+        Column("state", "State", lambda line: line.row.state, css="nowrap"),
+        Column("cause", "Root cause", lambda line: line.cause, shown=False),
+        Column("also", "Also seen as", lambda line: ", ".join(line.row.also_seen_as), shown=False),
+        Column("note", "Note", lambda line: line.row.note, shown=False),
+        Column("days", "Days", lambda _line: None, sortable=False, exported=False),
+    ],
+)
 
 
 class NoteForm(forms.Form):
@@ -152,9 +159,9 @@ def index(request: AccountRequest) -> HttpResponseBase:
         except UserError as problem:
             scope, error = {}, problem.message
     lines = [Line(queries.row_of(row), spark_values(row), row.get_kind_display()) for row in rows]
-    shown = listing(request, lines, COLUMNS, order="severity")
+    shown = ANOMALIES.listing(request, lines)
     if wants_csv(request):
-        return csv_of("anomalies", COLUMNS, shown.rows)
+        return ANOMALIES.csv(shown.matches)
     counts = queries.state_counts()
     run = AnomalyRun.objects.first()
     query = AnomaliesQuery(state=state, **scope)

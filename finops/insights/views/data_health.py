@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 from django.http import HttpResponseBase
-from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
 from finops.insights.data_health import ConnectionHealth, data_health
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage
 
 EVERY = 1_000_000
 
-COLUMNS: list[Column[ConnectionHealth]] = [
-    Column("name", "Connection", lambda row: row.name),
-    Column("kind", "Kind", lambda row: row.kind, shown=False),
-    Column("status", "State", lambda row: "overdue" if row.overdue else row.status),
-    Column("reason", "Reason", lambda row: row.reason, shown=False),
-    Column("what_to_do", "What to do", lambda row: row.what_to_do, shown=False),
-    Column("data_through", "Data through", lambda row: row.data_through),
-    Column("last_success_at", "Last success", lambda row: row.last_success_at),
-    Column("expected_by", "Next expected", lambda row: row.expected_by),
-    Column(
-        "gaps",
-        "Gaps",
-        lambda row: [f"{gap.start_date} to {gap.end_date}" for gap in row.gaps] + row.missing_months,
-    ),
-    Column("restated", "Restated", lambda row: [each.month for each in row.restated_months]),
-]
+HEALTH = ListPage[ConnectionHealth](
+    name="data-health",
+    title="Health of the connections",
+    noun="connection",
+    columns=[
+        Column("name", "Connection", lambda row: row.name),
+        Column("kind", "Kind", lambda row: row.kind, shown=False),
+        Column("status", "State", lambda row: "overdue" if row.overdue else row.status, css="cell-state"),
+        Column("reason", "Reason", lambda row: row.reason, shown=False),
+        Column("what_to_do", "What to do", lambda row: row.what_to_do, shown=False),
+        Column("data_through", "Data through", lambda row: row.data_through, css="nowrap"),
+        Column("last_success_at", "Last success", lambda row: row.last_success_at, format="ago"),
+        Column("expected_by", "Next expected", lambda row: row.expected_by, css="nowrap"),
+        Column(
+            "gaps",
+            "Gaps",
+            lambda row: [f"{gap.start_date} to {gap.end_date}" for gap in row.gaps] + row.missing_months,
+        ),
+        Column("restated", "Restated", lambda row: [each.month for each in row.restated_months]),
+    ],
+)
 
 
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     health = data_health(request.account, shown=EVERY)
-    listed = listing(request, health.connections, COLUMNS, order="")
-    if wants_csv(request):
-        return csv_of("data-health", COLUMNS, listed.rows)
-    return render(request, "insights/data_health.html", {"health": health, "listing": listed})
+    return HEALTH.response(request, health.connections, "insights/data_health.html", {"health": health})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import Any
@@ -26,45 +27,46 @@ from finops.insights.savings.queries import ALL_ROWS, list_savings, recommendati
 from finops.insights.savings.schemas import STATUSES, Recommendation, SavingsQuery
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
 from finops.lib.params import as_arguments
 
 LEVELS = {"low": 0, "medium": 1, "high": 2}
 SHOWN = 200
 MAX_FILE = 50_000_000
 
-COLUMNS: list[Column[Recommendation]] = [
-    Column("title", "Recommendation", lambda row: row.title),
-    Column("id", "Id", lambda row: row.id, shown=False),
-    Column("rule", "Rule", lambda row: RULES[row.rule].label, shown=False),
-    Column("source", "Source", lambda row: row.source, shown=False),
-    Column("provider", "Provider", lambda row: row.provider, shown=False),
-    Column("service", "Service", lambda row: row.service, shown=False),
-    Column("account", "Account", lambda row: row.account, shown=False),
-    Column("saving", "Saving a month", lambda row: row.monthly_saving, numeric=True),
-    Column("waste", "Waste a month", lambda row: row.monthly_waste, shown=False),
-    Column("cost", "Cost a month", lambda row: row.monthly_cost, numeric=True),
-    Column("currency", "Currency", lambda row: row.currency, shown=False),
-    Column("effort", "Effort", lambda row: LEVELS[row.effort]),
-    Column("risk", "Risk", lambda row: LEVELS[row.risk]),
-    Column("status", "Status", lambda row: row.status),
-    Column("formula", "Formula", lambda row: row.formula, shown=False),
-    Column("reason", "Why no amount", lambda row: row.saving_reason, shown=False),
-    Column("note", "Note", lambda row: row.note, shown=False),
-    Column("acted_on", "Acted on", lambda row: row.acted_on, shown=False),
-    Column("realised", "Realised a month", lambda row: row.realised and row.realised.saved, shown=False),
-    Column(
-        "waste_avoided",
-        "Waste avoided a month",
-        lambda row: row.realised and row.realised.waste_avoided,
-        shown=False,
-    ),
-]
-WORDS = {
-    "effort": Column[Recommendation]("effort", "Effort", lambda row: row.effort),
-    "risk": Column[Recommendation]("risk", "Risk", lambda row: row.risk),
-}
-EXPORTED = [WORDS.get(column.name, column) for column in COLUMNS]
+SAVINGS = ListPage[Recommendation](
+    name="savings",
+    title="Savings",
+    noun="recommendation",
+    order="-saving",
+    columns=[
+        Column("title", "Recommendation", lambda row: row.title),
+        Column("id", "Id", lambda row: row.id, shown=False),
+        Column("rule", "Rule", lambda row: RULES[row.rule].label, shown=False),
+        Column("source", "Source", lambda row: row.source, shown=False),
+        Column("provider", "Provider", lambda row: row.provider, shown=False),
+        Column("service", "Service", lambda row: row.service, shown=False),
+        Column("account", "Account", lambda row: row.account, shown=False),
+        Column("saving", "Saving a month", lambda row: row.monthly_saving, numeric=True),
+        Column("waste", "Waste a month", lambda row: row.monthly_waste, shown=False),
+        Column("cost", "Cost a month", lambda row: row.monthly_cost, numeric=True),
+        Column("currency", "Currency", lambda row: row.currency, shown=False),
+        Column("effort", "Effort", lambda row: row.effort, sort=lambda row: LEVELS[row.effort]),
+        Column("risk", "Risk", lambda row: row.risk, sort=lambda row: LEVELS[row.risk]),
+        Column("status", "Status", lambda row: row.status, css="nowrap"),
+        Column("formula", "Formula", lambda row: row.formula, shown=False),
+        Column("reason", "Why no amount", lambda row: row.saving_reason, shown=False),
+        Column("note", "Note", lambda row: row.note, shown=False),
+        Column("acted_on", "Acted on", lambda row: row.acted_on, shown=False),
+        Column("realised", "Realised a month", lambda row: row.realised and row.realised.saved, shown=False),
+        Column(
+            "waste_avoided",
+            "Waste avoided a month",
+            lambda row: row.realised and row.realised.waste_avoided,
+            shown=False,
+        ),
+    ],
+)
 
 
 class DismissForm(forms.Form):
@@ -138,17 +140,12 @@ def index(request: AccountRequest) -> HttpResponseBase:
     except UserError as problem:
         error, scope = problem.message, {}
         answer = list_savings(request.account, SavingsQuery(status="all", limit=ALL_ROWS), evidence=3)
-    ours = [
-        row
-        for row in answer.recommendations
-        if rule in ("", row.rule) and (not service or service in _services_of(row))
-    ]
-    rows = [row for row in ours if status in ("all", row.status)]
-    shown = listing(request, rows, COLUMNS, order="-saving")
+    declared = replace(SAVINGS, filters=_filters(answer.recommendations))
+    rows = [row for row in answer.recommendations if status in ("all", row.status)]
+    shown = declared.listing(request, rows)
     if wants_csv(request):
-        return csv_of("savings", EXPORTED, shown.rows)
-    counts = Counter(row.status for row in ours)
-    services_of_rows = {name for row in answer.recommendations for name in _services_of(row)}
+        return declared.csv(shown.matches)
+    counts = Counter(row.status for row in declared.apply_filters(request, answer.recommendations))
     question = {"status": status, "rule": rule if rule in RULES else None, **scope}
     query = msgspec.convert(question, SavingsQuery)
     context: dict[str, Any] = {
@@ -157,15 +154,27 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "status": status,
         "statuses": [(each, counts.total() if each == "all" else counts[each]) for each in STATUSES],
         "rule": rule,
-        "rules": [(each.name, each.label) for each in PRECEDENCE],
         "labels": {each.name: each.label for each in PRECEDENCE},
         "service": service,
-        "services": [(name, name) for name in sorted(services_of_rows - {""})],
         "mcp_arguments": as_arguments(query),
         "scope": scope,
         "error": error,
     }
     return render(request, "insights/savings.html", context, status=400 if error else 200)
+
+
+def _filters(rows: list[Recommendation]) -> list[ListFilter[Recommendation]]:
+    services = sorted({name for row in rows for name in _services_of(row)} - {""})
+    return [
+        ListFilter(
+            name="rule",
+            label="Rule",
+            every="Every rule",
+            choices=[(each.name, each.label) for each in PRECEDENCE],
+            value=lambda row: row.rule,
+        ),
+        ListFilter("service", "Service", "Every service", [(name, name) for name in services], _services_of),
+    ]
 
 
 def _services_of(row: Recommendation) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
@@ -24,9 +23,10 @@ from finops.insights.tag_recommendations.schemas import KINDS, KeyCoverage, TagC
 from finops.insights.templatetags.insights import tag_kind
 from finops.lib import sentences
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, ListPage
 
 KEYS = "keys"
+TEMPLATE = "insights/tag_recommendations.html"
 
 
 def _share(covers: Sequence[TagCover]) -> Decimal | None:
@@ -37,20 +37,33 @@ def _amounts(covers: Sequence[TagCover]) -> list[str]:
     return [sentences.money(each.amount, each.currency) for each in covers]
 
 
-COLUMNS: list[Column[TagRecommendation]] = [
-    Column("id", "Id", lambda row: row.id, shown=False),
-    Column("kind", "Kind", lambda row: tag_kind(row.kind)),
-    Column("sentence", "Recommendation", lambda row: row.sentence),
-    Column("cost_tag", "Cost tag", lambda row: row.cost_tag),
-    Column("share", "Would cover", lambda row: row.share, numeric=True),
-    Column("amounts", "Amounts", lambda row: _amounts(row.covers), shown=False),
-    Column("rules", "Rules", lambda row: row.rules, shown=False),
-]
-KEY_COLUMNS: list[Column[KeyCoverage]] = [
-    Column("key", "Tag key", lambda row: row.key),
-    Column("share", "Cost with the key", lambda row: _share(row.covers), numeric=True),
-    Column("amounts", "Amounts", lambda row: _amounts(row.covers), shown=False),
-]
+RECOMMENDATIONS = ListPage[TagRecommendation](
+    name="tag-recommendations",
+    title="Tag recommendations",
+    noun="recommendation",
+    order="-share",
+    actions="Draft",
+    columns=[
+        Column("id", "Id", lambda row: row.id, shown=False),
+        Column("kind", "Kind", lambda row: tag_kind(row.kind), css="nowrap"),
+        Column("sentence", "Recommendation", lambda row: row.sentence, row_header=True),
+        Column("cost_tag", "Cost tag", lambda row: row.cost_tag, css="cell-name"),
+        Column("share", "Would cover", lambda row: row.share, numeric=True),
+        Column("amounts", "Amounts", lambda row: _amounts(row.covers), shown=False),
+        Column("rules", "Rules", lambda row: row.rules, shown=False),
+    ],
+)
+TAG_KEYS = ListPage[KeyCoverage](
+    name="tag-keys",
+    title="Tag keys",
+    noun="tag key",
+    order="-share",
+    columns=[
+        Column("key", "Tag key", lambda row: row.key),
+        Column("share", "Cost with the key", lambda row: _share(row.covers), numeric=True),
+        Column("amounts", "Amounts", lambda row: _amounts(row.covers), shown=False),
+    ],
+)
 
 
 @account_page()
@@ -64,21 +77,14 @@ def _page(request: AccountRequest, *, gone: bool = False) -> HttpResponseBase:
     try:
         result = find_recommendations(request.account)
     except UserError as problem:
-        context: dict[str, Any] = {"error": problem.message}
-        return render(request, "insights/tag_recommendations.html", context, status=400)
+        return render(request, TEMPLATE, {"error": problem.message}, status=400)
     kind_param = request.GET.get("kind", "")
     kind = kind_param if kind_param in KINDS or kind_param == KEYS else ""
-    shown: Any
-    columns: Any
+    context = {"found": result, "kind": kind, "tabs": _tabs(result), "gone": gone}
     if kind == KEYS:
-        shown, columns = listing(request, result.keys, KEY_COLUMNS, order="-share"), KEY_COLUMNS
-    else:
-        rows = [each.row for each in result.details if kind in ("", each.row.kind)]
-        shown, columns = listing(request, rows, COLUMNS, order="-share"), COLUMNS
-    if wants_csv(request):
-        return csv_of("tag-keys" if kind == KEYS else "tag-recommendations", columns, shown.rows)
-    context = {"found": result, "kind": kind, "tabs": _tabs(result), "listing": shown, "gone": gone}
-    return render(request, "insights/tag_recommendations.html", context)
+        return TAG_KEYS.response(request, result.keys, TEMPLATE, context)
+    rows = [each.row for each in result.details if kind in ("", each.row.kind)]
+    return RECOMMENDATIONS.response(request, rows, TEMPLATE, context)
 
 
 def _tabs(result: TagRecommendationsResult) -> list[tuple[str, str, int]]:

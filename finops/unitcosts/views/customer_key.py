@@ -19,7 +19,7 @@ from finops.costs.dimensions import registry
 from finops.costs.views.choices import dimension_choices
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.listing import Column, Listing, ListPage, wants_csv
 from finops.unitcosts.forms import AliasForm, CustomerKeyForm, UsageDimensionForm
 from finops.unitcosts.models import CustomerAlias, UsageDimensionMapping
 from finops.unitcosts.queries import customer_key
@@ -34,18 +34,25 @@ from finops.unitcosts.services.customer_mappings import (
 from ingestion.choices import shown_keys
 from ingestion.usage_query import CUSTOMER
 
-COLUMNS = [
-    Column[CustomerAlias]("value", "Value in the cost", lambda alias: alias.value),
-    Column[CustomerAlias]("customer", "Customer id", lambda alias: alias.customer_id),
-    Column[CustomerAlias]("added", "Added", lambda alias: alias.created_at),
-]
+ALIASES = ListPage[CustomerAlias](
+    name="customer-aliases",
+    title="Aliases",
+    noun="alias",
+    order="value",
+    actions="Actions",
+    columns=[
+        Column("value", "Value in the cost", lambda alias: alias.value),
+        Column("customer", "Customer id", lambda alias: alias.customer_id, css="cell-name"),
+        Column("added", "Added", lambda alias: alias.created_at),
+    ],
+)
 
 
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
-        return csv_of("customer-aliases", COLUMNS, _listing(request).rows)
+        return ALIASES.csv(_listing(request).matches)
     return _page(request, _key_form(request, initial=True), AliasForm())
 
 
@@ -124,8 +131,8 @@ def _key_form(request: AccountRequest, *, initial: bool = False) -> CustomerKeyF
     return form
 
 
-def _listing(request: AccountRequest) -> Any:
-    return listing(request, CustomerAlias.objects.all(), COLUMNS, order="value")
+def _listing(request: AccountRequest) -> Listing[CustomerAlias]:
+    return ALIASES.listing(request, CustomerAlias.objects.all())
 
 
 def settings_page(request: AccountRequest, *, mapping_form: UsageDimensionForm) -> HttpResponse:

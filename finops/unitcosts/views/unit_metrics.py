@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.core.paginator import Paginator
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -17,7 +16,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, csv_response, listing, wants_csv
+from finops.lib.listing import Column, ListPage, csv_response, wants_csv
 from finops.unitcosts.forms import UnitMetricForm
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.cards import card_query, cards_of
@@ -33,13 +32,20 @@ from finops.unitcosts.unit_cost_query import UnitCostQuery
 PAGE_CARDS = 12
 """Each asks two to five questions of the lake."""
 
-COLUMNS: list[Column[UnitMetric]] = [
-    Column("name", "Name", lambda metric: metric.name),
-    Column("metric", "Usage metric", lambda metric: metric.usage_metric),
-    Column("mode", "Shows", lambda metric: metric.get_mode_display()),
-    Column("created", "Created", lambda metric: metric.created_at),
-    Column("description", "Description", lambda metric: metric.description, shown=False),
-]
+UNIT_METRICS = ListPage[UnitMetric](
+    name="unit-metrics",
+    title="Saved metrics",
+    noun="metric",
+    order="name",
+    page_rows=PAGE_CARDS,
+    columns=[
+        Column("name", "Name", lambda metric: metric.name),
+        Column("metric", "Usage metric", lambda metric: metric.usage_metric),
+        Column("mode", "Shows", lambda metric: metric.get_mode_display()),
+        Column("created", "Created", lambda metric: metric.created_at),
+        Column("description", "Description", lambda metric: metric.description, shown=False),
+    ],
+)
 CSV_HEADER = [
     *("name", "description", "usage metric", "per", "mode", "splits", "from", "to"),
     *("currency", "cost", "usage", "unit cost", "share", "change", "change ratio", "reason"),
@@ -49,19 +55,13 @@ CSV_HEADER = [
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    shown = listing(request, unit_metrics_of(request.account), COLUMNS, order="name")
+    shown = UNIT_METRICS.listing(request, unit_metrics_of(request.account))
     if wants_csv(request):
         # All of them before the first is sent: the lake is asked while the account is in scope.
-        lines = [line for card in cards_of(request.account, shown.rows) for line in _lines(card)]
+        lines = [line for card in cards_of(request.account, shown.matches) for line in _lines(card)]
         return csv_response("unit-metrics", CSV_HEADER, lines)
-    paginator = Paginator(shown.rows, PAGE_CARDS)
-    page = paginator.get_page(request.GET.get("page"))
-    context = {
-        "listing": shown,
-        "page": page,
-        "pages": paginator.get_elided_page_range(page.number),
-        "cards": [(card, href_of(request, card.metric)) for card in cards_of(request.account, page)],
-    }
+    cards = [(card, href_of(request, card.metric)) for card in cards_of(request.account, shown.rows)]
+    context = {"listing": shown, "cards": cards}
     return render(request, "unitcosts/saved.html", context)
 
 

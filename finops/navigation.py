@@ -1,0 +1,167 @@
+"""The side navigation: every page of an account, under its heading, and who sees it. Tabs of pages that belong together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from accounts.models import Membership, Role
+
+
+@dataclass(frozen=True)
+class MenuItem:
+    """A link; `pages` are the URL names below it that mark it as current too. Those below `role` do not see it."""
+
+    label: str
+    url_name: str
+    icon: str = ""
+    pages: tuple[str, ...] = ()
+    role: Role = Role.VIEWER
+
+    def has_page(self, url_name: str | None) -> bool:
+        return url_name == self.url_name or url_name in self.pages
+
+
+@dataclass(frozen=True)
+class MenuGroup:
+    """Links under a heading."""
+
+    label: str
+    items: tuple[MenuItem, ...]
+
+    def visible_to(self, membership: Membership) -> list[MenuItem]:
+        return [item for item in self.items if membership.may(item.role)]
+
+
+MENU = (
+    MenuGroup(
+        "",
+        (
+            MenuItem("Overview", "overview", "layout-dashboard"),
+            MenuItem(
+                "Dashboards",
+                "dashboards",
+                "layout-grid",
+                ("dashboard", "dashboard_new", "dashboard_edit", "widget_new", "widget_edit"),
+            ),
+        ),
+    ),
+    MenuGroup(
+        "Costs",
+        (
+            MenuItem("Cost explorer", "cost_explorer", "chart-histogram"),
+            MenuItem("What changed", "spend_change", "arrows-diff"),
+            MenuItem("Forecast", "forecast", "chart-line"),
+            MenuItem("Budgets", "budgets", "wallet", ("budget", "budget_new", "budget_edit")),
+            MenuItem("Invoices", "invoices", "file-invoice", ("invoice", "closed_months")),
+        ),
+    ),
+    MenuGroup(
+        "Optimise",
+        (
+            MenuItem(
+                "Anomalies",
+                "anomalies",
+                "activity-heartbeat",
+                ("anomaly", "anomaly_settings", "anomaly_expect", "anomaly_resolve", "anomaly_reopen"),
+            ),
+            MenuItem(
+                "Alerts",
+                "alerts",
+                "bell",
+                (
+                    *("alert_subscription", "alert_subscription_new", "alert_subscription_edit"),
+                    *("alert_channels", "alert_channel", "alert_channel_new", "alert_channel_edit"),
+                    *("alert_deliveries", "alert_delivery"),
+                ),
+            ),
+            MenuItem("Commitments", "commitments", "contract"),
+            MenuItem("Savings", "savings", "pig-money", ("saving", "saving_dismiss", "saving_act")),
+        ),
+    ),
+    MenuGroup(
+        "Allocation",
+        (
+            MenuItem(
+                "Cost tags",
+                "cost_tags",
+                "tags",
+                (
+                    *("cost_tag", "cost_tag_new", "cost_tag_edit", "cost_tag_import"),
+                    *("tag_recommendations", "tag_recommendation_draft"),
+                ),
+            ),
+            MenuItem("Shared costs", "splits", "arrows-split", ("split", "split_new", "split_edit")),
+            MenuItem("Teams", "teams", "sitemap", ("team", "team_new", "team_edit", "team_key")),
+        ),
+    ),
+    MenuGroup(
+        "Unit economics",
+        (
+            MenuItem(
+                "Unit economics",
+                "unit_economics",
+                "chart-dots",
+                ("unit_metrics", "unit_metric_new", "unit_metric_edit"),
+            ),
+            MenuItem("Usage", "usage", "chart-bar"),
+            MenuItem("Customers", "customers", "users-group", ("customer",)),
+        ),
+    ),
+    MenuGroup(
+        "Data",
+        (
+            MenuItem(
+                "Connections",
+                "connections",
+                "plug-connected",
+                (
+                    *("connection", "data_health", "cost_upload", "cost_import"),
+                    *("usage_sources", "usage_source", "usage_source_new", "usage_source_rename"),
+                    *("usage_key_generate", "usage_key_regenerate", "usage_key_revoke"),
+                    *("usage_batches", "usage_rejected", "usage_upload", "usage_upload_new", "usage_api"),
+                ),
+            ),
+            MenuItem(
+                "Assistant activity",
+                "assistant_activity",
+                "message-chatbot",
+                ("assistant_call", "assistant_activity_retention"),
+            ),
+        ),
+    ),
+    MenuGroup(
+        "Settings",
+        (
+            MenuItem("Connected apps", "connected_apps", "apps"),
+            MenuItem("MCP keys", "mcp_keys", "key", ("mcp_key_new",)),
+            MenuItem("Members", "members", "users"),
+            MenuItem("Cost view", "cost_view", "adjustments"),
+            MenuItem("Imports", "import_review", "file-import"),
+            MenuItem("Customer key", "customer_key", "id"),
+            MenuItem("Metrics", "usage_metrics", "ruler-measure", ("usage_metric",)),
+            MenuItem("Usage & billing", "usage_billing", "receipt", ("usage_retention",)),
+            MenuItem("Glossary", "glossary", "book"),
+            MenuItem("Account", "account_settings", "building"),
+            MenuItem("Security", "account_security", "shield-lock", role=Role.ADMIN),
+            MenuItem("Audit log", "audit_log", "history", role=Role.ADMIN),
+        ),
+    ),
+)
+
+TABS = {
+    "Kinds of connection": (
+        MenuItem("Cost sources", "connections"),
+        MenuItem("Usage sources", "usage_sources"),
+        MenuItem("Data health", "data_health"),
+    ),
+    "Alerts": (
+        MenuItem("Subscriptions", "alerts"),
+        MenuItem("Channels", "alert_channels"),
+        MenuItem("Deliveries", "alert_deliveries"),
+    ),
+    "Unit economics": (
+        MenuItem("Explore", "unit_economics"),
+        MenuItem("Saved metrics", "unit_metrics"),
+    ),
+}
+"""Pages beside each other, by what they are together."""

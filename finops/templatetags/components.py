@@ -1,0 +1,348 @@
+"""Components with a body: a declared list, a hand-written table, an empty state, a card; badges and changes.
+
+Django's own block tags: docs/adr/ says why, with the measurement.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Protocol
+
+from django import template
+from django.template.base import FilterExpression, Node, NodeList, Parser, TextNode, Token, token_kwargs
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from finops.lib import amounts
+from finops.lib.listing import Column, Listing
+from finops.lib.money import round_amount
+from finops.templatetags.console import ago, icon, number, percent, when
+
+register = template.Library()
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """How a page draws the cells of one column; `condition` says whether the page has the column."""
+
+    nodelist: NodeList
+    condition: FilterExpression | None = None
+
+    def is_shown(self, context: template.Context) -> bool:
+        return self.condition is None or bool(self.condition.resolve(context))
+
+
+class ListTableNode(Node):
+    """A declared list with its toolbar, table, paging and empty state."""
+
+    def __init__(
+        self, listing: FilterExpression, row_name: str, options: dict[str, FilterExpression]
+    ) -> None:
+        self.listing, self.row_name, self.options = listing, row_name, options
+        self.cells: dict[str, TableCell] = {}
+        self.sections = {"tfoot": NodeList(), "footer": NodeList(), "empty": NodeList()}
+
+    def render(self, context: template.Context) -> SafeString:
+        listing: Listing[Any] = self.listing.resolve(context)
+        actions = self.cells.get("actions")
+        has_actions = actions is not None and actions.is_shown(context)
+        values = dict.fromkeys(("css", "of", "refresh", "heading"), "")
+        values |= {name: option.resolve(context) for name, option in self.options.items()}
+        with context.push(listing=listing, list=listing.declared, has_actions=has_actions, **values):
+            sections = {name: nodes.render(context) for name, nodes in self.sections.items() if nodes}
+            width = len(listing.columns) + has_actions
+            body = mark_safe("".join(self._rows(context, listing, has_actions)))  # noqa: S308 of escaped cells
+            with context.push(body=body, width=width, sections=sections):
+                name = "table" if listing.page is None else "list_table"
+                return template.Engine.get_default().get_template(f"components/{name}.html").render(context)
+
+    def _rows(self, context: template.Context, listing: Listing[Any], has_actions: bool) -> Iterator[str]:
+        declared, is_sorted = listing.declared, listing.page is not None
+        cells = [(*frame, self.cells.get(frame[0].name)) for frame in _frames(listing.columns)]
+        with context.push():
+            for row in listing.rows:
+                context[self.row_name] = row
+                muted = declared.muted is not None and declared.muted(row)
+                yield '<tr role="row" class="text-secondary">' if muted else '<tr role="row">'
+                for column, start, end, cell in cells:
+                    value = None if cell and is_sorted else column.value(row)
+                    yield f"{start}>" if is_sorted else f"{start}{_sort_value(value)}"
+                    yield cell.nodelist.render(context) if cell else cell_html(value, column.format)
+                    yield end
+                if has_actions:
+                    yield f'<td role="cell" class="list-actions">{self.cells["actions"].nodelist.render(context)}</td>'
+                yield "</tr>\n"
+
+
+def _frames(columns: list[Column[Any]]) -> Iterator[tuple[Column[Any], str, str]]:
+    """Each column with the tags around its cells, the first without its end. The first is the heading of its row unless another one is."""
+    header = next((column for column in columns if column.row_header), columns[0])
+    for column in columns:
+        if column is header:
+            css = column.css or "cell-name"
+            yield column, f'<th scope="row" role="rowheader" class="{css}"', "</th>"
+        else:
+            css = " ".join(filter(None, ["num" if column.numeric else "", column.css]))
+            label = conditional_escape(column.phone or column.label)
+            attributes = f' class="{css}"' if css else ""
+            yield column, f'<td role="cell"{attributes} data-label="{label}"', "</td>"
+
+
+def _sort_value(value: Any) -> str:
+    """What a table that is sorted in the page sorts by, where its cell has another text."""
+    if isinstance(value, datetime):
+        return f' data-value="{value.timestamp():.0f}">'
+    return f' data-value="{value}">' if isinstance(value, int | Decimal) else ">"
+
+
+def cell_html(value: Any, kind: str = "") -> str:
+    """A value as a cell shows it: times in UTC, figures with their separators, nothing as an em dash."""
+    if kind == "ago":
+        return ago(value)
+    if kind == "percent":
+        return percent(value)
+    if isinstance(value, datetime):
+        return when(value)
+    if value is None or value == "" or value == []:
+        return "—"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return number(round_amount(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return number(value)
+    if isinstance(value, list | tuple):
+        value = ", ".join(map(str, value))
+    return conditional_escape(value)
+
+
+@register.tag
+def list_table(parser: Parser, token: Token) -> ListTableNode:
+    """`{% list_table listing as row %}` with a `{% cell column %}…{% endcell %}` for each cell that is more than its value.
+
+    `{% cell actions if may_write %}` is the column of buttons. `{% tfoot %}` holds rows of sums, `{% footer %}` a note;
+    what follows `{% empty %}` is shown in place of a list without rows. Options: `css` and `heading` of the card, `of`
+    what its caption names in place of the account, `refresh` (ids beside it that a search changes). Raises
+    TemplateSyntaxError for anything else between.
+    """
+    words = token.split_contents()
+    if len(words) < 4 or words[2] != "as":
+        raise template.TemplateSyntaxError("list_table is written {% list_table listing as row %}")
+    node = ListTableNode(parser.compile_filter(words[1]), words[3], token_kwargs(words[4:], parser))
+    while True:
+        between = parser.parse(("cell", "tfoot", "footer", "empty", "endlist_table"))
+        if any(not isinstance(each, TextNode) or each.s.strip() for each in between):
+            raise template.TemplateSyntaxError("A list_table holds cells, tfoot, footer and empty alone")
+        name, *arguments = parser.next_token().split_contents()
+        if name == "cell":
+            condition = parser.compile_filter(arguments[2]) if len(arguments) == 3 else None
+            node.cells[arguments[0]] = TableCell(parser.parse(("endcell",)), condition)
+            parser.delete_first_token()
+        elif name in ("tfoot", "footer"):
+            node.sections[name] = parser.parse((f"end{name}",))
+            parser.delete_first_token()
+        else:
+            if name == "empty":
+                node.sections["empty"] = parser.parse(("endlist_table",))
+                parser.delete_first_token()
+            return node
+
+
+@register.simple_block_tag
+def data_table(content: str, label: str = "", **options: Any) -> SafeString:
+    """A hand-written table: its caption, thead and tbody are the body. One with a name scrolls within its region.
+
+    Options: `labelledby` the id of the region's title in place of `label`, `sortable` by clicks on the headings (of what
+    the page has), `css` of the table, `frame` of the region, `id` of the region.
+    """
+    table = format_html(
+        '<table class="table table-vcenter {}"{}>{}</table>',
+        options.get("css", "card-table"),
+        " data-sortable" if options.get("sortable") else "",
+        content,
+    )
+    if label:
+        name = format_html('aria-label="{}"', label)
+    elif "labelledby" in options:
+        name = format_html('aria-labelledby="{}"', options["labelledby"])
+    else:
+        return table
+    return format_html(
+        '<div class="table-responsive {}"{} tabindex="0" role="region" {}>{}</div>',
+        options.get("frame", ""),
+        format_html(' id="{}"', options["id"]) if "id" in options else "",
+        name,
+        table,
+    )
+
+
+@register.simple_block_tag
+def empty_state(content: str, symbol: str, title: str, href: str = "", action: str = "") -> SafeString:
+    """What a page shows where there is nothing yet: the body says what belongs here, the button where to begin."""
+    button = format_html(
+        '<div class="empty-action"><a class="btn btn-primary" href="{}">{}</a></div>', href, action
+    )
+    return format_html(
+        '<div class="empty"><div class="empty-icon">{}</div><p class="empty-title">{}</p>'
+        '<p class="empty-subtitle text-secondary">{}</p>{}</div>',
+        icon(symbol),
+        title,
+        content,
+        button if href else "",
+    )
+
+
+@register.simple_block_tag
+def card(content: str, title: str = "", anchor: str = "", css: str = "") -> SafeString:
+    """A card; with a title a section that the title, of id `<anchor>-title`, names."""
+    classes = f"card {css}".strip()
+    if not title:
+        return format_html('<div class="{}">{}</div>', classes, content)
+    return format_html(
+        '<section class="{}" aria-labelledby="{}-title"><div class="card-header">'
+        '<h2 class="card-title" id="{}-title">{}</h2></div>{}</section>',
+        *(classes, anchor, anchor, title, content),
+    )
+
+
+BADGES: dict[str, dict[str, tuple[str, str, str]]] = {
+    "budget": {
+        "exceeded": ("red", "Exceeded", "alert-octagon"),
+        "warning": ("yellow", "Warning", "alert-triangle"),
+        "ok": ("green", "OK", "circle-check"),
+    },
+    "connection": {
+        "healthy": ("green", "Healthy", ""),
+        "failing": ("red", "Failing", ""),
+        "importing": ("blue", "Importing", ""),
+        "stale": ("yellow", "Stale", ""),
+        "partial": ("yellow", "Partial", ""),
+        "overdue": ("yellow", "Overdue", ""),
+    },
+    "severity": {
+        "high": ("red", "High", ""),
+        "medium": ("orange", "Medium", ""),
+        "low": ("secondary", "Low", ""),
+    },
+    "level": {
+        "low": ("green", "Low", ""),
+        "medium": ("yellow", "Medium", ""),
+        "high": ("red", "High", ""),
+    },
+    "saving": {
+        "open": ("blue", "Open", ""),
+        "dismissed": ("secondary", "Dismissed", ""),
+        "acted": ("green", "Acted on", ""),
+    },
+    "anomaly": {
+        "open": ("blue", "Open", ""),
+        "expected": ("purple", "Expected", ""),
+        "resolved": ("green", "Resolved", ""),
+    },
+    "invoice": {
+        "matches": ("green", "Matches", ""),
+        "rounding": ("azure", "Rounding", ""),
+        "differs": ("red", "Differs", ""),
+        "no_lines": ("red", "No lines", ""),
+        "no_invoice_detail": ("secondary", "No Invoice Detail", ""),
+        "not_invoiced": ("secondary", "No invoice ID", ""),
+    },
+    "subscription": {
+        "paused": ("secondary", "Paused", "player-pause"),
+        "active": ("green", "Active", "circle-check"),
+    },
+    "delivery": {
+        "failed": ("red", "Failed", "alert-octagon"),
+        "waiting": ("yellow", "Waiting", "clock"),
+        "partial": ("yellow", "Delivered in part", "alert-triangle"),
+        "delivered": ("green", "Delivered", "circle-check"),
+    },
+    "mcp_key": {
+        "active": ("green", "Active", ""),
+        "expired": ("yellow", "Expired", ""),
+        "revoked": ("secondary", "Revoked", ""),
+    },
+}
+"""Of each noun, by status: colour, text, icon."""
+
+
+@register.filter
+@functools.cache
+def status_badge(status: str, noun: str) -> SafeString:
+    """A status in words and colour: `{{ row.status|status_badge:"budget" }}`. One that BADGES lacks is grey."""
+    colour, text, symbol = BADGES[noun].get(status, ("secondary", status.replace("_", " ").capitalize(), ""))
+    drawing = format_html("{} ", icon(symbol)) if symbol else ""
+    return format_html('<span class="badge bg-{}-lt">{}{}</span>', colour, drawing, text)
+
+
+@register.simple_tag
+def badge(text: str, colour: str = "secondary", title: str = "") -> SafeString:
+    """A word or two in a colour; `title` explains it on hovering."""
+    hint = format_html(' title="{}"', title) if title else ""
+    return format_html('<span class="badge bg-{}-lt"{}>{}</span>', colour, hint, text)
+
+
+class Change(Protocol):
+    """An amount against the one before: how much more it is, and by what ratio."""
+
+    @property
+    def change(self) -> Decimal | None: ...
+    @property
+    def ratio(self) -> Decimal | None: ...
+
+
+class AmountChange(Change, Protocol):
+    """A change of money; `reason` says why there is none."""
+
+    @property
+    def previous_amount(self) -> Decimal: ...
+    @property
+    def currency(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+
+
+@register.filter
+def direction(change: Change) -> SafeString:
+    """Up or down, and by how much of what it was; to a screen reader in words where there is no ratio."""
+    sign = _sign(change)
+    text = _signed_percent(change.ratio)
+    return format_html(
+        '<span class="change{}">{} {}</span>',
+        f" change-{sign}" if sign else "",
+        icon(f"trending-{sign}") if sign else "",
+        text or (format_html('<span class="visually-hidden">{}</span>', sign) if sign else ""),
+    )
+
+
+@register.filter
+def change(amount: AmountChange | None) -> SafeString:
+    """A cell of a table: by what ratio an amount changed, and by how much."""
+    if amount is None:
+        return mark_safe('<span class="text-secondary">—</span>')
+    if amount.change is None:
+        return format_html('<span class="text-secondary" title="{}">—</span>', amount.reason)
+    sign = _sign(amount)
+    return format_html(
+        '<span class="change{}" title="{} {} before">{} <span class="change-amount">{}{} {}</span></span>',
+        f" change-{sign}" if sign else "",
+        amounts.display_amount(amount.previous_amount),
+        amount.currency,
+        _signed_percent(amount.ratio) or ("new" if amount.change else "0.0 %"),
+        "+" if amount.change > 0 else "",
+        amounts.display_amount(amount.change),
+        amount.currency,
+    )
+
+
+def _sign(change: Change) -> str:
+    amount = change.change or 0
+    return "up" if amount > 0 else "down" if amount < 0 else ""
+
+
+def _signed_percent(ratio: Decimal | None) -> str:
+    return "" if ratio is None else f"{'+' if ratio > 0 else ''}{amounts.percent(ratio)}"

@@ -1,0 +1,131 @@
+"""A declared list: its URL sorts, searches, filters, pages and exports."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, date, datetime
+
+import pytest
+from django.test import RequestFactory
+
+from finops.lib.listing import Column, ListFilter, Listing, ListPage
+
+
+@dataclasses.dataclass(frozen=True)
+class Server:
+    name: str
+    size: str = "small"
+    cost: int = 0
+    regions: tuple[str, ...] = ()
+
+
+SIZES = {"small": 0, "large": 1}
+SERVERS = ListPage[Server](
+    name="servers",
+    title="Servers",
+    noun="server",
+    order="name",
+    page_rows=2,
+    filters=[
+        ListFilter(
+            name="size",
+            label="Size",
+            every="All sizes",
+            choices=[("small", "Small"), ("large", "Large")],
+            value=lambda server: server.size,
+            counted=True,
+        ),
+        ListFilter("region", "Region", "All regions", [("eu", "EU")], lambda server: server.regions),
+    ],
+    columns=[
+        Column("name", "Name", lambda server: server.name),
+        Column("size", "Size", lambda server: server.size, sort=lambda server: SIZES[server.size]),
+        Column("cost", "Cost", lambda server: server.cost, numeric=True),
+        Column("note", "Note", lambda _server: "", sortable=False, exported=False),
+        Column("regions", "Regions", lambda server: list(server.regions), shown=False),
+    ],
+)
+ROWS = [
+    Server("beta", "large", 5, ("eu", "us")),
+    Server("Alpha", "small", 7),
+    Server("gamma", "small", 1, ("eu",)),
+]
+
+
+def listed(query: str = "") -> Listing[Server]:
+    return SERVERS.listing(RequestFactory().get(f"/?{query}"), ROWS)
+
+
+def names(query: str = "") -> list[str]:
+    return [row.name for row in listed(query).matches]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["Alpha", "beta", "gamma"]),
+        ("sort=-name", ["gamma", "beta", "Alpha"]),
+        ("sort=size", ["Alpha", "gamma", "beta"]),
+        ("sort=unknown", ["beta", "Alpha", "gamma"]),
+        ("q=LARGE+bet", ["beta"]),
+        ("q=us", ["beta"]),
+        ("size=small", ["Alpha", "gamma"]),
+        ("size=small&region=eu", ["gamma"]),
+        ("size=medium", []),
+    ],
+)
+def test_the_url_sorts_searches_and_filters(query: str, expected: list[str]) -> None:
+    assert names(query) == expected
+
+
+def test_rows_come_by_the_page_and_the_csv_has_all() -> None:
+    shown = listed("page=2")
+
+    assert [row.name for row in shown.rows] == ["gamma"]
+    assert list(shown.page_range) == [1, 2]
+    lines = b"".join(SERVERS.csv(shown.matches)).decode().splitlines()
+    assert lines == ["Name,Size,Cost,Regions", "Alpha,small,7,", 'beta,large,5,"eu, us"', "gamma,small,1,eu"]
+
+
+def test_a_heading_sorts_the_other_way_and_goes_to_the_first_page() -> None:
+    name, size, cost, note = listed("sort=name&page=2&q=a").headers
+
+    assert (name.href, name.order) == ("?sort=-name&q=a", "ascending")
+    assert (size.href, size.order) == ("?sort=size&q=a", "none")
+    assert (cost.href, cost.numeric) == ("?sort=-cost&q=a", True)
+    assert (note.href, note.order) == ("", "")
+
+
+def test_a_filter_counts_its_choices_and_the_form_keeps_the_rest_of_the_url() -> None:
+    shown = listed("size=large&state=open&sort=cost&q=x&page=2")
+
+    size, region = shown.selects
+    assert (size.every, size.choices, size.chosen) == (
+        "All sizes (3)",
+        [("small", "Small (2)"), ("large", "Large (1)")],
+        "large",
+    )
+    assert region.every == "All regions"
+    assert shown.kept == [("state", "open"), ("sort", "cost")]
+
+
+def test_a_part_of_a_page_has_no_search_and_no_pages() -> None:
+    shown = SERVERS.table(ROWS)
+
+    assert (len(shown.rows), shown.page, shown.selects, shown.page_range) == (3, None, [], ())
+    assert {header.href for header in shown.headers} == {""}
+
+
+def test_times_and_dates_sort_with_those_that_are_missing_first() -> None:
+    moments = [datetime(2026, 3, 1, tzinfo=UTC), None, datetime(2026, 1, 1, tzinfo=UTC)]
+    page = ListPage[datetime | None](
+        name="moments",
+        title="Moments",
+        noun="moment",
+        order="at",
+        columns=[Column("at", "At", lambda at: at)],
+    )
+
+    shown = page.listing(RequestFactory().get("/"), moments)
+
+    assert [at and at.date() for at in shown.matches] == [None, date(2026, 1, 1), date(2026, 3, 1)]
