@@ -59,7 +59,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 def _row(account: Account, source: CostSource, form: str, file: Path, folder: Path) -> Row:
     def through_finops() -> None:
-        done = services.import_file(account=account, source=source, path=file, actor=ACTOR)
+        done = services.import_files(account=account, source=source, paths=[file], actor=ACTOR)
         assert done.rows == ROWS
 
     by_action = timings(

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
+from django.forms.models import model_to_dict
 
 from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.formats import DATES_SHOWN, NUMBERS_SHOWN, FormatChoice
@@ -153,13 +154,7 @@ class ImportReviewForm(forms.Form):
 
     @classmethod
     def of(cls, row: ImportReviewSettings) -> ImportReviewForm:
-        return cls(
-            initial={
-                "fall_percent": row.fall_percent,
-                "growth_percent": row.growth_percent,
-                "least_amount": row.least_amount,
-            }
-        )
+        return cls(initial=model_to_dict(row, fields=cls.base_fields))
 
 
 class SettleDaysForm(forms.Form):
@@ -209,15 +204,10 @@ class CostViewForm(forms.Form):
 
     @classmethod
     def of(cls, view: CostView) -> CostViewForm:
-        return cls(
-            initial={
-                "basis": view.basis,
-                "planning_basis": view.planning_basis,
-                "charge_categories": view.charge_categories or list(CHARGE_CATEGORIES),
-                "product_key": view.product_key,
-                "actor_tag_keys": "\n".join(view.actor_tag_keys),
-            }
-        )
+        initial = model_to_dict(view, fields=cls.base_fields)
+        categories = view.charge_categories or list(CHARGE_CATEGORIES)
+        keys = "\n".join(view.actor_tag_keys)
+        return cls(initial=initial | {"charge_categories": categories, "actor_tag_keys": keys})
 
 
 class InvoiceTotalForm(forms.Form):

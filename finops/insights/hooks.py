@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from finops.costs.answer_warnings import AnswerFacts, answer_warnings
 from finops.costs.queries.sources import FAILING, STALE
-from finops.costs.queries.spend_notes import spend_notes
+from finops.costs.queries.spend_facts import spend_notes
 from finops.insights.anomalies.lake import impacts_in_scope
 from finops.insights.models import SERVICE, Anomaly
 from finops.insights.other_spellings import other_spellings

@@ -16,8 +16,8 @@ from finops.allocation.cost_tags.resolution import resolution_state
 from finops.allocation.team_dimension import values_by_team
 from finops.costs.dimensions import Dimension, registry
 from finops.costs.filters import ResolvedFilter
+from finops.costs.queries.spend_facts import SpendNoteContext, SpendNotes
 from finops.costs.queries.spend_lake import SpendSum
-from finops.costs.queries.spend_notes import SpendNoteContext, SpendNotes
 from finops.insights.spellings_lake import (
     OtherKeys,
     OtherSpellings,

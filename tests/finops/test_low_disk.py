@@ -95,8 +95,8 @@ def test_an_import_that_finds_no_more_room_waits_as_if_it_had_not_begun(
 
         settings.LOW_DISK_BYTES = FULL
         with pytest.raises(UserError, match="Its operator must free space"):
-            services.import_file(
-                account=cast.account, source=source, path=write_bill(tmp_path, MAY), actor=cast.actor
+            services.import_files(
+                account=cast.account, source=source, paths=[write_bill(tmp_path, MAY)], actor=cast.actor
             )
         settings.LOW_DISK_BYTES = room
 

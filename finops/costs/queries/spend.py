@@ -20,7 +20,17 @@ from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import assemble
-from finops.costs.queries.spend_facts import MissingMeasureCost, SpendFacts
+from finops.costs.queries.spend_facts import (
+    MissingMeasureCost,
+    SpendFacts,
+    SpendNoteContext,
+    SpendNotes,
+    SplitPreview,
+    related_notes,
+    split_preview,
+    sum_counted,
+    with_names,
+)
 from finops.costs.queries.spend_lake import (
     ALL_GROUPS,
     COST_COLUMNS,
@@ -30,8 +40,6 @@ from finops.costs.queries.spend_lake import (
     SpendSum,
     read_sums,
 )
-from finops.costs.queries.spend_notes import SpendNoteContext, SpendNotes, related_notes
-from finops.costs.queries.split_shares import SplitPreview, split_preview, sum_counted, with_names
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
 from finops.costs.split_registry import SplitQuestion, SplitResult, run_splits
 from finops.costs.value_names import with_value_names

@@ -1,22 +1,156 @@
-"""What an answer about spend is made from, besides the sums."""
+"""What an answer about spend is made from besides the sums: what shared-cost splits would change, and what higher packages
+name beside the amount."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 
 from accounts.models import Account
 from finops.costs.answers import ComparisonUsed, ViewUsed
 from finops.costs.comparison import ComparisonRanges, comparison_used
+from finops.costs.dated_names import strip_date_prefix
+from finops.costs.dimensions import DimensionContext
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.sources import Sources
-from finops.costs.queries.spend_lake import SpendPlan
-from finops.costs.queries.spend_notes import SpendNotes
-from finops.costs.queries.split_shares import SplitPreview
+from finops.costs.queries.spend_lake import SpendPlan, SpendSum
 from finops.costs.spend_query import SpendQuery
-from finops.costs.split_registry import SplitResult
+from finops.costs.split_registry import SplitQuestion, SplitResult, is_splittable, run_splits
+from finops.lib.errors import UserError
+from finops.lib.money import exact_sum
+from finops.lib.registry import Registry
 from finops.lib.sentences import money
+
+
+@dataclass(frozen=True)
+class SpendNoteContext:
+    """A question with its answer: its sums, and `amounts`, the totals of what counts by currency."""
+
+    account: Account
+    plan: SpendPlan
+    context: DimensionContext
+    sums: Sequence[SpendSum]
+    amounts: Mapping[str, Decimal]
+    deadline: float | None
+    as_lines: str = ""
+    """How lines count where the sums have been split or spread: before splits, or on their own days; else empty."""
+
+
+@dataclass(frozen=True)
+class SpendNotes:
+    """`clause` goes into the first sentence and begins with a semicolon; empty where nothing is worth it there."""
+
+    clause: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+spend_notes: Registry[Callable[[SpendNoteContext], SpendNotes]] = Registry("spend note")
+
+
+def related_notes(question: SpendNoteContext) -> SpendNotes:
+    """All of them, in the order of registration."""
+    notes = [note(question) for note in spend_notes.values()]
+    return SpendNotes(
+        "".join(each.clause for each in notes),
+        tuple(sentence for each in notes for sentence in each.warnings),
+    )
+
+
+ZERO = Decimal(0)
+
+Keys = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class SplitGain:
+    """What splits would add to a group."""
+
+    name: str
+    amount: Decimal
+    currency: str
+
+
+@dataclass(frozen=True)
+class SplitPreview:
+    """`totals`: by currency after splits, where filters make it another amount; `gains`: by group, the largest first."""
+
+    totals: Mapping[str, Decimal] = field(default_factory=dict)
+    gains: Sequence[SplitGain] = ()
+
+
+def split_preview(question: SplitQuestion, sums: Sequence[SpendSum], *, with_groups: bool) -> SplitPreview:
+    """What splits would change of the sums of a question, which are before them.
+
+    Only for filters that choose values of what splits are made on and, `with_groups`, for groups by such. One query of
+    PostgreSQL, and what `run_splits` costs where a split is on such a dimension.
+    """
+    plan = question.plan
+    chosen = any(item.op == "in" and is_splittable(item.dimension.name) for item in plan.filters)
+    groups = tuple(each for each in plan.dimensions if with_groups and is_splittable(each.name))
+    if not chosen and not groups:
+        return SplitPreview()
+    reduced = replace(plan, dimensions=groups, granularity="none", compared=None, previous=None)
+    try:
+        split = run_splits(replace(question, plan=reduced))
+    except UserError:
+        # Too many sums to say it beside; asking with splits after says the same with what to do.
+        return SplitPreview()
+    changes = sum_counted(plan, split.moves) if chosen else {}
+    after = sum_counted(plan, [*sums, *split.moves]) if any(changes.values()) else {}
+    totals = {currency: amount for (_, currency), amount in after.items()}
+    return SplitPreview(totals, _gains(reduced, split) if groups else ())
+
+
+def _gains(plan: SpendPlan, split: SplitResult) -> list[SplitGain]:
+    """Of all but the sources of the splits."""
+    sources = {effect.applied.source_value.casefold() for effect in split.effects}
+    moves = with_names(plan, split.moves)
+    names = {
+        move.keys: " / ".join(
+            strip_date_prefix(label) or key or "" for key, label in zip(move.keys, move.labels, strict=True)
+        )
+        for move in moves
+    }
+    sums = sum_counted(plan, moves, range(len(plan.dimensions)))
+    gains = [
+        SplitGain(names[keys], amount, currency)
+        for (keys, currency), amount in sums.items()
+        if amount and not sources & {(key or "").casefold() for key in keys}
+    ]
+    return sorted(gains, key=lambda gain: (-gain.amount.copy_abs(), gain.currency, gain.name))
+
+
+def sum_counted(
+    plan: SpendPlan, sums: Sequence[SpendSum], places: Sequence[int] = ()
+) -> dict[tuple[Keys, str], Decimal]:
+    """What counts of the sums, by the values of these dimensions of the plan and the currency."""
+    totals: dict[tuple[Keys, str], Decimal] = {}
+    for part in sums:
+        if not plan.categories or part.charge_category in plan.categories:
+            key = tuple(part.keys[place] for place in places), part.currency
+            totals[key] = exact_sum([totals.get(key, ZERO), part.amount])
+    return totals
+
+
+def with_names(plan: SpendPlan, sums: list[SpendSum]) -> list[SpendSum]:
+    """The sums, their listed values with the names that a higher room knows. A query for each such dimension."""
+    for place, dimension in enumerate(plan.dimensions):
+        if dimension.names is None:
+            continue
+        listed = {key for part in sums if (key := part.keys[place]) is not None}
+        names = dimension.names.names(listed) if listed else {}
+        sums = [_with_label(part, place, names) for part in sums]
+    return sums
+
+
+def _with_label(part: SpendSum, place: int, names: Mapping[str, str]) -> SpendSum:
+    name = names.get(part.keys[place] or "")
+    if not name:
+        return part
+    dated_name = f"{date.max}{name}"  # labels stand after the day that they are of
+    return part._replace(labels=(*part.labels[:place], dated_name, *part.labels[place + 1 :]))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from finops.costs.services.files import remove_forgotten_uploads
 from finops.costs.services.imports import (
     NeedsReview,
     due_imports,
-    import_file,
     import_files,
     queue_import,
     run_import,
@@ -42,7 +41,6 @@ __all__ = [
     "dismiss_overlap",
     "due_imports",
     "find_due_overlaps",
-    "import_file",
     "import_files",
     "queue_import",
     "refresh_completeness",

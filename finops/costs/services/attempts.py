@@ -1,13 +1,16 @@
-"""One attempt at an import that is claimed: here, or in a child process whose memory has an end (ADR 0028)."""
+"""One attempt at an import that is claimed: here, or in a child process whose memory has an end (ADR 0028); how far it is,
+and whether it may go on: between two batches, a few times a second."""
 
 from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
 from django.db import transaction
 
 from accounts import audit
@@ -22,13 +25,60 @@ from finops.costs.services.completeness import refresh_completeness
 from finops.costs.services.files import check_distinct, hash_in_background
 from finops.costs.services.import_commit import commit_import, decision_of
 from finops.costs.services.overlaps import find_overlaps
-from finops.costs.services.progress import Progress, ProgressCallback
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
 from finops.lake.storage.segments import NewSegment
 from finops.lib import child_process, clock, disk
 from finops.lib.errors import UserError
 from finops.lib.jobs import JobCanceled, JobDeadline, failure_in_child, too_much_memory
+
+UPDATE_SECONDS: Final = 0.4
+"""Between two updates of an import's progress."""
+
+ProgressCallback = Callable[[CostImport], None]
+
+
+class Progress:
+    """Writes how far an import is into its row, a few times a second at most, and looks whether it may go on.
+
+    Raises Canceled, LowDisk, and UserError once the import has taken longer than it may.
+    """
+
+    def __init__(self, job: CostImport, on_progress: ProgressCallback | None) -> None:
+        self._clock = JobDeadline()
+        self._job = job
+        self._on_progress = on_progress
+        self._last = time.monotonic()
+
+    def read(self, bytes_done: int, rows: int) -> None:
+        self._job.bytes_done, self._job.rows = min(bytes_done, self._job.bytes_total), rows
+        if time.monotonic() - self._last >= UPDATE_SECONDS:
+            self._keep()
+
+    def stage(self, stage: str) -> None:
+        self._job.stage = stage
+        self._keep()
+
+    def alive(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch
+            if time.monotonic() - self._last >= UPDATE_SECONDS:
+                self._keep()
+
+    def report(self) -> None:
+        if self._on_progress:
+            self._on_progress(self._job)
+
+    def _keep(self) -> None:
+        self._last = time.monotonic()
+        job = self._job
+        self._clock.check("import")
+        disk.check_disk()
+        claims.update_running(
+            job, stage=job.stage, bytes_done=job.bytes_done, rows=job.rows, heartbeat_at=clock.now()
+        )
+        self.report()
+
 
 logger = logging.getLogger(__name__)
 

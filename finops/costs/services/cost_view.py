@@ -78,10 +78,5 @@ def _actor_keys(keys: Sequence[str]) -> list[str]:
 
 
 def _audit_snapshot(view: CostView) -> dict[str, Any]:
-    return {
-        "basis": view.basis,
-        "planning_basis": view.planning_basis,
-        "charge_categories": list(view.charge_categories),
-        "product_key": view.product_key,
-        "actor_tag_keys": list(view.actor_tag_keys),
-    }
+    fields = ("basis", "planning_basis", "charge_categories", "product_key", "actor_tag_keys")
+    return {name: getattr(view, name) for name in fields}

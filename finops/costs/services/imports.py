@@ -21,8 +21,8 @@ from finops.costs.models import (
     CostSource,
 )
 from finops.costs.services import attempts, claims, files
+from finops.costs.services.attempts import ProgressCallback
 from finops.costs.services.import_commit import as_json
-from finops.costs.services.progress import ProgressCallback
 from finops.lib import disk
 from finops.lib.errors import UserError
 from finops.worker.broker import publish
@@ -65,18 +65,6 @@ def queue_import(
         raise
     transaction.on_commit(lambda: ask_worker(job))
     return job
-
-
-def import_file(
-    *,
-    account: Account,
-    source: CostSource,
-    path: Path,
-    actor: Actor,
-    defaults: Mapping[str, str] | None = None,
-) -> CostImport:
-    """`import_files` of one file."""
-    return import_files(account=account, source=source, paths=[path], actor=actor, defaults=defaults)
 
 
 def import_files(

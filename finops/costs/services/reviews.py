@@ -129,7 +129,7 @@ def change_import_review(
 ) -> ImportReviewSettings:
     """From which change of a billing month on imports need review. Raises ValidationError for what is out of range."""
     row, _created = ImportReviewSettings.objects.select_for_update().get_or_create(account=account)
-    before = _values(row)
+    before = _audit_snapshot(row)
     row.fall_percent, row.growth_percent, row.least_amount = fall_percent, growth_percent, least_amount
     row.full_clean(exclude=["account"])
     row.save()
@@ -138,14 +138,10 @@ def change_import_review(
         actor=actor,
         action="import_review.change",
         target="import review",
-        detail={"from": before, "to": _values(row)},
+        detail={"from": before, "to": _audit_snapshot(row)},
     )
     return row
 
 
-def _values(row: ImportReviewSettings) -> dict[str, str]:
-    return {
-        "fall_percent": str(row.fall_percent),
-        "growth_percent": str(row.growth_percent),
-        "least_amount": str(row.least_amount),
-    }
+def _audit_snapshot(row: ImportReviewSettings) -> dict[str, str]:
+    return {name: str(getattr(row, name)) for name in ("fall_percent", "growth_percent", "least_amount")}

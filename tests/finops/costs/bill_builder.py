@@ -97,5 +97,5 @@ class Bills:
             writer.writerows(lines)
         with at(on):
             source = self.source(name)
-            services.import_file(account=self.account, source=source, path=path, actor=self.cast.actor)
+            services.import_files(account=self.account, source=source, paths=[path], actor=self.cast.actor)
         return source

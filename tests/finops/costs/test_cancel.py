@@ -13,7 +13,7 @@ from accounts.models import Account, AuditEntry
 from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.models import CostImport, CostSource
-from finops.costs.services import progress
+from finops.costs.services import attempts
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
@@ -24,7 +24,7 @@ from tests.finops.costs.test_imports import MAY, MAY_AND_JUNE, MAY_RESTATED
 @pytest.fixture(autouse=True)
 def at_every_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """An import of two lines looks as often as one of two million."""
-    monkeypatch.setattr(progress, "UPDATE_SECONDS", 0)
+    monkeypatch.setattr(attempts, "UPDATE_SECONDS", 0)
 
 
 def queued(cast: Cast, source: CostSource, text: str = MAY_AND_JUNE) -> CostImport:

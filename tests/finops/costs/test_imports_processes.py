@@ -152,8 +152,8 @@ def test_a_command_refuses_while_an_import_into_the_source_runs(
     with swaps_held(bills) as holding, worker(queued(cast, bills)) as process:
         until(lambda: somebody_waits(holding), "the worker did not come to its last step")
         with pytest.raises(UserError, match="Another import into Bills is running"):
-            services.import_file(
-                account=cast.account, source=bills, path=tmp_path / "focus.csv", actor=cast.actor
+            services.import_files(
+                account=cast.account, source=bills, paths=[tmp_path / "focus.csv"], actor=cast.actor
             )
         holding.execute("SELECT pg_advisory_unlock_all()")
         process.wait(WAIT_SECONDS)
@@ -165,6 +165,8 @@ def test_a_command_first_runs_what_was_queued_before_it(
 ) -> None:
     (tmp_path / "focus.csv").write_bytes(as_csv({"BilledCost": "9"}))
     waiting = queued(cast, bills)
-    services.import_file(account=cast.account, source=bills, path=tmp_path / "focus.csv", actor=cast.actor)
+    services.import_files(
+        account=cast.account, source=bills, paths=[tmp_path / "focus.csv"], actor=cast.actor
+    )
     waiting.refresh_from_db()
     assert (waiting.status, total(cast.account)) == ("done", Decimal(9))
