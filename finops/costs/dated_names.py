@@ -1,7 +1,7 @@
 """The newest name of an id: an account or resource that was renamed is called what its newest line calls it.
 
 A name with the day of its line before it sorts by age, so that the largest is the newest, at every level of sums and in
-summaries alike; names of one day sort by alphabet. Cost: 0.03 s of processor time a million lines.
+rollups alike; names of one day sort by alphabet. Cost: 0.03 s of processor time a million lines.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def with_newest_names(context: DimensionContext, dimension: Dimension) -> Dimens
     """The dimension with the newest name of each renamed id on all its lines, and with what earlier names stand for.
 
     Unchanged where its ids have no names, or where there are thousands of them. One lake query over all days, of
-    summaries where there are any, answered once for the files that there are.
+    rollups where there are any, answered once for the files that there are.
     """
     if dimension.label is None or dimension.has_many_values:
         return dimension

@@ -20,12 +20,12 @@ from finops.lake.storage.manifest import CostKeys, cost_tag_keys
 
 @dataclass(frozen=True)
 class SegmentFile:
-    """A live file, and which of the asked columns it has; `summary` is another file with the same of these columns."""
+    """A live file, and which of the asked columns it has; `rollup` is another file with the same of these columns."""
 
     path: str
     checksum: str
     columns: frozenset[str]
-    summary: tuple[str, str] | None = None
+    rollup: tuple[str, str] | None = None
     """Its path and checksum."""
 
 
@@ -65,23 +65,23 @@ def segment_files(
 ) -> list[SegmentFile]:
     """The files of `live_segments`, in one statement: so an account's months are those of one moment.
 
-    Which of `columns` a file has is found in PostgreSQL: with 1,000 keys a file, sending the names costs more. `summed`:
-    with the smallest summary that lacks none of them, where there is one.
+    Which of `columns` a file has is found in PostgreSQL: with 1,000 keys a file, sending the names costs more. `allow_rollups`:
+    with the smallest rollup that lacks none of them, where there is one.
     """
     segments = live_segments(account, kind, start, end).annotate(
         has=_PresentColumns(columns),
-        summary=_smallest_summary(columns) if allow_rollups else Value(None, output_field=_TEXTS),
+        rollup=_smallest_rollup(columns) if allow_rollups else Value(None, output_field=_TEXTS),
     )
     return [
-        SegmentFile(path, checksum, frozenset(has), (summary[0], summary[1]) if summary else None)
-        for path, checksum, has, summary in segments.values_list("path", "checksum", "has", "summary")
+        SegmentFile(path, checksum, frozenset(has), (rollup[0], rollup[1]) if rollup else None)
+        for path, checksum, has, rollup in segments.values_list("path", "checksum", "has", "rollup")
     ]
 
 
 _TEXTS: Final = ArrayField(TextField())
 
 
-def _smallest_summary(columns: Sequence[str]) -> Subquery:
+def _smallest_rollup(columns: Sequence[str]) -> Subquery:
     of_segment = LakeSummary.objects.unscoped().filter(segment=OuterRef("pk"))
     fitting = of_segment.exclude(without__has_any_keys=list(columns)).order_by("rows")
     texts = ArrayField(TextField())

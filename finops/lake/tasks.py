@@ -19,7 +19,7 @@ def sweep() -> None:
 
 @shared_task(name="lake.summarise_due")
 def summarise_due() -> None:
-    """Every minute: accounts with cost that has no summaries yet become a task each, where there is room for them."""
+    """Every minute: accounts with cost that has no rollups yet become a task each, where there is room for them."""
     if disk.low_disk():
         return
     for account_id in rollup_scheduler.due_accounts():
@@ -28,7 +28,7 @@ def summarise_due() -> None:
 
 @shared_task(name="lake.summarise")
 def summarise(account_id: int) -> None:
-    """Make the summaries of an account's cost that it lacks; where another worker is at it, that one goes on alone."""
+    """Make the rollups of an account's cost that it lacks; where another worker is at it, that one goes on alone."""
     rollup_scheduler.roll_up_account(Account.objects.get(pk=account_id))
 
 

@@ -88,9 +88,9 @@ def run(
     sum, count, min, max, CASE, truncate dates and rank; ratios and products belong in Python `Decimal`. The
     result has exactly the types of the expression. Without facts, the answer is that over an empty table.
 
-    `summed` says that lines alike in the columns that are used, and in the signs of their amounts, may be one line with
-    their sums: no line is counted, and amounts are only summed or held against 0. Then summaries are read in place of the
-    lines, where there are any that have these columns; the answer is the same (ADR 0015).
+    `allow_rollups` says that lines with equal values in the columns that are used, and equal signs of their amounts, may be
+    one line with their sums: no line is counted, and amounts are only summed or compared with 0. Then rollups are read in
+    place of the lines, where there are any that have these columns; the answer is the same (ADR 0015).
 
     A question about cost over files that it was answered over before is not run again. `manifest` is what the
     caller has just read of `cost_manifest`, else it is read here.
@@ -105,17 +105,14 @@ def run(
     _check(deadline)
     query = compiler.compile_query(kind, build, tag_keys)
     if kind is Kind.COST and settings.LAKE_ANSWERS_BYTES:
-        manifest = manifest or cost_manifest(account)
-        if manifest.account_id != account.pk:
-            raise ValueError("the manifest is of another account")
-        cached = _result_cache.get(_result_key(query, manifest.paths(start, end), start, end))
+        cached = _cached_result(account, query, start, end, manifest or cost_manifest(account))
         if cached is not None:
             return cached
     try:
         return _answer(account, query, start, end, deadline, allow_rollups=allow_rollups)
     except _UnreadableFile:
-        # A sweep can take a file only an hour after its month was swapped: the manifest has a newer one by now. And
-        # what a summary says is in the segment too.
+        # Garbage collection deletes a file an hour after its month was rewritten: the manifest has a newer one by now.
+        # And what a rollup has is in the segment too.
         logger.warning("lake: a segment of account %s was unreadable, asking the manifest again", account.pk)
     try:
         return _answer(account, query, start, end, deadline)
@@ -125,6 +122,15 @@ def run(
             f"A file of the stored {kind} data cannot be read just now. The question is fine: try again in a "
             "minute. If it stays, importing the affected month again repairs it; the server log names the file."
         ) from error
+
+
+def _cached_result(
+    account: Account, query: Query, start: date, end: date, manifest: Manifest
+) -> pa.Table | None:
+    """The result of the same query over the same files, if it is kept. Raises ValueError for another account's manifest."""
+    if manifest.account_id != account.pk:
+        raise ValueError("the manifest is of another account")
+    return _result_cache.get(_result_key(query, manifest.paths(start, end), start, end))
 
 
 @contextmanager
@@ -183,7 +189,7 @@ def _local(segments: Sequence[SegmentFile], deadline: float) -> list[File]:
     for segment in segments:
         _check(deadline)
         try:
-            path = store.local(*(segment.summary or (segment.path, segment.checksum)))
+            path = store.local(*(segment.rollup or (segment.path, segment.checksum)))
         except (OSError, DamagedFile) as error:
             raise _UnreadableFile(segment.path) from error
         files.append(File(path, segment.columns))

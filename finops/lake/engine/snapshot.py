@@ -42,7 +42,7 @@ def take(
 ) -> Snapshot:
     """What a query over these days (inclusive) reads of `columns`: one statement for either kind.
 
-    `summed`: with the summaries of cost that have all of them.
+    `allow_rollups`: with the rollups of cost that have all of them.
     """
     if kind is Kind.COST:
         return Snapshot(

@@ -31,10 +31,10 @@ def due_accounts() -> list[int]:
 def roll_up_account(
     account: Account, *, levels: Sequence[Level] = LEVELS, least_rows: int = LEAST_ROWS
 ) -> int:
-    """Make the summaries of an account's live segments that have not been looked at; how many segments were.
+    """Make the rollups of an account's live segments that have not been looked at; how many segments were.
 
     Questions are right before, meanwhile and after. Two at once: one does it, the other returns. Safe to be killed
-    anywhere. A segment that fails is logged and left for the next time. Cost: see `summaries.write_rollups`.
+    anywhere. A segment that fails is logged and left for the next time. Cost: see `rollups.write_rollups`.
     """
     count = 0
     for pk in (
@@ -77,7 +77,7 @@ def _insert_rollup_rows(segment: LakeSegment, new: Sequence[NewRollup]) -> None:
             account_id=segment.account_id,
             segment=segment,
             path=each.path,
-            without=each.without,
+            without=each.dropped_columns,
             rows=each.rows,
             bytes=each.bytes,
             checksum=each.checksum,

@@ -1,6 +1,6 @@
-"""Writing summaries of a segment of cost: the same lines, those added up that are alike.
+"""Writing rollups of a segment of cost: the same lines, those added up that are alike.
 
-A bill has a line for each resource and hour; most questions are about days, services, accounts and tags. A summary is a
+A bill has a line for each resource and hour; most questions are about days, services, accounts and tags. A rollup is a
 file of the same columns but for some, in which such lines are one line with their sums. Signs are kept apart, and amounts
 that are missing, so whatever only adds amounts up or asks for their sign has the same answer, to the last digit.
 """
@@ -62,9 +62,9 @@ METER_COLUMNS: Final = frozenset(
 
 @dataclass(frozen=True)
 class Level:
-    """Columns that a summary is without. It is written only if it has at most this share of the segment's lines."""
+    """What one rollup drops. It is written only if it has at most `share` of the segment's lines."""
 
-    without: frozenset[str]
+    dropped_columns: frozenset[str]
     share: float
 
 
@@ -77,14 +77,14 @@ class NewRollup:
     """A finished file that no row names yet."""
 
     path: str
-    without: list[str]
+    dropped_columns: list[str]
     rows: int
     bytes: int
     checksum: str
 
 
 def write_rollups(segment: LakeSegment, levels: Sequence[Level] = LEVELS) -> list[NewRollup]:
-    """Write the summaries of a segment that are worth it, durably; none counts yet.
+    """Write the rollups of a segment that are worth it, durably; none counts yet.
 
     Tag columns that would leave too many lines are left out, those with most values first. Cost: 5 s of one core a
     million lines. Raises LakeUnavailable, and the errors of DuckDB, Arrow and the storage; then no file stays.
@@ -107,13 +107,13 @@ def write_rollups(segment: LakeSegment, levels: Sequence[Level] = LEVELS) -> lis
 
 def discard(new: Sequence[NewRollup]) -> None:
     """Remove files that are not going to be named."""
-    for summary in new:
-        storage().delete(summary.path)
+    for rollup in new:
+        storage().delete(rollup.path)
 
 
 @dataclass(frozen=True)
 class _SourceFile:
-    """A file that a summary is made from."""
+    """A file that a rollup is made from."""
 
     path: str
     checksum: str
@@ -124,8 +124,8 @@ class _SourceFile:
 
 
 def _rollup_columns(source: _SourceFile, level: Level, max_rows: int) -> tuple[str, ...]:
-    """The columns of the summary, in the file's order; none when it would have more rows than `most`."""
-    columns = [name for name in source.columns if name not in level.without]
+    """The columns of the rollup, in the file's order; none when it would have more rows than `most`."""
+    columns = [name for name in source.columns if name not in level.dropped_columns]
     texts = [name for name in columns if name not in _amounts(columns)]
     if _group_counts(source, [texts])[0] <= max_rows:
         return tuple(columns)
@@ -174,8 +174,8 @@ def _write(segment: LakeSegment, source: _SourceFile, columns: tuple[str, ...]) 
         store.put(file, path)
     finally:
         file.unlink(missing_ok=True)
-    without = [name for name in segment.columns if name not in columns]
-    return NewRollup(path, without, rows, size, checksum)
+    dropped_columns = [name for name in segment.columns if name not in columns]
+    return NewRollup(path, dropped_columns, rows, size, checksum)
 
 
 def _fill(file: Path, source: _SourceFile, columns: tuple[str, ...]) -> int:

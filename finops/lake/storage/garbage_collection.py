@@ -49,8 +49,8 @@ def _sweep_retired() -> int:
     over = LakeSegment.objects.unscoped().filter(retired_at__lt=clock.now() - RETIRED_GRACE_PERIOD)
     count = 0
     for segment in over.iterator():
-        summaries = LakeSummary.objects.unscoped().filter(segment=segment)
-        for path in (segment.path, *summaries.values_list("path", flat=True)):
+        rollups = LakeSummary.objects.unscoped().filter(segment=segment)
+        for path in (segment.path, *rollups.values_list("path", flat=True)):
             storage().delete(path)  # the file first: a crash in between leaves a row to come back to
         segment.delete()
         count += 1

@@ -53,13 +53,13 @@ def alike(count: int, /, **columns: Any) -> list[dict[str, Any]]:
 
 
 def read(account: Account, *columns: str) -> list[tuple[str, str] | None]:
-    """The summary that a question about these columns reads of each segment."""
+    """The rollup that a question about these columns reads of each segment."""
     files = queries.segment_files(account, Kind.COST, *EVER, list(columns), allow_rollups=True)
-    return [file.summary for file in files]
+    return [file.rollup for file in files]
 
 
-def file_of(summary: LakeSummary) -> Path:
-    return Path(storage().local(summary.path, summary.checksum))
+def file_of(rollup: LakeSummary) -> Path:
+    return Path(storage().local(rollup.path, rollup.checksum))
 
 
 # The same answers
@@ -138,7 +138,7 @@ def test_sums_over_summaries_are_those_of_the_lines_to_the_last_digit(
 # Which file is read
 
 
-def test_the_smallest_summary_that_has_the_columns_is_read(cast: Cast) -> None:
+def test_the_smallest_rollup_that_has_the_columns_is_read(cast: Cast) -> None:
     store(cast.account, [*alike(40, sku_id="a", service="EC2"), *alike(40, sku_id="b", service="EC2")])
 
     fine, coarse = summarise(cast.account)
@@ -147,7 +147,7 @@ def test_the_smallest_summary_that_has_the_columns_is_read(cast: Cast) -> None:
     assert read(cast.account, "service", "billed_cost") == [(coarse.path, coarse.checksum)]
     assert read(cast.account, "sku_id", "billed_cost") == [(fine.path, fine.checksum)]
     assert read(cast.account, "resource_id", "billed_cost") == [None]
-    assert queries.segment_files(cast.account, Kind.COST, *EVER, ["service"])[0].summary is None
+    assert queries.segment_files(cast.account, Kind.COST, *EVER, ["service"])[0].rollup is None
 
 
 def test_a_question_that_counts_lines_reads_the_lines(cast: Cast) -> None:
@@ -157,7 +157,7 @@ def test_a_question_that_counts_lines_reads_the_lines(cast: Cast) -> None:
     assert ask(cast.account, lambda cost: cost.agg(lines=cost.count())) == [{"lines": 7}]
 
 
-def test_a_column_that_a_month_lacks_hinders_no_summary(cast: Cast) -> None:
+def test_a_column_that_a_month_lacks_hinders_no_rollup(cast: Cast) -> None:
     store(cast.account, alike(9, tags={"env": "prod"}))
     store(cast.account, [line(FEBRUARY, 1) for _ in range(9)], month=FEBRUARY)
     summarise(cast.account)
@@ -198,7 +198,7 @@ def test_a_tag_that_tells_every_line_apart_is_left_out(cast: Cast) -> None:
     assert "tag:env" not in fine.without
 
 
-def test_lines_that_are_all_different_get_no_summary_and_are_not_tried_again(cast: Cast) -> None:
+def test_lines_that_are_all_different_get_no_rollup_and_are_not_tried_again(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1, service=f"Service {number}") for number in range(200)])
 
     assert summarise(cast.account, [Level(RESOURCE_COLUMNS, share=0.33)]) == []
@@ -247,9 +247,9 @@ def test_a_restated_month_is_read_anew_at_once(cast: Cast) -> None:
     assert read(cast.account, "service") == [None]
 
 
-def test_a_summary_goes_with_its_segment_and_stays_as_long(cast: Cast) -> None:
+def test_a_rollup_goes_with_its_segment_and_stays_as_long(cast: Cast) -> None:
     store(cast.account, alike(9))
-    files = [file_of(summary) for summary in summarise(cast.account)]
+    files = [file_of(rollup) for rollup in summarise(cast.account)]
     store(cast.account, [line(JANUARY, 2)])
 
     with clock.frozen(datetime.now(UTC) + timedelta(minutes=59)):
@@ -263,19 +263,19 @@ def test_a_summary_goes_with_its_segment_and_stays_as_long(cast: Cast) -> None:
     assert total(cast.account) == 2
 
 
-def test_a_named_summary_is_no_orphan(cast: Cast) -> None:
+def test_a_named_rollup_is_no_orphan(cast: Cast) -> None:
     store(cast.account, alike(9))
-    files = [file_of(summary) for summary in summarise(cast.account)]
+    files = [file_of(rollup) for rollup in summarise(cast.account)]
 
     with clock.frozen(datetime.now(UTC) + timedelta(days=3)):
         garbage_collection.sweep()
     assert [file.exists() for file in files] == [True, True]
 
 
-def test_where_a_summary_is_gone_the_lines_answer(cast: Cast) -> None:
+def test_where_a_rollup_is_gone_the_lines_answer(cast: Cast) -> None:
     store(cast.account, alike(9, service="EC2"))
-    for summary in summarise(cast.account):
-        storage().delete(summary.path)
+    for rollup in summarise(cast.account):
+        storage().delete(rollup.path)
 
     assert total_over(cast.account) == {"EC2": Decimal("0.09")}
 
@@ -286,12 +286,12 @@ def test_a_segment_that_cannot_be_read_stops_no_other(cast: Cast, caplog: pytest
     broken = LakeSegment.objects.unscoped().get(month=FEBRUARY)
     storage().delete(broken.path)
 
-    assert {summary.segment.month for summary in summarise(cast.account)} == {JANUARY}
+    assert {rollup.segment.month for rollup in summarise(cast.account)} == {JANUARY}
     assert f"segment {broken.pk} could not be summarised" in caplog.text
     assert LakeSegment.objects.unscoped().get(pk=broken.pk).summarised_at is None
 
 
-def test_an_answer_over_lines_is_kept_for_the_summary_of_them(cast: Cast) -> None:
+def test_an_answer_over_lines_is_kept_for_the_rollup_of_them(cast: Cast) -> None:
     with override_settings(LAKE_ANSWERS_BYTES=2**20):
         store(cast.account, alike(9, service="EC2"))
         _first, before = (
