@@ -10,9 +10,9 @@ from typing import Any, Final
 import msgspec
 
 from accounts.models import Account
-from finops.dashboards.answers import Position, WidgetLayout
 from finops.dashboards.models import Widget
 from finops.dashboards.placement import Place, PlacementRequest, places_of
+from finops.dashboards.schemas import Position, WidgetLayout
 from finops.dashboards.widget_type import CheckContext, Config, WidgetType
 from finops.dashboards.widgets import CATALOGUE
 from finops.lib.errors import UserError

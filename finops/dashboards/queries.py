@@ -10,9 +10,9 @@ from django.db.models import Count, Q, QuerySet
 
 from accounts.models import Account, User
 from finops.costs.answers import AccountRef
-from finops.dashboards.answers import BoardAnswer, BoardLayout, DashboardRow, DashboardsAnswer
 from finops.dashboards.layouts import layout_of
 from finops.dashboards.models import Dashboard, Widget
+from finops.dashboards.schemas import BoardAnswer, BoardLayout, DashboardRow, DashboardsAnswer
 from finops.dashboards.widget_type import BoardQuery, WidgetContext
 from finops.dashboards.widgets import CATALOGUE
 from finops.lib.cursors import next_cursor, offset_of

@@ -11,15 +11,15 @@ from msgspec.structs import replace
 
 from finops.costs.answers import AccountRef
 from finops.dashboards import queries, services
-from finops.dashboards.answers import (
+from finops.dashboards.layouts import MAX_WIDGETS, WidgetDraft
+from finops.dashboards.models import Dashboard
+from finops.dashboards.placement import COLUMNS, Place
+from finops.dashboards.schemas import (
     BoardAnswer,
     DashboardsAnswer,
     DeletedAnswer,
     WidgetLayout,
 )
-from finops.dashboards.layouts import MAX_WIDGETS, WidgetDraft
-from finops.dashboards.models import Dashboard
-from finops.dashboards.placement import COLUMNS, Place
 from finops.dashboards.widget_type import WidgetType
 from finops.dashboards.widgets import CATALOGUE, find_type
 from finops.lib.errors import UserError

@@ -1,4 +1,4 @@
-"""What the dashboard tools are asked with and answer. Docstrings go to every assistant, so they are short."""
+"""What the dashboard tools take and answer. Docstrings go to every assistant, so they are short."""
 
 from __future__ import annotations
 
