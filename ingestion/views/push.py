@@ -1,4 +1,5 @@
-"""POST /api/usage/events, the HTTP of it: credential, body, status. Every answer is JSON, whatever happens.
+"""POST /api/usage/events, of the parts that Django REST Framework has for it: usage key, rate limit, parser, renderer and
+exception handler. Every answer is JSON, whatever happens. docs/adr/0033-push-door-on-drf.md says what of DRF is not used.
 
 The credential comes first, so that every request made with a key counts as a use of it, refused ones too.
 """
@@ -8,29 +9,31 @@ from __future__ import annotations
 import logging
 import re
 import secrets
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
+from rest_framework import views
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.exceptions import APIException, AuthenticationFailed, MethodNotAllowed
 from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.renderers import JSONRenderer
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
-from rest_framework.views import APIView
+from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
 
+from finops.lib.ratelimit import rate_limiter
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 from finops.web.admission import BUSY, TENANT, tenant
-from ingestion.body import PushError, read_body
 from ingestion.keys import PushCredential, authenticate_usage_key
-from ingestion.parsing import MalformedBody, check_batch
+from ingestion.parsers import EventBatchParser, PushError, PushRequest
 from ingestion.services import IdempotencyKeyReused, KeyRevoked, Retry, accept_events
-from ingestion.throttle import AccountThrottle, headers_of
 
-PATH = "/api/usage/events"
+PATH: Final = "/api/usage/events"
 _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
 
 log = logging.getLogger(__name__)
@@ -40,25 +43,48 @@ class UsageKeyAuthentication(BaseAuthentication):
     """A living usage key as bearer token, and nothing else: no MCP key, no session."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, PushCredential]:
+        """Raises AuthenticationFailed without such a key."""
         header: str = request.META.get("HTTP_AUTHORIZATION", "").strip()
         if not header:
-            raise _unauthorized_error("Send the key of a usage source: Authorization: Bearer <usage key>")
+            message = "Send the key of a usage source: Authorization: Bearer <usage key>"
+            raise AuthenticationFailed(message, "unauthorized")
         bearer = _BEARER.fullmatch(header)
         credential = authenticate_usage_key(bearer[1]) if bearer else None
         if credential is None:
-            raise _unauthorized_error(
-                "This is not a living usage key: it is unknown, revoked or replaced by another."
-            )
+            message = "This is not a living usage key: it is unknown, revoked or replaced by another."
+            raise AuthenticationFailed(message, "unauthorized")
         request.META[TENANT] = tenant(credential.account.pk)
         return AnonymousUser(), credential
 
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
 
-def _unauthorized_error(message: str) -> PushError:
-    return PushError(HTTPStatus.UNAUTHORIZED, "unauthorized", message, {"WWW-Authenticate": "Bearer"})
+
+class AccountThrottle(BaseThrottle):
+    """So many requests of an account in any 60 seconds, whatever address, source or key they come by: an exact moving
+    window, as the interface promises. Counts every request with a living key, whatever its answer; one over the limit is
+    not counted. The answer's headers say what is left."""
+
+    def allow_request(self, request: Request, view: views.APIView) -> bool:
+        limit = settings.USAGE_RATE_LIMIT_PER_MINUTE
+        hit = rate_limiter().hit(f"usage:{request.auth.account.pk}", limit=limit)
+        view.headers |= {
+            "RateLimit-Limit": str(limit),
+            "RateLimit-Remaining": str(hit.remaining),
+            "RateLimit-Reset": str(hit.reset),
+        }
+        self._seconds = hit.wait
+        return hit.allowed
+
+    def wait(self) -> float:
+        return self._seconds
 
 
-class AnyAccept(BaseContentNegotiation):
-    """There is JSON; what the client would like instead is not looked at."""
+class IgnoreClientContentNegotiation(BaseContentNegotiation):
+    """There is one parser and one renderer, and both are JSON: neither Content-Type nor Accept is looked at."""
+
+    def select_parser(self, request: Request, parsers: list[Any]) -> Any:
+        return parsers[0]
 
     def select_renderer(
         self, request: Request, renderers: list[Any], format_suffix: str | None = None
@@ -66,34 +92,101 @@ class AnyAccept(BaseContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
-class UsageEvents(APIView):
+class MsgspecRenderer(BaseRenderer):
+    """JSON. `msgspec.Raw` is written as it is: an answer that is kept for an Idempotency-Key is bytes already."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: dict[str, Any] | None = None,
+    ) -> bytes:
+        return msgspec.json.encode(data)
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
+    """DRF's answer with the interface's body. What is no refusal of ours is logged as an incident: 503 where a
+    dependency is away, else 500."""
+    refusal = error if isinstance(error, APIException) else _incident(error)
+    response = views.exception_handler(refusal, context)
+    response.data = {"error": {"code": refusal.detail.code, "message": str(refusal.detail)}}
+    for name, value in getattr(refusal, "headers", {}).items():
+        response[name] = value
+    return response
+
+
+def _incident(error: Exception) -> PushError:
+    incident = secrets.token_hex(4)
+    log.error("incident %s at %s", incident, PATH, exc_info=error)
+    if is_unavailable(error):
+        # Nothing is said of what is stored: the commit may have been on its way.
+        return _unavailable_error(
+            f"Storage is not available; send it again (incident {incident}).", RETRY_SECONDS
+        )
+    message = f"Internal error, nothing is stored (incident {incident})."
+    return PushError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", message)
+
+
+def _unavailable_error(message: str, seconds: int) -> PushError:
+    return PushError(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": str(seconds)})
+
+
+class UsageEvents(views.APIView):
     http_method_names = ["post"]
     authentication_classes = [UsageKeyAuthentication]
     permission_classes: list[Any] = []
     throttle_classes = [AccountThrottle]
-    renderer_classes = [JSONRenderer]
-    content_negotiation_class = AnyAccept
+    parser_classes = [EventBatchParser]
+    renderer_classes = [MsgspecRenderer]
+    content_negotiation_class = IgnoreClientContentNegotiation
 
-    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        drf_request = super().initialize_request(request, *args, **kwargs)
-        # For parsers, of which there is none. It names the request and the view, and they it: a circle that would keep
-        # each push (20 KB) until Python's next full collection, thousands of pushes later.
-        drf_request.parser_context.clear()
-        return drf_request
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
-    def post(self, request: Request) -> HttpResponse:
-        # The body is read here and not by DRF's parsers: they choose by content type, and take a chunked one for none.
-        key, dry_run = _idempotency_key(request), _dry_run(request)
-        body = read_body(request._request)
-        receipt = accept_events(
-            credential=request.auth,
-            batch=check_batch(body),
-            retry=Retry.of(key, body) if key else None,
-            dry_run=dry_run,
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
+        return exception_handler
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PushRequest:
+        return PushRequest(
+            request,
+            parsers=self.get_parsers(),
+            authenticators=self.get_authenticators(),
+            negotiator=self.get_content_negotiator(),
         )
-        return _json(HTTPStatus.OK, receipt.body, receipt.headers)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        if BUSY in request.META:
+            message = "Too many requests are waiting; nothing is stored. Send it again."
+            raise _unavailable_error(message, request.META[BUSY])
+        super().initial(request, *args, **kwargs)
+
+    def post(self, request: Request) -> Response:
+        key, dry_run = _idempotency_key(request), _dry_run(request)
+        body = request.data
+        try:
+            receipt = accept_events(
+                credential=request.auth,
+                batch=body.batch,
+                retry=Retry.of(key, body.content) if key else None,
+                dry_run=dry_run,
+            )
+        except KeyRevoked as error:
+            message = "The key was revoked or replaced while this request was under way; nothing is stored."
+            raise AuthenticationFailed(message, "unauthorized") from error
+        except IdempotencyKeyReused as error:
+            message = (
+                "This Idempotency-Key was sent with another body in the last 24 hours; nothing is stored."
+            )
+            raise PushError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", message) from error
+        return Response(msgspec.Raw(receipt.body), headers=receipt.headers)
 
     def throttled(self, request: Request, wait: float | None) -> None:
+        """Raises PushError, always."""
         raise PushError(
             HTTPStatus.TOO_MANY_REQUESTS,
             "rate_limited",
@@ -101,16 +194,23 @@ class UsageEvents(APIView):
             {"Retry-After": str(int(wait or 1))},
         )
 
-    def handle_exception(self, exc: Exception) -> HttpResponse:
-        error = _to_push_error(exc)
-        return _json(error.status, _error_body(error), error.headers)
+    def http_method_not_allowed(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Raises MethodNotAllowed, always."""
+        self.headers["Allow"] = "POST"
+        raise MethodNotAllowed(request.method, "Only POST.")
 
     def finalize_response(
-        self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        for name, value in headers_of(request).items():
-            response[name] = value
-        return response
+        """The rendered answer. The endpoint stands before the middleware that would render it and add its length."""
+        answer: HttpResponse = super().finalize_response(request, response, *args, **kwargs).render()
+        answer["Content-Length"] = str(len(answer.content))
+        # What is wrong with a request is the sender's to know; our own faults are logged with their incident.
+        answer._has_been_logged = True  # type: ignore[attr-defined]
+        # Each names what names it: a circle that would keep a push, of up to 16 MiB, until Python's next full collection.
+        request.parser_context.clear()
+        response.renderer_context.clear()
+        return answer
 
 
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -129,73 +229,10 @@ def _idempotency_key(request: Request) -> str:
 
 def _dry_run(request: Request) -> bool:
     # Without a word it is no answer: whoever writes `?dry_run` means it, and storing would surprise.
-    flag = request._request.GET.get("dry_run", "false").lower()
+    flag = request.query_params.get("dry_run", "false").lower()
     if flag not in _FLAGS:
         raise PushError(HTTPStatus.BAD_REQUEST, "invalid_parameter", "dry_run must be true or false.")
     return _FLAGS[flag]
 
 
-def _to_push_error(error: Exception) -> PushError:
-    if isinstance(error, PushError):
-        return error
-    if isinstance(error, MalformedBody):
-        return PushError(HTTPStatus.BAD_REQUEST, error.code, error.message)
-    if isinstance(error, KeyRevoked):
-        return _unauthorized_error(
-            "The key was revoked or replaced while this request was under way; nothing is stored."
-        )
-    if isinstance(error, IdempotencyKeyReused):
-        message = "This Idempotency-Key was sent with another body in the last 24 hours; nothing is stored."
-        return PushError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", message)
-    if isinstance(error, MethodNotAllowed):
-        return PushError(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Only POST.", {"Allow": "POST"})
-    return _internal_error(error)
-
-
-def _internal_error(error: Exception) -> PushError:
-    incident = secrets.token_hex(4)
-    log.error("incident %s at %s", incident, PATH, exc_info=error)
-    if is_unavailable(error):
-        # Nothing is said of what is stored: the commit may have been on its way.
-        message = f"Storage is not available; send it again (incident {incident})."
-        return PushError(
-            HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": str(RETRY_SECONDS)}
-        )
-    message = f"Internal error, nothing is stored (incident {incident})."
-    return PushError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", message)
-
-
-def _busy_error(seconds: int) -> PushError:
-    message = "Too many requests are waiting; nothing is stored. Send it again."
-    return PushError(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": str(seconds)})
-
-
-def _error_body(error: PushError) -> bytes:
-    return msgspec.json.encode({"error": {"code": error.code, "message": error.message}})
-
-
-def _json(status: HTTPStatus, content: bytes, headers: dict[str, str]) -> HttpResponse:
-    always = {
-        "Cache-Control": "no-store",
-        "Content-Length": str(len(content)),
-        "X-Content-Type-Options": "nosniff",
-    }
-    answer = HttpResponse(
-        content, status=status, content_type="application/json", headers={**always, **headers}
-    )
-    # What is wrong with a request is the sender's to know; our own faults are logged with their incident.
-    answer._has_been_logged = True  # type: ignore[attr-defined]
-    return answer
-
-
-def push(request: HttpRequest) -> HttpResponse:
-    """The view, with a type."""
-    if BUSY in request.META:
-        error = _busy_error(request.META[BUSY])
-        return _json(error.status, _error_body(error), error.headers)
-    response: HttpResponse = _view(request)
-    return response
-
-
-_view = UsageEvents.as_view()
-push.csrf_exempt = True  # type: ignore[attr-defined]
+push: Callable[[HttpRequest], HttpResponse] = UsageEvents.as_view()

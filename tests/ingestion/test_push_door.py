@@ -379,7 +379,7 @@ def test_a_fault_of_ours_is_json_with_an_incident_and_no_detail(
     def broken(_: bytes) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("ingestion.views.push.check_batch", broken)
+    monkeypatch.setattr("ingestion.parsers.check_batch", broken)
 
     answer = door.push(event())
 

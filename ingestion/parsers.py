@@ -1,16 +1,24 @@
-"""A request's body, bounded before and after inflating. Its content type is not looked at: `curl -d` works as it is."""
+"""From a push request to its events: the body, bounded before and after inflating, then JSON, then each event checked.
+
+Whatever Content-Type says the body is JSON: `curl -d` works as it is.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import zlib
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.http import HttpRequest
+from rest_framework.exceptions import APIException
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 
 from finops.lib import request_body
+from ingestion.parsing import Batch, MalformedBody, check_batch
 
 _PART: Final = 1024**2
 _GZIP: Final = 31
@@ -24,21 +32,55 @@ RATIO_FROM: Final = 256 * 1024
 1,000 events that differ reach 10 to 40. Whatever work is done for a byte, the sender pays at least a hundredth of it."""
 
 
-class PushError(Exception):
+class PushError(APIException):
     """A request that is refused as a whole. `code` is for programs, the message for people."""
 
     def __init__(
         self, status: HTTPStatus, code: str, message: str, headers: dict[str, str] | None = None
     ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
+        super().__init__(message, code)
+        self.status_code = status
         self.headers = headers or {}
 
 
+class PushRequest(Request):
+    """A request whose body is JSON whatever its Content-Type says, and is there whether or not its length is announced.
+
+    DRF looks at both before it asks a parser, and takes a chunked body for none.
+    """
+
+    content_type = "application/json"
+
+    @property
+    def stream(self) -> HttpRequest:
+        return self._request
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PushBody:
+    """The body of a push: as inflated, which is what a retry must repeat, and the events in it."""
+
+    content: bytes
+    batch: Batch
+
+
+class EventBatchParser(BaseParser):
+    media_type = PushRequest.content_type
+
+    def parse(
+        self, stream: HttpRequest, media_type: str | None = None, parser_context: dict[str, Any] | None = None
+    ) -> PushBody:
+        """Read and check a body. Raises PushError as `read_body` does, and 400 where the body holds no array `events`
+        or more events than allowed."""
+        content = read_body(stream)
+        try:
+            return PushBody(content, check_batch(content))
+        except MalformedBody as error:
+            raise PushError(HTTPStatus.BAD_REQUEST, error.code, error.message) from error
+
+
 def read_body(request: HttpRequest) -> bytes:
-    """The body, inflated where it says gzip. Raises Refused: 413 over the limit, 415 for another encoding, 400 for
+    """The body, inflated where it says gzip. Raises PushError: 413 over the limit, 415 for another encoding, 400 for
     gzip that is none or a body that broke off. Never holds more than the limit and a part."""
     encoding = request.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip"):
