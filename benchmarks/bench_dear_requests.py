@@ -78,10 +78,11 @@ def measure() -> list[Row]:
 
 
 def unlimited() -> override_settings:
-    per_minute = ("MCP_RATE_LIMIT", "USAGE_RATE_LIMIT", "OAUTH_TOKEN", "OAUTH_REGISTER")
+    per_minute = ("MCP_RATE_LIMIT", "USAGE_RATE_LIMIT")
     return override_settings(
         STORAGES=STORAGES,
         ACCOUNT_RATE_LIMITS=False,
+        RATELIMIT_ENABLE=False,
         EMAIL_BACKEND="django.core.mail.backends.dummy.EmailBackend",
         **{f"{name}_PER_MINUTE": 10**9 for name in per_minute},
     )

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -16,7 +17,6 @@ from django.test.utils import CaptureQueriesContext
 from accounts.credentials import authenticate_bearer
 from accounts.keys import mint_mcp_key
 from benchmarks.table import Row, timings
-from finops.lib.ratelimit import rate_limiter
 from tests.accounts.oauth.flow import OAuthClient, tokens_of
 from tests.cast import Cast, make_cast
 from tests.mcpserver.door import Door
@@ -62,7 +62,7 @@ def _token_calls(cast: Cast, client: OAuthClient) -> dict[str, Callable[[], Any]
 
 
 def _each(codes: Iterator[str]) -> Iterator[str]:
-    rate_limiter.cache_clear()
+    cache.clear()
     return iter(list(codes))
 
 
@@ -81,7 +81,7 @@ def _statements(call: Callable[[], Any]) -> int:
 
 def _unlimited(call: Callable[[], Any]) -> Callable[[], Any]:
     def limitless() -> Any:
-        rate_limiter.cache_clear()
+        cache.clear()
         return call()
 
     return limitless

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
@@ -11,11 +12,19 @@ from django.template import loader
 
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 
+TOO_MANY_REQUESTS: Final = "That was too often within a minute. Try again in {seconds} s."
+
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """400, but 413 where the body is larger than this server takes."""
     status = 413 if isinstance(exception, RequestDataTooBig) else 400
     return render(request, f"{status}.html", status=status)
+
+
+def too_many_requests(request: HttpRequest, seconds: int = 60) -> HttpResponse:
+    """429. allauth asks for it without the seconds: its windows are of a minute."""
+    text = TOO_MANY_REQUESTS.format(seconds=seconds)
+    return render(request, "429.html", {"text": text}, status=429, headers={"Retry-After": str(seconds)})
 
 
 def _unavailable() -> HttpResponse:

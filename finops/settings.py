@@ -102,6 +102,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "accounts.security.sessions.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "finops.rate_limits.RateLimits",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -261,6 +262,14 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 900
 ACCOUNT_EMAIL_NOTIFICATIONS = True
+# By address finops.rate_limits counts; by the e-mail address that a form names, and what is not here, allauth does.
+ACCOUNT_RATE_LIMITS: dict[str, str | None] = {
+    "signup": None,
+    "reset_password": "5/m/key",
+    "reset_password_from_key": None,
+}
+# A counter that is lost, because Redis went away or the cache was full, refuses nobody.
+RATELIMIT_FAIL_OPEN = True
 MFA_ADAPTER = "accounts.security.mfa.MFAAdapter"
 SESSION_ENGINE = "accounts.security.sessions"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]

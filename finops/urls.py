@@ -41,4 +41,5 @@ urlpatterns = [
 ]
 
 handler400 = "finops.errors.bad_request"
+handler429 = "finops.errors.too_many_requests"  # allauth looks it up
 handler500 = "finops.errors.server_error"

@@ -1,4 +1,4 @@
-"""How many requests a credential may make in any 60 seconds."""
+"""How many requests a credential may make in any 60 seconds: an exact moving window (`finops.lib.ratelimit`)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 
 from accounts.models import User
@@ -36,9 +38,12 @@ def cast(db: None) -> Cast:
 
 
 @pytest.fixture(autouse=True)
-def _fresh_limits() -> None:
-    """No test waits for what another one asked: all of them come from one address."""
+def _fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test waits for what another one asked: all of them come from one address. Nor does a window end within a test."""
     rate_limiter.cache_clear()
+    cache.clear()
+    start = int(time.time())
+    monkeypatch.setattr("django_ratelimit.core._get_window", lambda value, period: start + period)
 
 
 @pytest.fixture

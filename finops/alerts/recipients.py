@@ -26,7 +26,7 @@ from finops.alerts.channel_targets import EmailTarget, target_of
 from finops.alerts.models import AlertChannel, AlertRecipient
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.ratelimit import rate_limiter
+from finops.lib.fixed_window import seconds_to_wait
 from finops.lib.sealing import Unsealable
 from finops.lib.sentences import join_with_and, quote
 
@@ -151,11 +151,7 @@ def count_test_mails(account: Account, addresses: Sequence[str]) -> None:
     if not status.allowed:
         raise UserError(status.notice)
     for address in status.allowed:
-        if (
-            not rate_limiter()
-            .hit(f"alert-test-to:{address.lower()}", limit=TESTS_AN_HOUR, seconds=3600)
-            .allowed
-        ):
+        if seconds_to_wait("alert test mails", address.lower(), limit=TESTS_AN_HOUR, seconds=3600):
             raise UserError(f"{address} had {TESTS_AN_HOUR} test mails within an hour. Try again later.")
 
 

@@ -1,4 +1,5 @@
-"""Moving-window rate limits: never more than `limit` in any `seconds`, whenever they come.
+"""Moving-window rate limits: never more than `limit` in any `seconds`, whenever they come. For limits that the interface
+promises: pushes of an account, requests of an MCP credential. `finops.lib.fixed_window` limits what need not be exact.
 
 Counted in this process, or in Redis as soon as REDIS_URL says that there are several. The library `limits` does it in
 Redis. Its memory storage is not used: it starts a timer thread on nearly every hit (measured at 3 ms a request on a
@@ -41,7 +42,7 @@ class Hit:
 
 class RateLimiter(Protocol):
     def hit(self, key: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
-        """Counts `cost` in the window of `whose`; when that would be too much, counts nothing."""
+        """Counts `cost` in the window of `key`; when that would be too much, counts nothing."""
         ...
 
 

@@ -31,7 +31,7 @@ from finops.alerts.services.deliveries import Status, carry_out, end, open_attem
 from finops.costs import dependants
 from finops.lib import clock
 from finops.lib.errors import UserError, unknown_value
-from finops.lib.ratelimit import rate_limiter
+from finops.lib.fixed_window import seconds_to_wait
 from finops.lib.sealing import Unsealable
 
 MAX_CHANNELS: Final = 50
@@ -108,8 +108,8 @@ def test_channel(*, channel: AlertChannel, actor: Actor) -> AlertDelivery:
     account's channels, or any by the same person, were tested ten times within a minute. Call it outside a transaction.
     """
     account = channel.account
-    limit_keys = [f"alert-test:{account.pk}", *([f"alert-test-by:{actor.user.pk}"] if actor.user else [])]
-    if not all(rate_limiter().hit(key, limit=TESTS_A_MINUTE).allowed for key in limit_keys):
+    limit_keys = [f"account {account.pk}", *([f"user {actor.user.pk}"] if actor.user else [])]
+    if any(seconds_to_wait("alert tests", key, limit=TESTS_A_MINUTE) for key in limit_keys):
         raise UserError(
             f"Channels were tested {TESTS_A_MINUTE} times within a minute. Wait a minute and try again."
         )

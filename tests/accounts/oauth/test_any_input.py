@@ -11,13 +11,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import OAuthApplication
 from accounts.oauth.resource import resource
-from finops.lib.ratelimit import rate_limiter
 from tests.accounts.oauth.flow import CALLBACK, json_of
 from tests.cast import make_cast, signed_in
 
@@ -174,7 +174,7 @@ def test_the_token_and_revocation_endpoints(
 ) -> None:
     body = raw(form).encode() + broken
     for path in ("/oauth/token", "/oauth/revoke"):
-        rate_limiter.cache_clear()
+        cache.clear()
         for headers in ({}, {"authorization": f"Basic {basic}"}):
             answer = person.post(path, body, content_type=FORM, headers=headers)
             assert answer.status_code in {400, 401} or (path.endswith("revoke") and answer.status_code == 200)
@@ -209,7 +209,7 @@ metadata = st.fixed_dictionaries(
 @many
 @given(said=metadata | anything, broken=st.binary(max_size=4))
 def test_the_registration_endpoint(no_documents: None, said: Any, broken: bytes) -> None:
-    rate_limiter.cache_clear()
+    cache.clear()
     answers = [
         Client().post("/oauth/register", body, content_type="application/json")
         for body in (json.dumps(said).encode(), json.dumps(said).encode() + broken)

@@ -221,7 +221,12 @@ def test_an_address_that_registers_too_often_waits(db: None, settings: Any) -> N
     answers = [http.post("/oauth/register", body, content_type="application/json") for _ in range(3)]
 
     assert [answer.status_code for answer in answers] == [201, 201, 429]
-    assert int(answers[-1]["Retry-After"]) >= 1
+    seconds = answers[-1]["Retry-After"]
+    assert int(seconds) >= 1
+    assert json_of(answers[-1]) == {
+        "error": "temporarily_unavailable",
+        "error_description": f"Too many requests; wait {seconds} s.",
+    }
 
 
 @pytest.mark.parametrize(

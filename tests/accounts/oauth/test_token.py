@@ -281,5 +281,10 @@ def test_an_address_that_asks_too_often_waits(cast: Cast, settings: Any) -> None
     answers = [http.post("/oauth/token") for _ in range(4)]
 
     assert [answer.status_code for answer in answers] == [400, 400, 429, 429]
-    assert 1 <= int(answers[-1]["Retry-After"]) <= 60
+    seconds = answers[-1]["Retry-After"]
+    assert 1 <= int(seconds) <= 60
+    assert json_of(answers[-1]) == {
+        "error": "temporarily_unavailable",
+        "error_description": f"Too many requests; wait {seconds} s.",
+    }
     assert Client(REMOTE_ADDR="192.0.2.78").post("/oauth/token").status_code == 400

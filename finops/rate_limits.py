@@ -1,0 +1,64 @@
+"""How often an address may sign up or ask for a password, and a person upload and export: 429 with Retry-After beyond it.
+
+Fixed windows (`finops.lib.fixed_window`). The OAuth endpoints limit in accounts/oauth/limits.py, where their errors have
+OAuth's form. allauth limits sign-in, and mails to one address (ACCOUNT_RATE_LIMITS in the settings).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from finops.errors import TOO_MANY_REQUESTS, too_many_requests
+from finops.lib.client_address import client_network
+from finops.lib.fixed_window import seconds_to_wait
+from finops.lib.listing import wants_csv
+
+SIGN_UP_PAGES: Final = {
+    "account_signup": 20,
+    "account_reset_password": 20,
+    "account_reset_password_from_key": 20,
+}
+"""Forms that an address may send so often a minute."""
+
+UPLOAD_PAGES: Final = {"cost_upload", "savings_import", "usage_upload_new"}
+UPLOADS_PER_MINUTE: Final = 60
+EXPORT_PAGES: Final = {"cost_tag_yaml"}
+EXPORTS_PER_MINUTE: Final = 120
+
+
+class RateLimits:
+    """A middleware. It stands before Django's CSRF check, which reads the whole body of an upload."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
+        seconds = _seconds_to_wait(request)
+        if not seconds:
+            return None
+        if request.headers.get("Accept", "").startswith("application/json"):
+            errors = {"__all__": [TOO_MANY_REQUESTS.format(seconds=seconds)]}
+            return JsonResponse({"errors": errors}, status=429, headers={"Retry-After": str(seconds)})
+        return too_many_requests(request, seconds)
+
+
+def _seconds_to_wait(request: HttpRequest) -> int:
+    page = request.resolver_match.view_name if request.resolver_match else ""
+    if request.method == "POST" and page in SIGN_UP_PAGES:
+        return seconds_to_wait(page, client_network(request.META), limit=SIGN_UP_PAGES[page])
+    if request.method == "POST" and page in UPLOAD_PAGES:
+        return seconds_to_wait("uploads", _person(request), limit=UPLOADS_PER_MINUTE)
+    if request.method == "GET" and (wants_csv(request) or page in EXPORT_PAGES):
+        return seconds_to_wait("exports", _person(request), limit=EXPORTS_PER_MINUTE)
+    return 0
+
+
+def _person(request: HttpRequest) -> str:
+    user = request.user
+    return f"user {user.pk}" if user.is_authenticated else client_network(request.META)
