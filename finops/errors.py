@@ -24,7 +24,9 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 def too_many_requests(request: HttpRequest, seconds: int = 60) -> HttpResponse:
     """429. allauth asks for it without the seconds: its windows are of a minute."""
     text = TOO_MANY_REQUESTS.format(seconds=seconds)
-    return render(request, "429.html", {"text": text}, status=429, headers={"Retry-After": str(seconds)})
+    page = render(request, "429.html", {"text": text}, status=429)
+    page["Retry-After"] = str(seconds)
+    return page
 
 
 def _unavailable() -> HttpResponse:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.exceptions import APIException
-from rest_framework.parsers import BaseParser
+from rest_framework.parsers import BaseParser, DataAndFiles
 from rest_framework.request import Request
 
 from finops.lib import request_body
@@ -53,7 +53,8 @@ class PushRequest(Request):
 
     @property
     def stream(self) -> HttpRequest:
-        return self._request
+        request: HttpRequest = self._request
+        return request
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,12 +70,12 @@ class EventBatchParser(BaseParser):
 
     def parse(
         self, stream: HttpRequest, media_type: str | None = None, parser_context: dict[str, Any] | None = None
-    ) -> PushBody:
-        """Read and check a body. Raises PushError as `read_body` does, and 400 where the body holds no array `events`
+    ) -> DataAndFiles:
+        """A PushBody, and no files. Raises PushError as `read_body` does, and 400 where the body holds no array `events`
         or more events than allowed."""
         content = read_body(stream)
         try:
-            return PushBody(content, check_batch(content))
+            return DataAndFiles(PushBody(content, check_batch(content)), {})
         except MalformedBody as error:
             raise PushError(HTTPStatus.BAD_REQUEST, error.code, error.message) from error
 
@@ -82,7 +83,7 @@ class EventBatchParser(BaseParser):
 def read_body(request: HttpRequest) -> bytes:
     """The body, inflated where it says gzip. Raises PushError: 413 over the limit, 415 for another encoding, 400 for
     gzip that is none or a body that broke off. Never holds more than the limit and a part."""
-    encoding = request.headers.get("Content-Encoding", "").strip().lower()
+    encoding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
     if encoding not in ("", "identity", "gzip"):
         raise PushError(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,

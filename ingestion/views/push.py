@@ -19,7 +19,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from rest_framework import views
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import APIException, AuthenticationFailed, MethodNotAllowed
+from rest_framework.exceptions import APIException, AuthenticationFailed, MethodNotAllowed, Throttled
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -111,12 +111,23 @@ class MsgspecRenderer(BaseRenderer):
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """DRF's answer with the interface's body. What is no refusal of ours is logged as an incident: 503 where a
     dependency is away, else 500."""
-    refusal = error if isinstance(error, APIException) else _incident(error)
+    refusal = _refusal(error)
     response = views.exception_handler(refusal, context)
     response.data = {"error": {"code": refusal.detail.code, "message": str(refusal.detail)}}
     for name, value in getattr(refusal, "headers", {}).items():
         response[name] = value
     return response
+
+
+def _refusal(error: Exception) -> APIException:
+    if isinstance(error, MethodNotAllowed):
+        return PushError(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Only POST.", {"Allow": "POST"})
+    if isinstance(error, Throttled):
+        limit = settings.USAGE_RATE_LIMIT_PER_MINUTE
+        message = f"More than {limit:,} requests of the account in 60 seconds; nothing is stored."
+        headers = {"Retry-After": str(error.wait)}
+        return PushError(HTTPStatus.TOO_MANY_REQUESTS, "rate_limited", message, headers)
+    return error if isinstance(error, APIException) else _incident(error)
 
 
 def _incident(error: Exception) -> PushError:
@@ -184,20 +195,6 @@ class UsageEvents(views.APIView):
             )
             raise PushError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", message) from error
         return Response(msgspec.Raw(receipt.body), headers=receipt.headers)
-
-    def throttled(self, request: Request, wait: float | None) -> None:
-        """Raises PushError, always."""
-        raise PushError(
-            HTTPStatus.TOO_MANY_REQUESTS,
-            "rate_limited",
-            f"More than {settings.USAGE_RATE_LIMIT_PER_MINUTE:,} requests of the account in 60 seconds; nothing is stored.",
-            {"Retry-After": str(int(wait or 1))},
-        )
-
-    def http_method_not_allowed(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Raises MethodNotAllowed, always."""
-        self.headers["Allow"] = "POST"
-        raise MethodNotAllowed(request.method, "Only POST.")
 
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any

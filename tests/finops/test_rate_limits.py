@@ -13,7 +13,7 @@ from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import open_door
 
 RESET = "/auth/password/reset/"
-EXPORT = "/a/acme/customers/?format=csv"
+EXPORT = "/a/acme/budgets/?format=csv"
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +83,7 @@ def test_a_person_who_exports_too_often_waits(cast: Cast) -> None:
     assert [answer.headers["Content-Type"] for answer in answers[:2]] == ["text/csv; charset=utf-8"] * 2
     assert_refused(answers[2])
     assert signed_in(cast.owner).get(EXPORT).status_code == 200
-    assert member.get("/a/acme/customers/").status_code == 200
+    assert member.get("/a/acme/budgets/").status_code == 200
 
 
 def test_a_person_who_uploads_too_often_waits_and_nothing_is_kept(cast: Cast) -> None:

@@ -56,7 +56,10 @@ def test_the_next_window_counts_anew(counters: None, monkeypatch: pytest.MonkeyP
     assert seconds_to_wait("page", "a", limit=1) == 0
 
 
-def test_threads_together_get_exactly_the_limit(counters: None) -> None:
+def test_threads_together_get_exactly_the_limit(counters: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    # However slow Redis is on a busy machine, no thread counts for itself instead.
+    monkeypatch.setattr("finops.lib.circuit_breaker.SLOW_SECONDS", 60.0)
+
     with ThreadPoolExecutor(8) as pool:
         waits = list(pool.map(lambda _: seconds_to_wait("page", "a", limit=50), range(120)))
 
