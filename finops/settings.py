@@ -54,7 +54,6 @@ CSRF_TRUSTED_ORIGINS: list[str] = [PUBLIC_URL]
 # Proxies in front, each of which appends to X-Forwarded-For (finops.lib.client_address).
 PROXY_COUNT: int = env.int("PROXY_COUNT", int(env.bool("BEHIND_TLS_PROXY", False)))
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_TLS_PROXY", False) else None
-SECURE_SSL_REDIRECT = False
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "finops_session", "finops_csrf"
 CSRF_COOKIE_HTTPONLY = True
@@ -253,7 +252,6 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", "mandatory" if PRODUCTION else "none")
-ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_PREVENT_ENUMERATION = True
@@ -263,13 +261,8 @@ ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 900
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 # By address finops.rate_limits counts; by the e-mail address that a form names, and what is not here, allauth does.
-ACCOUNT_RATE_LIMITS: dict[str, str | None] = {
-    "signup": None,
-    "reset_password": "5/m/key",
-    "reset_password_from_key": None,
-}
-# A counter that is lost, because Redis went away or the cache was full, refuses nobody.
-RATELIMIT_FAIL_OPEN = True
+ACCOUNT_RATE_LIMITS = {"signup": None, "reset_password": "5/m/key", "reset_password_from_key": None}
+RATELIMIT_FAIL_OPEN = True  # a counter that was lost with Redis refuses nobody
 MFA_ADAPTER = "accounts.security.mfa.MFAAdapter"
 SESSION_ENGINE = "accounts.security.sessions"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
@@ -413,7 +406,6 @@ CONTENT_SECURITY_POLICY = {
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
-USE_TZ = True
 USE_I18N = False
 
 LOGGING = {
