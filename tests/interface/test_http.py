@@ -13,6 +13,8 @@ import pytest
 from django.test import Client, override_settings
 
 from finops.lib import clock
+from ingestion import openapi
+from mcpserver.server import server
 from tests import recorded
 from tests.cast import Cast
 from tests.conformance import schemas
@@ -39,6 +41,13 @@ DOCUMENTS = (
     "/.well-known/security.txt",
     "/healthz",
 )
+
+
+@pytest.fixture(autouse=True)
+def _no_address_of_an_earlier_test() -> None:
+    """A process keeps these two with the PUBLIC_URL that they were first asked with."""
+    openapi.document.cache_clear()
+    server.cache_clear()
 
 
 def http_text(request: str, answer: Any) -> str:
