@@ -31,7 +31,7 @@ from benchmarks.table import Row
 from finops.lib import clock
 from ingestion import parsing, services
 from ingestion.views.push import PATH
-from tests.ingestion.world import Web, redis_server
+from tests.deployment import Web, redis_server
 from tests.servers import serve
 
 SECONDS = float(os.environ.get("BENCH_PUSH_SECONDS", "4"))

@@ -32,7 +32,7 @@ from benchmarks.push_events import BATCH, bodies
 from benchmarks.table import Row
 from ingestion.views.push import PATH
 from mcpserver.views import PATH as MCP_PATH
-from tests.ingestion.world import Web
+from tests.deployment import Web
 from tests.servers import ROOT, _end, _end_with_the_tests
 
 MINUTES = float(os.environ.get("BENCH_PUSH_SOAK_MINUTES", "1"))

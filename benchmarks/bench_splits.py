@@ -20,7 +20,7 @@ from benchmarks.table import Row, timings
 from finops.allocation.models import SharedCostSplit
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
-from tests.ingestion.events import event, know, source_of, store
+from tests.world.usage import add_usage, event
 
 LINES = int(os.environ.get("BENCH_SPLITS_LINES", "120_000"))
 TURNS = int(os.environ.get("BENCH_SPLITS_TURNS", "3"))
@@ -47,8 +47,7 @@ def measure() -> list[Row]:
 def _push(account: Account) -> None:
     days = [YEAR["start_date"] + timedelta(days=number) for number in range(365)]
     events = [event(day, f"customer-{number}", number + 1) for day in days for number in range(CUSTOMERS)]
-    know(account, events)
-    store(account, events, source=source_of(account))
+    add_usage(account, events)
 
 
 def _value(number: int) -> str:

@@ -12,6 +12,8 @@ from accounts.models import Account, AuditEntry, Membership, Role, User
 from accounts.services import add_member, create_account
 
 PASSWORD = "correct horse battery staple"
+ACTOR = Actor.command("test")
+"""Who acts where no person does."""
 
 
 @dataclasses.dataclass(frozen=True)

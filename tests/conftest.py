@@ -9,11 +9,14 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from accounts.models import User
+from accounts.models import Account, User
+from accounts.scoping import account_scope
+from finops.lib import clock
 from finops.lib.ratelimit import rate_limiter
 from tests.cast import Cast, make_cast, signed_in
 from tests.migrated import first_migrates
 from tests.servers import live_server_process
+from tests.world.days import NOON
 
 __all__ = ["live_server_process"]
 
@@ -35,6 +38,23 @@ def django_db_setup(_turn: ExitStack, django_db_setup: None, django_db_blocker: 
 @pytest.fixture
 def cast(db: None) -> Cast:
     return make_cast()
+
+
+@pytest.fixture
+def acme(cast: Cast) -> Iterator[Account]:
+    """Acme in scope, at noon of 20 March 2026, a Friday."""
+    with account_scope(cast.account), clock.frozen(NOON):
+        yield cast.account
+
+
+@pytest.fixture
+def member(cast: Cast) -> Client:
+    return signed_in(cast.member)
+
+
+@pytest.fixture
+def operator(db: None) -> Client:
+    return signed_in(User.objects.create_superuser("operator@example.com", "a long enough secret"))
 
 
 @pytest.fixture(autouse=True)

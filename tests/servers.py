@@ -21,7 +21,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,9 +31,11 @@ from urllib.parse import urlsplit, urlunsplit
 from urllib.request import urlopen
 
 import pytest
+from django.db import connection
 
 from finops.web.server import command
 from tests.migrated import execute, template
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_SECONDS = 180.0
@@ -188,12 +189,14 @@ def _end_with_the_tests() -> None:
 
 
 def _wait_until_ready(server: LiveServer, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        if _answers(f"{server.url}/healthz"):
-            return
-        time.sleep(0.05)
-    raise RuntimeError(f"the server did not come up:\n{server.log.read_text()}")
+    def problem() -> str:
+        return f"the server did not come up:\n{server.log.read_text()}"
+
+    url = f"{server.url}/healthz"
+    wait_until(
+        lambda: process.poll() is not None or _answers(url), problem, seconds=READY_SECONDS, pause=0.05
+    )
+    assert process.poll() is None, problem()
 
 
 def _answers(url: str) -> bool:
@@ -243,3 +246,9 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def database_url() -> str:
+    """The test's own database, as another process reaches it."""
+    name = str(connection.settings_dict["NAME"])
+    return urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}"))

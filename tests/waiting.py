@@ -29,13 +29,19 @@ def threads(count: int) -> Iterator[Callable[..., Future[Any]]]:
         yield lambda function, *args, **kwargs: pool.submit(call, function, *args, **kwargs)
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        if condition():
-            return
-        threading.Event().wait(0.005)
-    raise AssertionError("it did not come about")
+def wait_until(
+    condition: Callable[[], bool],
+    problem: str | Callable[[], str] = "it did not come about",
+    *,
+    seconds: float = PATIENCE_SECONDS,
+    pause: float = 0.005,
+) -> None:
+    """Asks until the condition holds. Raises AssertionError, which says what the problem is, after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(problem if isinstance(problem, str) else problem())
+        threading.Event().wait(pause)
 
 
 def someone_waits_for_us() -> bool:

@@ -24,7 +24,7 @@ EMAIL, OTHER = "victim@example.com", "another correct horse"
 
 
 @pytest.fixture(autouse=True)
-def verifying(settings: object) -> None:
+def email_verification(settings: object) -> None:
     """As in production; with nothing that counts against the limits of mails."""
     cache.clear()
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"  # type: ignore[attr-defined]
@@ -52,7 +52,7 @@ def signs_in(password: str, email: str = EMAIL) -> bool:
     return "_auth_user_id" in client.session
 
 
-def verified(email: str = EMAIL) -> list[str]:
+def verified_users(email: str = EMAIL) -> list[str]:
     return list(EmailAddress.objects.filter(verified=True, email=email).values_list("user__email", flat=True))
 
 
@@ -62,7 +62,7 @@ def test_who_signs_up_and_opens_the_mail_in_the_same_browser_keeps_the_password(
 
     client.post(link("confirm-email/"))
 
-    assert verified() == [EMAIL]
+    assert verified_users() == [EMAIL]
     assert signs_in(PASSWORD)
 
 
@@ -72,7 +72,7 @@ def test_somebody_elses_sign_up_is_verified_without_its_password(db: None) -> No
 
     chosen = victim.post(link("confirm-email/"))
 
-    assert verified() == [EMAIL]
+    assert verified_users() == [EMAIL]
     assert not signs_in(PASSWORD)
     choose_password(victim, chosen.headers["Location"])
     assert signs_in(OTHER)
@@ -88,7 +88,7 @@ def test_who_signs_up_after_somebody_elses_sign_up_gets_the_address_by_mail(db: 
     victim.post("/auth/password/reset/", {"email": EMAIL})
     choose_password(victim, link("password/reset/key/"))
 
-    assert verified() == [EMAIL]
+    assert verified_users() == [EMAIL]
     assert signs_in(OTHER)
     assert not signs_in(PASSWORD)
 
@@ -131,7 +131,7 @@ def test_an_address_that_somebody_added_is_neither_hers_nor_in_the_way(cast: Cas
     client = Client()
     sign_up(client)
     client.post(link("confirm-email/"))
-    assert verified() == [EMAIL]
+    assert verified_users() == [EMAIL]
 
 
 def test_a_victim_does_not_add_her_address_to_somebody_elses_sign_in(cast: Cast) -> None:

@@ -5,14 +5,13 @@ import json
 import pytest
 from django.core.exceptions import ValidationError
 
-from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
 from accounts.models import AuditEntry
 from accounts.queries import glossary
 from accounts.scoping import account_scope
 from accounts.services import MAX_TERMS, replace_glossary
 from finops.lib.errors import UserError
-from tests.cast import Cast, signed_in
+from tests.cast import ACTOR, Cast, signed_in
 
 URL = "/a/acme/settings/glossary/"
 
@@ -84,6 +83,6 @@ def test_replacing_leaves_the_other_accounts_words_alone_and_is_audited(cast: Ca
 
 def test_the_service_itself_refuses_what_the_form_would(cast: Cast) -> None:
     with pytest.raises(ValidationError):
-        replace_glossary(account=cast.account, actor=Actor.command("test"), terms=[("seat", "")])
+        replace_glossary(account=cast.account, actor=ACTOR, terms=[("seat", "")])
     with pytest.raises(UserError):
-        replace_glossary(account=cast.account, actor=Actor.command("test"), terms=[("a", "1"), ("A", "2")])
+        replace_glossary(account=cast.account, actor=ACTOR, terms=[("a", "1"), ("A", "2")])

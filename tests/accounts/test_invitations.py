@@ -31,7 +31,7 @@ EMAIL = "newcomer@example.com"
 
 
 @pytest.fixture(autouse=True)
-def verifying(settings: object) -> None:
+def email_verification(settings: object) -> None:
     """As in production."""
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"  # type: ignore[attr-defined]
 
@@ -42,7 +42,7 @@ def person(email: str, *, verified: bool = True) -> User:
     return user
 
 
-def sent() -> str:
+def send_invitations() -> str:
     """The path of the newest mail's link, after the worker sent what was due."""
     for account_id, pk in due_invitations():
         assert send_invitation(account=Account.objects.get(pk=account_id), invitation_id=pk)
@@ -53,7 +53,7 @@ def sent() -> str:
 
 def invite_and_send(cast: Cast, email: str = EMAIL, role: str = "member") -> str:
     invite(account=cast.account, email=email, role=role, actor=Actor.of_user(cast.admin))
-    return sent()
+    return send_invitations()
 
 
 def invitation() -> Invitation:
@@ -184,7 +184,7 @@ def test_an_invitation_expires_and_is_resent_with_another_link(
     assert "Expired" in admin.get(LIST).content.decode()
 
     admin.post(f"/a/acme/settings/invitations/{invitation().pk}/resend/")
-    new = sent()
+    new = send_invitations()
     assert new != old
     assert signed_in(user).get(old).status_code == 404
     signed_in(user).post(f"{new}accept/")

@@ -6,18 +6,12 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.keys import mint_mcp_key
-from accounts.models import User
 from tests.cast import Cast, signed_in
 
 LISTS = [
     reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     for model in admin.site._registry
 ]
-
-
-@pytest.fixture
-def operator(db: None) -> Client:
-    return signed_in(User.objects.create_superuser("operator@example.com", "a long enough secret"))
 
 
 @pytest.mark.parametrize("url", LISTS)

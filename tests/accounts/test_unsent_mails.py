@@ -28,7 +28,7 @@ def _one_confirmation_in_three_minutes() -> None:
 
 
 @pytest.fixture
-def away(settings: Settings) -> None:
+def no_mail_server(settings: Settings) -> None:
     """No mail server listens."""
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
@@ -46,7 +46,7 @@ def due() -> None:
 
 
 def test_without_a_mail_server_the_sign_up_is_kept_and_the_mail_goes_out_when_it_is_back(
-    away: None, client: Client, settings: Settings
+    no_mail_server: None, client: Client, settings: Settings
 ) -> None:
     answer = sign_up(client)
 
@@ -73,7 +73,7 @@ def test_without_a_mail_server_the_sign_up_is_kept_and_the_mail_goes_out_when_it
     assert not UnsentMail.objects.exists()
 
 
-def test_a_password_reset_says_the_same_whoever_it_is_for(away: None, client: Client) -> None:
+def test_a_password_reset_says_the_same_whoever_it_is_for(no_mail_server: None, client: Client) -> None:
     for email in ("nobody@example.com", User.objects.create_user("ann@example.com", "x" * 12).email):
         page = client.post(reverse("account_reset_password"), {"email": email}, follow=True).content.decode()
         assert NOT_YET in page
@@ -81,18 +81,18 @@ def test_a_password_reset_says_the_same_whoever_it_is_for(away: None, client: Cl
 
 
 def test_who_comes_next_waits_for_no_mail_server(
-    away: None, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    no_mail_server: None, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sign_up(client)
 
-    def tried(*_: Any) -> None:
+    def fail(*_: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("django.core.mail.backends.smtp.EmailBackend.open", tried)
+    monkeypatch.setattr("django.core.mail.backends.smtp.EmailBackend.open", fail)
     assert NOT_YET in sign_up(Client(), "ben@example.com").content.decode()
 
 
-def test_a_mail_whose_links_are_dead_is_dropped(away: None, client: Client) -> None:
+def test_a_mail_whose_links_are_dead_is_dropped(no_mail_server: None, client: Client) -> None:
     sign_up(client)
     UnsentMail.objects.update(created_at=timezone.now() - mails.MAX_AGE - timedelta(seconds=1))
     send_unsent_mails()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from accounts.audit import Actor
 from accounts.models import Account
 from finops.alerts import services
 from finops.alerts.messages import Fact, Message
@@ -10,8 +9,8 @@ from finops.alerts.models import AlertDelivery
 from finops.alerts.recipients import confirm_recipient
 from finops.alerts.subscription_drafts import SubscriptionDraft
 from finops.lib import clock
+from tests.cast import ACTOR
 
-ACTOR = Actor.command("test")
 LONG = "A channel with a name as long as people make them, for everybody who has to do with cost"
 
 

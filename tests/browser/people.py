@@ -28,11 +28,11 @@ from finops.lib.periods import add_months, month_start
 from finops.unitcosts.models import CustomerKey, UnitMetric
 from ingestion.models import Customer
 from tests.browser.alerting import make_alerts
-from tests.cast import PASSWORD, make_cast, signed_in
+from tests.cast import ACTOR, PASSWORD, make_cast, signed_in
 from tests.due import run_due
 from tests.finops.activity.call_helpers import ask_for_days
 from tests.finops.lake.facts import line, store
-from tests.ingestion.events import event, know, push
+from tests.world.usage import add_metrics, event, push_events
 
 SERVICES = [
     ("AWS", "Amazon Elastic Compute Cloud", "Compute", 410),
@@ -106,7 +106,7 @@ def _tag_costs(account: Account) -> None:
     data = AnyOf((Test(dimension="service_category", values=("Databases", "Analytics")), machine_learning))
     create_cost_tag(
         account=account,
-        actor=Actor.command("test"),
+        actor=ACTOR,
         key="environment",
         description="What serves customers, and what does not",
         default_value="shared",
@@ -125,7 +125,7 @@ def _share_costs(account: Account) -> None:
         SplitDraft("Untagged by requests", "tag:customer", "(untagged)", "usage", (), True, "requests"),
         SplitDraft("Databases", "service", "Amazon Relational Database Service", "fixed", targets),
     ):
-        create_split(account=account, actor=Actor.command("test"), draft=draft)
+        create_split(account=account, actor=ACTOR, draft=draft)
 
 
 def _make_board(account: Account) -> None:
@@ -133,7 +133,7 @@ def _make_board(account: Account) -> None:
     table = widget_draft("table", (0, 20, 12, 5), group_by=["service", "region"])
     create_dashboard(
         account=account,
-        actor=Actor.command("test"),
+        actor=ACTOR,
         name="Board",
         widgets=[table, *starter(account, "spend")],
     )
@@ -159,8 +159,8 @@ def _push_usage(account: Account, today: date) -> None:
             pushed.append(event(day, customer, calls, unit="call", dimensions=region))
             pushed.append(event(day, customer, 40 - 3 * number, metric="seats", unit="seat"))
     pushed.append(event(today, CUSTOMERS[0], "1.5", unit="k calls"))
-    know(account, pushed, seats="average_of_days")
-    push(account, pushed)
+    add_metrics(account, pushed, seats="average_of_days")
+    push_events(account, pushed)
     Customer.objects.filter(customer_id=CUSTOMERS[0]).update(
         name="Globex Gesellschaft für Weltherrschaft und Maschinenbau mit beschränkter Haftung"
     )
@@ -219,7 +219,7 @@ def cost_tag() -> int:
         CostTag.objects.filter(key__startswith="cloud ").delete()
         return create_cost_tag(
             account=account,
-            actor=Actor.command("test"),
+            actor=ACTOR,
             key=f"cloud {secrets.token_hex(4)}",
             rules=[
                 Rule(when=provider, value="aws"),

@@ -7,13 +7,13 @@ from datetime import timedelta
 
 from django.test import Client
 
-from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from ingestion import services
 from ingestion.models import UsageUpload
 from ingestion.tasks import run_due_uploads
+from tests.cast import ACTOR
 from tests.due import run_due
 
 PATH = "/api/usage/events"
@@ -28,7 +28,7 @@ def run_uploads() -> list[str]:
 def busy_source(name: str) -> int:
     """A source of Acme that pushed in each of the last hours, with mistakes; its id."""
     account = Account.objects.get(slug="acme")
-    actor = Actor.command("test")
+    actor = ACTOR
     with account_scope(account):
         source = services.create_usage_source(account=account, actor=actor, name=name)
         _key, plaintext = services.generate_usage_key(source=source, actor=actor)

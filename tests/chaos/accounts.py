@@ -15,8 +15,8 @@ from finops.costs.models import CostImport
 from finops.lake.usage import flush
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import signed_in
-from tests.finops.costs.import_helpers import total
 from tests.finops.lake.events import by
+from tests.world.imports import total
 
 
 def tenants(count: int) -> list[dict[str, str]]:

@@ -11,8 +11,9 @@ from typing import Any
 
 from tests.chaos.faults import FAULTS, Fault
 from tests.chaos.report import WELL_SECONDS, Report, Span, Window
-from tests.chaos.services import World, running, wait_for
+from tests.chaos.services import World, running
 from tests.chaos.tenants import BILL_TOTAL, Answers, Tenant
+from tests.waiting import wait_until
 
 TENANTS = 10
 WARM_UP_SECONDS = 15.0
@@ -55,7 +56,7 @@ def run_in(
     report, begin = Report(answers.all), time.monotonic()
     for client in clients:
         client.start()
-    time.sleep(warm_up)
+    time.sleep(warm_up)  # the length of a phase, here and below: nothing is waited for
     report.rests.append(_rest(rest))
     for fault in faults:
         if fault.needs_disk and world.disk is None:
@@ -88,8 +89,13 @@ def _span(world: World, tenants: list[Tenant], fault: Fault, report: Report) -> 
         time.sleep(fault.seconds)
     end = time.monotonic()
     try:
-        wait_for(lambda: _is_well(world, tenants[0]), 4 * WELL_SECONDS, f"everything well after {fault.name}")
-    except TimeoutError as error:
+        wait_until(
+            lambda: _is_well(world, tenants[0]),
+            f"not well after {fault.name}",
+            seconds=4 * WELL_SECONDS,
+            pause=0.1,
+        )
+    except AssertionError as error:
         report.wrong.append(f"{error}; /readyz: {world.console.readiness()}")
     return Span(fault, begin, end, time.monotonic())
 
@@ -133,8 +139,8 @@ def _wait_for_imports(world: World, tenant: Tenant, report: Report) -> dict[str,
         return not _open_imports(book)
 
     try:
-        wait_for(is_settled, SETTLED_SECONDS, f"the end of all imports of {tenant.slug}")
-    except TimeoutError as error:
+        wait_until(is_settled, f"no end of all imports of {tenant.slug}", seconds=SETTLED_SECONDS, pause=0.1)
+    except AssertionError as error:
         report.wrong.append(f"{error}: {_open_imports(book)}")
     return book
 

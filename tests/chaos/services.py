@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -27,17 +26,10 @@ from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[impor
 
 from tests.s3 import create_bucket, variables
 from tests.servers import ROOT, LiveServer, free_port
+from tests.waiting import wait_until
 
 READY_SECONDS = 420.0
 BUCKET = "chaos"
-
-
-def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{what} did not come about within {seconds:.0f} s")
-        time.sleep(0.1)
 
 
 class Program:
@@ -127,7 +119,12 @@ class Console:
                 stdout=log,
                 stderr=log,
             )
-        wait_for(lambda: self.is_ready() or self.process_ended(), READY_SECONDS, "a ready console")
+        wait_until(
+            lambda: self.is_ready() or self.process_ended(),
+            "no ready console",
+            seconds=READY_SECONDS,
+            pause=0.1,
+        )
         if self.process_ended():
             raise RuntimeError(f"the console ended:\n{self.log.read_text()[-3_000:]}")
 
@@ -261,4 +258,4 @@ def _make_bucket(url: str) -> None:
             return False
         return True
 
-    wait_for(is_created, 60, "a bucket")
+    wait_until(is_created, "no bucket", pause=0.1)

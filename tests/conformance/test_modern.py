@@ -27,7 +27,7 @@ def send(
     return response.status_code, answer
 
 
-def refused(door: Door, method: str, params: dict[str, Any], headers: dict[str, str]) -> tuple[int, int]:
+def error_of(door: Door, method: str, params: dict[str, Any], headers: dict[str, str]) -> tuple[int, int]:
     status, answer = send(door, method, params, headers)
     return status, answer["error"]["code"]
 
@@ -36,7 +36,7 @@ def headers(method: str, version: str = schemas.MODERN, **more: str) -> dict[str
     return {"mcp-protocol-version": version, "mcp-method": method, **more}
 
 
-def without(key: str) -> dict[str, Any]:
+def meta_without(key: str) -> dict[str, Any]:
     return {name: value for name, value in META.items() if name != key}
 
 
@@ -48,15 +48,15 @@ def without(key: str) -> dict[str, Any]:
         {"_meta": None},
         {"_meta": []},
         {"_meta": {}},
-        {"_meta": without(VERSION)},
-        {"_meta": without(CAPABILITIES)},
+        {"_meta": meta_without(VERSION)},
+        {"_meta": meta_without(CAPABILITIES)},
         {"_meta": {**META, CAPABILITIES: None}},
         {"_meta": {**META, CAPABILITIES: []}},
         {"_meta": {**META, VERSION: 7}},
     ],
 )
 def test_the_meta_of_a_request_is_required(door: Door, params: dict[str, Any]) -> None:
-    assert refused(door, "tools/list", params, headers("tools/list")) == (400, -32602)
+    assert error_of(door, "tools/list", params, headers("tools/list")) == (400, -32602)
 
 
 @requirement("modern:client-info", "modern:extra-params")
@@ -76,15 +76,15 @@ def test_the_version_header_equals_the_bodys(door: Door, version: str | None) ->
     if version is None:
         del given["mcp-protocol-version"]
 
-    assert refused(door, "tools/list", {"_meta": META}, given) == (400, -32020)
+    assert error_of(door, "tools/list", {"_meta": META}, given) == (400, -32020)
 
 
 @requirement("modern:version-header", "modern:unsupported-version")
 def test_a_mismatch_is_seen_before_an_unsupported_version(door: Door) -> None:
     unknown = {"_meta": {**META, VERSION: "v999"}}
 
-    assert refused(door, "tools/list", unknown, headers("tools/list")) == (400, -32020)
-    assert refused(door, "tools/list", unknown, headers("tools/call", "v999")) == (400, -32020)
+    assert error_of(door, "tools/list", unknown, headers("tools/list")) == (400, -32020)
+    assert error_of(door, "tools/list", unknown, headers("tools/call", "v999")) == (400, -32020)
 
 
 @requirement("modern:unsupported-version", "rpc:id-echo")
@@ -104,7 +104,7 @@ def test_an_unsupported_version_is_told_what_is_supported(door: Door) -> None:
 def test_the_method_header_equals_the_method(door: Door, given: str | None) -> None:
     sent = {"mcp-protocol-version": schemas.MODERN} | ({} if given is None else {"mcp-method": given})
 
-    assert refused(door, "tools/list", {"_meta": META}, sent) == (400, -32020)
+    assert error_of(door, "tools/list", {"_meta": META}, sent) == (400, -32020)
 
 
 @requirement("modern:name-header")
@@ -118,7 +118,7 @@ def test_the_name_header_equals_the_name(
 ) -> None:
     sent = headers(method) | ({} if given is None else {"mcp-name": given})
 
-    assert refused(door, method, {"_meta": META, field: value}, sent) == (400, -32020)
+    assert error_of(door, method, {"_meta": META, field: value}, sent) == (400, -32020)
 
 
 @requirement("modern:name-header", "modern:method-header")
@@ -150,7 +150,7 @@ def test_a_name_may_come_wrapped_in_base64(door: Door) -> None:
 def test_a_broken_wrapping_is_a_mismatch(door: Door, wrapped: str) -> None:
     given = headers("tools/call", **{"mcp-name": wrapped})
 
-    assert refused(door, "tools/call", {"_meta": META, "name": "echo"}, given) == (400, -32020)
+    assert error_of(door, "tools/call", {"_meta": META, "name": "echo"}, given) == (400, -32020)
 
 
 @requirement("modern:unknown-method")
@@ -168,14 +168,14 @@ def test_a_broken_wrapping_is_a_mismatch(door: Door, wrapped: str) -> None:
     ],
 )
 def test_an_unknown_or_removed_method_is_not_found(door: Door, method: str) -> None:
-    assert refused(door, method, {"_meta": META}, headers(method)) == (404, -32601)
+    assert error_of(door, method, {"_meta": META}, headers(method)) == (404, -32601)
 
 
 @requirement("modern:initialize")
 def test_initialize_that_claims_the_modern_era_is_not_found(door: Door) -> None:
     params = {"_meta": META, "protocolVersion": "2025-11-25", "capabilities": {}}
 
-    assert refused(door, "initialize", params, headers("initialize")) == (404, -32601)
+    assert error_of(door, "initialize", params, headers("initialize")) == (404, -32601)
 
 
 @requirement("modern:discover", "methods:capabilities", "methods:instructions", "modern:caching")

@@ -32,7 +32,7 @@ def snippets() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def pasted(live_server_process: LiveServer) -> dict[str, str]:
+def page_snippets(live_server_process: LiveServer) -> dict[str, str]:
     made: dict[str, str] = live_server_process.run("tests.conformance.test_snippets:snippets")
     return made
 
@@ -48,8 +48,8 @@ def header_of(text: str) -> dict[str, str]:
     return {name: value}
 
 
-def test_the_command_for_claude_code_names_a_server_that_answers(pasted: dict[str, str]) -> None:
-    words = shlex.split(pasted["claude-code"])
+def test_the_command_for_claude_code_names_a_server_that_answers(page_snippets: dict[str, str]) -> None:
+    words = shlex.split(page_snippets["claude-code"])
 
     assert words[:6] == ["claude", "mcp", "add", "--transport", "http", "finops"]
     assert words[7] == "--header"
@@ -58,15 +58,15 @@ def test_the_command_for_claude_code_names_a_server_that_answers(pasted: dict[st
 
 @pytest.mark.parametrize(("client", "root"), [("cursor", "mcpServers"), ("vscode", "servers")])
 def test_the_json_for_an_editor_names_a_server_that_answers(
-    pasted: dict[str, str], client: str, root: str
+    page_snippets: dict[str, str], client: str, root: str
 ) -> None:
-    entry = json.loads(pasted[client])[root]["finops"]
+    entry = json.loads(page_snippets[client])[root]["finops"]
 
     assert_lists_tools(entry["url"], entry["headers"], json.dumps(LIST))
 
 
-def test_the_curl_command_asks_what_it_says(pasted: dict[str, str]) -> None:
-    joined = pasted["curl"].replace("\\\n", "")  # as a shell does with a line's end
+def test_the_curl_command_asks_what_it_says(page_snippets: dict[str, str]) -> None:
+    joined = page_snippets["curl"].replace("\\\n", "")  # as a shell does with a line's end
     command, url, *options = shlex.split(joined)
     pairs = list(zip(options[::2], options[1::2], strict=True))
     headers = {key: value for flag, text in pairs if flag == "-H" for key, value in header_of(text).items()}

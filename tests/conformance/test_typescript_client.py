@@ -43,7 +43,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def said(
+def report(
     mode: str,
     live_server_process: LiveServer,
     keys: dict[str, str],
@@ -80,20 +80,20 @@ def said(
 
 
 @requirement("clients:typescript")
-def test_it_connects_with_the_revision_of_its_mode(said: dict[str, Any], mode: str) -> None:
-    assert said["revision"] == MODES[mode][1]
+def test_it_connects_with_the_revision_of_its_mode(report: dict[str, Any], mode: str) -> None:
+    assert report["revision"] == MODES[mode][1]
 
 
 @requirement("clients:typescript")
-def test_it_lists_what_there_is(said: dict[str, Any]) -> None:
-    assert [tool["name"] for tool in said["tools"]] == [tool.name for tool in READ_TOOLS]
-    assert [prompt["name"] for prompt in said["prompts"]] == [prompt.name for prompt in PROMPTS]
-    assert said["resources"] == []
+def test_it_lists_what_there_is(report: dict[str, Any]) -> None:
+    assert [tool["name"] for tool in report["tools"]] == [tool.name for tool in READ_TOOLS]
+    assert [prompt["name"] for prompt in report["prompts"]] == [prompt.name for prompt in PROMPTS]
+    assert report["resources"] == []
 
 
 @requirement("clients:typescript", "prompts:get", "prompts:arguments")
-def test_it_gets_every_prompt_and_reads_why_one_was_refused(said: dict[str, Any]) -> None:
-    *given, refused = said["texts"]
+def test_it_gets_every_prompt_and_reads_why_one_was_refused(report: dict[str, Any]) -> None:
+    *given, refused = report["texts"]
 
     assert [prompt["messages"][0]["role"] for prompt in given] == ["user"] * len(PROMPTS)
     assert all("`console_url`" in prompt["messages"][0]["content"]["text"] for prompt in given)
@@ -102,8 +102,8 @@ def test_it_gets_every_prompt_and_reads_why_one_was_refused(said: dict[str, Any]
 
 
 @requirement("clients:typescript", "completion:complete", "completion:context")
-def test_it_completes_arguments(said: dict[str, Any]) -> None:
-    sources, regions, refused = said["completed"]
+def test_it_completes_arguments(report: dict[str, Any]) -> None:
+    sources, regions, refused = report["completed"]
 
     assert sources["completion"] == {"values": [f"{MARK} bill"], "total": 1, "hasMore": False}
     assert regions["completion"]["values"] == [f"{MARK} region"]
@@ -111,8 +111,8 @@ def test_it_completes_arguments(said: dict[str, Any]) -> None:
 
 
 @requirement("clients:typescript")
-def test_it_reads_a_refusal_that_says_how_to_repair_the_call(said: dict[str, Any]) -> None:
-    refused, repaired = said["results"][:2]
+def test_it_reads_a_refusal_that_says_how_to_repair_the_call(report: dict[str, Any]) -> None:
+    refused, repaired = report["results"][:2]
 
     assert refused["isError"] is True
     assert "'servise'" in refused["content"][0]["text"]
@@ -121,17 +121,17 @@ def test_it_reads_a_refusal_that_says_how_to_repair_the_call(said: dict[str, Any
 
 
 @requirement("clients:typescript")
-def test_it_is_told_of_an_unknown_tool(said: dict[str, Any]) -> None:
-    error = said["results"][2]["rpcError"]
+def test_it_is_told_of_an_unknown_tool(report: dict[str, Any]) -> None:
+    error = report["results"][2]["rpcError"]
 
     assert error["code"] == -32602
     assert "Unknown tool: querySpent. Nearest: querySpend" in error["message"]
 
 
 @requirement("clients:typescript")
-def test_every_read_tool_answers_it_as_its_schema_says(said: dict[str, Any]) -> None:
+def test_every_read_tool_answers_it_as_its_schema_says(report: dict[str, Any]) -> None:
     """The client itself refuses an answer that does not fit the tool's outputSchema."""
-    results = said["results"][3:]
+    results = report["results"][3:]
 
     assert len(results) == len(PLAIN) + len(EXAMPLES)
     for asked, result in zip([*PLAIN, *EXAMPLES], results, strict=True):

@@ -31,14 +31,14 @@ SAFE: dict[str, Any] = {
 }
 
 
-def found(settings: Settings, **changes: Any) -> set[str]:
+def checks(settings: Settings, **changes: Any) -> set[str]:
     for name, value in {**SAFE, **changes}.items():
         setattr(settings, name, value)
     return {str(message.id) for message in run_checks(tags=[TAG])}
 
 
 def test_a_safe_production_passes(settings: Settings) -> None:
-    assert found(settings) == set()
+    assert checks(settings) == set()
     refuse_unsafe()
 
 
@@ -61,31 +61,31 @@ def test_a_safe_production_passes(settings: Settings) -> None:
     ],
 )
 def test_each_danger_has_its_own_id(settings: Settings, changes: dict[str, Any], expected: str) -> None:
-    assert found(settings, **changes) == {expected}
+    assert checks(settings, **changes) == {expected}
 
 
 def test_a_secret_that_development_made_up_is_refused(settings: Settings, tmp_path: Path) -> None:
     settings.VAR_DIR = tmp_path
-    assert found(settings, SECRET_KEY=development_secret("SECRET_KEY", tmp_path)) == {"finops.E001"}
+    assert checks(settings, SECRET_KEY=development_secret("SECRET_KEY", tmp_path)) == {"finops.E001"}
 
 
 def test_several_processes_pass_with_redis(settings: Settings) -> None:
-    assert found(settings, WEB_PROCESSES=4, REDIS_URL="redis://cache.example.com/0") == set()
+    assert checks(settings, WEB_PROCESSES=4, REDIS_URL="redis://cache.example.com/0") == set()
 
 
 def test_several_processes_without_redis_are_refused_in_development_too(settings: Settings) -> None:
-    assert found(settings, PRODUCTION=False, WEB_PROCESSES=2) == {"finops.E005"}
+    assert checks(settings, PRODUCTION=False, WEB_PROCESSES=2) == {"finops.E005"}
 
 
 def test_development_needs_nothing_set(settings: Settings) -> None:
     assert (
-        found(settings, PRODUCTION=False, SECRET_KEY="x", DATABASE_URL="", PUBLIC_URL="http://127.0.0.1")
+        checks(settings, PRODUCTION=False, SECRET_KEY="x", DATABASE_URL="", PUBLIC_URL="http://127.0.0.1")
         == set()
     )
 
 
 def test_refusing_names_every_reason_at_once_and_shows_no_secret(settings: Settings) -> None:
-    found(settings, SECRET_KEY="short-secret-value", DEBUG=True)
+    checks(settings, SECRET_KEY="short-secret-value", DEBUG=True)
     with pytest.raises(ImproperlyConfigured) as refused:
         refuse_unsafe()
     assert "finops.E001" in str(refused.value)
@@ -108,8 +108,8 @@ def test_the_web_server_does_not_start_in_an_unsafe_production() -> None:
 
 
 def test_a_network_that_cannot_be_read_is_named(settings: Settings) -> None:
-    assert found(settings, ALERT_ALLOWED_NETWORKS=["10.0.0.0/8", "fd00::/8", "127.0.0.1"]) == set()
-    assert found(settings, ALERT_ALLOWED_NETWORKS=["10.0.0.0/8", "10.0.0.0/33"]) == {"finops.E008"}
+    assert checks(settings, ALERT_ALLOWED_NETWORKS=["10.0.0.0/8", "fd00::/8", "127.0.0.1"]) == set()
+    assert checks(settings, ALERT_ALLOWED_NETWORKS=["10.0.0.0/8", "10.0.0.0/33"]) == {"finops.E008"}
 
 
 @pytest.mark.django_db

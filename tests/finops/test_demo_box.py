@@ -20,7 +20,7 @@ DEMO = {
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Path:
+def demo_file(tmp_path: Path) -> Path:
     path = tmp_path / "demo.json"
     path.write_text(json.dumps(DEMO))
     return path
@@ -44,9 +44,9 @@ def test_a_load_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     assert demo_box.is_due(tmp_path, has_accounts=True)
 
 
-def test_a_demo_is_brought_up_to_date_on_a_later_day_and_once_a_day(tmp_path: Path, written: Path) -> None:
+def test_a_demo_is_brought_up_to_date_on_a_later_day_and_once_a_day(tmp_path: Path, demo_file: Path) -> None:
     yesterday = (datetime.now(UTC) - timedelta(days=1)).timestamp()
-    os.utime(written, (yesterday, yesterday))
+    os.utime(demo_file, (yesterday, yesterday))
     assert demo_box.is_due(tmp_path, has_accounts=True)
     with demo_box.mark_loading(tmp_path):
         pass
@@ -55,19 +55,19 @@ def test_a_demo_is_brought_up_to_date_on_a_later_day_and_once_a_day(tmp_path: Pa
         assert demo_box.is_due(tmp_path, has_accounts=True)
 
 
-def test_another_port_moves_the_addresses_and_nothing_else(written: Path) -> None:
-    demo_box.update_addresses(written, "http://127.0.0.1:9000")
+def test_another_port_moves_the_addresses_and_nothing_else(demo_file: Path) -> None:
+    demo_box.update_addresses(demo_file, "http://127.0.0.1:9000")
     moved = {"url": "http://127.0.0.1:9000", "mcp_url": "http://127.0.0.1:9000/api/mcp"}
-    assert demo_box.read(written) == DEMO | moved
-    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    assert demo_box.read(demo_file) == DEMO | moved
+    assert stat.S_IMODE(demo_file.stat().st_mode) == 0o600
 
 
-def test_the_box_shows_every_field_in_lines_of_one_width(written: Path) -> None:
-    *box, note = demo_box.lines(written, DEMO["url"])
+def test_the_box_shows_every_field_in_lines_of_one_width(demo_file: Path) -> None:
+    *box, note = demo_box.lines(demo_file, DEMO["url"])
     assert {len(line) for line in box} == {len(box[0])}
     for key, value in DEMO.items():
         assert any(key in line and value in line for line in box)
-    assert str(written) in note
+    assert str(demo_file) in note
 
 
 def test_without_a_demo_the_box_shows_the_address(tmp_path: Path) -> None:

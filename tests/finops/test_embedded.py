@@ -27,7 +27,7 @@ def var_dir() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def made(var_dir: Path) -> Iterator[Cluster]:
+def new_cluster(var_dir: Path) -> Iterator[Cluster]:
     cluster = development_cluster(var_dir)
     prepare(cluster, var_dir)
     cluster.create()
@@ -36,13 +36,13 @@ def made(var_dir: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def cluster(made: Cluster) -> Iterator[Cluster]:
-    made.start()
-    yield made
-    made.stop()
+def cluster(new_cluster: Cluster) -> Iterator[Cluster]:
+    new_cluster.start()
+    yield new_cluster
+    new_cluster.stop()
 
 
-def ask(cluster: Cluster, question: str) -> object:
+def value_of(cluster: Cluster, question: str) -> object:
     with psycopg.connect(cluster.url()) as connection:
         row = connection.execute(question.encode()).fetchone()
     return row[0] if row else None
@@ -57,10 +57,10 @@ def kill(cluster: Cluster) -> None:
 @pytest.mark.xdist_group("embedded")
 class TestServer:
     def test_the_url_leads_to_postgresql_18_with_utf8_and_utc(self, cluster: Cluster) -> None:
-        assert str(ask(cluster, "SHOW server_version")).startswith("18.")
-        assert ask(cluster, "SHOW server_encoding") == "UTF8"
-        assert ask(cluster, "SHOW timezone") == "UTC"
-        assert ask(cluster, "SELECT current_database()") == "finops"
+        assert str(value_of(cluster, "SHOW server_version")).startswith("18.")
+        assert value_of(cluster, "SHOW server_encoding") == "UTF8"
+        assert value_of(cluster, "SHOW timezone") == "UTC"
+        assert value_of(cluster, "SELECT current_database()") == "finops"
 
     def test_a_wrong_password_is_refused(self, cluster: Cluster) -> None:
         url = cluster.url().replace(cluster.password, "wrong")
@@ -70,10 +70,10 @@ class TestServer:
     def test_only_its_own_user_reaches_the_socket_and_no_port_is_open(self, cluster: Cluster) -> None:
         assert stat.S_IMODE(cluster.socket.stat().st_mode) == 0o700
         assert stat.S_IMODE(cluster.data.stat().st_mode) == 0o700
-        assert ask(cluster, "SHOW listen_addresses") == ""
+        assert value_of(cluster, "SHOW listen_addresses") == ""
 
-    def test_the_password_is_made_once_and_private(self, var_dir: Path, made: Cluster) -> None:
-        assert development_cluster(var_dir).password == made.password
+    def test_the_password_is_made_once_and_private(self, var_dir: Path, new_cluster: Cluster) -> None:
+        assert development_cluster(var_dir).password == new_cluster.password
         assert stat.S_IMODE((var_dir / "secrets.json").stat().st_mode) == 0o600
 
     def test_it_starts_at_once_after_a_kill(self, cluster: Cluster) -> None:
@@ -81,7 +81,7 @@ class TestServer:
             connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
         kill(cluster)
         cluster.start()
-        assert ask(cluster, "SELECT answer FROM kept") == 42
+        assert value_of(cluster, "SELECT answer FROM kept") == 42
 
     def test_a_server_left_behind_is_found_and_stopped(self, var_dir: Path, cluster: Cluster) -> None:
         left_behind = cluster.process
@@ -92,20 +92,20 @@ class TestServer:
         assert left_behind.wait() == 0
         assert later.stop_leftover() is False
 
-    def test_a_stale_pid_of_another_program_is_no_leftover(self, made: Cluster) -> None:
-        made.start()
-        kill(made)
-        pid_file = made.data / "postmaster.pid"
+    def test_a_stale_pid_of_another_program_is_no_leftover(self, new_cluster: Cluster) -> None:
+        new_cluster.start()
+        kill(new_cluster)
+        pid_file = new_cluster.data / "postmaster.pid"
         lines = pid_file.read_text().splitlines()
         pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]))
-        assert made.leftover() is None
+        assert new_cluster.leftover() is None
 
-    def test_data_of_another_version_is_refused_with_advice(self, made: Cluster) -> None:
-        version = made.data / "PG_VERSION"
+    def test_data_of_another_version_is_refused_with_advice(self, new_cluster: Cluster) -> None:
+        version = new_cluster.data / "PG_VERSION"
         version.write_text("17\n")
         try:
             with pytest.raises(EmbeddedError, match=r"made by PostgreSQL 17; this is 18\. Dump it"):
-                made.start()
+                new_cluster.start()
         finally:
             version.write_text("18\n")
 
@@ -119,7 +119,7 @@ def test_a_checkout_in_a_closed_folder_gets_its_database_elsewhere_when_root_run
     try:
         cluster.create()
         cluster.start()
-        assert ask(cluster, "SELECT 1") == 1
+        assert value_of(cluster, "SELECT 1") == 1
         assert (closed / "var" / "postgres").resolve() == cluster.home
     finally:
         cluster.stop()
@@ -190,4 +190,4 @@ def test_a_server_that_cannot_start_is_tried_until_it_can(
     wait_until(lambda: looks("ended with code", 3))
     control.with_suffix(".aside").rename(control)
     wait_until(lambda: looks("PostgreSQL answers again"))
-    assert ask(cluster, "SELECT count(*) FROM pushed") == 1000
+    assert value_of(cluster, "SELECT count(*) FROM pushed") == 1000

@@ -21,11 +21,11 @@ from ingestion import services as ingestion
 from ingestion.models import UsageUpload
 from tests.cast import Cast, signed_in
 from tests.due import run_due
-from tests.finops.costs.import_helpers import total, write_bill
 from tests.finops.costs.test_imports import MAY
-from tests.finops.lake.usage.test_compaction import flushed, some
+from tests.finops.lake.usage.test_compaction import flush, some
 from tests.ingestion.push_client import inbox, open_door
 from tests.ingestion.upload_client import csv, line, send
+from tests.world.imports import total, write_bill
 
 FULL = 2**62
 """More room than any disk has."""
@@ -119,7 +119,7 @@ def test_merges_wait_and_flushes_go_on(cast: Cast, settings: Any) -> None:
     room = settings.LOW_DISK_BYTES
     settings.LOW_DISK_BYTES = FULL
     for number in range(8):
-        flushed(cast, *some(number))
+        flush(cast, *some(number))
     assert merge_usage(cast.account) == CompactionResult(0, 0)
     settings.LOW_DISK_BYTES = room
     assert merge_usage(cast.account).merges == 1

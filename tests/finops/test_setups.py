@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
@@ -42,11 +41,12 @@ from finops.lake.schema import Kind
 from finops.lib import clock
 from ingestion import services as ingestion
 from tests import s3
+from tests.deployment import redis_server
 from tests.ingestion.push_client import PATH, event
-from tests.ingestion.world import redis_server
 from tests.migrated import template
 from tests.receivers import MailServer, smtp_server
 from tests.servers import ROOT, LiveServer, _database, _end_with_the_tests, _wait_until_ready, free_port
+from tests.waiting import wait_until
 
 PATIENCE = 120.0
 HERE = "tests.finops.test_setups"
@@ -177,11 +177,10 @@ def bucket() -> Iterator[dict[str, str]]:
 
 
 def until(true: Any, what: str, log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what} did not come in {PATIENCE:.0f} s:\n{log.read_text()[-6_000:]}")
-        time.sleep(0.2)
+    def problem() -> str:
+        return f"{what} did not come in {PATIENCE:.0f} s:\n{log.read_text()[-6_000:]}"
+
+    wait_until(true, problem, seconds=PATIENCE, pause=0.2)
 
 
 def works(server: LiveServer, mails: MailServer) -> None:

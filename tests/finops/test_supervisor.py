@@ -26,7 +26,7 @@ def messages() -> list[str]:
 
 
 @pytest.fixture
-def watched(messages: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Supervisor]:
+def programs(messages: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Supervisor]:
     monkeypatch.setattr(supervisor, "SILENT_SECONDS", 2.5)
     made = Supervisor(say=messages.append, changed=lambda: None)
     yield made
@@ -41,8 +41,8 @@ def program(
     )
 
 
-def looks(watched: Supervisor, condition: bool) -> bool:
-    watched.look()
+def looks(programs: Supervisor, condition: bool) -> bool:
+    programs.look()
     return condition
 
 
@@ -54,39 +54,39 @@ def test_waits_grow_to_a_longest_and_begin_anew_after_a_lasting_run() -> None:
 
 
 def test_a_program_that_ends_again_and_again_ends_no_other_and_is_always_started_again(
-    watched: Supervisor, messages: list[str], monkeypatch: pytest.MonkeyPatch
+    programs: Supervisor, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Backoff, "wait", lambda self, lasted: 0.0)
     lasting = program("lasting", BEATING)
-    watched.start(lasting)
-    watched.start(program("broken", "raise SystemExit(3)"))
+    programs.start(lasting)
+    programs.start(program("broken", "raise SystemExit(3)"))
     first = lasting.pid
-    wait_until(lambda: looks(watched, len(messages) >= 8))
+    wait_until(lambda: looks(programs, len(messages) >= 8))
     assert [line for line in messages if "ended" in line and "The broken ended with code 3" not in line] == []
     assert lasting.pid == first
     assert lasting.exit_code() is None
 
 
 def test_a_program_that_cannot_even_be_started_is_tried_again(
-    watched: Supervisor, messages: list[str]
+    programs: Supervisor, messages: list[str]
 ) -> None:
     made = program("gone", "pass")
-    watched.start(made)
+    programs.start(made)
     made.command = ["/nowhere"]
-    wait_until(lambda: looks(watched, "cannot be started" in messages[-1] if messages else False))
+    wait_until(lambda: looks(programs, "cannot be started" in messages[-1] if messages else False))
     made.command = [sys.executable, "-c", "import time; time.sleep(60)"]
-    wait_until(lambda: looks(watched, made.process is not None and "answers again" in messages[-1]))
+    wait_until(lambda: looks(programs, made.process is not None and "answers again" in messages[-1]))
 
 
 def test_a_program_that_is_stopped_is_stuck_and_started_again(
-    watched: Supervisor, messages: list[str]
+    programs: Supervisor, messages: list[str]
 ) -> None:
     made = program("web", BEATING, heartbeats=("it",))
-    watched.start(made)
+    programs.start(made)
     first = made.pid
-    wait_until(lambda: looks(watched, "it" in made.last_beats))
+    wait_until(lambda: looks(programs, "it" in made.last_beats))
     os.kill(first, signal.SIGSTOP)
-    wait_until(lambda: looks(watched, made.pid not in (0, first) and "it" in made.last_beats))
+    wait_until(lambda: looks(programs, made.pid not in (0, first) and "it" in made.last_beats))
     assert messages == [
         "The web is stuck (no heartbeat of it); starting it again now.",
         "The web answers again.",
@@ -94,15 +94,15 @@ def test_a_program_that_is_stopped_is_stuck_and_started_again(
 
 
 def test_a_supervisor_that_was_stopped_itself_blames_nobody(
-    watched: Supervisor, messages: list[str], monkeypatch: pytest.MonkeyPatch
+    programs: Supervisor, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = program("web", BEATING, heartbeats=("it",))
-    watched.start(made)
-    wait_until(lambda: looks(watched, "it" in made.last_beats))
+    programs.start(made)
+    wait_until(lambda: looks(programs, "it" in made.last_beats))
     os.kill(made.pid, signal.SIGSTOP)  # as all of a container that is paused
     later = time.monotonic() + 3600
     monkeypatch.setattr("finops.supervisor.time.monotonic", lambda: later)
-    watched.look()
+    programs.look()
     assert messages == []
 
 

@@ -37,6 +37,11 @@ class Door:
     source: UsageSource
     key: str
 
+    @property
+    def page(self) -> str:
+        """The address of the source's page."""
+        return f"/a/{self.source.account.slug}/connections/usage/{self.source.pk}/"
+
     def send(self, body: bytes | str, *, method: str = "POST", path: str = "", **headers: str) -> Any:
         """`path`: what comes after the endpoint's, as in ?dry_run=true. Keywords are headers."""
         all_headers = {

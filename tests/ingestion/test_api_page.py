@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 
 import pytest
 
@@ -13,12 +11,9 @@ from ingestion.openapi import document
 from ingestion.reference import reference
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import PATH, event, open_door, reasons
+from tests.pages import get_page
 
 PAGE = "/a/acme/connections/usage/api/"
-
-
-def text_of(content: bytes) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", content.decode())).split())
 
 
 def test_everybody_of_the_account_finds_it_from_the_list_and_from_a_source(cast: Cast) -> None:
@@ -31,7 +26,7 @@ def test_everybody_of_the_account_finds_it_from_the_list_and_from_a_source(cast:
 
 
 def test_it_has_every_field_status_header_and_parameter_of_the_document(cast: Cast) -> None:
-    page = text_of(signed_in(cast.viewer).get(PAGE).content)
+    page = get_page(signed_in(cast.viewer), PAGE)
     post = document()["paths"][PATH]["post"]
 
     names = [*document()["components"]["schemas"]["UsageEvent"]["properties"], *post["responses"]]
@@ -44,7 +39,7 @@ def test_it_has_every_field_status_header_and_parameter_of_the_document(cast: Ca
 
 @pytest.mark.parametrize("message", reference().messages, ids=lambda message: message.error)
 def test_it_has_every_message_of_the_rules(cast: Cast, message: object) -> None:
-    page = text_of(signed_in(cast.viewer).get(PAGE).content)
+    page = get_page(signed_in(cast.viewer), PAGE)
 
     assert getattr(message, "error", "")
     assert getattr(message, "error", "?") in page
@@ -63,5 +58,5 @@ def test_its_example_answer_is_one(cast: Cast) -> None:
 
     assert reasons(answer, submitted=3) == {1: "quantity must be a number"}
     shown = '{"accepted": 2, "rejected": 1, "errors": [{"index": 1, "error": "quantity must be a number"}]}'
-    assert shown in text_of(signed_in(cast.viewer).get(PAGE).content)
+    assert shown in get_page(signed_in(cast.viewer), PAGE)
     assert answer.json() == json.loads(shown)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -21,6 +20,7 @@ from ingestion.queries.billing import metered_months, month_by_source, usage_sto
 from ingestion.retention import drop_old_usage
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import event, open_door
+from tests.pages import get_page, text_of
 from tests.waiting import someone_waits_for_us, threads, wait_until
 
 PAGE = "/a/acme/settings/usage/"
@@ -28,12 +28,8 @@ SAVE = f"{PAGE}retention/"
 MAY = datetime(2026, 5, 20, 12, tzinfo=UTC)
 
 
-def text_of(answer: Any) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
-
-
 def test_an_account_without_usage_sees_zeroes_and_what_to_do(cast: Cast) -> None:
-    page = text_of(signed_in(cast.viewer).get(PAGE))
+    page = get_page(signed_in(cast.viewer), PAGE)
 
     assert "This month so far 0" in page
     assert "Nothing was received this month" in page
@@ -86,7 +82,7 @@ def test_what_does_not_count_stands_beside_what_does(cast: Cast) -> None:
     )
 
     rows = {row.name: row for row in month_by_source(cast.account)}
-    page = text_of(signed_in(cast.viewer).get(PAGE))
+    page = get_page(signed_in(cast.viewer), PAGE)
 
     assert {name: row.events for name, row in rows.items()} == {"One": 2, "Two": 1}
     assert (rows["One"].duplicates, rows["One"].rejected, rows["One"].voided) == (1, 1, 2)
@@ -114,7 +110,7 @@ def test_events_that_nobody_flushes_are_said_to_wait(cast: Cast) -> None:
     with clock.frozen(clock.now() - timedelta(hours=2)):
         open_door(cast).push(event())
 
-    page = text_of(signed_in(cast.viewer).get(PAGE))
+    page = get_page(signed_in(cast.viewer), PAGE)
 
     assert "Events wait longer than they should" in page
     assert "no worker has flushed it" in page
@@ -155,7 +151,7 @@ def test_for_ever_is_an_empty_field(cast: Cast) -> None:
     client = signed_in(cast.admin)
     client.post(SAVE, {"months": "13"})
 
-    assert "Now: 13 whole months" in text_of(client.get(PAGE))
+    assert "Now: 13 whole months" in get_page(client, PAGE)
     assert "Raw usage is kept for ever." in text_of(client.post(SAVE, {"months": ""}, follow=True))
     assert UsageRetention.objects.unscoped().get().months is None
 
@@ -164,8 +160,7 @@ def test_for_ever_is_an_empty_field(cast: Cast) -> None:
 def test_another_number_is_refused_with_what_is_allowed(cast: Cast, months: str) -> None:
     answer = signed_in(cast.admin).post(SAVE, {"months": months, "confirmed": "true"})
 
-    assert answer.status_code == 422
-    assert re.search("1 to 240 months|whole number of months", text_of(answer))
+    assert re.search("1 to 240 months|whole number of months", text_of(answer, status=422))
     assert not UsageRetention.objects.unscoped().exists()
 
 
@@ -173,7 +168,7 @@ def test_another_number_is_refused_with_what_is_allowed(cast: Cast, months: str)
 def test_only_an_admin_sets_it(cast: Cast, name: str) -> None:
     client = signed_in(cast.person(name))
 
-    assert "Only an admin or owner may change this" in text_of(client.get(PAGE))
+    assert "Only an admin or owner may change this" in get_page(client, PAGE)
     assert client.post(SAVE, {"months": "3", "confirmed": "true"}).status_code == 403
     assert not UsageRetention.objects.unscoped().exists()
 

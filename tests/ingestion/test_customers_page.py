@@ -13,7 +13,8 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
-from tests.ingestion.events import event, know, push
+from tests.pages import csv_rows
+from tests.world.usage import add_metrics, event, push_events
 
 URL = "/a/acme/customers/"
 
@@ -35,15 +36,15 @@ def acme_usage(cast: Cast) -> Cast:
             event(now, "globex", 6, metric="peak"),
             event(now, "globex", 6, metric="zzz fifth"),
         ]
-        know(cast.account, events, seats="last", daily="average_of_days", peak="max")
-        push(cast.account, events)
+        add_metrics(cast.account, events, seats="last", daily="average_of_days", peak="max")
+        push_events(cast.account, events)
         Customer.objects.filter(customer_id="globex").update(name="Globex GmbH")
         Customer.objects.create(customer_id="silent")
     return cast
 
 
 def rows_of(answer: Any) -> dict[str, dict[str, str]]:
-    return {row["Customer"]: row for row in csv.DictReader(io.StringIO(b"".join(answer).decode()))}
+    return {row["Customer"]: row for row in csv_rows(answer)}
 
 
 def pk_of(cast: Cast, customer_id: str) -> int:
@@ -67,8 +68,8 @@ def test_what_a_pusher_sends_is_no_formula_in_a_spreadsheet_and_no_markup_on_a_p
     formula, markup = "=HYPERLINK(1)", "<img src=x onerror=alert(1)>"
     with account_scope(cast.account):
         events = [event(datetime.now(UTC), formula, 1, metric="@SUM(1)", unit=markup)]
-        know(cast.account, events)
-        push(cast.account, events)
+        add_metrics(cast.account, events)
+        push_events(cast.account, events)
         Customer.objects.update(name=markup)
     client = signed_in(cast.viewer)
 
@@ -106,7 +107,7 @@ def test_the_list_searches_and_sorts(acme_usage: Cast) -> None:
 
 def test_a_long_list_has_pages(cast: Cast) -> None:
     with account_scope(cast.account):
-        push(cast.account, [event(clock.now(), f"c{number:03}", 1) for number in range(150)])
+        push_events(cast.account, [event(clock.now(), f"c{number:03}", 1) for number in range(150)])
     client = signed_in(cast.viewer)
 
     assert "c000" in (first := client.get(URL).content.decode())
@@ -137,7 +138,7 @@ def test_the_page_of_a_customer_shows_each_of_its_metrics_over_time(acme_usage: 
 
 def test_the_metrics_of_a_customer_are_exported(acme_usage: Cast) -> None:
     answer: Any = signed_in(acme_usage.viewer).get(f"{URL}{pk_of(acme_usage, 'globex')}/", {"format": "csv"})
-    rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
+    rows = csv_rows(answer)
     assert {row["Metric"]: row["Events"] for row in rows} == {
         "requests": "2",
         "seats": "2",
@@ -149,7 +150,7 @@ def test_the_metrics_of_a_customer_are_exported(acme_usage: Cast) -> None:
 
 def test_events_of_any_year_have_a_page(cast: Cast) -> None:
     with account_scope(cast.account):
-        push(cast.account, [event(datetime(year, 1, 1, tzinfo=UTC), "ages", 1) for year in (1, 9999)])
+        push_events(cast.account, [event(datetime(year, 1, 1, tzinfo=UTC), "ages", 1) for year in (1, 9999)])
 
     for url in (URL, f"{URL}{pk_of(cast, 'ages')}/", "/a/acme/usage/"):
         assert signed_in(cast.viewer).get(url).status_code == 200

@@ -31,7 +31,7 @@ def batches(account: Account) -> list[UsageBatch]:
         return list(UsageBatch.objects.order_by("received_at", "id"))
 
 
-def rejected(account: Account) -> list[RejectedEvent]:
+def rejected_events(account: Account) -> list[RejectedEvent]:
     with account_scope(account):
         return list(RejectedEvent.objects.order_by("received_at", "id"))
 
@@ -76,7 +76,7 @@ def test_the_first_ten_rejected_events_are_kept_as_they_were_sent(cast: Cast, do
     with clock.frozen(NOW):
         answer = door.push(event(), *wrong, 5)
 
-    rows = rejected(cast.account)
+    rows = rejected_events(cast.account)
     assert [row.position for row in rows] == list(range(1, 11))
     assert [row.excerpt for row in rows] == [json.dumps(one) for one in wrong[:10]]
     assert {(row.error, str(row.batch), row.source_id, row.received_at) for row in rows} == {
@@ -87,7 +87,7 @@ def test_the_first_ten_rejected_events_are_kept_as_they_were_sent(cast: Cast, do
 def test_an_excerpt_has_no_key_and_no_more_than_500_characters(cast: Cast, door: Door) -> None:
     door.push(event(customer_id="😀" * 999, quantity="x"), {"a": door.key}, {"b": "x" * 480 + door.key})
 
-    long, key, cut = rejected(cast.account)
+    long, key, cut = rejected_events(cast.account)
     assert len(long.excerpt) == 500
     assert key.excerpt == '{"a": "fuse_…"}'
     assert door.key[5:15] not in long.excerpt + key.excerpt + cut.excerpt
@@ -98,11 +98,11 @@ def test_of_rejected_events_the_newest_hundred_of_a_source_stay(cast: Cast, door
     other.push(event(quantity="x"))
     for _ in range(12):
         door.push(*[event(quantity="x")] * 10)
-    newest = [row.pk for row in rejected(cast.account) if row.source_id == door.source.pk][-100:]
+    newest = [row.pk for row in rejected_events(cast.account) if row.source_id == door.source.pk][-100:]
 
     tasks.prune_rejected()
 
-    remaining = rejected(cast.account)
+    remaining = rejected_events(cast.account)
     assert [row.pk for row in remaining if row.source_id == door.source.pk] == newest
     assert len([row for row in remaining if row.source_id == other.source.pk]) == 1
 

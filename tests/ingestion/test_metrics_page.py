@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from typing import Any
 
@@ -15,13 +14,10 @@ from ingestion.queries import MetricQuery, read_usage
 from ingestion.views.metrics import EXAMPLE_EVENTS, EXAMPLES
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import event, open_door
+from tests.pages import get_page, text_of
 
 LIST = "/a/acme/settings/metrics/"
 DAYS = {"Monday": "2026-11-16T10:00:0{}Z", "Tuesday": "2026-11-17T10:00:0{}Z"}
-
-
-def text_of(answer: Any) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
 
 
 def metric_of(cast: Cast, name: str = "requests") -> UsageMetric:
@@ -29,7 +25,7 @@ def metric_of(cast: Cast, name: str = "requests") -> UsageMetric:
 
 
 def test_an_empty_list_says_where_metrics_come_from(cast: Cast) -> None:
-    page = text_of(signed_in(cast.viewer).get(LIST))
+    page = get_page(signed_in(cast.viewer), LIST)
 
     assert "No metric yet" in page
     assert "How quantities add up over days" in page
@@ -43,7 +39,7 @@ def test_the_list_has_units_and_days_sorts_and_exports(cast: Cast) -> None:
     open_door(cast, cast.other_account).push(event(metric="theirs"))
     client = signed_in(cast.viewer)
 
-    page, lines = text_of(client.get(LIST)), client.get(f"{LIST}?format=csv").getvalue().decode().splitlines()
+    page, lines = get_page(client, LIST), client.get(f"{LIST}?format=csv").getvalue().decode().splitlines()
 
     assert "Several units" in page
     assert lines == [
@@ -56,7 +52,7 @@ def test_the_list_has_units_and_days_sorts_and_exports(cast: Cast) -> None:
 def test_a_member_says_how_a_metric_adds_up_and_what_to_call_it(cast: Cast) -> None:
     open_door(cast).push(event())
     client, page = signed_in(cast.member), f"{LIST}{metric_of(cast).pk}/"
-    form = text_of(client.get(page))
+    form = get_page(client, page)
 
     answer = client.post(page, {"aggregation": "max", "label": "Peak requests"}, follow=True)
 
@@ -79,7 +75,7 @@ def test_a_viewer_reads_it_and_may_not_change_it(cast: Cast) -> None:
     open_door(cast).push(event())
     client, page = signed_in(cast.viewer), f"{LIST}{metric_of(cast).pk}/"
 
-    assert "A member, admin or owner of this account may change this" in text_of(client.get(page))
+    assert "A member, admin or owner of this account may change this" in get_page(client, page)
     assert client.post(page, {"aggregation": "max"}).status_code == 403
     assert metric_of(cast).aggregation == "sum"
 

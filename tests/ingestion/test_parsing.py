@@ -33,9 +33,9 @@ def said_of(one: Any) -> str:
     if not isinstance(one, dict):
         return "event must be an object"
     rules: dict[str, tuple[Callable[[Any], bool], str]] = {
-        "customer_id": (shown(255), "customer_id must be a non-empty string up to 255 characters"),
+        "customer_id": (is_visible_name(255), "customer_id must be a non-empty string up to 255 characters"),
         "customer_name": (optional(plain), "customer_name must be a string"),
-        "metric": (shown(100), "metric must be a non-empty string up to 100 characters"),
+        "metric": (is_visible_name(100), "metric must be a non-empty string up to 100 characters"),
         "unit": (optional(plain), "unit must be a string"),
         "quantity": (number, "quantity must be a number"),
         "dimensions": (optional(labels), "dimensions must be an object of string values"),
@@ -68,7 +68,7 @@ def is_name(longest: int) -> Callable[[Any], bool]:
     return lambda value: plain(value) and 1 <= len(value) <= longest
 
 
-def shown(longest: int) -> Callable[[Any], bool]:
+def is_visible_name(longest: int) -> Callable[[Any], bool]:
     return lambda value: is_name(longest)(value) and is_visible(value)
 
 

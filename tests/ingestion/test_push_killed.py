@@ -28,8 +28,9 @@ from accounts.models import User
 from accounts.services import create_account
 from finops.lake.usage import inbox, payload
 from ingestion import services
+from tests.deployment import Deployment, deployment
 from tests.ingestion.push_client import PATH
-from tests.ingestion.world import World, world
+from tests.waiting import wait_until
 
 SOAK = bool(os.environ.get("SOAK"))
 KILLS = 25 if SOAK else 2
@@ -50,8 +51,8 @@ def usage_key(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def place(django_db_setup: None) -> Iterator[World]:
-    with world(USAGE_RATE_LIMIT_PER_MINUTE="1000000") as new_world:
+def place(django_db_setup: None) -> Iterator[Deployment]:
+    with deployment(USAGE_RATE_LIMIT_PER_MINUTE="1000000") as new_world:
         yield new_world
 
 
@@ -114,7 +115,7 @@ class Sender:
         return result
 
 
-def push_and_kill(place: World, kill: Callable[[], None]) -> list[Sender]:
+def push_and_kill(place: Deployment, kill: Callable[[], None]) -> list[Sender]:
     key = place.call("tests.ingestion.test_push_killed:usage_key", f"a{time.monotonic_ns()}")
     senders = [Sender(f"{key[5:10]}-{at}", place.web.port, key, retry) for at, retry in enumerate(CLIENTS)]
     with ThreadPoolExecutor(len(CLIENTS)) as pool:
@@ -135,14 +136,15 @@ def push_and_kill(place: World, kill: Callable[[], None]) -> list[Sender]:
 def wait_for_answers(senders: list[Sender]) -> None:
     """Until each has been answered some more; then a moment in the middle of things."""
     before = [len(sender.answered) for sender in senders]
-    deadline = time.monotonic() + 90
-    while any(len(sender.answered) < was + 3 for sender, was in zip(senders, before, strict=True)):
-        assert time.monotonic() < deadline, "the clients get no answers"
-        time.sleep(0.01)
-    time.sleep(random.random() * 0.1)
+    wait_until(
+        lambda: all(len(sender.answered) >= was + 3 for sender, was in zip(senders, before, strict=True)),
+        "the clients get no answers",
+        seconds=90,
+    )
+    time.sleep(random.random() * 0.1)  # nothing is waited for: the kill that follows comes at any moment
 
 
-def inbox_rows(place: World) -> list[tuple[str, str, date, Decimal, UUID]]:
+def inbox_rows(place: Deployment) -> list[tuple[str, str, date, Decimal, UUID]]:
     """What is in the inbox: name, metric, day, quantity, batch."""
     values = map(inbox.payload_of_row, place.rows("SELECT payload, size, events FROM lake_usageinbox"))
     return [
@@ -157,7 +159,7 @@ def inbox_rows(place: World) -> list[tuple[str, str, date, Decimal, UUID]]:
     ]
 
 
-def check(place: World, senders: list[Sender]) -> None:
+def check(place: Deployment, senders: list[Sender]) -> None:
     pending = inbox_rows(place)
     names = {sender.name for sender in senders}
     ours = [row for row in pending if row[0].partition("/")[0] in names]
@@ -183,7 +185,7 @@ def check(place: World, senders: list[Sender]) -> None:
     assert sum(ledger.values()) == len(pending)
 
 
-def test_a_killed_web_process_loses_and_doubles_nothing(place: World) -> None:
+def test_a_killed_web_process_loses_and_doubles_nothing(place: Deployment) -> None:
     def kill() -> None:
         place.web.kill()
         place.web.start()
@@ -194,7 +196,7 @@ def test_a_killed_web_process_loses_and_doubles_nothing(place: World) -> None:
     check_retries(senders)
 
 
-def test_a_killed_postgresql_loses_and_doubles_nothing(place: World) -> None:
+def test_a_killed_postgresql_loses_and_doubles_nothing(place: Deployment) -> None:
     senders = push_and_kill(place, place.kill_postgres)
 
     check(place, senders)

@@ -16,8 +16,8 @@ from accounts.models import User
 from finops.web.admission import SMALL_BODY
 from ingestion import services
 from ingestion.models import UsageSource
+from tests.deployment import Deployment, Web, deployment, redis_server
 from tests.ingestion.push_client import PATH, event
-from tests.ingestion.world import Web, World, redis_server, world
 
 LIMIT = 60
 BODY = json.dumps({"events": [event()]}).encode()
@@ -35,13 +35,16 @@ def regenerate(email: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def place(django_db_setup: None) -> Iterator[World]:
-    with redis_server() as url, world(REDIS_URL=url, USAGE_RATE_LIMIT_PER_MINUTE=str(LIMIT)) as new_world:
+def place(django_db_setup: None) -> Iterator[Deployment]:
+    with (
+        redis_server() as url,
+        deployment(REDIS_URL=url, USAGE_RATE_LIMIT_PER_MINUTE=str(LIMIT)) as new_world,
+    ):
         yield new_world
 
 
 @pytest.fixture(scope="module")
-def webs(place: World) -> Iterator[tuple[Web, Web]]:
+def webs(place: Deployment) -> Iterator[tuple[Web, Web]]:
     second = place.second_web()
     second.start()
     yield place.web, second
@@ -53,7 +56,9 @@ def push(web: Web, key: str, **headers: str) -> httpx.Response:
     return httpx.post(web.server.url + PATH, content=BODY, headers=all_headers, timeout=60)
 
 
-def test_the_limit_of_an_account_is_exact_over_two_processes(place: World, webs: tuple[Web, Web]) -> None:
+def test_the_limit_of_an_account_is_exact_over_two_processes(
+    place: Deployment, webs: tuple[Web, Web]
+) -> None:
     key = place.call(KEY, "limited")
 
     def some(turn: int) -> list[httpx.Response]:
@@ -72,7 +77,7 @@ def test_the_limit_of_an_account_is_exact_over_two_processes(place: World, webs:
     assert place.rows("SELECT count(*) FROM ingestion_usagebatch") == [(LIMIT,)]
 
 
-def test_a_replaced_key_is_dead_at_once_in_every_process(place: World, webs: tuple[Web, Web]) -> None:
+def test_a_replaced_key_is_dead_at_once_in_every_process(place: Deployment, webs: tuple[Web, Web]) -> None:
     old = place.call(KEY, "replaced")
     assert [push(web, old).status_code for web in webs] == [200, 200]
 
@@ -83,7 +88,7 @@ def test_a_replaced_key_is_dead_at_once_in_every_process(place: World, webs: tup
 
 
 def test_half_a_body_then_the_key_is_replaced_then_the_rest_is_401_and_nothing_is_stored_or_metered(
-    place: World, webs: tuple[Web, Web]
+    place: Deployment, webs: tuple[Web, Web]
 ) -> None:
     name = "halfway"
     old = place.call(KEY, name)
@@ -108,7 +113,7 @@ def test_half_a_body_then_the_key_is_replaced_then_the_rest_is_401_and_nothing_i
         assert place.rows(of_source.format(table)) == [(0,)], table
 
 
-def assert_key_was_used(place: World, name: str) -> None:
+def assert_key_was_used(place: Deployment, name: str) -> None:
     """The server has looked at the key: the request is under way."""
     used = f"""SELECT count(*) FROM ingestion_usagekey k JOIN accounts_account a ON a.id = k.account_id
                 WHERE a.slug = '{name}' AND k.last_used_at IS NOT NULL"""

@@ -20,11 +20,10 @@ from finops.lib import clock
 from ingestion import services
 from ingestion.keys import authenticate_usage_key, lock_active_key
 from ingestion.models import Customer, UsageMetric
-from ingestion.parsing import Batch, check_batch
 from ingestion.services import KeyRevoked, accept_events
 from ingestion.views.push import push
 from tests.cast import Cast
-from tests.ingestion.push_client import PATH, Door, event, inbox, key_of, open_door
+from tests.ingestion.push_client import PATH, Door, batch_of, event, inbox, key_of, open_door
 from tests.waiting import someone_waits_for_us, threads, wait_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -38,10 +37,6 @@ def customers(account: Account) -> dict[str, str]:
 def metrics(account: Account) -> list[tuple[str, str]]:
     with account_scope(account):
         return list(UsageMetric.objects.values_list("name", "aggregation"))
-
-
-def batch_of(*events: dict[str, Any]) -> Batch:
-    return check_batch(json.dumps({"events": events}).encode())
 
 
 # Customers and metrics

@@ -19,14 +19,11 @@ from ingestion.queries import metered_events
 from ingestion.snippets import snippets_for
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import Door, event, inbox, key_of, open_door, reasons
+from tests.pages import get_page, text_of
 
 LIST = "/a/acme/connections/usage/"
 NEW = f"{LIST}new/"
 KEY = re.compile(r"fuse_[0-9A-Za-z]{48}")
-
-
-def text_of(answer: Any) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
 
 
 def shown_key(answer: Any) -> str:
@@ -48,7 +45,7 @@ def regenerate(client: Client, page: str) -> Any:
 
 
 def test_an_empty_list_says_what_to_do_next(cast: Cast) -> None:
-    member, viewer = (text_of(signed_in(user).get(LIST)) for user in (cast.member, cast.viewer))
+    member, viewer = (get_page(signed_in(user), LIST) for user in (cast.member, cast.viewer))
 
     assert "No usage source yet" in member
     assert "New usage source" in member
@@ -68,7 +65,7 @@ def test_connections_has_a_tab_for_each_kind(cast: Cast, path: str) -> None:
 def test_a_member_makes_a_source_generates_its_key_and_pushes_with_it(cast: Cast) -> None:
     client = signed_in(cast.member)
     page = make(client)
-    before = text_of(client.get(page))
+    before = get_page(client, page)
 
     answer = client.post(f"{page}key/generate/")
 
@@ -83,10 +80,10 @@ def test_afterwards_the_page_shows_the_prefix_alone_and_the_last_use(cast: Cast)
     client = signed_in(cast.member)
     page = make(client)
     key = shown_key(client.post(f"{page}key/generate/"))
-    unused = text_of(client.get(page))
+    unused = get_page(client, page)
     Door(UsageSource.objects.unscoped().get(), key).push(event())
 
-    after, everything = text_of(client.get(page)), client.get(LIST).content.decode()
+    after, everything = get_page(client, page), client.get(LIST).content.decode()
 
     assert f"{key[:15]}••••••••" in unused
     assert "Last used Never" in unused
@@ -102,7 +99,7 @@ def test_afterwards_the_page_shows_the_prefix_alone_and_the_last_use(cast: Cast)
 def test_a_source_without_a_key_offers_nothing_but_generating_one(cast: Cast) -> None:
     client = signed_in(cast.member)
 
-    page = text_of(client.get(make(client)))
+    page = get_page(client, make(client))
 
     assert "Generate API Key" in page
     assert "Regenerate" not in page
@@ -134,8 +131,8 @@ def test_reloading_the_page_that_shows_a_key_makes_no_second_one(cast: Cast) -> 
     for answer in (generated_again, regenerated_again):
         assert answer.status_code == 422
         assert not KEY.search(answer.content.decode())
-    assert "has a key already" in text_of(generated_again)
-    assert "shown only once" in text_of(regenerated_again)
+    assert "has a key already" in text_of(generated_again, status=422)
+    assert "shown only once" in text_of(regenerated_again, status=422)
     assert Door(UsageSource.objects.unscoped().get(), new).push(event()).status_code == 200
 
 
@@ -169,13 +166,12 @@ def test_a_source_that_pulls_has_no_key_card_and_refuses_a_forged_post(cast: Cas
     source = services.create_usage_source(account=cast.account, actor=cast.actor, name="Vendor", kind="pull")
     client = signed_in(cast.member)
 
-    page = text_of(client.get(f"{LIST}{source.pk}/"))
+    page = get_page(client, f"{LIST}{source.pk}/")
     forged = client.post(f"{LIST}{source.pk}/key/{action}/")
 
     assert "API Key" not in page
     assert "Pull from a vendor" in page
-    assert forged.status_code == 422
-    assert "it has no API key" in text_of(forged)
+    assert "it has no API key" in text_of(forged, status=422)
     assert key_of(source) is None
 
 
@@ -183,7 +179,7 @@ def test_a_viewer_sees_the_source_without_buttons_and_may_change_nothing(cast: C
     door = open_door(cast)
     client, page = signed_in(cast.viewer), f"{LIST}{door.source.pk}/"
 
-    text = text_of(client.get(page))
+    text = get_page(client, page)
 
     assert "••••••••" in text
     assert not re.search("Generate|Regenerate|Revoke|Rename|Delete", text.replace("Generated", ""))
@@ -217,10 +213,9 @@ def test_a_name_that_is_taken_or_missing_is_said_beside_the_form(cast: Cast) -> 
     duplicate, missing = client.post(NEW, {"name": "API gateway"}), client.post(NEW, {"name": " "})
     renamed = client.post(f"{page}rename/", {"name": "Other"})
 
-    assert [answer.status_code for answer in (duplicate, missing, renamed)] == [422, 422, 422]
-    assert "A usage source of this name exists already." in text_of(duplicate)
-    assert "Give the usage source a name." in text_of(missing)
-    assert "A usage source of this name exists already." in text_of(renamed)
+    assert "A usage source of this name exists already." in text_of(duplicate, status=422)
+    assert "Give the usage source a name." in text_of(missing, status=422)
+    assert "A usage source of this name exists already." in text_of(renamed, status=422)
 
 
 def test_a_member_renames_a_source(cast: Cast) -> None:
@@ -229,7 +224,7 @@ def test_a_member_renames_a_source(cast: Cast) -> None:
     answer = client.post(f"{make(client)}rename/", {"name": "Gateway"}, follow=True)
 
     assert "The source is renamed." in text_of(answer)
-    assert "Gateway" in text_of(client.get(LIST))
+    assert "Gateway" in get_page(client, LIST)
 
 
 def test_a_member_deletes_a_source_and_is_told_before_what_goes_with_it(cast: Cast) -> None:

@@ -15,7 +15,8 @@ from ingestion.models import UsageUpload
 from ingestion.services import chunks, uploads
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import event, inbox, open_door
-from tests.ingestion.upload_client import csv, line, run_new_upload, send, text_of
+from tests.ingestion.upload_client import csv, line, run_new_upload, send
+from tests.pages import get_page, text_of
 
 CONTENT = csv(*[line(number) for number in range(2_500)])
 
@@ -45,7 +46,7 @@ def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
 
     stopped = fresh(job)
     assert (stopped.status, stopped.rows, len(inbox())) == ("canceled", 1_000, 1_000)
-    page = text_of(signed_in(cast.member).get(f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/"))
+    page = get_page(signed_in(cast.member), f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/")
     assert "Canceled 1,000 events stored" in page
     assert "Upload the same file again to go on, or void it." in page
     done = run_new_upload(door, CONTENT, cast)
@@ -58,9 +59,9 @@ def test_one_that_waits_ends_at_once(cast: Cast, django_capture_on_commit_callba
     job = send(open_door(cast), CONTENT, cast)
     page = f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/"
 
-    assert "Cancel upload" not in text_of(signed_in(cast.viewer).get(page))
+    assert "Cancel upload" not in get_page(signed_in(cast.viewer), page)
     member = signed_in(cast.member)
-    assert "Cancel upload" in text_of(member.get(page))
+    assert "Cancel upload" in get_page(member, page)
     with django_capture_on_commit_callbacks(execute=True):
         assert "Canceled 0 events stored" in text_of(member.post(f"{page}cancel/", follow=True))
 

@@ -39,7 +39,7 @@ def endings(monkeypatch: pytest.MonkeyPatch) -> Endings:
     return become
 
 
-def after(job: UsageUpload) -> UsageUpload:
+def run_and_reload(job: UsageUpload) -> UsageUpload:
     run_upload(job.account_id, job.pk)
     return UsageUpload.objects.unscoped().get(pk=job.pk)
 
@@ -49,7 +49,7 @@ DEATH = ChildResult(ChildOutcome.DIED, -11, 0)
 
 def test_an_upload_is_stored_in_a_child(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "_store_or_fail", lambda _job: 1 / 0)  # which only this process sees
-    job = after(send(open_door(cast), csv(line(1), line(2)), cast))
+    job = run_and_reload(send(open_door(cast), csv(line(1), line(2)), cast))
     assert (job.status, job.error, job.stored, len(inbox())) == ("done", "", 2, 2)
 
 
@@ -57,12 +57,12 @@ def test_one_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
     cast: Cast, endings: Endings
 ) -> None:
     names = endings(DEATH)
-    job = after(send(open_door(cast), csv(line(1)), cast))
+    job = run_and_reload(send(open_door(cast), csv(line(1)), cast))
     assert (job.status, names) == ("failed", [f"usage upload {job.pk}"] * 3)
     assert job.error == (
         "The process of the upload ended three times by itself, the last time after event 0 of the file (signal 11)."
     )
-    assert after(job).status == "failed"
+    assert run_and_reload(job).status == "failed"
     assert len(names) == 3
 
 
@@ -75,7 +75,7 @@ def test_one_whose_child_dies_between_pieces_goes_on(cast: Cast, endings: Ending
         return DEATH
 
     names = endings(*[store_and_die] * 4, ChildResult(ChildOutcome.DONE, 0, 0))
-    assert after(job).status == "running"
+    assert run_and_reload(job).status == "running"
     assert len(names) == 5
 
 
@@ -107,7 +107,7 @@ def test_one_whose_child_takes_too_much_or_too_long_or_is_canceled_ends_at_once(
         return ending
 
     names = endings(cancel_too)
-    job = after(job)
+    job = run_and_reload(job)
     assert (job.status, job.error.startswith(error), len(names)) == (status, True, 1)
 
 

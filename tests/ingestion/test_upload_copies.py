@@ -15,16 +15,8 @@ from ingestion.queries import metered_events
 from ingestion.services.ledger import roll_up
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import MOMENT, event, inbox, open_door
-from tests.ingestion.upload_client import (
-    HEADER,
-    csv,
-    line,
-    page_of,
-    rejected_lines_of,
-    run_new_upload,
-    send,
-    text_of,
-)
+from tests.ingestion.upload_client import HEADER, csv, line, rejected_lines_of, run_new_upload, send
+from tests.pages import get_page
 
 
 def test_the_same_file_is_refused_until_what_it_brought_is_voided(cast: Cast) -> None:
@@ -61,7 +53,7 @@ def test_a_file_of_which_nothing_was_stored_is_taken_again(cast: Cast) -> None:
     assert (refused_at_first.status, refused_at_first.stored) == ("done", 0)
     assert (again.status, again.stored) == ("done", 1)
     assert [str(row.quantity.normalize()) for row in inbox()] == ["6"]
-    assert "Taken again" in text_of(signed_in(cast.viewer).get(page_of(door)))
+    assert "Taken again" in get_page(signed_in(cast.viewer), door.page)
     with pytest.raises(UserError, match="was uploaded already"):
         send(door, content, cast)
 

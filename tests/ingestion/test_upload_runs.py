@@ -25,10 +25,10 @@ from ingestion.services.chunks import store_chunk
 from ingestion.services.uploads import MAX_ATTEMPTS
 from ingestion.tasks import run_upload
 from tests.cast import Cast
-from tests.finops.lake.process_kills import database_url
 from tests.ingestion.push_client import MOMENT, inbox, open_door
 from tests.ingestion.upload_client import HEADER, csv, line, rejected_lines_of, run_new_upload, send
 from tests.ingestion.upload_crash_worker import STEPS
+from tests.servers import database_url
 
 
 def test_a_task_of_another_account_leaves_it_alone(cast: Cast) -> None:

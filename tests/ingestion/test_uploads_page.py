@@ -22,16 +22,8 @@ from ingestion.tasks import run_due_uploads
 from tests.cast import Cast, signed_in
 from tests.due import run_due
 from tests.ingestion.push_client import MOMENT, Door, inbox, open_door, reasons
-from tests.ingestion.upload_client import (
-    HEADER,
-    csv,
-    line,
-    page_of,
-    rejected_lines_of,
-    run_new_upload,
-    send,
-    text_of,
-)
+from tests.ingestion.upload_client import HEADER, csv, line, rejected_lines_of, run_new_upload, send
+from tests.pages import get_page, text_of
 
 
 def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
@@ -44,9 +36,9 @@ def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
         header=header,
     )
 
-    answer = client.post(f"{page_of(door)}upload/", {"upload": SimpleUploadedFile("past.csv", content)})
+    answer = client.post(f"{door.page}upload/", {"upload": SimpleUploadedFile("past.csv", content)})
     run_due(run_due_uploads)
-    report = text_of(client.get(answer.headers["Location"]))
+    report = get_page(client, answer.headers["Location"])
 
     assert "2 events stored" in report
     assert "quantity must be a number" in report
@@ -60,7 +52,7 @@ def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
     with account_scope(cast.account):
         assert Customer.objects.get(customer_id="cust-1").name == "Globex"
     assert metered_events(cast.account, clock.today()) == 2
-    page = text_of(client.get(page_of(door)))
+    page = get_page(client, door.page)
     assert "past.csv" in page
     assert "Upload" in page
 
@@ -151,10 +143,9 @@ def test_a_header_that_cannot_work_is_refused_at_once(cast: Cast, content: bytes
     door, client = open_door(cast), signed_in(cast.member)
     before = set(upload_files.folder().iterdir())
 
-    answer = client.post(f"{page_of(door)}upload/", {"upload": SimpleUploadedFile("past.csv", content)})
+    answer = client.post(f"{door.page}upload/", {"upload": SimpleUploadedFile("past.csv", content)})
 
-    assert answer.status_code == 422
-    assert said in text_of(answer)
+    assert said in text_of(answer, status=422)
     assert not UsageUpload.objects.unscoped().exists()
     assert set(upload_files.folder().iterdir()) == before
 
@@ -162,7 +153,7 @@ def test_a_header_that_cannot_work_is_refused_at_once(cast: Cast, content: bytes
 def test_a_script_gets_the_same_refusal_as_json(cast: Cast) -> None:
     door, client = open_door(cast), signed_in(cast.member)
 
-    answer = client.post(f"{page_of(door)}upload/", {}, headers={"accept": "application/json"})
+    answer = client.post(f"{door.page}upload/", {}, headers={"accept": "application/json"})
 
     assert answer.status_code == 422
     assert answer.json() == {"errors": {"upload": ["Choose a CSV file."]}}
@@ -195,15 +186,15 @@ def test_an_upload_is_one_batch_and_voided_as_one(cast: Cast) -> None:
     flush_usage(cast.account)
     page = f"/a/acme/connections/usage/uploads/{job.pk}/"
 
-    assert "Void what it brought" in text_of(client.get(page))
-    client.post(f"{page_of(door)}batches/void/", {"batch": str(job.batch)})
+    assert "Void what it brought" in get_page(client, page)
+    client.post(f"{door.page}batches/void/", {"batch": str(job.batch)})
 
     with account_scope(cast.account):
         (batch,) = UsageBatch.objects.all()
     assert (batch.origin, batch.accepted, batch.stored) == ("upload", 2_500, 0)
     assert metered_events(cast.account, clock.today()) == 0
-    assert "Voided" in text_of(client.get(page))
-    assert "Void what it brought" not in text_of(client.get(page))
+    assert "Voided" in get_page(client, page)
+    assert "Void what it brought" not in get_page(client, page)
 
 
 def test_an_upload_that_runs_is_not_voided(cast: Cast) -> None:
@@ -220,11 +211,11 @@ def test_a_viewer_sees_uploads_and_may_not_send_one(cast: Cast) -> None:
     door, client = open_door(cast), signed_in(cast.viewer)
     job = run_new_upload(door, csv(line(1), "x"), cast)
 
-    page = client.get(page_of(door)).content.decode()
+    page = client.get(door.page).content.decode()
 
     assert "events.csv" in page
     assert 'type="file"' not in page
-    answer = client.post(f"{page_of(door)}upload/", {"upload": SimpleUploadedFile("f.csv", csv(line(2)))})
+    answer = client.post(f"{door.page}upload/", {"upload": SimpleUploadedFile("f.csv", csv(line(2)))})
     assert answer.status_code == 403
     assert client.get(f"/a/acme/connections/usage/uploads/{job.pk}/").status_code == 200
     assert signed_in(cast.stranger).get(f"/a/acme/connections/usage/uploads/{job.pk}/").status_code == 404

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from datetime import date
@@ -15,7 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts.scoping import account_scope
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
-from tests.ingestion.events import event, know, source_of, store
+from tests.pages import csv_rows
+from tests.world.usage import add_metrics, add_usage, event
 
 URL = "/a/acme/usage/"
 JANUARY = {"start_date": "2026-01-01", "end_date": "2026-01-31"}
@@ -33,18 +32,13 @@ def acme_usage(cast: Cast) -> Cast:
         event(SECOND, "株/ü", 1, metric="seats", unit="chair"),
     ]
     with account_scope(cast.account):
-        know(cast.account, events, seats="last")
-        store(cast.account, events, source=source_of(cast.account))
+        add_usage(cast.account, events, seats="last")
         Customer.objects.filter(customer_id="株/ü").update(name="Kabushiki")
     return cast
 
 
 def get(cast: Cast, query: dict[str, Any], url: str = URL, **headers: str) -> Any:
     return signed_in(cast.viewer).get(url, query, headers=headers)
-
-
-def rows_of(answer: Any) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
 
 
 def test_the_url_is_the_whole_state(acme_usage: Cast) -> None:
@@ -89,7 +83,7 @@ def test_names_are_text_and_never_markup(acme_usage: Cast) -> None:
 
 def test_the_csv_has_every_row_with_exact_quantities(acme_usage: Cast) -> None:
     query = {**JANUARY, "group_by": "customer", "granularity": "day", "top": "5", "format": "csv"}
-    rows = rows_of(get(acme_usage, query))
+    rows = csv_rows(get(acme_usage, query))
 
     assert len(rows) == 83
     quantities = {row["customer"]: Decimal(row["quantity"]) for row in rows}
@@ -103,7 +97,7 @@ def test_the_csv_has_every_row_with_exact_quantities(acme_usage: Cast) -> None:
 
 
 def test_the_csv_of_a_total_is_one_row(acme_usage: Cast) -> None:
-    (row,) = rows_of(get(acme_usage, {**JANUARY, "metric": "seats", "format": "csv"}))
+    (row,) = csv_rows(get(acme_usage, {**JANUARY, "metric": "seats", "format": "csv"}))
 
     assert (row["metric"], row["aggregation"], row["unit"]) == ("seats", "last", "")
     assert (row["quantity"], row["days with data"]) == ("1.000000000000", "2")
@@ -135,8 +129,7 @@ def test_a_day_that_stands_alone_is_drawn_as_a_bar_because_a_line_would_not_show
 ) -> None:
     events = [event(date(2026, 1, day), "c", 1) for day in days]
     with account_scope(cast.account):
-        know(cast.account, events)
-        store(cast.account, events, source=source_of(cast.account))
+        add_usage(cast.account, events)
 
     page = get(cast, {**JANUARY, "granularity": "day"}).content.decode()
 
@@ -145,7 +138,9 @@ def test_a_day_that_stands_alone_is_drawn_as_a_bar_because_a_line_would_not_show
 
 def test_it_begins_with_a_metric_that_adds_up(acme_usage: Cast) -> None:
     with account_scope(acme_usage.account):
-        know(acme_usage.account, [event(FIRST, "株/ü", 7, metric="active seats")], **{"active seats": "last"})
+        add_metrics(
+            acme_usage.account, [event(FIRST, "株/ü", 7, metric="active seats")], **{"active seats": "last"}
+        )
 
     assert get(acme_usage, {}).context["query"].metric == "requests"
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.scoping import account_scope
@@ -38,11 +35,3 @@ def run_new_upload(door: Door, content: bytes, cast: Cast, name: str = "events.c
 def rejected_lines_of(job: UsageUpload) -> dict[int, str]:
     with account_scope(job.account):
         return dict(job.rejected_lines.values_list("line", "error"))
-
-
-def page_of(door: Door) -> str:
-    return f"/a/{door.source.account.slug}/connections/usage/{door.source.pk}/"
-
-
-def text_of(answer: Any) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())

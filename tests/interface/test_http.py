@@ -163,7 +163,7 @@ def test_answers_of_the_authorization_server_are_as_recorded(cast: Cast) -> None
 def test_every_list_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
     reads, writes = McpDoor(mint(cast)), McpDoor(mint(cast, "read_write"))
     lists = {
-        method: writes.ask(method)
+        method: writes.request(method)
         for method in (
             "server/discover",
             "tools/list",
@@ -181,9 +181,9 @@ def test_every_list_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
             "capabilities": {},
             "clientInfo": {"name": "t", "version": "1"},
         }
-        lists[f"initialize {revision}"] = writes.ask("initialize", started, revision=revision)
-    lists["tools/list 2025-03-26"] = writes.ask("tools/list", revision="2025-03-26")
-    lists["prompts/list 2025-03-26"] = writes.ask("prompts/list", revision="2025-03-26")
+        lists[f"initialize {revision}"] = writes.request("initialize", started, revision=revision)
+    lists["tools/list 2025-03-26"] = writes.request("tools/list", revision="2025-03-26")
+    lists["prompts/list 2025-03-26"] = writes.request("prompts/list", revision="2025-03-26")
 
     recorded.compare_json("interface/mcp_lists.json", lists)
 

@@ -21,7 +21,7 @@ from finops.lib import clock
 from finops.lib.periods import month_start
 from ingestion.models import Customer, RejectedEvent, RejectedLine, UsageBatch, UsageSource, UsageUpload
 from tests.finops.activity.call_helpers import call_of, credential_of
-from tests.ingestion.events import event, push
+from tests.world.usage import event, push_events
 
 MARK = "Quaxolotl"
 DAYS = 40
@@ -91,7 +91,7 @@ def _push_usage(account: Account) -> None:
         for back in range(DAYS)
     ]
     source = UsageSource.objects.create(account=account, name=f"{MARK} backend")
-    push(account, marked, source=source)
+    push_events(account, marked, source=source)
     _refuse_usage(account, source)
     Customer.objects.filter(account=account).update(name=f"{MARK} customer")
 

@@ -11,7 +11,6 @@ from datetime import date, timedelta
 
 import msgspec
 
-from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
 from accounts.models import Account, Invitation, Membership, OAuthApplication
 from accounts.oauth.services import open_connection
@@ -28,10 +27,11 @@ from finops.insights.models import Anomaly, SavingsDismissal
 from finops.lib import clock
 from finops.unitcosts.models import CustomerAlias, UnitMetric, UsageDimensionMapping
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
+from tests.cast import ACTOR
 
 
 def _mcp_key(account: Account) -> object:
-    key, _plaintext = mint_mcp_key(account=account, actor=Actor.command("test"), name="walk")
+    key, _plaintext = mint_mcp_key(account=account, actor=ACTOR, name="walk")
     return key.pk
 
 

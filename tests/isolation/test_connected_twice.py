@@ -30,8 +30,8 @@ from tests.conformance.person import Person, connect
 from tests.finops.lake.facts import line, store
 from tests.isolation.marks import MARK, fill_with_marks
 from tests.isolation.test_together import ASKED, DAILY, QUESTIONS, THREADS
-from tests.lasting import lasting
 from tests.servers import LiveServer
+from tests.world.module_scope import module_world
 
 READ_TOOLS = [tool for tool in registry if tool.access is Access.READ]
 
@@ -49,7 +49,7 @@ class Twice:
 def both_accounts(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cast]:
-    with lasting(django_db_blocker, tmp_path_factory.mktemp("twice"), clock.now()):
+    with module_world(django_db_blocker, tmp_path_factory.mktemp("twice"), clock.now()):
         cast = make_cast()
         fill_with_marks(cast.account)
         _fill_plainly(cast.other_account)

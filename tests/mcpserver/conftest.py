@@ -14,6 +14,12 @@ def door(cast: Cast) -> Door:
 
 
 @pytest.fixture
+def writer(cast: Cast) -> Door:
+    """The real door, with a Read and write key."""
+    return Door(mint(cast, "read_write"))
+
+
+@pytest.fixture
 def toys(cast: Cast) -> Door:
     """The door to the toy tools, with a Read key."""
     return Door(mint(cast), toy_server(make_toys()))

@@ -12,6 +12,7 @@ from django.test import Client, RequestFactory
 from accounts.keys import mint_mcp_key
 from mcpserver.methods import Server
 from mcpserver.registry import ToolRegistry
+from mcpserver.results import MAX_ANSWER_BYTES
 from mcpserver.server import make_server
 from mcpserver.views import PATH, make_endpoint
 from tests.cast import Cast
@@ -59,7 +60,7 @@ class Door:
         )
         return response
 
-    def ask(
+    def request(
         self,
         method: str,
         params: Mapping[str, Any] | None = None,
@@ -83,19 +84,29 @@ class Door:
         return answer
 
     def result(self, method: str, params: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
-        answer = self.ask(method, params, **options)
+        answer = self.request(method, params, **options)
         assert "result" in answer, answer
         result: dict[str, Any] = answer["result"]
         return result
 
     def error(self, method: str, params: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
-        answer = self.ask(method, params, **options)
+        answer = self.request(method, params, **options)
         assert "error" in answer, answer
         error: dict[str, Any] = answer["error"]
         return error
 
     def call(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         return self.result("tools/call", {"name": tool, "arguments": arguments})
+
+    def ask(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
+        """A tool's answer. It is the same as text and as structure, and not too large."""
+        result = self.call(tool, **arguments)
+        text: str = result["content"][0]["text"]
+        assert not result["isError"], text
+        assert len(text.encode()) <= MAX_ANSWER_BYTES
+        answer: dict[str, Any] = result["structuredContent"]
+        assert json.loads(text) == answer
+        return answer
 
     def problem(self, tool: str, /, **arguments: Any) -> str:
         """The text of a call that a tool refused."""

@@ -54,16 +54,11 @@ def an_anomaly(account: Account, number: int, **columns: Any) -> Anomaly:
     return Anomaly.objects.create(account=account, source=source, **{**fields, **columns})
 
 
-def answer_of(door: Door, **arguments: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = door.call("listAnomalies", **arguments)["structuredContent"]
-    return answer
-
-
 def test_an_open_anomaly_has_its_figures_band_and_causes(acme: Account, door: Door) -> None:
     anomaly = an_anomaly(acme, 1)
     an_anomaly(acme, 2, state="resolved")
 
-    answer = answer_of(door)
+    answer = door.ask("listAnomalies")
 
     (row,) = answer["anomalies"]
     assert row["id"] == anomaly.key
@@ -82,7 +77,7 @@ def test_the_severest_come_first_then_the_newest(acme: Account, door: Door) -> N
     an_anomaly(acme, 3, severity="high")
     an_anomaly(acme, 4, severity="medium")
 
-    rows = answer_of(door)["anomalies"]
+    rows = door.ask("listAnomalies")["anomalies"]
 
     assert [row["value"] for row in rows] == ["Service 3", "Service 4", "Service 2", "Service 1"]
 
@@ -107,7 +102,7 @@ def test_it_narrows(acme: Account, door: Door, arguments: dict[str, Any], values
     an_anomaly(acme, 3, last_day=date(2026, 3, 9), currency="EUR")
     an_anomaly(acme, 4, state="expected", note="Planned")
 
-    rows = answer_of(door, **arguments)["anomalies"]
+    rows = door.ask("listAnomalies", **arguments)["anomalies"]
 
     assert {row["value"].removeprefix("Service ") for row in rows} == set(values)
 
@@ -116,23 +111,23 @@ def test_a_service_is_found_by_what_people_call_it(acme: Account, door: Door) ->
     an_anomaly(acme, 1, value="Amazon Virtual Private Cloud")
     an_anomaly(acme, 2)
 
-    (row,) = answer_of(door, search="VPC")["anomalies"]
+    (row,) = door.ask("listAnomalies", search="VPC")["anomalies"]
     assert row["value"] == "Amazon Virtual Private Cloud"
 
 
 def test_views_of_one_incident_are_one_and_what_two_share_is_named(acme: Account, door: Door) -> None:
     service = an_anomaly(acme, 1)
-    alone = answer_of(door)["warnings"]
+    alone = door.ask("listAnomalies")["warnings"]
     an_anomaly(acme, 2, dimension="team", value="Core", primary=service)
 
-    answer = answer_of(door)
+    answer = door.ask("listAnomalies")
     assert [(each["id"], each["also_seen_as"]) for each in answer["anomalies"]] == [
         (service.key, ["team Core"])
     ]
     assert (answer["total_anomalies"], answer["warnings"]) == (1, alone)
 
     an_anomaly(acme, 3, dimension="team", value="Edge", shared_impact=Decimal("1.5"))
-    (new_warnings,) = set(answer_of(door)["warnings"]) - set(alone)
+    (new_warnings,) = set(door.ask("listAnomalies")["warnings"]) - set(alone)
     assert new_warnings.startswith("'Edge': 1.50 USD of its impact is in anomalies of services as well")
 
 
@@ -143,7 +138,7 @@ def test_pages_follow_by_cursor_each_once(acme: Account, door: Door) -> None:
     keys: list[str] = []
     cursor = ""
     while True:
-        answer = answer_of(door, limit=3, cursor=cursor)
+        answer = door.ask("listAnomalies", limit=3, cursor=cursor)
         keys += [row["id"] for row in answer["anomalies"]]
         cursor = answer["cursor"]
         if not cursor:
@@ -159,7 +154,7 @@ def test_days_in_the_wrong_order_are_said(acme: Account, door: Door) -> None:
 
 
 def test_before_the_first_look_it_says_so(acme: Account, door: Door) -> None:
-    answer = answer_of(door)
+    answer = door.ask("listAnomalies")
 
     assert answer["anomalies"] == []
     assert answer["warnings"] == [

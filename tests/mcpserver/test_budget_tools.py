@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -14,11 +13,10 @@ from accounts.scoping import account_scope
 from finops.budgets.models import Budget
 from finops.lake.engine import engine
 from finops.lib import clock
-from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast, signed_in
-from tests.finops.budgets.world import daily, make, of_source
-from tests.finops.costs.rows import add_source
 from tests.mcpserver.door import Door, mint
+from tests.world.budgets import create_budget, daily_cost, source_scope
+from tests.world.costs import add_source
 
 pytestmark = pytest.mark.django_db
 
@@ -29,29 +27,23 @@ def account_with_spend(cast: Cast) -> Account:
     today = clock.today()
     with account_scope(cast.account):
         days = (today - timedelta(days=100), today - timedelta(days=1))
-        add_source(cast.account, daily(*days, "1234.56789"), name="A cost source with a name of some length")
+        add_source(
+            cast.account, daily_cost(*days, "1234.56789"), name="A cost source with a name of some length"
+        )
     return cast.account
 
 
 def fill(account: Account, count: int = 50) -> None:
     with account_scope(account):
-        scope = of_source("A cost source with a name of some length")
+        scope = source_scope("A cost source with a name of some length")
         for number in range(count):
-            make(
+            create_budget(
                 account,
                 f"A budget with quite a long name for some purpose, number {number:02}",
                 [40, 40_000, 900_000][number % 3],
                 period=["monthly", "quarterly", "yearly"][number % 3],
                 **({"scope": scope} if number % 2 else {}),
             )
-
-
-def answer_of(door: Door, **arguments: Any) -> dict[str, Any]:
-    result = door.call("listBudgets", **arguments)
-    assert not result["isError"], result["content"][0]["text"]
-    assert len(result["content"][0]["text"].encode()) <= MAX_ANSWER_BYTES
-    content: dict[str, Any] = result["structuredContent"]
-    return content
 
 
 def test_fifty_budgets_are_told_page_by_page_in_one_lake_query_each(
@@ -61,10 +53,10 @@ def test_fifty_budgets_are_told_page_by_page_in_one_lake_query_each(
     door, names, cursor = Door(mint(cast)), [], ""
 
     with patch.object(engine, "run", wraps=engine.run) as run:
-        answer_of(door, limit=20)  # what does not fit is made again, of answers that are kept
-    first = answer_of(door)
+        door.ask("listBudgets", limit=20)  # what does not fit is made again, of answers that are kept
+    first = door.ask("listBudgets")
     while True:
-        answer = answer_of(door, **({"cursor": cursor} if cursor else {}))
+        answer = door.ask("listBudgets", **({"cursor": cursor} if cursor else {}))
         names += answer["budgets"]
         cursor = answer["cursor"]
         if not cursor:
@@ -80,9 +72,9 @@ def test_fifty_budgets_are_told_page_by_page_in_one_lake_query_each(
 
 def test_a_budget_says_spent_forecast_status_and_why(cast: Cast, account_with_spend: Account) -> None:
     with account_scope(account_with_spend):
-        make(account_with_spend, "Tiny", "0.01", period="yearly")
+        create_budget(account_with_spend, "Tiny", "0.01", period="yearly")
 
-    (row,) = answer_of(Door(mint(cast)))["budgets"]
+    (row,) = Door(mint(cast)).ask("listBudgets")["budgets"]
 
     assert (row["status"], row["currency"], row["amount"]) == ("exceeded", "USD", 0.01)
     assert "at or above the amount since" in row["status_reason"]
@@ -94,8 +86,8 @@ def test_status_and_scope_narrow_the_list(cast: Cast, account_with_spend: Accoun
     fill(account_with_spend, 6)
     door = Door(mint(cast))
 
-    exceeded = answer_of(door, status=["exceeded"])
-    sources = answer_of(door, scope=["cost_source"], status="ok")
+    exceeded = door.ask("listBudgets", status=["exceeded"])
+    sources = door.ask("listBudgets", scope=["cost_source"], status="ok")
 
     assert {row["status"] for row in exceeded["budgets"]} == {"exceeded"}
     assert {row["scope"] for row in sources["budgets"]} <= {"cost_source"}
@@ -109,22 +101,17 @@ def test_an_unknown_status_or_a_foreign_cursor_is_refused_with_what_is_there(
 ) -> None:
     fill(account_with_spend, 3)
     door = Door(mint(cast))
-    page = answer_of(door, limit=1)
+    page = door.ask("listBudgets", limit=1)
 
-    wrong = door.call("listBudgets", status=["red"])
-    foreign = door.call("listBudgets", status=["ok"], cursor=page["cursor"])
-
-    assert wrong["isError"]
-    assert "exceeded" in wrong["content"][0]["text"]
-    assert foreign["isError"]
-    assert "cursor" in foreign["content"][0]["text"]
+    assert "exceeded" in door.problem("listBudgets", status=["red"])
+    assert "cursor" in door.problem("listBudgets", status=["ok"], cursor=page["cursor"])
 
 
 def test_another_accounts_budgets_are_not_there(cast: Cast, account_with_spend: Account) -> None:
     with account_scope(cast.other_account):
         Budget.objects.create(account=cast.other_account, name="Theirs", amount=5, currency="USD")
 
-    answer = answer_of(Door(mint(cast)))
+    answer = Door(mint(cast)).ask("listBudgets")
 
     assert answer["budgets"] == []
     assert answer["summary"] == "'Acme' has no budget."

@@ -5,17 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.rules import read_rules
 from finops.allocation.services.cost_tags import create_cost_tag
-from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast
-from tests.finops.costs.rows import add_source, cost
 from tests.mcpserver.door import Door, mint
+from tests.world.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
 
@@ -45,22 +43,8 @@ def _spend(account: Account) -> None:
     )
 
 
-def answer_of(door: Door, tool: str, **arguments: Any) -> dict[str, Any]:
-    result = door.call(tool, **arguments)
-    assert not result["isError"], result["content"][0]["text"]
-    content: dict[str, Any] = msgspec.json.decode(result["content"][0]["text"])
-    return content
-
-
-def problem_of(door: Door, tool: str, **arguments: Any) -> str:
-    result = door.call(tool, **arguments)
-    assert result["isError"]
-    text: str = result["content"][0]["text"]
-    return text
-
-
 def test_the_rules_are_listed_in_order_and_in_words(door: Door) -> None:
-    answer = answer_of(door, "listCostTags")
+    answer = door.ask("listCostTags")
 
     (tag,) = answer["cost_tags"]
     assert (tag["key"], tag["dimension"], tag["rules_count"]) == ("environment", "cost_tag:environment", 2)
@@ -74,8 +58,7 @@ def test_many_rules_come_page_by_page_each_once(cast: Cast, door: Door) -> None:
     create_cost_tag(account=cast.account, actor=cast.actor, key="many", rules=read_rules(many))
     rule_names, cursor = [], ""
     while True:
-        answer = answer_of(door, "listCostTags", cost_tag="MANY", cursor=cursor)
-        assert len(msgspec.json.encode(answer)) <= MAX_ANSWER_BYTES
+        answer = door.ask("listCostTags", cost_tag="MANY", cursor=cursor)
         rule_names += [rule.partition(".")[0] for tag in answer["cost_tags"] for rule in tag["rules"]]
         cursor = answer["cursor"]
         if not cursor:
@@ -85,7 +68,7 @@ def test_many_rules_come_page_by_page_each_once(cast: Cast, door: Door) -> None:
 
 
 def test_values_are_exact_in_each_currency_with_what_is_untagged(door: Door) -> None:
-    answer = answer_of(door, "queryCostTag", cost_tag="Environment")
+    answer = door.ask("queryCostTag", cost_tag="Environment")
 
     assert [
         (each["value"], each["amount"], each["after_splits"], each["currency"]) for each in answer["values"]
@@ -103,7 +86,7 @@ def test_values_are_exact_in_each_currency_with_what_is_untagged(door: Door) -> 
 
 
 def test_by_says_where_each_value_comes_from(door: Door) -> None:
-    answer = answer_of(door, "queryCostTag", by="account", values=["production"])
+    answer = door.ask("queryCostTag", by="account", values=["production"])
 
     assert [(row["group"], row["amount"], row["currency"]) for row in answer["rows"]] == [
         ({"cost_tag:environment": "Production", "account": "1"}, 16, "EUR"),
@@ -114,7 +97,7 @@ def test_by_says_where_each_value_comes_from(door: Door) -> None:
 
 
 def test_more_values_than_asked_for_are_summed_in_other(door: Door) -> None:
-    answer = answer_of(door, "queryCostTag", top=1)
+    answer = door.ask("queryCostTag", top=1)
 
     usd = [each for each in answer["values"] if each["currency"] == "USD"]
     assert [(each["value"], each["amount"], each.get("other_values")) for each in usd] == [
@@ -137,13 +120,13 @@ def test_more_values_than_asked_for_are_summed_in_other(door: Door) -> None:
 def test_what_is_not_known_names_the_nearest(
     door: Door, tool: str, arguments: dict[str, Any], said: str
 ) -> None:
-    assert said in problem_of(door, tool, **arguments)
+    assert said in door.problem(tool, **arguments)
 
 
 def test_other_tools_take_a_cost_tag_as_a_dimension(door: Door) -> None:
-    spend = answer_of(door, "querySpend", group_by=["cost_tag:environment"], period="last_30_days")
-    values = answer_of(door, "listDimensionValues", dimension="cost_tag:environment")
-    context = answer_of(door, "getAccountContext")
+    spend = door.ask("querySpend", group_by=["cost_tag:environment"], period="last_30_days")
+    values = door.ask("listDimensionValues", dimension="cost_tag:environment")
+    context = door.ask("getAccountContext")
 
     assert {row["group"]["cost_tag:environment"] for row in spend["rows"]} == {
         "Production",

@@ -14,26 +14,14 @@ from finops.dashboards.models import Dashboard, Widget
 from mcpserver.registry import registry
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
-from tests.finops.dashboards.boards import board, widget
 from tests.mcpserver.door import Door, mint
+from tests.world.dashboards import create_board, widget
 
 WRITES = [
     ("create_dashboard", {"name": "New"}),
     ("set_dashboard_widgets", {"dashboard_id": 1, "widgets": []}),
     ("delete_dashboard", {"dashboard_id": 1}),
 ]
-
-
-@pytest.fixture
-def writer(cast: Cast) -> Door:
-    return Door(mint(cast, "read_write"))
-
-
-def answer_of(door: Door, tool: str, /, **arguments: Any) -> dict[str, Any]:
-    result = door.call(tool, **arguments)
-    assert not result["isError"], result["content"][0]["text"]
-    answer: dict[str, Any] = result["structuredContent"]
-    return answer
 
 
 def shared_names(cast: Cast) -> list[str]:
@@ -47,7 +35,7 @@ def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: Door) -> N
         {"type": "total", "position": {"x": 6, "y": 0}},
         {"type": "anomalies", "config": {"min_impact": 12.5, "currency": "EUR"}},
     ]
-    created = answer_of(writer, "create_dashboard", name="Weekly", widgets=widgets)
+    created = writer.ask("create_dashboard", name="Weekly", widgets=widgets)
     pk = created["dashboard"]["id"]
 
     assert created["console_url"].endswith(f"/a/acme/dashboards/{pk}/")
@@ -66,19 +54,19 @@ def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: Door) -> N
             "position": {"x": 6, "y": 3, "w": 4, "h": 4},
         },
     ]
-    assert answer_of(writer, "getDashboard", dashboard_id=pk)["dashboard"] == created["dashboard"]
-    listed = answer_of(writer, "listDashboards")
+    assert writer.ask("getDashboard", dashboard_id=pk)["dashboard"] == created["dashboard"]
+    listed = writer.ask("listDashboards")
     assert [(row["id"], row["name"], row["widgets"]) for row in listed["dashboards"]] == [(pk, "Weekly", 3)]
     assert listed["places_left"] == 19
 
-    deleted = answer_of(writer, "delete_dashboard", dashboard_id=pk)
+    deleted = writer.ask("delete_dashboard", dashboard_id=pk)
     assert deleted["deleted_id"] == pk
     assert f"dashboard_id: {pk} is not known" in writer.problem("delete_dashboard", dashboard_id=pk)
 
 
 def test_writing_back_what_was_read_changes_nothing(cast: Cast, writer: Door) -> None:
     with account_scope(cast.account):
-        dashboard = board(
+        dashboard = create_board(
             cast.account,
             "Weekly",
             widget("anomalies", min_impact="0.125", currency="USD"),
@@ -89,8 +77,8 @@ def test_writing_back_what_was_read_changes_nothing(cast: Cast, writer: Door) ->
     before = list(Widget.objects.unscoped().order_by("pk").values())
     entries = AuditEntry.objects.unscoped().count()
 
-    read = answer_of(writer, "getDashboard")["dashboard"]
-    after = answer_of(writer, "set_dashboard_widgets", dashboard_id=dashboard.pk, widgets=read["widgets"])
+    read = writer.ask("getDashboard")["dashboard"]
+    after = writer.ask("set_dashboard_widgets", dashboard_id=dashboard.pk, widgets=read["widgets"])
 
     assert after["dashboard"] == read
     assert list(Widget.objects.unscoped().order_by("pk").values()) == before
@@ -145,7 +133,7 @@ def test_an_error_says_what_to_mend(cast: Cast, writer: Door, bad: dict[str, Any
 
 
 def test_a_retried_create_says_which_id_exists(writer: Door) -> None:
-    created = answer_of(writer, "create_dashboard", name="Weekly")["dashboard"]
+    created = writer.ask("create_dashboard", name="Weekly")["dashboard"]
 
     assert f"'Weekly' exists already, with id {created['id']}" in writer.problem(
         "create_dashboard", name="weekly"
@@ -155,7 +143,7 @@ def test_a_retried_create_says_which_id_exists(writer: Door) -> None:
 def test_the_cap_of_the_app_binds_the_tool(cast: Cast, writer: Door, settings: LazySettings) -> None:
     settings.DASHBOARDS_PER_ACCOUNT = 1
     with account_scope(cast.account):
-        board(cast.account, "Made in the app")
+        create_board(cast.account, "Made in the app")
 
     assert "at most 1 shared dashboards, and this one has 1" in writer.problem(
         "create_dashboard", name="More"
@@ -166,10 +154,10 @@ def test_a_personal_board_and_another_accounts_are_as_if_they_were_not_there(
     cast: Cast, writer: Door
 ) -> None:
     with account_scope(cast.account):
-        mine = board(cast.account, "Mine", widget("total"), owner=cast.member)
-        board(cast.account, "Shared")
+        mine = create_board(cast.account, "Mine", widget("total"), owner=cast.member)
+        create_board(cast.account, "Shared")
     with account_scope(cast.other_account):
-        theirs = board(cast.other_account, "Theirs")
+        theirs = create_board(cast.other_account, "Theirs")
 
     calls: list[tuple[str, dict[str, Any]]] = [
         ("getDashboard", {}),
@@ -184,7 +172,7 @@ def test_a_personal_board_and_another_accounts_are_as_if_they_were_not_there(
         assert len(set(problems)) == 1
         assert "Mine" not in problems[0]
         assert "Theirs" not in problems[0]
-    assert [row["name"] for row in answer_of(writer, "listDashboards")["dashboards"]] == ["Shared"]
+    assert [row["name"] for row in writer.ask("listDashboards")["dashboards"]] == ["Shared"]
     with account_scope(cast.account):
         assert mine.widgets.count() == 1
 
@@ -195,7 +183,7 @@ def test_a_credential_that_may_only_read_writes_nothing(
 ) -> None:
     key, token = mint(cast), OAuthClient().connect(cast.member).access
     with account_scope(cast.account):
-        pk = board(cast.account, "Weekly", widget("total")).pk
+        pk = create_board(cast.account, "Weekly", widget("total")).pk
     call_arguments = {**arguments, **({"dashboard_id": pk} if "dashboard_id" in arguments else {})}
     message = {
         "jsonrpc": "2.0",
@@ -214,7 +202,7 @@ def test_a_credential_that_may_only_read_writes_nothing(
 
 
 def test_the_audit_log_names_the_credential(cast: Cast, writer: Door) -> None:
-    answer_of(writer, "create_dashboard", name="Weekly")
+    writer.ask("create_dashboard", name="Weekly")
 
     key = MCPKey.objects.unscoped().get()
     entry = AuditEntry.objects.unscoped().get(action="dashboard.create")

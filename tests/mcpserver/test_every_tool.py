@@ -24,8 +24,8 @@ from tests.conformance import schemas
 from tests.conformance.requirements import requirement
 from tests.isolation.marks import fill_with_marks
 from tests.isolation.walk import fingerprint
-from tests.lasting import lasting
 from tests.mcpserver.door import Door, mint
+from tests.world.module_scope import module_world
 
 TOOLS = list(registry)
 READ_TOOLS = [tool for tool in TOOLS if tool.access is Access.READ]
@@ -56,7 +56,7 @@ NOT_MONEY = (
 def account_with_marks(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cast]:
-    with lasting(django_db_blocker, tmp_path_factory.mktemp("marked"), clock.now()):
+    with module_world(django_db_blocker, tmp_path_factory.mktemp("marked"), clock.now()):
         cast = make_cast()
         fill_with_marks(cast.account)
         yield cast

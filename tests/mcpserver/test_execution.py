@@ -149,7 +149,7 @@ def test_amounts_are_numbers_of_at_most_six_places(toys: Door) -> None:
 
 
 def test_the_console_link_opens_the_same_query(toys: Door) -> None:
-    answer = toys.call("echo", group_by=["service", "tag:env"])["structuredContent"]
+    answer = toys.ask("echo", group_by=["service", "tag:env"])
 
     assert answer["console_url"] == (
         "http://127.0.0.1:8000/a/acme/explorer/?group_by=service&group_by=tag%3Aenv"

@@ -17,8 +17,8 @@ from finops.allocation.rules import read_rules
 from finops.allocation.services.cost_tags import create_cost_tag
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.costs.rows import Line, add_source, cost
 from tests.mcpserver.door import Door, mint
+from tests.world.costs import Line, add_source, cost
 
 NOON = datetime(2026, 3, 18, 12, tzinfo=UTC)
 LIVE = {"name": "Live", "when": {"dimension": "tag:env", "values": ["prod"]}, "value": "Production"}
@@ -67,25 +67,12 @@ def _spent(cast: Cast) -> str:
     return mint(cast, "read_write")
 
 
-def answer_of(door: Door, tool: str, /, **arguments: Any) -> dict[str, Any]:
-    result = door.call(tool, **arguments)
-    assert not result["isError"], result["content"][0]["text"]
-    answer: dict[str, Any] = result["structuredContent"]
-    return answer
-
-
-def problem_of(door: Door, tool: str, /, **arguments: Any) -> str:
-    result = door.call(tool, **arguments)
-    assert result["isError"]
-    return str(result["content"][0]["text"])
-
-
 def page_of(answer: dict[str, Any]) -> dict[str, list[str]]:
     return parse_qs(urlsplit(answer["console_url"]).query)
 
 
 def test_a_risen_bill_is_explained_by_what_moved_in_each_currency_the_largest_first(door: Door) -> None:
-    answer = answer_of(door, "explainSpendChange", period="last_7_days")
+    answer = door.ask("explainSpendChange", period="last_7_days")
 
     assert [total["currency"] for total in answer["totals"]] == ["USD", "EUR"]
     assert "(billed, all charge categories)" in answer["summary"]
@@ -95,7 +82,7 @@ def test_a_risen_bill_is_explained_by_what_moved_in_each_currency_the_largest_fi
 
 
 def test_spend_in_two_currencies_says_what_most_of_each_went_on(door: Door) -> None:
-    answer = answer_of(door, "querySpend", period="last_7_days", group_by=["service"])
+    answer = door.ask("querySpend", period="last_7_days", group_by=["service"])
 
     assert answer["rows"][0] | {"share": 0} == {
         "group": {"service": "Compute"},
@@ -108,7 +95,7 @@ def test_spend_in_two_currencies_says_what_most_of_each_went_on(door: Door) -> N
 
 
 def test_the_most_wasteful_commitment_of_each_currency_is_named_with_what_it_wastes(door: Door) -> None:
-    answer = answer_of(door, "getCommitmentUtilization")
+    answer = door.ask("getCommitmentUtilization")
 
     assert answer["hint"].startswith(
         "'Plan of dollars' (20.00 USD) and 'Plan of euros' (2.00 EUR) waste most"
@@ -117,13 +104,11 @@ def test_the_most_wasteful_commitment_of_each_currency_is_named_with_what_it_was
 
 
 def test_billed_cost_by_purchase_type_says_where_commitments_show(door: Door) -> None:
-    answer = answer_of(door, "querySpend", period="last_7_days", group_by=["purchase type"])
+    answer = door.ask("querySpend", period="last_7_days", group_by=["purchase type"])
 
     assert answer["group_by"] == ["pricing_category"]
     assert "basis amortized" in answer["hint"]
-    amortized = answer_of(
-        door, "querySpend", period="last_7_days", group_by=["pricing_category"], basis="amortized"
-    )
+    amortized = door.ask("querySpend", period="last_7_days", group_by=["pricing_category"], basis="amortized")
     assert 100 in [row["amount"] for row in amortized["rows"]]
 
 
@@ -140,32 +125,31 @@ def test_billed_cost_by_purchase_type_says_where_commitments_show(door: Door) ->
 )
 def test_a_period_in_other_words_is_taken_as_the_one_it_means(door: Door, said: str, period: str) -> None:
     for tool in ("querySpend", "getCommitmentUtilization"):
-        answer = answer_of(door, tool, period=said)
-        assert answer["period"] == answer_of(door, tool, period=period)["period"] | {
+        answer = door.ask(tool, period=said)
+        assert answer["period"] == door.ask(tool, period=period)["period"] | {
             "name": answer["period"]["name"]
         }
 
 
 def test_a_period_that_nobody_knows_is_answered_with_all_there_are(door: Door) -> None:
     for tool in ("querySpend", "getCommitmentUtilization"):
-        problem = problem_of(door, tool, period="fortnight")
+        problem = door.problem(tool, period="fortnight")
         assert "Valid: " in problem
         assert "last_week" in problem
 
 
 def test_the_coarser_granularity_that_a_refusal_names_is_taken(door: Door) -> None:
     days = {"start_date": "2019-01-01", "end_date": "2026-11-20"}
-    problem = problem_of(door, "querySpend", **days, granularity="day")
+    problem = door.problem("querySpend", **days, granularity="day")
     named = re.search(r"coarser granularity \((\w+)", problem)
 
     assert named is not None
-    answer_of(door, "querySpend", **days, granularity=named[1])
+    door.ask("querySpend", **days, granularity=named[1])
     assert "at most 400 days" in problem
 
 
 def test_operators_and_lists_in_other_words_are_taken(door: Door) -> None:
-    answer = answer_of(
-        door,
+    answer = door.ask(
         "querySpend",
         period="last_7_days",
         filters=[{"dimension": ["service"], "op": "equals", "values": "Compute"}],
@@ -177,7 +161,7 @@ def test_operators_and_lists_in_other_words_are_taken(door: Door) -> None:
 
 def test_cost_of_one_currency_is_asked_for_with_a_filter(door: Door) -> None:
     euros = [{"dimension": "currency", "values": ["eur"]}]
-    answer = answer_of(door, "querySpend", period="last_7_days", filters=euros, group_by=["service"])
+    answer = door.ask("querySpend", period="last_7_days", filters=euros, group_by=["service"])
 
     (total,) = answer["totals"]
     assert (total["amount"], total["currency"]) == (28, "EUR")
@@ -185,23 +169,22 @@ def test_cost_of_one_currency_is_asked_for_with_a_filter(door: Door) -> None:
 
 
 def test_a_value_lists_its_amounts_with_the_currency_of_most_money_first(door: Door) -> None:
-    (value,) = answer_of(door, "listDimensionValues", dimension="source", period="last_7_days")["values"]
+    (value,) = door.ask("listDimensionValues", dimension="source", period="last_7_days")["values"]
 
     assert [each["currency"] for each in value["amounts"]] == ["USD", "EUR"]
 
 
 def test_a_bare_key_is_answered_with_its_cost_tag_and_its_tag(door: Door) -> None:
-    assert "cost_tag:environment" in problem_of(door, "querySpend", group_by=["environment"])
-    assert "tag:env" in problem_of(door, "querySpend", group_by=["Env"])
+    assert "cost_tag:environment" in door.problem("querySpend", group_by=["environment"])
+    assert "tag:env" in door.problem("querySpend", group_by=["Env"])
 
 
 def test_the_page_of_an_explained_change_opens_with_its_days(door: Door) -> None:
-    assert page_of(answer_of(door, "explainSpendChange"))["period"] == ["last_30_days"]
+    assert page_of(door.ask("explainSpendChange"))["period"] == ["last_30_days"]
 
 
 def test_the_page_of_a_cost_tag_has_the_values_basis_and_splits_asked_for(door: Door) -> None:
-    answer = answer_of(
-        door,
+    answer = door.ask(
         "queryCostTag",
         cost_tag="environment",
         values=["Production"],
@@ -217,7 +200,7 @@ def test_the_page_of_a_cost_tag_has_the_values_basis_and_splits_asked_for(door: 
 
 
 def test_the_page_of_values_has_their_days_and_those_that_a_search_found(door: Door) -> None:
-    answer = answer_of(door, "listDimensionValues", dimension="service", search="comp", period="last_7_days")
+    answer = door.ask("listDimensionValues", dimension="service", search="comp", period="last_7_days")
 
     page = page_of(answer)
     assert [page["start_date"][0], page["end_date"][0]] == [answer["start_date"], answer["end_date"]]
@@ -226,33 +209,32 @@ def test_the_page_of_values_has_their_days_and_those_that_a_search_found(door: D
 
 def test_the_call_that_a_budget_s_hint_spells_out_gives_what_it_spent(door: Door) -> None:
     scope = {"cost_tag": "environment", "cost_tag_value": "Production"}
-    created = answer_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
-    hint = answer_of(door, "listBudgets")["hint"]
+    created = door.ask("create_budget", name="Live", amount=10, currency="USD", **scope)
+    hint = door.ask("listBudgets")["hint"]
 
     question = json.loads(hint[hint.index("{") :])
-    spent = answer_of(door, "querySpend", **question)
+    spent = door.ask("querySpend", **question)
     assert hint.startswith("What drives 'Live': querySpend ")
     assert spent["totals"][0]["amount"] == created["budget"]["spent"]
 
 
 def test_a_budget_of_a_value_or_currency_without_cost_is_refused_with_what_has(door: Door) -> None:
     scope = {"cost_tag": "environment", "cost_tag_value": "Prod"}
-    problem = problem_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
-    other = problem_of(door, "create_budget", name="Live", amount=10, currency="GBP")
+    problem = door.problem("create_budget", name="Live", amount=10, currency="USD", **scope)
+    other = door.problem("create_budget", name="Live", amount=10, currency="GBP")
 
     assert "no cost has cost_tag:environment 'Prod'. Nearest: 'Production'" in problem
     assert "no cost line of the account is in GBP; there is cost in EUR and USD" in other
 
 
 def test_an_amount_with_signs_is_answered_with_how_to_write_it(door: Door) -> None:
-    problem = problem_of(door, "create_budget", name="Live", amount="11,500 $", currency="USD")
+    problem = door.problem("create_budget", name="Live", amount="11,500 $", currency="USD")
 
     assert "such as 11500.50" in problem
 
 
 def test_a_board_with_several_wrong_widgets_hears_of_all_of_them_at_once(door: Door) -> None:
-    problem = problem_of(
-        door,
+    problem = door.problem(
         "create_dashboard",
         name="CFO",
         widgets=[
@@ -268,9 +250,9 @@ def test_a_board_with_several_wrong_widgets_hears_of_all_of_them_at_once(door: D
 
 
 def test_where_the_days_of_a_year_fill_an_answer_every_commitment_is_still_listed(door: Door) -> None:
-    answer = answer_of(door, "getCommitmentUtilization", period="last_12_months", granularity="day", top=20)
-    recent = answer_of(
-        door, "getCommitmentUtilization", start_date="2025-04-01", end_date="2026-03-17", granularity="day"
+    answer = door.ask("getCommitmentUtilization", period="last_12_months", granularity="day", top=20)
+    recent = door.ask(
+        "getCommitmentUtilization", start_date="2025-04-01", end_date="2026-03-17", granularity="day"
     )
 
     assert answer["rows"] == []
@@ -280,7 +262,7 @@ def test_where_the_days_of_a_year_fill_an_answer_every_commitment_is_still_liste
 
 
 def test_a_forecast_of_days_to_come_does_not_say_that_they_have_no_data(door: Door) -> None:
-    answer = answer_of(door, "forecastSpend", period="next_days", days=30)
+    answer = door.ask("forecastSpend", period="next_days", days=30)
 
     assert not any("has no data" in warning for warning in answer["warnings"])
     assert any("Data is complete through 2026-03-17" in warning for warning in answer["warnings"])
@@ -289,13 +271,13 @@ def test_a_forecast_of_days_to_come_does_not_say_that_they_have_no_data(door: Do
 def test_what_moved_by_resource_and_usage_type_is_looked_into_by_another_dimension(door: Door) -> None:
     arguments = {"period": "last_7_days", "group_by": ["resource", "usage_type"]}
 
-    assert "group by account or region." in answer_of(door, "explainSpendChange", **arguments)["hint"]
-    compared = answer_of(door, "querySpend", **arguments, compare_to="previous_period")
+    assert "group by account or region." in door.ask("explainSpendChange", **arguments)["hint"]
+    compared = door.ask("querySpend", **arguments, compare_to="previous_period")
     assert "group by account to see why." in compared["hint"]
 
 
 def test_a_cost_tag_in_two_currencies_says_once_that_they_are_never_added(door: Door) -> None:
-    answer = answer_of(door, "queryCostTag", cost_tag="environment", by="service", period="last_7_days")
+    answer = door.ask("queryCostTag", cost_tag="environment", by="service", period="last_7_days")
 
     assert [total["currency"] for total in answer["totals"]] == ["USD", "EUR"]
     assert sum("never added" in warning for warning in answer["warnings"]) == 1

@@ -12,8 +12,8 @@ from finops.lib import clock
 from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast, make_cast
 from tests.ingestion.push_client import event, open_door
-from tests.lasting import lasting
 from tests.mcpserver.door import Door
+from tests.world.module_scope import module_world
 
 WIDE = "\U0001f9e8"
 KEY = "key" * 85
@@ -25,7 +25,7 @@ def hostile(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cast]:
     """The cast; in its account a customer, unit, metric and dimension each as long as the push door takes them."""
-    with lasting(django_db_blocker, tmp_path_factory.mktemp("hostile"), clock.now()):
+    with module_world(django_db_blocker, tmp_path_factory.mktemp("hostile"), clock.now()):
         cast = make_cast()
         _push(cast)
         yield cast
@@ -82,7 +82,7 @@ def test_an_answer_about_hostile_names_still_fits(door: Door, tool: str, argumen
 
 
 def test_long_names_push_no_other_row_out_of_an_answer(door: Door) -> None:
-    answer = door.call("queryUsage", metric="0" + WIDE * 99, group_by="customer")["structuredContent"]
+    answer = door.ask("queryUsage", metric="0" + WIDE * 99, group_by="customer")
 
     assert [row["name"][-1] for row in answer["rows"]] == ["…"] * 6
     assert answer["unit"].endswith("…")

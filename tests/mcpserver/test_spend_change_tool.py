@@ -5,15 +5,13 @@ from __future__ import annotations
 from datetime import date, timedelta
 from urllib.parse import parse_qs, urlsplit
 
-import msgspec
 import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
-from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast
-from tests.finops.costs.rows import add_source, cost
 from tests.mcpserver.door import Door, mint
+from tests.world.costs import add_source, cost
 
 FIRST = date(2026, 1, 1)
 MONTHS = {
@@ -46,12 +44,8 @@ def account_with_changes(cast: Cast) -> Account:
 def test_a_large_answer_lists_fewer_moves_and_still_adds_up(
     cast: Cast, account_with_changes: Account
 ) -> None:
-    result = Door(mint(cast)).result(
-        "tools/call", {"name": "explainSpendChange", "arguments": {**MONTHS, "top": 30}}
-    )
+    content = Door(mint(cast)).ask("explainSpendChange", **MONTHS, top=30)
 
-    content = result["structuredContent"]
-    assert len(msgspec.json.encode(content)) <= MAX_ANSWER_BYTES
     for total in content["totals"]:
         moves = [move for move in content["moves"] if move["currency"] == total["currency"]]
         assert sum(move["change"] for move in moves) == pytest.approx(total["change"])
@@ -64,18 +58,12 @@ def test_the_link_opens_the_page_with_the_same_question(cast: Cast, account_with
         "group_by": ["service"],
         "filters": [{"dimension": "service", "op": "contains", "values": ["00"]}],
     }
-    result = Door(mint(cast)).result("tools/call", {"name": "explainSpendChange", "arguments": arguments})
 
-    url = urlsplit(result["structuredContent"]["console_url"])
+    url = urlsplit(Door(mint(cast)).ask("explainSpendChange", **arguments)["console_url"])
     assert url.path == "/a/acme/spend-change/"
     assert parse_qs(url.query)["f0v"] == ["00"]
     assert parse_qs(url.query)["previous_start_date"] == ["2026-01-01"]
 
 
 def test_a_misspelt_dimension_is_answered_with_the_nearest(cast: Cast, account_with_changes: Account) -> None:
-    result = Door(mint(cast)).result(
-        "tools/call", {"name": "explainSpendChange", "arguments": {**MONTHS, "group_by": ["servce"]}}
-    )
-
-    assert result["isError"]
-    assert "service" in result["content"][0]["text"]
+    assert "service" in Door(mint(cast)).problem("explainSpendChange", **MONTHS, group_by=["servce"])

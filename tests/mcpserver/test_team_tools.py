@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -13,18 +12,17 @@ from accounts.scoping import account_scope
 from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
 from finops.lib.periods import add_months
 from finops.unitcosts.models import UnitMetric
-from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source, cost
-from tests.ingestion.events import event, know, source_of, store
 from tests.mcpserver.door import Door, mint
+from tests.world.costs import add_source, cost
+from tests.world.usage import add_usage, event
 
 TODAY = datetime.now(UTC).date()
 LAST_MONTH = add_months(TODAY, -1)
 
 
 @pytest.fixture
-def billed(cast: Cast) -> Account:
+def payer(cast: Cast) -> Account:
     """Last month: 50 USD of payments, 30 of nobody, 10 EUR of payments; for 4 requests."""
     account = cast.account
     lines = [
@@ -36,8 +34,7 @@ def billed(cast: Cast) -> Account:
     used = [event(LAST_MONTH, "acme", 4)]
     with account_scope(account):
         add_source(account, lines)
-        know(account, used)
-        store(account, used, source=source_of(account))
+        add_usage(account, used)
         TeamKey.objects.create(account=account, dimension="tag:team")
         team = Team.objects.create(account=account, name="Payments")
         TeamValue.objects.create(account=account, team=team, value="Payments")
@@ -47,18 +44,10 @@ def billed(cast: Cast) -> Account:
     return account
 
 
-def answer_of(door: Door, tool: str, **arguments: Any) -> dict[str, Any]:
-    result = door.call(tool, **arguments)
-    assert not result.get("isError"), result["content"][0]["text"]
-    assert len(result["content"][0]["text"].encode()) <= MAX_ANSWER_BYTES
-    answer: dict[str, Any] = result["structuredContent"]
-    return answer
-
-
 def test_teams_come_with_members_values_and_the_cost_of_last_month(
-    cast: Cast, billed: Account, door: Door
+    cast: Cast, payer: Account, door: Door
 ) -> None:
-    answer = answer_of(door, "listTeams")
+    answer = door.ask("listTeams")
 
     (team,) = answer["teams"]
     assert (team["name"], team["members"], team["values"]) == ("Payments", ["Member"], ["Payments"])
@@ -69,27 +58,27 @@ def test_teams_come_with_members_values_and_the_cost_of_last_month(
     assert signed_in(cast.viewer).get(answer["console_url"]).status_code == 200
 
 
-@pytest.mark.usefixtures("billed")
+@pytest.mark.usefixtures("payer")
 def test_teams_are_searched_by_name_person_and_value(door: Door) -> None:
-    counts = [len(answer_of(door, "listTeams", search=text)["teams"]) for text in ("PAY", "member@", "zzz")]
+    counts = [len(door.ask("listTeams", search=text)["teams"]) for text in ("PAY", "member@", "zzz")]
 
     assert counts == [1, 1, 0]
 
 
-def test_many_teams_come_page_by_page_and_fit(billed: Account, door: Door) -> None:
-    with account_scope(billed):
+def test_many_teams_come_page_by_page_and_fit(payer: Account, door: Door) -> None:
+    with account_scope(payer):
         teams = Team.objects.bulk_create(
-            Team(account=billed, name=f"Team {number:03} {'x' * 80}", description="y" * 500)
+            Team(account=payer, name=f"Team {number:03} {'x' * 80}", description="y" * 500)
             for number in range(120)
         )
         TeamValue.objects.bulk_create(
-            TeamValue(account=billed, team=team, value=f"{team.pk} {number} {'z' * 200}")
+            TeamValue(account=payer, team=team, value=f"{team.pk} {number} {'z' * 200}")
             for team in teams[:40]
             for number in range(40)
         )
     names, cursor = [], ""
     while True:
-        answer = answer_of(door, "listTeams", cursor=cursor)
+        answer = door.ask("listTeams", cursor=cursor)
         names += [team["name"] for team in answer["teams"]]
         cursor = answer["cursor"]
         if not cursor:
@@ -100,11 +89,11 @@ def test_many_teams_come_page_by_page_and_fit(billed: Account, door: Door) -> No
     assert door.problem("listTeams", cursor="nonsense")
 
 
-@pytest.mark.usefixtures("billed")
+@pytest.mark.usefixtures("payer")
 def test_a_unit_metric_is_listed_and_asked_by_name(cast: Cast, door: Door) -> None:
-    (metric,) = answer_of(door, "listUnitMetrics")["unit_metrics"]
-    answer = answer_of(door, "queryUnitCost", unit_metric="cost per call", period="last_month")
-    other = answer_of(door, "queryUnitCost", unit_metric="Cost per call", period="last_month", per=4)
+    (metric,) = door.ask("listUnitMetrics")["unit_metrics"]
+    answer = door.ask("queryUnitCost", unit_metric="cost per call", period="last_month")
+    other = door.ask("queryUnitCost", unit_metric="Cost per call", period="last_month", per=4)
 
     assert (metric["name"], metric["usage_metric"], metric["per"]) == ("Cost per call", "requests", 2)
     assert {total["currency"]: total["unit_cost"] for total in answer["totals"]} == {"USD": 40, "EUR": 5}
@@ -117,17 +106,17 @@ def test_a_unit_metric_is_listed_and_asked_by_name(cast: Cast, door: Door) -> No
     assert "Nearest: 'Cost per call'" in door.problem("queryUnitCost", unit_metric="Cost per cal")
 
 
-@pytest.mark.usefixtures("billed")
+@pytest.mark.usefixtures("payer")
 def test_the_context_names_teams_and_unit_metrics(door: Door) -> None:
-    answer = answer_of(door, "getAccountContext")
+    answer = door.ask("getAccountContext")
 
     assert (answer["teams"], answer["unit_metrics"]) == (["Payments"], ["Cost per call"])
     assert "team" in [dimension["name"] for dimension in answer["dimensions"]]
 
 
-def test_another_account_sees_none_of_it(cast: Cast, billed: Account) -> None:
+def test_another_account_sees_none_of_it(cast: Cast, payer: Account) -> None:
     theirs = Door(mint(replace(cast, account=cast.other_account)))
 
-    assert answer_of(theirs, "listTeams")["teams"] == []
-    assert answer_of(theirs, "listUnitMetrics")["unit_metrics"] == []
+    assert theirs.ask("listTeams")["teams"] == []
+    assert theirs.ask("listUnitMetrics")["unit_metrics"] == []
     assert "is not known" in theirs.problem("queryUnitCost", unit_metric="Cost per call")

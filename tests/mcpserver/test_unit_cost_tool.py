@@ -24,19 +24,18 @@ from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion import services
 from ingestion.models import Customer
 from mcpserver.registry import registry
-from mcpserver.results import MAX_ANSWER_BYTES
-from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source, cost
-from tests.ingestion.events import event, know, source_of, store
+from tests.cast import ACTOR, Cast, signed_in
 from tests.mcpserver.door import Door, mint
 from tests.servers import LiveServer
+from tests.world.costs import add_source, cost
+from tests.world.usage import add_metrics, event, store_usage, usage_source
 
 DAYS, CUSTOMERS = 60, 150
 PER_CUSTOMER = {"usage_metric": "requests", "mode": "per_customer", "period": "last_30_days", "top": 100}
 
 
 @pytest.fixture
-def sold(cast: Cast) -> Account:
+def saas_account(cast: Cast) -> Account:
     """Two months of cost in two currencies and of requests, for 150 customers with long names."""
     account, today = cast.account, datetime.now(UTC).date()
     days = [today - timedelta(days=back) for back in range(1, DAYS)]
@@ -53,12 +52,12 @@ def sold(cast: Cast) -> Account:
     events = [event(day, name, place + 1, unit="call") for day in days for place, name in enumerate(names)]
     with account_scope(account):
         add_source(account, lines)
-        know(account, events[:1])
+        add_metrics(account, events[:1])
         Customer.objects.bulk_create(Customer(account=account, customer_id=name) for name in names[1:])
-        store(
+        store_usage(
             account,
             [replace(one, position=place) for place, one in enumerate(events)],
-            source=source_of(account),
+            source=usage_source(account),
         )
         CustomerKey.objects.create(account=account, dimension="tag:customer")
         long = Concat("customer_id", Value(" of a name that is quite long, as names of companies are"))
@@ -66,18 +65,12 @@ def sold(cast: Cast) -> Account:
     return account
 
 
-def answer_of(door: Door, **arguments: Any) -> dict[str, Any]:
-    result = door.call("queryUnitCost", **arguments)
-    assert not result.get("isError"), result["content"][0]["text"]
-    assert len(result["content"][0]["text"].encode()) <= MAX_ANSWER_BYTES
-    answer: dict[str, Any] = result["structuredContent"]
-    return answer
-
-
 @pytest.mark.parametrize("granularity", ["none", "day", "week", "month"])
-@pytest.mark.usefixtures("sold")
+@pytest.mark.usefixtures("saas_account")
 def test_an_answer_fits_and_its_rows_still_add_up(door: Door, granularity: str) -> None:
-    answer = answer_of(door, **{**PER_CUSTOMER, "granularity": granularity, "compare_to": "previous_period"})
+    answer = door.ask(
+        "queryUnitCost", **{**PER_CUSTOMER, "granularity": granularity, "compare_to": "previous_period"}
+    )
 
     for total in answer["totals"]:
         rows = [row for row in answer["rows"] if row["currency"] == total["currency"]]
@@ -89,15 +82,15 @@ def test_an_answer_fits_and_its_rows_still_add_up(door: Door, granularity: str) 
     assert "25 KB" in answer["truncated"]
 
 
-@pytest.mark.usefixtures("sold")
+@pytest.mark.usefixtures("saas_account")
 def test_a_long_trend_still_fits(door: Door) -> None:
-    answer = answer_of(door, usage_metric="requests", period="last_12_months", granularity="day")
+    answer = door.ask("queryUnitCost", usage_metric="requests", period="last_12_months", granularity="day")
 
     assert "Trends are left out" in answer["truncated"]
     assert not any("buckets" in total for total in answer["totals"])
 
 
-@pytest.mark.usefixtures("sold")
+@pytest.mark.usefixtures("saas_account")
 def test_the_console_url_is_the_page_with_the_same_question(door: Door, cast: Cast) -> None:
     arguments = {
         "usage_metric": "requests",
@@ -112,7 +105,7 @@ def test_the_console_url_is_the_page_with_the_same_question(door: Door, cast: Ca
         "top": 5,
     }
 
-    url = urlsplit(answer_of(door, **arguments)["console_url"])
+    url = urlsplit(door.ask("queryUnitCost", **arguments)["console_url"])
 
     assert url.path == "/a/acme/unit-economics/"
     assert UnitCostQuery.from_params(parse_qs(url.query)) == msgspec.convert(arguments, UnitCostQuery)
@@ -121,10 +114,10 @@ def test_the_console_url_is_the_page_with_the_same_question(door: Door, cast: Ca
     assert "customer-001 of a name" in page.content.decode()
 
 
-@pytest.mark.usefixtures("sold")
+@pytest.mark.usefixtures("saas_account")
 def test_arguments_are_taken_kindly(door: Door) -> None:
-    answer = answer_of(
-        door,
+    answer = door.ask(
+        "queryUnitCost",
         usage_metric="Requests",
         period="Last 30 days",
         filters='[{"dimension": "Tag:customer", "values": "customer-007"}]',
@@ -158,7 +151,7 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
     ],
     ids=["metric", "no metric", "long metric", "period", "mode", "argument", "dimension", "top", "customer"],
 )
-@pytest.mark.usefixtures("sold")
+@pytest.mark.usefixtures("saas_account")
 def test_an_error_alone_says_how_to_repair_the_call(door: Door, arguments: dict[str, Any], said: str) -> None:
     assert said in door.problem("queryUnitCost", **arguments)
 
@@ -177,30 +170,30 @@ def test_without_a_customer_key_the_tool_says_who_chooses_one_where(door: Door) 
     ],
     ids=["customer", "filter"],
 )
-@pytest.mark.usefixtures("sold")
+@pytest.mark.usefixtures("saas_account")
 def test_long_arguments_give_short_answers(door: Door, arguments: dict[str, Any]) -> None:
-    assert len(answer_of(door, **arguments)["console_url"]) < 4_000
+    assert len(door.ask("queryUnitCost", **arguments)["console_url"]) < 4_000
 
 
 def test_before_any_usage_there_is_cost_currency_and_reason(door: Door, cast: Cast) -> None:
     with account_scope(cast.account):
         add_source(cast.account, [cost(datetime.now(UTC).date() - timedelta(days=2), 60)])
 
-    answer = answer_of(door, usage_metric="requests")
+    answer = door.ask("queryUnitCost", usage_metric="requests")
 
     (total,) = answer["totals"]
     assert (total["cost"], total["currency"], total["usage"], total["unit_cost"]) == (60, "USD", None, None)
     assert "POST events with this metric to /api/usage/events" in total["reason"]
 
 
-def test_the_context_says_by_what_customers_are_found(door: Door, sold: Account) -> None:
-    assert door.call("getAccountContext")["structuredContent"]["customer_key"] == "tag:customer"
+def test_the_context_says_by_what_customers_are_found(door: Door, saas_account: Account) -> None:
+    assert door.ask("getAccountContext")["customer_key"] == "tag:customer"
 
 
-def test_another_account_sees_nothing_of_it(sold: Account, cast: Cast) -> None:
+def test_another_account_sees_nothing_of_it(saas_account: Account, cast: Cast) -> None:
     theirs = Door(mint(replace(cast, account=cast.other_account)))
 
-    answer = answer_of(theirs, usage_metric="requests", period="last_30_days")
+    answer = theirs.ask("queryUnitCost", usage_metric="requests", period="last_30_days")
 
     assert (answer["totals"], answer["usage_days"]) == ([], 0)
     assert "needs the account's customer key" in theirs.problem("queryUnitCost", **PER_CUSTOMER)
@@ -219,18 +212,18 @@ def test_the_definition_is_small() -> None:
     ids=["total", "per customer", "compared"],
 )
 def test_more_customers_ask_no_more_queries(
-    door: Door, sold: Account, more: dict[str, Any], most: int
+    door: Door, saas_account: Account, more: dict[str, Any], most: int
 ) -> None:
-    answer_of(door, **{**PER_CUSTOMER, **more})
+    door.ask("queryUnitCost", **{**PER_CUSTOMER, **more})
     with CaptureQueriesContext(connection) as few:
-        answer_of(door, **{**PER_CUSTOMER, **more, "top": 1})
-    with account_scope(sold):
-        actor = Actor.command("test")
+        door.ask("queryUnitCost", **{**PER_CUSTOMER, **more, "top": 1})
+    with account_scope(saas_account):
+        actor = ACTOR
         for number in range(20):
             value = f"a value of nobody, number {number}"
-            add_customer_alias(account=sold, actor=actor, value=value, customer_id="customer-001")
+            add_customer_alias(account=saas_account, actor=actor, value=value, customer_id="customer-001")
     with CaptureQueriesContext(connection) as many:
-        answer_of(door, **{**PER_CUSTOMER, **more})
+        door.ask("queryUnitCost", **{**PER_CUSTOMER, **more})
 
     assert len(few) == len(many) <= most
 

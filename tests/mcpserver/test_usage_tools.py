@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
@@ -18,16 +17,15 @@ from accounts.scoping import account_scope
 from ingestion.models import Customer
 from ingestion.usage_query import UsageQuery
 from mcpserver.registry import registry
-from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast
-from tests.ingestion.events import event, know, push, source_of, store
 from tests.mcpserver.door import Door
+from tests.world.usage import add_usage, event, push_events
 
 DAYS, CUSTOMERS = 60, 60
 
 
 @pytest.fixture
-def pushed(cast: Cast) -> Account:
+def usage_account(cast: Cast) -> Account:
     """Two months of requests of sixty customers with long names, and their seats."""
     today = datetime.now(UTC).date()
     days = [today - timedelta(days=back) for back in range(DAYS)]
@@ -39,28 +37,18 @@ def pushed(cast: Cast) -> Account:
     seats = [event(days[-1], f"customer-{number:03}", number, metric="seats") for number in range(CUSTOMERS)]
     rows = [replace(one, position=place) for place, one in enumerate([*events, *seats])]
     with account_scope(cast.account):
-        know(cast.account, rows, seats="last")
-        store(cast.account, rows, source=source_of(cast.account))
+        add_usage(cast.account, rows, seats="last")
         for row in Customer.objects.all():
             row.name = f"{row.customer_id} of a name that is quite long, as names of companies are"
             row.save()
     return cast.account
 
 
-def answer_of(door: Door, tool: str, **arguments: Any) -> dict[str, Any]:
-    result = door.call(tool, **arguments)
-    assert not result.get("isError"), result["content"][0]["text"]
-    assert len(result["content"][0]["text"].encode()) <= MAX_ANSWER_BYTES
-    answer: dict[str, Any] = result["structuredContent"]
-    return answer
-
-
 @pytest.mark.parametrize("metric", ["requests", "seats"])
 @pytest.mark.parametrize("granularity", ["none", "day", "month"])
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_an_answer_fits_and_its_rows_still_add_up(door: Door, metric: str, granularity: str) -> None:
-    answer = answer_of(
-        door,
+    answer = door.ask(
         "queryUsage",
         metric=metric,
         period="last_90_days",
@@ -76,7 +64,7 @@ def test_an_answer_fits_and_its_rows_still_add_up(door: Door, metric: str, granu
     assert ("25 KB" in answer["truncated"]) == (granularity == "day")
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_the_console_url_is_the_page_with_the_same_question(door: Door) -> None:
     arguments = {
         "metric": "requests",
@@ -88,24 +76,23 @@ def test_the_console_url_is_the_page_with_the_same_question(door: Door) -> None:
         "top": 5,
     }
 
-    url = urlsplit(answer_of(door, "queryUsage", **arguments)["console_url"])
+    url = urlsplit(door.ask("queryUsage", **arguments)["console_url"])
 
     assert url.path == "/a/acme/usage/"
     assert UsageQuery.from_params(parse_qs(url.query)) == msgspec.convert(arguments, UsageQuery)
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_filters_too_long_for_a_link_are_left_out_of_it(door: Door) -> None:
     values = [f"value {number:04}" for number in range(500)]
-    answer = answer_of(door, "queryUsage", filters=[{"dimension": "Region", "values": values}])
+    answer = door.ask("queryUsage", filters=[{"dimension": "Region", "values": values}])
     assert urlsplit(answer["console_url"]).query == ""
     assert any("too long for a link" in warning for warning in answer["warnings"])
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_arguments_are_taken_kindly(door: Door) -> None:
-    answer = answer_of(
-        door,
+    answer = door.ask(
         "queryUsage",
         metric="Requests",
         period="Last 7 days",
@@ -118,25 +105,25 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
     assert answer["quantity"] == pytest.approx(7 * 7.123456789, abs=0.000001)
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_an_unknown_metric_names_the_nearest(door: Door) -> None:
     problem = door.problem("queryUsage", metric="seat")
     assert problem == "metric: 'seat' is not known. Nearest: 'seats'. getAccountContext lists them."
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_a_misspelt_customer_names_the_nearest(door: Door) -> None:
-    answer = answer_of(door, "queryUsage", customers=["custmer-007"])
+    answer = door.ask("queryUsage", customers=["custmer-007"])
     assert answer["quantity"] is None
     assert any("'custmer-007'. Nearest: 'customer-007'" in warning for warning in answer["warnings"])
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_events_are_read_to_the_end_page_by_page(door: Door) -> None:
     read: list[tuple[str, str]] = []
     cursor, pages = "", 0
     while pages == 0 or cursor:
-        page = answer_of(door, "listUsageEvents", period="last_7_days", limit=200, cursor=cursor)
+        page = door.ask("listUsageEvents", period="last_7_days", limit=200, cursor=cursor)
         if cursor == "":
             event_count = len(page["events"])
             assert event_count < 200
@@ -150,9 +137,9 @@ def test_events_are_read_to_the_end_page_by_page(door: Door) -> None:
     assert read == sorted(read, key=lambda pair: pair[0], reverse=True)
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_an_event_says_what_was_pushed_to_the_last_digit(door: Door) -> None:
-    (shown_event,) = answer_of(door, "listUsageEvents", customer="customer-007", metric="requests", limit=1)[
+    (shown_event,) = door.ask("listUsageEvents", customer="customer-007", metric="requests", limit=1)[
         "events"
     ]
     assert (shown_event["quantity"], shown_event["exact_quantity"]) == (7.123457, "7.123456789")
@@ -163,25 +150,25 @@ def test_an_event_says_what_was_pushed_to_the_last_digit(door: Door) -> None:
     )
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_a_cursor_of_another_account_or_question_is_refused(door: Door, cast: Cast) -> None:
-    cursor = answer_of(door, "listUsageEvents", limit=1)["cursor"]
+    cursor = door.ask("listUsageEvents", limit=1)["cursor"]
 
     assert "belongs to another question" in door.problem("listUsageEvents", metric="seats", cursor=cursor)
     with account_scope(cast.other_account):
-        push(cast.other_account, [event(date(2026, 1, 1), "theirs", 1)])
+        push_events(cast.other_account, [event(date(2026, 1, 1), "theirs", 1)])
     theirs = Door(_key_of_the_other(cast))
     assert "belongs to another question" in theirs.problem("listUsageEvents", cursor=cursor)
-    assert [one["customer_id"] for one in answer_of(theirs, "listUsageEvents")["events"]] == ["theirs"]
+    assert [one["customer_id"] for one in theirs.ask("listUsageEvents")["events"]] == ["theirs"]
 
 
 @pytest.mark.parametrize(
     ("batch", "position"),
     [("\0", "1"), ("x", "1"), ("'; drop table", "1"), (None, "99999999999"), (None, "-1"), (None, "x")],
 )
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_a_forged_cursor_is_refused(door: Door, batch: str | None, position: str) -> None:
-    cursor = answer_of(door, "listUsageEvents", limit=1)["cursor"]
+    cursor = door.ask("listUsageEvents", limit=1)["cursor"]
     key, mark = msgspec.json.decode(base64.urlsafe_b64decode(f"{cursor}==="))
     forged = msgspec.json.encode([[*key[:2], batch or key[2], position], mark])
 
@@ -197,16 +184,16 @@ def _key_of_the_other(cast: Cast) -> str:
 
 
 def test_before_any_push_both_tools_say_how_to_push(door: Door) -> None:
-    usage = answer_of(door, "queryUsage", metric="requests", period="last_month")
+    usage = door.ask("queryUsage", metric="requests", period="last_month")
     assert (usage["quantity"], usage["rows"]) == (None, [])
-    listed = answer_of(door, "listUsageEvents")
+    listed = door.ask("listUsageEvents")
     for answer in (usage, listed):
         assert "Create a usage source on the Connections page, generate its API key there" in answer["hint"]
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_the_context_lists_metrics_and_dimensions(door: Door) -> None:
-    answer = answer_of(door, "getAccountContext")
+    answer = door.ask("getAccountContext")
     today = datetime.now(UTC).date()
     first = (today - timedelta(days=DAYS - 1)).isoformat()
     assert answer["usage_metrics"] == [
@@ -230,14 +217,14 @@ def test_the_definition_is_small(name: str) -> None:
     assert len(msgspec.json.encode(shape)) <= 3_000
 
 
-def test_more_usage_asks_no_more_queries(door: Door, cast: Cast, pushed: Account) -> None:
+def test_more_usage_asks_no_more_queries(door: Door, cast: Cast, usage_account: Account) -> None:
     arguments = {"group_by": "customer", "granularity": "day", "metric": "requests", "period": "last_30_days"}
-    answer_of(door, "queryUsage", **arguments)
+    door.ask("queryUsage", **arguments)
     counts = []
     for _again in range(2):
         with CaptureQueriesContext(connection) as queries:
-            answer_of(door, "queryUsage", **arguments, top=1)
+            door.ask("queryUsage", **arguments, top=1)
         counts.append(len(queries))
-        with account_scope(pushed):
-            push(pushed, [event(datetime.now(UTC), f"new-{number}", 1) for number in range(20)])
+        with account_scope(usage_account):
+            push_events(usage_account, [event(datetime.now(UTC), f"new-{number}", 1) for number in range(20)])
     assert counts[0] == counts[1]

@@ -133,7 +133,7 @@ def _handler(documents: Documents) -> type[BaseHTTPRequestHandler]:
                 return
             for byte in body:
                 self.wfile.write(bytes([byte]))
-                time.sleep(documents.drip)
+                time.sleep(documents.drip)  # a slow server's own pause
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name in the base class
             """Quiet."""

@@ -165,7 +165,7 @@ def test_a_token_of_one_account_answers_about_that_account(cast: Cast) -> None:
         tokens = client.connect(cast.both, account=slug)
         result = Door(tokens.access).call("getAccountContext", account="elsewhere", account_id=1)
         assert "isError" in result
-        context = Door(tokens.access).call("getAccountContext")["structuredContent"]
+        context = Door(tokens.access).ask("getAccountContext")
         assert json.dumps(context["account"]).count(name) >= 1
 
 

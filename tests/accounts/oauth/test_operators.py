@@ -14,17 +14,11 @@ from accounts.models import (
     OAuthConnection,
     OAuthGrant,
     OAuthRefreshToken,
-    User,
 )
 from tests.accounts.oauth.flow import OAuthClient, status_at_door
-from tests.cast import Cast, signed_in
+from tests.cast import Cast
 
 MODELS = [OAuthAccessToken, OAuthApplication, OAuthConnection, OAuthGrant, OAuthRefreshToken]
-
-
-@pytest.fixture
-def operator(db: None) -> Client:
-    return signed_in(User.objects.create_superuser("operator@example.com", "a long enough secret"))
 
 
 def rows(model: Any) -> Any:

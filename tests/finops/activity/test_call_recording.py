@@ -110,7 +110,7 @@ def test_a_prompt_is_noted_too(cast: Cast, toys: Door) -> None:
 
 def test_what_is_no_call_is_not_noted(cast: Cast, toys: Door) -> None:
     toys.result("tools/list")
-    toys.ask("ping", revision="2025-11-25")
+    toys.request("ping", revision="2025-11-25")
     Door(None, toys.send).http(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}')
 
     assert stored_calls(cast.account) == []

@@ -25,7 +25,7 @@ NEVER = "3600"  # seconds until a process writes by itself
 
 
 @dataclasses.dataclass
-class Watched:
+class LivePage:
     """A server, a key to ask it with, and the page in a browser."""
 
     server: LiveServer
@@ -46,33 +46,35 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def watched(live_server_process: LiveServer) -> Iterator[Watched]:
+def live_page(live_server_process: LiveServer) -> Iterator[LivePage]:
     credentials = live_server_process.run("tests.finops.activity.live:account")
     cookies = {settings.SESSION_COOKIE_NAME: credentials["session"]}
     with httpx.Client(base_url=live_server_process.url, cookies=cookies, timeout=60) as browser:
-        yield Watched(live_server_process, credentials["key"], browser)
+        yield LivePage(live_server_process, credentials["key"], browser)
 
 
-def other_process(watched: Watched, seconds: str) -> LiveServer:
+def other_process(live_page: LivePage, seconds: str) -> LiveServer:
     """A second web process on the same data, not yet started."""
     port = free_port()
-    environment = {**watched.server.environment, "ACTIVITY_WRITE_SECONDS": seconds}
+    environment = {**live_page.server.environment, "ACTIVITY_WRITE_SECONDS": seconds}
     return LiveServer(f"http://127.0.0.1:{port}", environment, Path(environment["VAR_DIR"]) / f"{port}.log")
 
 
-def test_what_a_client_asks_is_on_the_page_without_anybody_doing_anything(watched: Watched) -> None:
-    watched.ask(watched.server, "alone")
+def test_what_a_client_asks_is_on_the_page_without_anybody_doing_anything(live_page: LivePage) -> None:
+    live_page.ask(live_page.server, "alone")
 
-    wait_until(lambda: any("alone" in said for said in watched.listed_arguments()))
+    wait_until(lambda: any("alone" in said for said in live_page.listed_arguments()))
 
 
-def test_two_processes_write_what_each_was_asked_and_an_orderly_end_writes_the_rest(watched: Watched) -> None:
-    other = other_process(watched, NEVER)
+def test_two_processes_write_what_each_was_asked_and_an_orderly_end_writes_the_rest(
+    live_page: LivePage,
+) -> None:
+    other = other_process(live_page, NEVER)
     with _granian(other, int(other.url.rpartition(":")[2])):
         for number in range(3):
-            watched.ask(watched.server, f"first {number}")
-            watched.ask(other, f"second {number}")
-        wait_until(lambda: sum("first" in said for said in watched.listed_arguments()) == 3)
-        assert not any("second" in said for said in watched.listed_arguments())
+            live_page.ask(live_page.server, f"first {number}")
+            live_page.ask(other, f"second {number}")
+        wait_until(lambda: sum("first" in said for said in live_page.listed_arguments()) == 3)
+        assert not any("second" in said for said in live_page.listed_arguments())
 
-    assert sum("second" in said for said in watched.listed_arguments()) == 3
+    assert sum("second" in said for said in live_page.listed_arguments()) == 3

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,12 +19,13 @@ from finops.activity.queries import PAGE
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.activity.call_helpers import call_of, credential_of
+from tests.pages import csv_rows
 
 ClientFor = Callable[[User], Client]
 URL = "/a/acme/assistant-activity/"
 
 
-def shown(client: Client, query: str = "") -> str:
+def get_html(client: Client, query: str = "") -> str:
     answer = client.get(f"{URL}{query}")
     assert answer.status_code == 200, answer.status_code
     return answer.content.decode()
@@ -36,7 +35,7 @@ def rows_of(client: Client, query: str = "") -> list[dict[str, str]]:
     """The CSV, which has what the list has."""
     answer = client.get(f"{URL}?format=csv&{query}")
     assert answer.status_code == 200
-    return list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
+    return csv_rows(answer)
 
 
 def asked_of(client: Client, query: str = "") -> list[str]:
@@ -55,7 +54,7 @@ def newest_id(cast: Cast) -> int:
 def test_an_account_that_was_asked_nothing_is_led_to_connecting_an_assistant(
     cast: Cast, client_for: ClientFor
 ) -> None:
-    page = shown(client_for(cast.viewer))
+    page = get_html(client_for(cast.viewer))
 
     assert "Nothing was asked yet" in page
     assert 'href="/a/acme/settings/connected-apps/"' in page
@@ -70,7 +69,7 @@ def test_the_page_shows_the_newest_calls_with_all_that_is_known_of_them(
         call_of(key, "listBudgets", {}, outcome=Outcome.ERROR, problem="status: 'bad' is not known."),
     )
 
-    page = shown(client_for(cast.viewer))
+    page = get_html(client_for(cast.viewer))
 
     for text in (
         "querySpend",
@@ -97,7 +96,7 @@ def test_people_see_calls_with_keys_and_of_their_own_apps_alone(
     )
     client = client_for(cast.person(role))
 
-    page = shown(client)
+    page = get_html(client)
 
     assert sorted(asked_of(client)) == ['{"by":"key"}', '{"by":"me"}']
     assert "listTeams" in page
@@ -131,7 +130,7 @@ def test_admins_see_everybodys(cast: Cast, client_for: ClientFor) -> None:
 def test_the_calls_of_another_account_are_nowhere(cast: Cast, client_for: ClientFor) -> None:
     note(call_of(credential_of(cast.other_account), "listTeams", {"secretive": 1}))
 
-    page = shown(client_for(cast.both))
+    page = get_html(client_for(cast.both))
 
     assert "Nothing was asked yet" in page
     assert asked_of(client_for(cast.both)) == []
@@ -338,7 +337,7 @@ def test_markup_in_arguments_stays_text(cast: Cast, client_for: ClientFor) -> No
     note(call_of(credential_of(cast.account), "<script>alert(1)</script>", {"x": "<img src=x>"}))
     client = client_for(cast.viewer)
 
-    pages = shown(client) + client.get(f"{URL}{newest_id(cast)}/").content.decode()
+    pages = get_html(client) + client.get(f"{URL}{newest_id(cast)}/").content.decode()
 
     assert "<script>alert" not in pages
     assert "<img src=x" not in pages

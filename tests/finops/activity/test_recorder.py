@@ -54,7 +54,7 @@ def manual_recorder(shelf: Shelf) -> Recorder:
 
 
 @pytest.fixture
-def running(shelf: Shelf, db: None) -> Iterator[Recorder]:
+def recorder_thread(shelf: Shelf, db: None) -> Iterator[Recorder]:
     """One with its thread, which gathers for a hundredth of a second."""
     recorder = Recorder(shelf, lambda: 0.01)
     yield recorder
@@ -123,20 +123,22 @@ def test_a_note_that_the_database_refuses_is_dropped_alone(
     assert "a call of bad could not be recorded" in caplog.text
 
 
-def test_the_thread_writes_by_itself_and_again_after_it_was_idle(running: Recorder, shelf: Shelf) -> None:
-    running.note(recorded_call("first"))
+def test_the_thread_writes_by_itself_and_again_after_it_was_idle(
+    recorder_thread: Recorder, shelf: Shelf
+) -> None:
+    recorder_thread.note(recorded_call("first"))
     wait_until(lambda: shelf.names == ["first"])
-    running.note(recorded_call("second"))
+    recorder_thread.note(recorded_call("second"))
 
     wait_until(lambda: shelf.names == ["first", "second"])
 
 
 def test_the_thread_goes_on_once_the_database_is_back(
-    running: Recorder, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    recorder_thread: Recorder, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder_module, "SECONDS_AWAY", 0.01)
     shelf.away = OperationalError
-    running.note(recorded_call("n"))
+    recorder_thread.note(recorded_call("n"))
     wait_until(lambda: shelf.statements > 1)
 
     shelf.away = None
@@ -153,10 +155,10 @@ def test_the_end_of_the_process_writes_the_rest(shelf: Shelf, db: None) -> None:
     assert shelf.names == ["n"]
 
 
-def test_notes_of_many_threads_are_all_written_once(running: Recorder, shelf: Shelf) -> None:
+def test_notes_of_many_threads_are_all_written_once(recorder_thread: Recorder, shelf: Shelf) -> None:
     def note(thread: int) -> None:
         for number in range(200):
-            running.note(recorded_call(f"{thread}.{number}"))
+            recorder_thread.note(recorded_call(f"{thread}.{number}"))
 
     threads = [threading.Thread(target=note, args=[number]) for number in range(8)]
     for thread in threads:

@@ -16,22 +16,17 @@ from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.allocation.models import CostTag, Team
 from finops.insights.models import Anomaly
 from finops.lib import clock
-from tests.cast import Cast, signed_in
-from tests.finops.alerts.delivery_helpers import channel_to, deliver, work
-from tests.finops.alerts.world import ACTOR, channel, of_anomalies, of_budget, subscribe
-from tests.finops.budgets.world import make
+from tests.cast import ACTOR, Cast, signed_in
 from tests.receivers import Receiver
+from tests.world.alerts import create_channel, subscribe, subscribe_to_anomalies, subscribe_to_budget
+from tests.world.budgets import create_budget
+from tests.world.deliveries import create_channel_to, deliver, run_deliveries
 
 URL = "/a/acme/alerts/"
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]{40,}")
 
 
-@pytest.fixture
-def member(cast: Cast) -> Client:
-    return signed_in(cast.member)
-
-
-def shown(client: Client, path: str = "", **asked: str) -> str:
+def html_of(client: Client, path: str = "", **asked: str) -> str:
     answer = client.get(f"{URL}{path}", asked)
     assert answer.status_code == 200, answer.content[:500]
     return str(answer.content.decode())
@@ -49,15 +44,15 @@ def csv(client: Client, path: str = "", **asked: str) -> list[str]:
 
 def test_an_account_without_channels_is_led_to_its_first(cast: Cast, member: Client) -> None:
     for path in ("", "channels/", "subscriptions/new/"):
-        assert f'href="{URL}channels/new/"' in shown(member, path)
-    assert "Nothing was sent yet" in shown(member, "deliveries/")
-    viewer = shown(signed_in(cast.viewer))
+        assert f'href="{URL}channels/new/"' in html_of(member, path)
+    assert "Nothing was sent yet" in html_of(member, "deliveries/")
+    viewer = html_of(signed_in(cast.viewer))
     assert "A member, admin or owner of this account can make a channel" in viewer
     assert "New channel" not in viewer
 
 
 def test_every_kind_has_its_form_and_says_where_to_find_what_it_asks_for(member: Client) -> None:
-    assert all(label in shown(member, "channels/new/") for label in map(str, AlertChannel.Kind.labels))
+    assert all(label in html_of(member, "channels/new/") for label in map(str, AlertChannel.Kind.labels))
     hints_by_kind = {
         "slack": ("Webhook URL", "Incoming Webhooks"),
         "microsoft_teams": ("Webhook URL", "Workflows"),
@@ -66,7 +61,7 @@ def test_every_kind_has_its_form_and_says_where_to_find_what_it_asks_for(member:
         "webhook": ("Endpoint URL", "Standard Webhooks"),
     }
     for kind, texts in hints_by_kind.items():
-        page = shown(member, "channels/new/", kind=kind)
+        page = html_of(member, "channels/new/", kind=kind)
         assert all(text in page for text in texts), kind
 
 
@@ -86,7 +81,7 @@ def test_a_webhooks_secret_is_shown_once_and_signs(acme: Account, member: Client
     signed = Webhook(secret).sign(got.headers["webhook-id"], clock.now(), got.body.decode())
     assert got.headers["webhook-signature"] == signed
     for path in ("", "channels/", f"channels/{hook.pk}/", f"channels/{hook.pk}/edit/", "deliveries/"):
-        assert not SECRET.search(shown(member, path))
+        assert not SECRET.search(html_of(member, path))
     assert not SECRET.search(str(list(AuditEntry.objects.values())))
 
     again = member.post(f"{URL}channels/{hook.pk}/secret/").content.decode()
@@ -101,8 +96,8 @@ def test_a_channel_is_made_changed_and_deleted(acme: Account, member: Client, re
     sealed = hook.target
     page = f"channels/{hook.pk}/"
 
-    assert receiver.url not in shown(member, page)
-    assert receiver.url not in shown(member, f"{page}edit/")
+    assert receiver.url not in html_of(member, page)
+    assert receiver.url not in html_of(member, f"{page}edit/")
     member.post(f"{URL}{page}edit/", {"name": "#finops", "url": ""})
     hook.refresh_from_db()
     assert (hook.name, hook.target) == ("#finops", sealed)
@@ -141,9 +136,9 @@ def test_a_target_that_cannot_be_is_refused_beside_its_field(
 
 
 def test_a_test_says_what_the_receiver_said(acme: Account, member: Client, receiver: Receiver) -> None:
-    hook = channel_to(acme, receiver, "webhook", "Hook")
+    hook = create_channel_to(acme, receiver, "webhook", "Hook")
     url = f"{URL}channels/{hook.pk}/"
-    assert "It was not tested yet" in shown(member, f"channels/{hook.pk}/")
+    assert "It was not tested yet" in html_of(member, f"channels/{hook.pk}/")
 
     receiver.answer(202, "thank you")
     arrived = member.post(f"{url}test/", headers={"HX-Request": "true"}).content.decode()
@@ -153,13 +148,13 @@ def test_a_test_says_what_the_receiver_said(acme: Account, member: Client, recei
     receiver.answer(503, "not <now>")
     failed = member.post(f"{url}test/", follow=True).content.decode()
     assert all(text in failed for text in ("Failed", "503", "not &lt;now&gt;", "A test is tried once."))
-    assert "The test did not arrive" in shown(member, f"channels/{hook.pk}/")
+    assert "The test did not arrive" in html_of(member, f"channels/{hook.pk}/")
 
 
 def test_too_many_tests_are_refused_with_a_sentence(
     acme: Account, member: Client, receiver: Receiver
 ) -> None:
-    hook = channel_to(acme, receiver, "webhook", "Hook")
+    hook = create_channel_to(acme, receiver, "webhook", "Hook")
     url = f"{URL}channels/{hook.pk}/test/"
     htmx = {"HX-Request": "true"}
 
@@ -174,11 +169,11 @@ def test_too_many_tests_are_refused_with_a_sentence(
 
 
 def test_the_form_follows_trigger_and_scope(acme: Account, member: Client) -> None:
-    make(acme, "Cloud")
+    create_budget(acme, "Cloud")
     CostTag.objects.create(key="Unit")
 
     def fields(**asked: str) -> set[str]:
-        page = shown(member, "subscriptions/new/", **asked)
+        page = html_of(member, "subscriptions/new/", **asked)
         return set(re.findall(r'<(?:input|select)[^>]* name="(\w+)"', page)) - {"csrfmiddlewaretoken"}
 
     common = {"channel", "trigger"}
@@ -192,7 +187,7 @@ def test_the_form_follows_trigger_and_scope(acme: Account, member: Client) -> No
 
 
 def test_a_channel_is_subscribed_paused_resumed_and_deleted(acme: Account, member: Client) -> None:
-    ops, budget = AlertChannel.objects.get(), make(acme, "Cloud")
+    ops, budget = AlertChannel.objects.get(), create_budget(acme, "Cloud")
     form = {
         "channel": ops.pk,
         "trigger": "budget",
@@ -236,7 +231,7 @@ def test_a_channel_is_subscribed_paused_resumed_and_deleted(acme: Account, membe
 def test_a_form_that_cannot_be_says_why(
     acme: Account, member: Client, change: dict[str, str], says: str
 ) -> None:
-    ops, budget = AlertChannel.objects.get(), make(acme, "Cloud")
+    ops, budget = AlertChannel.objects.get(), create_budget(acme, "Cloud")
     form: dict[str, Any] = {
         "channel": ops.pk,
         "trigger": "budget",
@@ -256,10 +251,10 @@ def test_what_another_account_has_is_refused_as_what_nobody_has(
 ) -> None:
     with account_scope(cast.other_account):
         theirs = {
-            "channel": channel(cast.other_account, "Theirs").pk,
-            "budget": make(cast.other_account, "Theirs").pk,
+            "channel": create_channel(cast.other_account, "Theirs").pk,
+            "budget": create_budget(cast.other_account, "Theirs").pk,
         }
-    mine = {"channel": AlertChannel.objects.get().pk, "budget": make(acme, "Cloud").pk}
+    mine = {"channel": AlertChannel.objects.get().pk, "budget": create_budget(acme, "Cloud").pk}
     form = {"trigger": "budget", "thresholds": "80", "measure": "actual"}
 
     for name, pk in theirs.items():
@@ -270,7 +265,7 @@ def test_what_another_account_has_is_refused_as_what_nobody_has(
             matches = re.findall(r'class="invalid-feedback[^>]*>(.*?)</div>', page, re.DOTALL)
             errors_of.append([each.replace(str(asked), "N") for each in matches])
         assert errors_of[0] == errors_of[1] != []
-        prefilled = shown(member, "subscriptions/new/", trigger="budget", **{name: str(pk)})
+        prefilled = html_of(member, "subscriptions/new/", trigger="budget", **{name: str(pk)})
         assert "Theirs" not in prefilled
     assert not AlertSubscription.objects.exists()
 
@@ -294,19 +289,19 @@ def test_a_team_that_was_not_watched_is_and_the_page_says_so(acme: Account, memb
 
 
 def test_a_budgets_page_says_who_is_told_and_offers_to_be(acme: Account, cast: Cast, member: Client) -> None:
-    budget = make(acme, "Cloud")
+    budget = create_budget(acme, "Cloud")
     offered = f"{URL}subscriptions/new/?trigger=budget&amp;budget={budget.pk}"
     part = f"of-budget/{budget.pk}/"
 
     page = member.get(f"/a/acme/budgets/{budget.pk}/").content.decode()
     assert offered in page
     assert f'hx-get="{URL}{part}"' in page
-    assert "Nobody is told when this budget reaches a threshold." in shown(member, part)
-    of_budget(acme, "Cloud", 80)
-    assert "Budget Cloud at 80 % of the actual cost</a>, to Ops" in shown(member, part)
+    assert "Nobody is told when this budget reaches a threshold." in html_of(member, part)
+    subscribe_to_budget(acme, "Cloud", 80)
+    assert "Budget Cloud at 80 % of the actual cost</a>, to Ops" in html_of(member, part)
     viewer = signed_in(cast.viewer)
-    assert offered not in viewer.get(f"/a/acme/budgets/{budget.pk}/").content.decode() + shown(viewer, part)
-    prefilled = shown(member, "subscriptions/new/", trigger="budget", budget=str(budget.pk))
+    assert offered not in viewer.get(f"/a/acme/budgets/{budget.pk}/").content.decode() + html_of(viewer, part)
+    prefilled = html_of(member, "subscriptions/new/", trigger="budget", budget=str(budget.pk))
     assert f'<option value="{budget.pk}" selected>Cloud</option>' in prefilled
 
 
@@ -322,11 +317,11 @@ def test_the_anomalies_page_offers_to_be_told(acme: Account, cast: Cast, member:
 
 
 def test_lists_sort_narrow_and_export(acme: Account, member: Client, receiver: Receiver) -> None:
-    channel_to(acme, receiver, "slack", "Zebra")
-    make(acme, "Cloud")
-    of_budget(acme, "Cloud", 80)
+    create_channel_to(acme, receiver, "slack", "Zebra")
+    create_budget(acme, "Cloud")
+    subscribe_to_budget(acme, "Cloud", 80)
     subscribe(acme, channel="Zebra")
-    paused = of_anomalies(acme, 50)
+    paused = subscribe_to_anomalies(acme, 50)
     services.pause_alert_subscription(subscription=paused, actor=ACTOR)
 
     assert [line.split(",")[0] for line in csv(member, "channels/", sort="-name")] == [
@@ -340,11 +335,11 @@ def test_lists_sort_narrow_and_export(acme: Account, member: Client, receiver: R
     assert len(csv(member, trigger="budget")) == 2
     assert len(csv(member, state="paused")) == 2
     assert len(csv(member, q="zebra digest")) == 2
-    assert "No subscription matches “nothing like it”." in shown(member, q="nothing like it")
+    assert "No subscription matches “nothing like it”." in html_of(member, q="nothing like it")
 
 
 def test_deliveries_narrow_page_and_export(acme: Account, member: Client, receiver: Receiver) -> None:
-    hook = channel_to(acme, receiver, "webhook", "Hook")
+    hook = create_channel_to(acme, receiver, "webhook", "Hook")
     for number in range(55):
         deliver(hook, title=f"Message {number:02}")
     services.test_channel(channel=hook, actor=ACTOR)
@@ -355,38 +350,38 @@ def test_deliveries_narrow_page_and_export(acme: Account, member: Client, receiv
     assert len(csv(member, "deliveries/", status="delivered")) == 2
     assert len(csv(member, "deliveries/", channel=str(ops.pk))) == 1
     assert len(csv(member, "deliveries/", q="message 07")) == 2
-    first = shown(member, "deliveries/")
+    first = html_of(member, "deliveries/")
     assert "50 of 56" in first
-    assert "56 of 56" in shown(member, "deliveries/", page="2")
-    assert shown(member, "deliveries/", page="none", status="unheard", channel="x")
+    assert "56 of 56" in html_of(member, "deliveries/", page="2")
+    assert html_of(member, "deliveries/", page="none", status="unheard", channel="x")
 
 
 def test_a_delivery_has_its_attempts_and_is_sent_again(
     acme: Account, cast: Cast, member: Client, receiver: Receiver
 ) -> None:
-    hook = channel_to(acme, receiver, "webhook", "Hook")
+    hook = create_channel_to(acme, receiver, "webhook", "Hook")
     receiver.answer(400, "no such room")
     sent = deliver(hook)
     url = f"deliveries/{sent.pk}/"
-    assert "It was not tried yet." in shown(member, url)
-    assert "Resend" not in shown(member, url)
+    assert "It was not tried yet." in html_of(member, url)
+    assert "Resend" not in html_of(member, url)
 
-    work()
-    page = shown(member, url)
+    run_deliveries()
+    page = html_of(member, url)
     assert all(text in page for text in ("400", "no such room", "812.50 USD of 1,000.00 USD", "Spent"))
 
     receiver.answer(200, "ok")
     _fail(sent)
-    assert "Resend" in shown(member, url)
-    assert "Resend" not in shown(signed_in(cast.viewer), url)
+    assert "Resend" in html_of(member, url)
+    assert "Resend" not in html_of(signed_in(cast.viewer), url)
     again = member.post(f"{URL}{url}resend/", follow=True)
     new = AlertDelivery.objects.get(resend_of=sent)
     assert again.redirect_chain == [(f"{URL}deliveries/{new.pk}/", 302)]
     assert f"delivery {sent.pk}</a>" in again.content.decode()
-    assert "Sent again as <a" in shown(member, url)
+    assert "Sent again as <a" in html_of(member, url)
     services.delete_channel(channel=hook, actor=ACTOR)
-    assert "a channel that is deleted" in shown(member, url)
-    assert "Resend" not in shown(member, url)
+    assert "a channel that is deleted" in html_of(member, url)
+    assert "Resend" not in html_of(member, url)
 
 
 def _fail(sent: AlertDelivery) -> None:
@@ -397,14 +392,14 @@ def _fail(sent: AlertDelivery) -> None:
 
 
 def test_a_viewer_sees_everything_but_buttons(acme: Account, cast: Cast, receiver: Receiver) -> None:
-    hook = channel_to(acme, receiver, "webhook", "Hook")
+    hook = create_channel_to(acme, receiver, "webhook", "Hook")
     row = subscribe(acme, channel="Hook")
     sent = services.test_channel(channel=hook, actor=ACTOR)
     viewer = signed_in(cast.viewer)
     paths = ["", "channels/", f"channels/{hook.pk}/", f"subscriptions/{row.pk}/", f"deliveries/{sent.pk}/"]
 
     for path in paths:
-        page = shown(viewer, path)
+        page = html_of(viewer, path)
         main = page[page.index("<main") : page.index("</main>")]
         assert "<form" not in re.sub(r'<form method="get".*?</form>', "", main, flags=re.DOTALL), path
         assert receiver.url not in page

@@ -17,9 +17,10 @@ from finops.costs.services import change_settle_days, create_cost_source, import
 from finops.insights.anomalies.services import detect_if_due, mark_expected, resolve
 from finops.insights.models import Anomaly
 from finops.lib import clock
-from tests.finops.alerts.world import ACTOR, of_anomalies, told
-from tests.finops.costs.rows import Line, add_source, put
+from tests.cast import ACTOR
 from tests.finops.insights.anomalies.bills import FIRST, LAST, bill, steady, with_extra
+from tests.world.alerts import evaluate, subscribe_to_anomalies
+from tests.world.costs import Line, add_source, store_lines
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +34,7 @@ def spike_bill(extra: str = "300", *, first: date = SPIKE, last: date = LAST, **
 def detect_and_evaluate(account: Account) -> list[str]:
     """Look for anomalies, then evaluate; what was told, with the amounts left out."""
     detect_if_due(account)
-    return [_plain(title) for title in told(account)]
+    return [_plain(title) for title in evaluate(account)]
 
 
 def _plain(title: str) -> str:
@@ -47,8 +48,8 @@ def source(acme: Account) -> CostSource:
 
 
 def test_an_anomaly_is_told_once_with_figures_and_a_link(acme: Account, source: CostSource) -> None:
-    of_anomalies(acme, 100)
-    put(acme, source, spike_bill())
+    subscribe_to_anomalies(acme, 100)
+    store_lines(acme, source, spike_bill())
     detect_if_due(acme)
 
     (sent,) = services.evaluate(acme)
@@ -69,31 +70,31 @@ def test_an_anomaly_is_told_once_with_figures_and_a_link(acme: Account, source: 
 
 
 def test_one_that_grows_is_not_told_again(acme: Account, source: CostSource) -> None:
-    of_anomalies(acme, 100)
-    put(acme, source, spike_bill())
+    subscribe_to_anomalies(acme, 100)
+    store_lines(acme, source, spike_bill())
     assert detect_and_evaluate(acme) == ["'Compute': more"]
 
-    put(acme, source, spike_bill("900"))
+    store_lines(acme, source, spike_bill("900"))
     detect_if_due(acme)
 
     assert Anomaly.objects.get().impact > 1_500
-    assert told(acme) == []
+    assert evaluate(acme) == []
 
 
 def test_one_below_the_impact_is_told_when_it_has_grown(acme: Account, source: CostSource) -> None:
-    of_anomalies(acme, 1000)
-    put(acme, source, spike_bill())
+    subscribe_to_anomalies(acme, 1000)
+    store_lines(acme, source, spike_bill())
     assert detect_and_evaluate(acme) == []
 
-    put(acme, source, spike_bill("900"))
+    store_lines(acme, source, spike_bill("900"))
 
     assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
 def test_one_that_was_known_before_the_subscription_is_not_told(acme: Account, source: CostSource) -> None:
-    put(acme, source, spike_bill())
+    store_lines(acme, source, spike_bill())
     detect_if_due(acme)
-    of_anomalies(acme, 100)
+    subscribe_to_anomalies(acme, 100)
 
     assert detect_and_evaluate(acme) == []
     assert AlertFiring.objects.get().message == {}
@@ -102,18 +103,18 @@ def test_one_that_was_known_before_the_subscription_is_not_told(acme: Account, s
 def test_one_that_was_known_and_too_small_is_told_when_it_has_grown(
     acme: Account, source: CostSource
 ) -> None:
-    put(acme, source, spike_bill())
+    store_lines(acme, source, spike_bill())
     detect_if_due(acme)
-    of_anomalies(acme, 1000)
-    put(acme, source, spike_bill("900"))
+    subscribe_to_anomalies(acme, 1000)
+    store_lines(acme, source, spike_bill("900"))
 
     assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
 def test_what_was_found_in_a_pause_is_not_told_after_it(acme: Account, source: CostSource) -> None:
-    subscription = of_anomalies(acme, 100)
+    subscription = subscribe_to_anomalies(acme, 100)
     services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
-    put(acme, source, spike_bill())
+    store_lines(acme, source, spike_bill())
     assert detect_and_evaluate(acme) == []
 
     services.resume_alert_subscription(subscription=subscription, actor=ACTOR)
@@ -123,32 +124,32 @@ def test_what_was_found_in_a_pause_is_not_told_after_it(acme: Account, source: C
 
 def test_an_impact_in_another_currency_does_not_count(acme: Account) -> None:
     source = add_source(acme, bill(currency="EUR"))
-    of_anomalies(acme, 1)
-    put(acme, source, spike_bill(currency="EUR"))
+    subscribe_to_anomalies(acme, 1)
+    store_lines(acme, source, spike_bill(currency="EUR"))
 
     assert detect_and_evaluate(acme) == []
 
 
 def test_without_an_impact_every_anomaly_of_any_currency_is_told(acme: Account) -> None:
     source = add_source(acme, bill(currency="EUR"))
-    of_anomalies(acme)
-    put(acme, source, spike_bill(currency="EUR"))
+    subscribe_to_anomalies(acme)
+    store_lines(acme, source, spike_bill(currency="EUR"))
 
     assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
 def test_a_drop_is_told_by_the_size_of_its_impact(acme: Account) -> None:
     source = add_source(acme, bill())
-    of_anomalies(acme, 50)
-    put(acme, source, bill(lambda day: "1" if day >= SPIKE else steady(day)))
+    subscribe_to_anomalies(acme, 50)
+    store_lines(acme, source, bill(lambda day: "1" if day >= SPIKE else steady(day)))
 
     assert detect_and_evaluate(acme) == ["'Compute': less"]
 
 
 @pytest.mark.parametrize("mark", [mark_expected, resolve], ids=["expected", "resolved"])
 def test_one_that_somebody_dealt_with_is_not_told(acme: Account, source: CostSource, mark: Any) -> None:
-    of_anomalies(acme, 100)
-    put(acme, source, spike_bill())
+    subscribe_to_anomalies(acme, 100)
+    store_lines(acme, source, spike_bill())
     detect_if_due(acme)
     mark(account=acme, actor=ACTOR, anomaly=Anomaly.objects.get(), note="A backfill.")
 
@@ -159,9 +160,9 @@ def test_one_that_somebody_dealt_with_is_not_told(acme: Account, source: CostSou
 def test_one_that_ended_more_than_three_days_before_the_data_does_is_not_told(
     acme: Account, source: CostSource, days: int, count: int
 ) -> None:
-    of_anomalies(acme, 100)
+    subscribe_to_anomalies(acme, 100)
     end = LAST - timedelta(days=days)
-    put(acme, source, spike_bill(first=end, last=end))
+    store_lines(acme, source, spike_bill(first=end, last=end))
 
     titles = detect_and_evaluate(acme)
 
@@ -173,8 +174,8 @@ def test_a_source_that_delivers_later_than_others_is_judged_by_its_own_data(acme
     add_source(acme, bill(service="Network"), name="Fresh")
     last = LAST - timedelta(days=5)
     late = add_source(acme, bill(last=last), name="Late")
-    of_anomalies(acme, 100)
-    put(acme, late, spike_bill(first=last, last=last)[: -(LAST - last).days])
+    subscribe_to_anomalies(acme, 100)
+    store_lines(acme, late, spike_bill(first=last, last=last)[: -(LAST - last).days])
 
     assert detect_and_evaluate(acme) == ["'Compute': more"]
 
@@ -182,9 +183,9 @@ def test_a_source_that_delivers_later_than_others_is_judged_by_its_own_data(acme
 def test_a_fresh_source_is_not_judged_by_one_that_delivers_later(acme: Account) -> None:
     add_source(acme, bill(service="Network", last=LAST - timedelta(days=5)), name="Late")
     fresh = add_source(acme, bill(), name="Fresh")
-    of_anomalies(acme, 100)
+    subscribe_to_anomalies(acme, 100)
     end = LAST - timedelta(days=4)
-    put(acme, fresh, spike_bill(first=end, last=end))
+    store_lines(acme, fresh, spike_bill(first=end, last=end))
 
     assert detect_and_evaluate(acme) == []
 
@@ -208,7 +209,7 @@ def import_bill(account: Account, source: CostSource, path: Path, lines: list[Li
 
 
 def test_a_first_import_of_a_year_tells_nothing_old(acme: Account, tmp_path: Path) -> None:
-    of_anomalies(acme)
+    subscribe_to_anomalies(acme)
     source = create_cost_source(account=acme, actor=ACTOR, name="AWS")
 
     def story(day: date) -> Any:
@@ -223,7 +224,7 @@ def test_a_first_import_of_a_year_tells_nothing_old(acme: Account, tmp_path: Pat
 
 def test_months_that_are_imported_one_by_one_tell_nothing_of_long_ago(acme: Account, tmp_path: Path) -> None:
     """Each month's end is the newest data for a while, and months behind today."""
-    of_anomalies(acme)
+    subscribe_to_anomalies(acme)
     source = create_cost_source(account=acme, actor=ACTOR, name="AWS")
     december = date(2025, 12, 31)
 
@@ -243,7 +244,7 @@ def test_an_import_with_a_new_anomaly_tells_it(acme: Account, tmp_path: Path) ->
     source = create_cost_source(account=acme, actor=ACTOR, name="AWS")
     change_settle_days(source=source, settle_days=1, actor=ACTOR)
     import_bill(acme, source, tmp_path / "a.csv", bill())
-    of_anomalies(acme, 100)
+    subscribe_to_anomalies(acme, 100)
     assert detect_and_evaluate(acme) == []
 
     import_bill(
@@ -255,11 +256,11 @@ def test_an_import_with_a_new_anomaly_tells_it(acme: Account, tmp_path: Path) ->
 
 def test_a_source_is_told_of_its_own_anomalies(acme: Account, source: CostSource) -> None:
     other = add_source(acme, bill(service="Network"), name="Other")
-    of_anomalies(acme, 100, scope="cost_source", cost_source="Other")
-    put(acme, source, spike_bill())
+    subscribe_to_anomalies(acme, 100, scope="cost_source", cost_source="Other")
+    store_lines(acme, source, spike_bill())
     assert detect_and_evaluate(acme) == []
 
-    put(acme, other, spike_bill(service="Network"))
+    store_lines(acme, other, spike_bill(service="Network"))
 
     assert detect_and_evaluate(acme) == ["'Network': more"]
 
@@ -285,12 +286,12 @@ def of_squads(core: str = "0", edge: str = "0") -> list[Line]:
 
 def test_a_team_is_told_of_its_own_anomalies(acme: Account, teams: dict[str, Team]) -> None:
     source = add_source(acme, of_squads())
-    of_anomalies(acme, 100, scope="team", team="Core")
+    subscribe_to_anomalies(acme, 100, scope="team", team="Core")
     detect_if_due(acme)
-    put(acme, source, of_squads(edge="300"))
+    store_lines(acme, source, of_squads(edge="300"))
     assert detect_and_evaluate(acme) == []
 
-    put(acme, source, of_squads(core="300", edge="300"))
+    store_lines(acme, source, of_squads(core="300", edge="300"))
 
     assert detect_and_evaluate(acme) == ["'Core': more"]
 
@@ -299,11 +300,11 @@ def test_a_cost_tag_value_is_told_of_its_own_anomalies(acme: Account) -> None:
     rules = [{"when": {"dimension": "tag:squad", "op": "in", "values": ["core"]}, "value": "Inner"}]
     CostTag.objects.create(account=acme, key="ring", rules=rules, default_value="Outer")
     source = add_source(acme, of_squads())
-    of_anomalies(acme, 100, scope="cost_tag", cost_tag="ring", cost_tag_value="inner")
-    put(acme, source, of_squads(edge="300"))
+    subscribe_to_anomalies(acme, 100, scope="cost_tag", cost_tag="ring", cost_tag_value="inner")
+    store_lines(acme, source, of_squads(edge="300"))
     assert detect_and_evaluate(acme) == []
 
-    put(acme, source, of_squads(core="300", edge="300"))
+    store_lines(acme, source, of_squads(core="300", edge="300"))
 
     assert detect_and_evaluate(acme) == ["'Inner': more"]
 
@@ -311,9 +312,9 @@ def test_a_cost_tag_value_is_told_of_its_own_anomalies(acme: Account) -> None:
 def test_the_whole_account_is_told_of_one_event_once(acme: Account, teams: dict[str, Team]) -> None:
     """The team that is watched shows the same again; its own subscription has that."""
     source = add_source(acme, of_squads())
-    of_anomalies(acme, 100)
-    of_anomalies(acme, 100, scope="team", team="Core")
-    put(acme, source, of_squads(core="300"))
+    subscribe_to_anomalies(acme, 100)
+    subscribe_to_anomalies(acme, 100, scope="team", team="Core")
+    store_lines(acme, source, of_squads(core="300"))
 
     assert detect_and_evaluate(acme) == ["'Compute': more", "'Core': more"]
     assert Anomaly.objects.filter(state=Anomaly.State.OPEN).count() == 2
@@ -324,12 +325,12 @@ def test_what_only_another_dimension_shows_is_told_to_the_whole_account(
 ) -> None:
     """One squad spends what the other saves, so the services show nothing."""
     source = add_source(acme, of_squads())
-    of_anomalies(acme, 100, scope="team", team="Edge")
-    of_anomalies(acme, 100, scope="account")
+    subscribe_to_anomalies(acme, 100, scope="team", team="Edge")
+    subscribe_to_anomalies(acme, 100, scope="account")
     detect_if_due(acme)
     both = bill(with_extra(SPIKE, LAST, "300", lambda day: 400), tags={"squad": "core"})
     less = bill(with_extra(SPIKE, LAST, "-300", lambda day: 400), tags={"squad": "edge"})
-    put(acme, source, [*both, *less])
+    store_lines(acme, source, [*both, *less])
 
     titles = detect_and_evaluate(acme)
 
@@ -348,8 +349,8 @@ def test_many_at_once_are_told_together_after_the_largest(acme: Account) -> None
         ]
 
     source = add_source(acme, services_of(0))
-    of_anomalies(acme, 50)
-    put(acme, source, services_of(60))
+    subscribe_to_anomalies(acme, 50)
+    store_lines(acme, source, services_of(60))
 
     titles = detect_and_evaluate(acme)
 
@@ -362,9 +363,9 @@ def test_many_at_once_are_told_together_after_the_largest(acme: Account) -> None
 def test_what_an_evaluation_before_the_look_cannot_know_is_told_after_it(
     acme: Account, source: CostSource
 ) -> None:
-    of_anomalies(acme, 100)
-    put(acme, source, spike_bill())
-    assert told(acme) == []
+    subscribe_to_anomalies(acme, 100)
+    store_lines(acme, source, spike_bill())
+    assert evaluate(acme) == []
 
     with clock.frozen(datetime(2026, 3, 20, 13, tzinfo=UTC)):
         assert detect_and_evaluate(acme) == ["'Compute': more"]

@@ -19,11 +19,11 @@ from finops.alerts.models import AlertFiring
 from finops.alerts.services import change_alert_subscription
 from finops.budgets.services import change_budget
 from finops.lib import clock
-from tests.cast import Cast
-from tests.finops.alerts.world import ACTOR, channel, of_budget, told
-from tests.finops.alerts.world import draft as subscription_draft
-from tests.finops.budgets.world import draft, make
-from tests.finops.costs.rows import add_source, cost, put
+from tests.cast import ACTOR, Cast
+from tests.world.alerts import create_channel, evaluate, subscribe_to_budget
+from tests.world.alerts import subscription_draft as subscription_draft
+from tests.world.budgets import budget_draft, create_budget
+from tests.world.costs import add_source, cost, store_lines
 
 SOAK = int(os.environ.get("SOAK", "1"))
 THRESHOLDS = ((50, 80, 100, 120), (80,), (50, 100), (49, 80, 150))
@@ -51,11 +51,11 @@ class World:
         self.account, self.month = account, 3
         self.spent, self.amount = 0, 100
         self.fired: set[tuple[int, int]] = set()
-        channel(account)
+        create_channel(account)
         self.source = add_source(account, [cost(date(2026, 2, 14), 1)])
-        self.budget = make(account, "Cloud", self.amount)
+        self.budget = create_budget(account, "Cloud", self.amount)
         self.thresholds: tuple[int, ...] = THRESHOLDS[0]
-        self.subscription = of_budget(account, "Cloud", *self.thresholds)
+        self.subscription = subscribe_to_budget(account, "Cloud", *self.thresholds)
 
     @contextmanager
     def now(self) -> Iterator[None]:
@@ -66,13 +66,13 @@ class World:
         if what == "month":
             self.month, self.spent = self.month + 1, 0
             # Its bill begins, so that the month before is complete, and no news any more.
-            put(self.account, self.source, [cost(date(2026, self.month, 14), 0)])
+            store_lines(self.account, self.source, [cost(date(2026, self.month, 14), 0)])
         elif what == "spend":
             self.spent = number
-            put(self.account, self.source, [cost(date(2026, self.month, 14), number)])
+            store_lines(self.account, self.source, [cost(date(2026, self.month, 14), number)])
         elif what == "amount":
             self.amount = number
-            change_budget(budget=self.budget, actor=ACTOR, draft=draft("Cloud", number))
+            change_budget(budget=self.budget, actor=ACTOR, draft=budget_draft("Cloud", number))
         elif what == "thresholds":
             self.thresholds = THRESHOLDS[number]
             new_draft = subscription_draft("budget", budget="Cloud", thresholds=self.thresholds)
@@ -105,7 +105,7 @@ def test_each_threshold_of_a_period_fires_once_and_exactly_when_it_is_reached(
         with world.now():
             world.do(what, number)
             if what == "evaluate":
-                assert told(account) == world.expected()
+                assert evaluate(account) == world.expected()
 
     with account_scope(account):
         told_of = AlertFiring.objects.exclude(message={}).values_list("key", flat=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
@@ -15,9 +14,11 @@ from finops.budgets.models import Budget
 from finops.budgets.services import change_budget
 from finops.costs.models import CostSource
 from finops.lib import clock
-from tests.finops.alerts.world import ACTOR, of_budget, told
-from tests.finops.budgets.world import daily, draft, make, of_source
-from tests.finops.costs.rows import add_source, cost, put
+from tests.cast import ACTOR
+from tests.world.alerts import evaluate, subscribe_to_budget
+from tests.world.budgets import budget_draft, create_budget, daily_cost, source_scope
+from tests.world.costs import add_source, cost, store_lines
+from tests.world.days import at
 
 pytestmark = pytest.mark.django_db
 
@@ -28,23 +29,19 @@ YESTERDAY = date(2026, 3, 19)
 @pytest.fixture
 def bill(acme: Account) -> CostSource:
     """10 USD a day from January to yesterday: 190 in March, forecast 310."""
-    return add_source(acme, daily(JANUARY, YESTERDAY, 10))
+    return add_source(acme, daily_cost(JANUARY, YESTERDAY, 10))
 
 
 def march_of(source: CostSource, amount: str | int) -> None:
     """Restate March: a line of that amount on each of its 19 days."""
-    put(source.account, source, daily(MARCH, YESTERDAY, amount))
-
-
-def at(day: date) -> AbstractContextManager[None]:
-    return clock.frozen(datetime(day.year, day.month, day.day, 12, tzinfo=UTC))
+    store_lines(source.account, source, daily_cost(MARCH, YESTERDAY, amount))
 
 
 def test_a_threshold_that_is_reached_is_told_once_with_figures_and_a_link(
     acme: Account, bill: CostSource
 ) -> None:
-    budget = make(acme, "Cloud", 230)
-    of_budget(acme, "Cloud", 80)
+    budget = create_budget(acme, "Cloud", 230)
+    subscribe_to_budget(acme, "Cloud", 80)
 
     (sent,) = services.evaluate(acme)
 
@@ -71,24 +68,24 @@ def test_a_threshold_that_is_reached_is_told_once_with_figures_and_a_link(
 
 
 def test_below_its_thresholds_a_budget_is_silent(acme: Account, bill: CostSource) -> None:
-    make(acme, "Cloud", 230)
-    of_budget(acme, "Cloud", 83, 100)
+    create_budget(acme, "Cloud", 230)
+    subscribe_to_budget(acme, "Cloud", 83, 100)
 
-    assert told(acme) == []
+    assert evaluate(acme) == []
 
 
 def test_a_threshold_is_reached_exactly(acme: Account, bill: CostSource) -> None:
-    make(acme, "Cloud", "237.50")
-    of_budget(acme, "Cloud", 80)
+    create_budget(acme, "Cloud", "237.50")
+    subscribe_to_budget(acme, "Cloud", 80)
 
-    assert told(acme) == ["budget 'Cloud' is at 80.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 80.0 %"]
 
 
 def test_several_thresholds_at_once_are_one_message_that_names_the_highest(
     acme: Account, bill: CostSource
 ) -> None:
-    make(acme, "Cloud", 180)
-    of_budget(acme, "Cloud", 120, 50, 100, 80)
+    create_budget(acme, "Cloud", 180)
+    subscribe_to_budget(acme, "Cloud", 120, 50, 100, 80)
 
     (sent,) = services.evaluate(acme)
 
@@ -100,65 +97,65 @@ def test_several_thresholds_at_once_are_one_message_that_names_the_highest(
 
 
 def test_each_further_threshold_has_its_own_message(acme: Account, bill: CostSource) -> None:
-    make(acme, "Cloud", 230)
-    of_budget(acme, "Cloud", 80, 100)
+    create_budget(acme, "Cloud", 230)
+    subscribe_to_budget(acme, "Cloud", 80, 100)
 
-    assert told(acme) == ["budget 'Cloud' is at 82.6 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 82.6 %"]
     march_of(bill, 12)
-    assert told(acme) == []
+    assert evaluate(acme) == []
     march_of(bill, 13)
-    assert told(acme) == ["budget 'Cloud' is at 107.4 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 107.4 %"]
 
 
 def test_a_bill_that_is_restated_under_and_over_again_fires_once(acme: Account, bill: CostSource) -> None:
-    make(acme, "Cloud", 230)
-    of_budget(acme, "Cloud", 80)
-    told(acme)
+    create_budget(acme, "Cloud", 230)
+    subscribe_to_budget(acme, "Cloud", 80)
+    evaluate(acme)
 
     march_of(bill, 5)
-    assert told(acme) == []
+    assert evaluate(acme) == []
     march_of(bill, 11)
 
-    assert told(acme) == []
+    assert evaluate(acme) == []
 
 
 def test_another_amount_does_not_fire_the_same_threshold_of_the_period_again(
     acme: Account, bill: CostSource
 ) -> None:
-    budget = make(acme, "Cloud", 230)
-    of_budget(acme, "Cloud", 80, 100)
-    told(acme)
+    budget = create_budget(acme, "Cloud", 230)
+    subscribe_to_budget(acme, "Cloud", 80, 100)
+    evaluate(acme)
 
-    change_budget(budget=budget, actor=ACTOR, draft=draft("Cloud", 1000))
-    assert told(acme) == []
-    change_budget(budget=budget, actor=ACTOR, draft=draft("Cloud", 220))
-    assert told(acme) == []
-    change_budget(budget=budget, actor=ACTOR, draft=draft("Cloud", 190))
+    change_budget(budget=budget, actor=ACTOR, draft=budget_draft("Cloud", 1000))
+    assert evaluate(acme) == []
+    change_budget(budget=budget, actor=ACTOR, draft=budget_draft("Cloud", 220))
+    assert evaluate(acme) == []
+    change_budget(budget=budget, actor=ACTOR, draft=budget_draft("Cloud", 190))
 
-    assert told(acme) == ["budget 'Cloud' is at 100.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 100.0 %"]
 
 
 def test_the_next_period_fires_anew(acme: Account, bill: CostSource) -> None:
-    make(acme, "Cloud", 230)
-    of_budget(acme, "Cloud", 80)
-    told(acme)
+    create_budget(acme, "Cloud", 230)
+    subscribe_to_budget(acme, "Cloud", 80)
+    evaluate(acme)
 
-    put(acme, bill, daily(date(2026, 3, 20), date(2026, 4, 22), 10))
+    store_lines(acme, bill, daily_cost(date(2026, 3, 20), date(2026, 4, 22), 10))
     with at(date(2026, 4, 23)):
-        assert told(acme) == ["budget 'Cloud' is at 95.7 %"]
+        assert evaluate(acme) == ["budget 'Cloud' is at 95.7 %"]
 
 
 def test_a_period_with_an_amount_of_its_own_is_measured_by_that(acme: Account, bill: CostSource) -> None:
-    make(acme, "Cloud", 100, amounts={MARCH: Decimal(200), date(2026, 4, 1): Decimal(50)})
-    of_budget(acme, "Cloud", 90, 100)
+    create_budget(acme, "Cloud", 100, amounts={MARCH: Decimal(200), date(2026, 4, 1): Decimal(50)})
+    subscribe_to_budget(acme, "Cloud", 90, 100)
 
-    assert told(acme) == ["budget 'Cloud' is at 95.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 95.0 %"]
 
 
 def test_a_forecast_is_told_before_the_cost_is_there(acme: Account, bill: CostSource) -> None:
-    make(acme, "Cloud", 300)
-    of_budget(acme, "Cloud", 100)
-    of_budget(acme, "Cloud", 90, 100, measure="forecast")
+    create_budget(acme, "Cloud", 300)
+    subscribe_to_budget(acme, "Cloud", 100)
+    subscribe_to_budget(acme, "Cloud", 90, 100, measure="forecast")
 
     (sent,) = services.evaluate(acme)
 
@@ -172,25 +169,25 @@ def test_a_forecast_is_told_before_the_cost_is_there(acme: Account, bill: CostSo
 
 def test_where_nothing_can_be_forecast_what_is_spent_counts(acme: Account) -> None:
     add_source(acme, [cost(YESTERDAY, 500)])
-    make(acme, "Cloud", 400)
-    of_budget(acme, "Cloud", 100, measure="forecast")
+    create_budget(acme, "Cloud", 400)
+    subscribe_to_budget(acme, "Cloud", 100, measure="forecast")
 
-    assert told(acme) == ["budget 'Cloud' is at 125.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 125.0 %"]
 
 
 def test_a_budget_in_a_currency_without_cost_is_silent(acme: Account, bill: CostSource) -> None:
-    make(acme, "Euros", 1)
+    create_budget(acme, "Euros", 1)
     Budget.objects.update(currency="EUR")  # it had cost in euros when it was made
-    of_budget(acme, "Euros", 1)
-    of_budget(acme, "Euros", 1, measure="forecast")
+    subscribe_to_budget(acme, "Euros", 1)
+    subscribe_to_budget(acme, "Euros", 1, measure="forecast")
 
-    assert told(acme) == []
+    assert evaluate(acme) == []
 
 
 def test_what_other_currencies_cost_is_named_and_not_counted(acme: Account) -> None:
     add_source(acme, [cost(YESTERDAY, 90), cost(YESTERDAY, 700, currency="EUR")])
-    make(acme, "Cloud", 100)
-    of_budget(acme, "Cloud", 80, 100)
+    create_budget(acme, "Cloud", 100)
+    subscribe_to_budget(acme, "Cloud", 80, 100)
 
     (sent,) = services.evaluate(acme)
 
@@ -199,21 +196,21 @@ def test_what_other_currencies_cost_is_named_and_not_counted(acme: Account) -> N
 
 
 def test_an_account_without_cost_is_silent(acme: Account) -> None:
-    make(acme, "Cloud", 1)
-    of_budget(acme, "Cloud", 1)
+    create_budget(acme, "Cloud", 1)
+    subscribe_to_budget(acme, "Cloud", 1)
 
-    assert told(acme) == []
+    assert evaluate(acme) == []
 
 
 def test_the_last_days_of_a_period_are_told_when_their_bill_comes_in_the_next(
     acme: Account, bill: CostSource
 ) -> None:
-    make(acme, "Cloud", 310)
-    of_budget(acme, "Cloud", 100)
-    put(acme, bill, daily(MARCH, date(2026, 3, 30), 10))
-    assert told(acme) == []
+    create_budget(acme, "Cloud", 310)
+    subscribe_to_budget(acme, "Cloud", 100)
+    store_lines(acme, bill, daily_cost(MARCH, date(2026, 3, 30), 10))
+    assert evaluate(acme) == []
 
-    put(acme, bill, daily(MARCH, date(2026, 3, 31), 10))
+    store_lines(acme, bill, daily_cost(MARCH, date(2026, 3, 31), 10))
     with at(date(2026, 4, 2)):
         (sent,) = services.evaluate(acme)
 
@@ -224,12 +221,12 @@ def test_the_last_days_of_a_period_are_told_when_their_bill_comes_in_the_next(
 
 
 def test_a_period_that_is_over_is_not_called_ended_before_its_bill_is_whole(acme: Account) -> None:
-    make(acme, "Cloud", 280)
-    of_budget(acme, "Cloud", 100)
-    add_source(acme, daily(JANUARY, date(2026, 3, 29), 10))
+    create_budget(acme, "Cloud", 280)
+    subscribe_to_budget(acme, "Cloud", 100)
+    add_source(acme, daily_cost(JANUARY, date(2026, 3, 29), 10))
 
     with at(date(2026, 4, 1)):
-        assert told(acme) == ["budget 'Cloud' reached 103.6 % by 2026-03-31"]
+        assert evaluate(acme) == ["budget 'Cloud' reached 103.6 % by 2026-03-31"]
 
 
 @pytest.mark.parametrize(
@@ -244,56 +241,56 @@ def test_a_period_that_is_over_is_not_called_ended_before_its_bill_is_whole(acme
 def test_a_period_that_is_over_is_told_of_while_it_is_news(
     acme: Account, through: date, today: date, count: int
 ) -> None:
-    make(acme, "Cloud", 310)
-    of_budget(acme, "Cloud", 100)
-    add_source(acme, daily(JANUARY, through, 10))
+    create_budget(acme, "Cloud", 310)
+    subscribe_to_budget(acme, "Cloud", 100)
+    add_source(acme, daily_cost(JANUARY, through, 10))
 
     with at(today):
-        assert len(told(acme)) == count
+        assert len(evaluate(acme)) == count
 
 
 def test_a_subscription_is_not_told_of_the_period_before_it_was_made(acme: Account, bill: CostSource) -> None:
-    put(acme, bill, daily(MARCH, date(2026, 3, 31), 10))
+    store_lines(acme, bill, daily_cost(MARCH, date(2026, 3, 31), 10))
     with at(date(2026, 4, 1)):
-        make(acme, "Cloud", 100)
-        of_budget(acme, "Cloud", 100)
+        create_budget(acme, "Cloud", 100)
+        subscribe_to_budget(acme, "Cloud", 100)
 
-        assert told(acme) == []
+        assert evaluate(acme) == []
 
 
 def test_a_year_that_is_over_is_told_of_too(acme: Account) -> None:
-    make(acme, "Year", 3650, period="yearly")
-    of_budget(acme, "Year", 100)
-    add_source(acme, daily(date(2026, 1, 1), date(2026, 12, 31), 10))
+    create_budget(acme, "Year", 3650, period="yearly")
+    subscribe_to_budget(acme, "Year", 100)
+    add_source(acme, daily_cost(date(2026, 1, 1), date(2026, 12, 31), 10))
 
     with at(date(2027, 1, 2)):
-        assert told(acme) == ["budget 'Year' ended on 2026-12-31 at 100.0 %"]
+        assert evaluate(acme) == ["budget 'Year' ended on 2026-12-31 at 100.0 %"]
 
 
 def test_a_first_import_of_a_year_tells_of_the_current_period_alone(acme: Account) -> None:
-    make(acme, "Cloud", 100)
-    of_budget(acme, "Cloud", 80, 100)
+    create_budget(acme, "Cloud", 100)
+    subscribe_to_budget(acme, "Cloud", 80, 100)
 
-    add_source(acme, daily(date(2025, 3, 1), YESTERDAY, 10))
+    add_source(acme, daily_cost(date(2025, 3, 1), YESTERDAY, 10))
 
-    assert told(acme) == ["budget 'Cloud' is at 190.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 190.0 %"]
 
 
 def test_a_paused_subscription_is_silent_until_it_is_resumed(acme: Account, bill: CostSource) -> None:
-    make(acme, "Cloud", 100)
-    subscription = of_budget(acme, "Cloud", 100)
+    create_budget(acme, "Cloud", 100)
+    subscription = subscribe_to_budget(acme, "Cloud", 100)
     services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
-    assert told(acme) == []
+    assert evaluate(acme) == []
 
     services.resume_alert_subscription(subscription=subscription, actor=ACTOR)
 
-    assert told(acme) == ["budget 'Cloud' is at 190.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 190.0 %"]
 
 
 def test_a_budget_of_one_source_is_told_of_its_own_cost(acme: Account, bill: CostSource) -> None:
     add_source(acme, [cost(YESTERDAY, 500)], name="Other")
-    make(acme, "Bill", 230, scope=of_source("Bill"))
-    of_budget(acme, "Bill", 80, 100)
+    create_budget(acme, "Bill", 230, scope=source_scope("Bill"))
+    subscribe_to_budget(acme, "Bill", 80, 100)
 
     (sent,) = services.evaluate(acme)
 
@@ -302,19 +299,19 @@ def test_a_budget_of_one_source_is_told_of_its_own_cost(acme: Account, bill: Cos
 
 
 def test_two_subscriptions_to_one_budget_are_each_told(acme: Account, bill: CostSource) -> None:
-    make(acme, "Cloud", 230)
-    of_budget(acme, "Cloud", 80)
-    of_budget(acme, "Cloud", 50)
+    create_budget(acme, "Cloud", 230)
+    subscribe_to_budget(acme, "Cloud", 80)
+    subscribe_to_budget(acme, "Cloud", 50)
 
-    assert told(acme) == ["budget 'Cloud' is at 82.6 %"] * 2
+    assert evaluate(acme) == ["budget 'Cloud' is at 82.6 %"] * 2
 
 
 def test_data_of_the_day_before_decides_nothing_twice(acme: Account, bill: CostSource) -> None:
     """A later look on the same data, hours or days on, adds nothing."""
-    make(acme, "Cloud", 230)
-    of_budget(acme, "Cloud", 80)
-    told(acme)
+    create_budget(acme, "Cloud", 230)
+    subscribe_to_budget(acme, "Cloud", 80)
+    evaluate(acme)
 
     for hours in (1, 5, 24, 72):
         with clock.frozen(clock.now() + timedelta(hours=hours)):
-            assert told(acme) == []
+            assert evaluate(acme) == []

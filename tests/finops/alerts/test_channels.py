@@ -19,10 +19,16 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.outbound import use_resolver
 from finops.lib.sealing import Unsealable
-from tests.cast import Cast
-from tests.finops.alerts.delivery_helpers import ACTOR, KEY, channel_to, deliver, mail_channel, with_secret
-from tests.finops.costs.conftest import NOON
+from tests.cast import ACTOR, Cast
 from tests.receivers import Receiver
+from tests.world.days import NOON
+from tests.world.deliveries import (
+    KEY,
+    create_channel_to,
+    create_channel_with_secret,
+    create_mail_channel,
+    deliver,
+)
 
 URL = "https://hooks.example.com/services/T024/B017/xXsecretpathXx"
 
@@ -119,16 +125,16 @@ def test_a_name_is_needed_and_taken_once_whatever_its_case(acme: Account) -> Non
 
 def test_two_accounts_have_channels_of_one_name(acme: Account, cast: Cast) -> None:
     with account_scope(cast.other_account):
-        mail_channel(cast.other_account, "a@example.com", name="Ops")
+        create_mail_channel(cast.other_account, "a@example.com", name="Ops")
         assert [each.name for each in queries.channels(cast.other_account)] == ["Ops"]
 
 
 def test_an_account_has_so_many_channels(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_CHANNELS", 2)
-    mail_channel(acme, "a@example.com")
+    create_mail_channel(acme, "a@example.com")
 
     with pytest.raises(UserError, match="at most 2 alert channels, and this one has 2"):
-        mail_channel(acme, "a@example.com", name="Third")
+        create_mail_channel(acme, "a@example.com", name="Third")
 
 
 def test_a_target_is_sealed_for_its_own_account(acme: Account, cast: Cast) -> None:
@@ -161,14 +167,14 @@ def test_renaming_keeps_the_target_and_another_url_keeps_the_signing_secret(acme
 
 
 def test_only_a_webhook_has_a_signing_secret(acme: Account) -> None:
-    channel = mail_channel(acme, "a@example.com")
+    channel = create_mail_channel(acme, "a@example.com")
 
     with pytest.raises(UserError, match="Only a signed webhook"):
         services.regenerate_signing_secret(channel=channel, actor=ACTOR)
 
 
 def test_deleting_keeps_what_was_sent_and_ends_what_waits(acme: Account, receiver: Receiver) -> None:
-    channel = channel_to(acme, receiver, name="Gone")
+    channel = create_channel_to(acme, receiver, name="Gone")
     waiting = deliver(channel)
 
     services.delete_channel(channel=channel, actor=ACTOR)
@@ -183,7 +189,7 @@ def test_deleting_keeps_what_was_sent_and_ends_what_waits(acme: Account, receive
 
 
 def test_every_write_is_in_the_audit_log_without_a_secret(acme: Account, receiver: Receiver) -> None:
-    channel, secret = with_secret(acme, receiver, name="Hook")
+    channel, secret = create_channel_with_secret(acme, receiver, name="Hook")
     services.change_channel(channel=channel, actor=ACTOR, name="Hook 2", target={"url": receiver.url})
     services.test_channel(channel=channel, actor=ACTOR)
     newer = services.regenerate_signing_secret(channel=channel, actor=ACTOR)
@@ -224,7 +230,7 @@ def test_the_rows_of_a_page_cost_one_query(
     acme: Account, django_assert_num_queries: Any, receiver: Receiver
 ) -> None:
     for number in range(5):
-        channel_to(acme, receiver, name=f"C{number}")
+        create_channel_to(acme, receiver, name=f"C{number}")
 
     with django_assert_num_queries(1):
         assert len(queries.channels(acme)) == 6

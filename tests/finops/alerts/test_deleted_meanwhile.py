@@ -15,18 +15,19 @@ from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.lib import clock
 from finops.lib.errors import UserError
-from tests.finops.alerts.world import ACTOR, subscribe, told
-from tests.finops.costs.conftest import NOON
+from tests.cast import ACTOR
 from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.world.alerts import evaluate, subscribe
+from tests.world.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 NEXT_WEEK = NOON + timedelta(days=7)
 
 
-def evaluate(account: Account) -> str:
+def evaluate_next_week(account: Account) -> str:
     with account_scope(account), clock.frozen(NEXT_WEEK):
-        return str(told(account))
+        return str(evaluate(account))
 
 
 def resend(account: Account) -> str:
@@ -40,7 +41,10 @@ def resend(account: Account) -> str:
 
 @pytest.mark.parametrize(
     ("action", "says"),
-    [(evaluate, "[]"), (resend, "The channel of this delivery was deleted, so it cannot be sent again.")],
+    [
+        (evaluate_next_week, "[]"),
+        (resend, "The channel of this delivery was deleted, so it cannot be sent again."),
+    ],
     ids=["evaluating", "sending again"],
 )
 def test_what_sends_waits_for_a_deletion_without_holding_what_it_deletes(
@@ -49,7 +53,7 @@ def test_what_sends_waits_for_a_deletion_without_holding_what_it_deletes(
     subscribe(acme)
     if action is resend:
         with clock.frozen(NEXT_WEEK):
-            told(acme)
+            evaluate_next_week(acme)
         AlertDelivery.objects.update(status="failed", next_attempt_at=None)
     with threads(1) as call:
         with transaction.atomic():
@@ -66,4 +70,4 @@ def test_what_sends_waits_for_a_deletion_without_holding_what_it_deletes(
 def test_a_week_later_there_is_something_to_send(acme: Account) -> None:
     """Or the test above would say nothing."""
     subscribe(acme)
-    assert evaluate(acme) != "[]"
+    assert evaluate_next_week(acme) != "[]"

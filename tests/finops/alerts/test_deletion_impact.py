@@ -22,38 +22,38 @@ from finops.budgets.models import Budget
 from finops.budgets.services import change_budget
 from finops.costs.dependants import deletion_impact_text, dependants
 from finops.costs.models import CostSource
-from tests.cast import Cast, signed_in
-from tests.finops.alerts.world import ACTOR, channel, of_anomalies, of_budget, titles
-from tests.finops.budgets.world import draft, make, of_source
-from tests.finops.costs.rows import add_source, cost
+from tests.cast import ACTOR, Cast, signed_in
+from tests.world.alerts import create_channel, delivery_titles, subscribe_to_anomalies, subscribe_to_budget
+from tests.world.budgets import budget_draft, create_budget, source_scope
+from tests.world.costs import add_source, cost
 
 YESTERDAY = date(2026, 3, 19)
 BUDGET_WORDS = [f"Budget Cloud at {each} % of the actual cost, to Ops" for each in (100, 80)]
 
 
 def budget(account: Account) -> tuple[Model, list[str]]:
-    row = make(account, "Cloud")
-    of_budget(account, "Cloud", 80)
-    of_budget(account, "Cloud", 100)
+    row = create_budget(account, "Cloud")
+    subscribe_to_budget(account, "Cloud", 80)
+    subscribe_to_budget(account, "Cloud", 100)
     return row, BUDGET_WORDS
 
 
 def team(account: Account) -> tuple[Model, list[str]]:
     row = Team.objects.create(account=account, name="Core")
-    of_anomalies(account, scope="team", team="Core")
+    subscribe_to_anomalies(account, scope="team", team="Core")
     return row, ["Anomalies of team Core, to Ops"]
 
 
 def source(account: Account) -> tuple[Model, list[str]]:
     row = add_source(account, [cost(YESTERDAY, 5)], name="AWS")
-    of_anomalies(account, scope="cost_source", cost_source="AWS")
+    subscribe_to_anomalies(account, scope="cost_source", cost_source="AWS")
     return row, ["Anomalies of cost source AWS, to Ops"]
 
 
 def ops(account: Account) -> tuple[Model, list[str]]:
     _row, words = budget(account)
-    channel(account, "Chat")
-    of_anomalies(account, channel="Chat")
+    create_channel(account, "Chat")
+    subscribe_to_anomalies(account, channel="Chat")
     return AlertChannel.objects.get(name="Ops"), words
 
 
@@ -83,16 +83,16 @@ def test_who_deletes_reads_which_subscriptions_go_and_so_does_the_audit_log(
 
 
 def test_where_nothing_goes_nothing_is_said(acme: Account, cast: Cast) -> None:
-    row = make(acme, "Cloud")
+    row = create_budget(acme, "Cloud")
 
     assert deletion_impact_text(row) == ""
     assert "with it:" not in signed_in(cast.member).get(f"/a/acme/budgets/{row.pk}/").content.decode()
 
 
 def test_of_many_some_are_named_for_one_query(acme: Account) -> None:
-    row = make(acme, "Cloud")
+    row = create_budget(acme, "Cloud")
     for percent in range(1, 9):
-        of_budget(acme, "Cloud", percent)
+        subscribe_to_budget(acme, "Cloud", percent)
 
     with CaptureQueriesContext(connection) as queries:
         text = deletion_impact_text(row)
@@ -114,7 +114,7 @@ def test_a_viewers_page_asks_nothing_of_it(acme: Account, cast: Cast) -> None:
 
 def test_a_source_that_a_budget_is_of_is_not_deleted_and_that_is_said(acme: Account, cast: Cast) -> None:
     row, _words = source(acme)
-    make(acme, "Cloud", scope=of_source("AWS"))
+    create_budget(acme, "Cloud", scope=source_scope("AWS"))
 
     answer = signed_in(cast.member).post(f"/a/acme/connections/{row.pk}/delete/", follow=True)
 
@@ -132,8 +132,8 @@ def test_a_source_that_a_budget_is_of_is_not_deleted_and_that_is_said(acme: Acco
 def quiet(acme: Account) -> Budget:
     """A budget that is at 40 %, with a subscription at 80 %, evaluated."""
     add_source(acme, [cost(YESTERDAY, 40)])
-    row = make(acme, "Cloud", 100)
-    of_budget(acme, "Cloud", 80)
+    row = create_budget(acme, "Cloud", 100)
+    subscribe_to_budget(acme, "Cloud", 80)
     tasks.evaluate(acme.pk)
     assert acme.pk not in services.due_accounts()
     return row
@@ -144,37 +144,39 @@ def quiet(acme: Account) -> Budget:
     [
         {"amount": 50},
         {"amounts": {date(2026, 3, 1): Decimal(50)}},
-        {"amount": 45, "scope": of_source("Bill")},
+        {"amount": 45, "scope": source_scope("Bill")},
     ],
     ids=["amount", "amount of the period", "scope"],
 )
 def test_a_changed_budget_is_evaluated_at_once(
     acme: Account,
     quiet: Budget,
-    told: list[list[int]],
+    task_arguments: list[list[int]],
     change: dict[str, Any],
     django_capture_on_commit_callbacks: Any,
 ) -> None:
-    assert titles(acme) == []
+    assert delivery_titles(acme) == []
     rest = {key: value for key, value in change.items() if key != "amount"}
 
     with django_capture_on_commit_callbacks(execute=True):
-        change_budget(budget=quiet, actor=ACTOR, draft=draft("Cloud", change.get("amount", 100), **rest))
+        change_budget(
+            budget=quiet, actor=ACTOR, draft=budget_draft("Cloud", change.get("amount", 100), **rest)
+        )
 
-    assert told == [[acme.pk]]
+    assert task_arguments == [[acme.pk]]
     tasks.evaluate(acme.pk)
-    (title,) = titles(acme)
+    (title,) = delivery_titles(acme)
     assert title.startswith("budget 'Cloud' is at ")
 
 
 def test_another_name_alone_and_a_budget_that_nobody_hears_of_ask_for_nothing(
-    acme: Account, quiet: Budget, told: list[list[int]], django_capture_on_commit_callbacks: Any
+    acme: Account, quiet: Budget, task_arguments: list[list[int]], django_capture_on_commit_callbacks: Any
 ) -> None:
-    other = make(acme, "Other", 100)
+    other = create_budget(acme, "Other", 100)
 
     with django_capture_on_commit_callbacks(execute=True):
-        change_budget(budget=quiet, actor=ACTOR, draft=draft("Clouds", 100))
-        change_budget(budget=other, actor=ACTOR, draft=draft("Other", 5))
+        change_budget(budget=quiet, actor=ACTOR, draft=budget_draft("Clouds", 100))
+        change_budget(budget=other, actor=ACTOR, draft=budget_draft("Other", 5))
 
-    assert told == []
+    assert task_arguments == []
     assert acme.pk not in services.due_accounts()

@@ -17,19 +17,7 @@ from finops.alerts.services import deliveries
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.outbound import use_resolver
-from tests.cast import Cast
-from tests.finops.alerts.delivery_helpers import (
-    ACTOR,
-    after,
-    attempt_answers,
-    channel_to,
-    deliver,
-    mail_channel,
-    message,
-    waits,
-    work,
-)
-from tests.finops.costs.conftest import NOON
+from tests.cast import ACTOR, Cast
 from tests.receivers import (
     Behaviour,
     Receiver,
@@ -40,17 +28,28 @@ from tests.receivers import (
     hanging,
     http_receiver,
 )
+from tests.world.days import NOON
+from tests.world.deliveries import (
+    attempt_answers,
+    create_channel_to,
+    create_mail_channel,
+    deliver,
+    message,
+    reload,
+    retry_delay,
+    run_deliveries,
+)
 
 KINDS = ["slack", "microsoft_teams", "pagerduty", "webhook"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_message_arrives_with_its_figures_and_link(acme: Account, receiver: Receiver, kind: str) -> None:
-    row = deliver(channel_to(acme, receiver, kind))
+    row = deliver(create_channel_to(acme, receiver, kind))
 
-    assert work() == 1
+    assert run_deliveries() == 1
 
-    delivery = after(row)
+    delivery = reload(row)
     assert (delivery.status, delivery.delivered_at, delivery.next_attempt_at) == ("delivered", NOON, None)
     assert attempt_answers(row) == [(200, "ok")]
     assert delivery.attempts[0]["seconds"] > 0
@@ -69,15 +68,15 @@ def test_what_may_pass_is_tried_again_until_it_arrives(
     acme: Account, receiver: Receiver, behave: Behaviour
 ) -> None:
     receiver.behave = behave
-    row = deliver(channel_to(acme, receiver))
+    row = deliver(create_channel_to(acme, receiver))
 
-    work()
-    assert after(row).status == "waiting"
+    run_deliveries()
+    assert reload(row).status == "waiting"
     receiver.answer(202, "accepted")
-    assert work(at=NOON + timedelta(seconds=29)) == 0
-    assert work(at=NOON + timedelta(seconds=36)) == 1
+    assert run_deliveries(at=NOON + timedelta(seconds=29)) == 0
+    assert run_deliveries(at=NOON + timedelta(seconds=36)) == 1
 
-    delivery = after(row)
+    delivery = reload(row)
     assert (delivery.status, len(delivery.attempts)) == ("delivered", 2)
     assert attempt_answers(row)[1] == (202, "accepted")
 
@@ -87,41 +86,41 @@ def test_a_receiver_that_hangs_is_left_and_tried_again(
 ) -> None:
     settings.ALERT_SEND_SECONDS = 0.3
     receiver.behave = hanging
-    row = deliver(channel_to(acme, receiver))
+    row = deliver(create_channel_to(acme, receiver))
 
-    work()
+    run_deliveries()
 
-    assert after(row).status == "waiting"
+    assert reload(row).status == "waiting"
     assert attempt_answers(row) == [(None, "127.0.0.1 did not answer in time.")]
 
 
 def test_back_off_grows_and_after_seven_attempts_it_is_given_up(acme: Account, receiver: Receiver) -> None:
     receiver.answer(500, "down")
-    row = deliver(channel_to(acme, receiver))
+    row = deliver(create_channel_to(acme, receiver))
     now, intervals = NOON, []
-    while (state := after(row)).status == "waiting":
+    while (state := reload(row)).status == "waiting":
         assert state.next_attempt_at is not None
         now = max(now, state.next_attempt_at)
-        assert work(at=now) == 1
-        if after(row).status == "waiting":
-            intervals.append(waits(row))
+        assert run_deliveries(at=now) == 1
+        if reload(row).status == "waiting":
+            intervals.append(retry_delay(row))
 
     usual = [timedelta(minutes=minutes) for minutes in (0.5, 2, 10, 60, 240, 720)]
     assert len(intervals) == len(usual)
     assert all(least <= wait <= least * 1.2 for least, wait in zip(usual, intervals, strict=True))
-    assert after(row).status == "failed"
+    assert reload(row).status == "failed"
     assert attempt_answers(row) == [(500, "down")] * 7
-    assert work(at=now + timedelta(days=30)) == 0
+    assert run_deliveries(at=now + timedelta(days=30)) == 0
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 410, 413, 422])
 def test_what_another_time_would_not_mend_is_final(acme: Account, receiver: Receiver, status: int) -> None:
     receiver.answer(status, "invalid_payload")
-    row = deliver(channel_to(acme, receiver))
+    row = deliver(create_channel_to(acme, receiver))
 
-    work()
+    run_deliveries()
 
-    assert (after(row).status, len(receiver.requests)) == ("failed", 1)
+    assert (reload(row).status, len(receiver.requests)) == ("failed", 1)
     reply = "The receiver says that this address is gone for good." if status == 410 else "invalid_payload"
     assert attempt_answers(row) == [(status, reply)]
 
@@ -132,11 +131,11 @@ def test_a_redirect_to_a_private_address_is_not_followed(
 ) -> None:
     with http_receiver("127.0.0.2") as inside:
         receiver.answer(status, "", Location=inside.url)
-        row = deliver(channel_to(acme, receiver))
-        work()
+        row = deliver(create_channel_to(acme, receiver))
+        run_deliveries()
         assert inside.requests == []
 
-    assert after(row).status == "failed"
+    assert reload(row).status == "failed"
     assert attempt_answers(row)[0][0] == status
     assert "redirects are not followed" in attempt_answers(row)[0][1]
 
@@ -156,20 +155,20 @@ def test_a_redirect_to_a_private_address_is_not_followed(
 )
 def test_retry_after_is_heeded(acme: Account, receiver: Receiver, said: str, least: timedelta) -> None:
     receiver.answer(429, "slow down", Retry_After=said)
-    row = deliver(channel_to(acme, receiver))
+    row = deliver(create_channel_to(acme, receiver))
 
-    work()
+    run_deliveries()
 
-    assert least <= waits(row) <= max(least, timedelta(seconds=36))
+    assert least <= retry_delay(row) <= max(least, timedelta(seconds=36))
 
 
 def test_a_body_without_end_is_kept_cut(acme: Account, receiver: Receiver) -> None:
     receiver.behave = flooding
-    row = deliver(channel_to(acme, receiver))
+    row = deliver(create_channel_to(acme, receiver))
 
-    work()
+    run_deliveries()
 
-    assert after(row).status == "delivered"
+    assert reload(row).status == "delivered"
     assert len(attempt_answers(row)[0][1]) == 500
 
 
@@ -177,9 +176,9 @@ def test_an_answer_that_no_database_takes_is_kept_without_what_it_cannot(
     acme: Account, receiver: Receiver
 ) -> None:
     receiver.answer(500, "a\0b\r\n\u202ec\ud7ff")
-    row = deliver(channel_to(acme, receiver))
+    row = deliver(create_channel_to(acme, receiver))
 
-    work()
+    run_deliveries()
 
     assert attempt_answers(row) == [(500, "a b c")]
 
@@ -187,17 +186,17 @@ def test_an_answer_that_no_database_takes_is_kept_without_what_it_cannot(
 def test_an_outage_is_outlived_and_what_waited_arrives_in_order(acme: Account, settings: Settings) -> None:
     settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
     with http_receiver() as first:
-        channel = channel_to(acme, first)
+        channel = create_channel_to(acme, first)
     rows = [deliver(channel, title=f"Alert {number}") for number in range(5)]
     for minutes in (0, 1, 5):
-        work(at=NOON + timedelta(minutes=minutes))
-    assert {after(row).status for row in rows} == {"waiting"}
+        run_deliveries(at=NOON + timedelta(minutes=minutes))
+    assert {reload(row).status for row in rows} == {"waiting"}
     assert "could not be reached" in attempt_answers(rows[0])[0][1]
 
     with http_receiver(port=first.port) as again:
-        work(at=NOON + timedelta(hours=1))
+        run_deliveries(at=NOON + timedelta(hours=1))
 
-    assert {after(row).status for row in rows} == {"delivered"}
+    assert {reload(row).status for row in rows} == {"delivered"}
     assert sorted(each.json["text"].split("\n")[0] for each in again.requests) == [
         f"🟠 Alert {number}" for number in range(5)
     ]
@@ -211,50 +210,53 @@ def test_dns_that_turns_to_a_private_address_after_the_channel_was_saved_is_refu
     row = deliver(channel)
 
     with use_resolver(lambda host, port: ["169.254.169.254"]):
-        work()
+        run_deliveries()
 
-    assert after(row).status == "failed"
+    assert reload(row).status == "failed"
     assert "leads into a private or reserved network" in attempt_answers(row)[0][1]
 
 
 def test_of_each_channel_one_is_tried_at_a_time_so_none_holds_up_another(
     acme: Account, receiver: Receiver
 ) -> None:
-    slow, quick = channel_to(acme, receiver, name="Slow"), channel_to(acme, receiver, name="Quick")
+    slow, quick = (
+        create_channel_to(acme, receiver, name="Slow"),
+        create_channel_to(acme, receiver, name="Quick"),
+    )
     rows = [deliver(slow), deliver(slow), deliver(quick)]
 
     assert services.send_due() == [(acme.pk, rows[0].pk), (acme.pk, rows[2].pk)]
 
 
 def test_a_worker_is_told_on_commit_and_once_for_a_channel_that_waits(
-    acme: Account, receiver: Receiver, told: list[Any], django_capture_on_commit_callbacks: Any
+    acme: Account, receiver: Receiver, task_arguments: list[Any], django_capture_on_commit_callbacks: Any
 ) -> None:
-    channel = channel_to(acme, receiver)
+    channel = create_channel_to(acme, receiver)
     with django_capture_on_commit_callbacks(execute=True):
         rows = [deliver(channel), deliver(channel)]
-        assert told == []
-    assert told == [[acme.pk, rows[0].pk]]
+        assert task_arguments == []
+    assert task_arguments == [[acme.pk, rows[0].pk]]
 
     assert services.send_delivery(account=acme, delivery_id=rows[0].pk)
-    assert [after(row).status for row in rows] == ["delivered", "delivered"]
-    assert told[1:] == []
+    assert [reload(row).status for row in rows] == ["delivered", "delivered"]
+    assert task_arguments[1:] == []
 
 
 def test_a_backlog_is_worked_off_in_spells(
-    acme: Account, receiver: Receiver, told: list[Any], monkeypatch: pytest.MonkeyPatch
+    acme: Account, receiver: Receiver, task_arguments: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deliveries, "SPELL_SECONDS", -1.0)
-    channel = channel_to(acme, receiver)
+    channel = create_channel_to(acme, receiver)
     rows = [deliver(channel), deliver(channel)]
 
     services.send_delivery(account=acme, delivery_id=rows[0].pk)
 
-    assert [after(row).status for row in rows] == ["delivered", "waiting"]
-    assert told == [[acme.pk, rows[1].pk]]
+    assert [reload(row).status for row in rows] == ["delivered", "waiting"]
+    assert task_arguments == [[acme.pk, rows[1].pk]]
 
 
 def test_a_failure_ends_a_spell(acme: Account, receiver: Receiver) -> None:
-    channel = channel_to(acme, receiver)
+    channel = create_channel_to(acme, receiver)
     rows = [deliver(channel), deliver(channel)]
     receiver.answer(500)
 
@@ -269,7 +271,7 @@ def test_a_rolled_back_transaction_sends_nothing(
 ) -> None:
     from django.db import transaction
 
-    channel = channel_to(acme, receiver)
+    channel = create_channel_to(acme, receiver)
     with django_capture_on_commit_callbacks() as callbacks, transaction.atomic():
         deliver(channel)
         transaction.set_rollback(True)
@@ -280,16 +282,16 @@ def test_a_rolled_back_transaction_sends_nothing(
 
 def test_resending_is_a_new_delivery_that_names_the_old(acme: Account, receiver: Receiver) -> None:
     receiver.answer(404, "no_service")
-    row = deliver(channel_to(acme, receiver, "webhook"))
+    row = deliver(create_channel_to(acme, receiver, "webhook"))
     with pytest.raises(UserError, match="still being tried"):
         services.resend(delivery=row, actor=ACTOR)
-    work()
+    run_deliveries()
     receiver.answer(200)
 
     again = services.resend(delivery=row, actor=ACTOR)
-    work()
+    run_deliveries()
 
-    assert (after(again).status, after(again).resend_of_id) == ("delivered", row.pk)
+    assert (reload(again).status, reload(again).resend_of_id) == ("delivered", row.pk)
     first, second = receiver.requests
     assert first.json["data"] == second.json["data"]
     assert first.headers["webhook-id"] != second.headers["webhook-id"]
@@ -298,9 +300,9 @@ def test_resending_is_a_new_delivery_that_names_the_old(acme: Account, receiver:
 
 
 def test_nothing_is_resent_to_a_channel_that_is_gone(acme: Account, receiver: Receiver) -> None:
-    channel = channel_to(acme, receiver)
+    channel = create_channel_to(acme, receiver)
     row = deliver(channel)
-    work()
+    run_deliveries()
     services.delete_channel(channel=channel, actor=ACTOR)
 
     with pytest.raises(UserError, match="was deleted"):
@@ -308,7 +310,7 @@ def test_nothing_is_resent_to_a_channel_that_is_gone(acme: Account, receiver: Re
 
 
 def test_the_test_button_sends_at_once_and_says_how_it_went(acme: Account, receiver: Receiver) -> None:
-    channel = channel_to(acme, receiver)
+    channel = create_channel_to(acme, receiver)
 
     row = services.test_channel(channel=channel, actor=ACTOR)
 
@@ -323,7 +325,7 @@ def test_the_test_button_sends_at_once_and_says_how_it_went(acme: Account, recei
 
 
 def test_the_test_button_is_for_a_person_not_for_a_flood(acme: Account, receiver: Receiver) -> None:
-    channel = channel_to(acme, receiver)
+    channel = create_channel_to(acme, receiver)
     for _ in range(10):
         services.test_channel(channel=channel, actor=ACTOR)
 
@@ -335,20 +337,20 @@ def test_the_test_button_is_for_a_person_not_for_a_flood(acme: Account, receiver
 def test_a_key_that_is_gone_fails_the_delivery_with_what_to_do(
     acme: Account, receiver: Receiver, settings: Settings
 ) -> None:
-    row = deliver(channel_to(acme, receiver))
+    row = deliver(create_channel_to(acme, receiver))
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "other" * 20, []
 
-    work()
+    run_deliveries()
 
-    assert after(row).status == "failed"
+    assert reload(row).status == "failed"
     assert "Enter the target again" in attempt_answers(row)[0][1]
     assert receiver.requests == []
 
 
 def test_what_ended_is_kept_ninety_days_and_what_waits_longer(acme: Account, receiver: Receiver) -> None:
-    channel = channel_to(acme, receiver)
+    channel = create_channel_to(acme, receiver)
     row = deliver(channel)
-    work()
+    run_deliveries()
     with clock.frozen(NOON + timedelta(days=1)):
         waiting = deliver(channel)
 
@@ -361,10 +363,10 @@ def test_what_ended_is_kept_ninety_days_and_what_waits_longer(acme: Account, rec
 
 
 def test_deliveries_are_listed_newest_first_page_by_page(acme: Account, receiver: Receiver) -> None:
-    channel = channel_to(acme, receiver)
+    channel = create_channel_to(acme, receiver)
     rows = [deliver(channel, title=f"Alert {number}") for number in range(5)]
-    work()
-    deliver(mail_channel(acme, "a@example.com"), title="By mail")
+    run_deliveries()
+    deliver(create_mail_channel(acme, "a@example.com"), title="By mail")
 
     first = queries.deliveries(acme, DeliveriesQuery(limit=4, channel_id=channel.pk))
     rest = queries.deliveries(acme, DeliveriesQuery(limit=4, channel_id=channel.pk, cursor=first.cursor))
@@ -380,7 +382,7 @@ def test_deliveries_are_listed_newest_first_page_by_page(acme: Account, receiver
 def test_an_account_sees_and_sends_its_own_deliveries_alone(
     acme: Account, receiver: Receiver, cast: Cast
 ) -> None:
-    row = deliver(channel_to(acme, receiver))
+    row = deliver(create_channel_to(acme, receiver))
 
     assert not services.send_delivery(account=cast.other_account, delivery_id=row.pk)
     with account_scope(cast.other_account):
@@ -392,39 +394,39 @@ def test_a_worker_that_died_is_followed_by_another_with_the_same_id(
     acme: Account, receiver: Receiver
 ) -> None:
     """It had sent the message and not noted it: the receiver tells by the id."""
-    row = deliver(channel_to(acme, receiver, "webhook"))
+    row = deliver(create_channel_to(acme, receiver, "webhook"))
     claimed = deliveries.claim(row.pk)
     assert claimed is not None
     deliveries._send(claimed)
 
-    assert work(at=NOON + timedelta(minutes=4)) == 0
-    assert work(at=NOON + timedelta(minutes=6)) == 1
+    assert run_deliveries(at=NOON + timedelta(minutes=4)) == 0
+    assert run_deliveries(at=NOON + timedelta(minutes=6)) == 1
 
     first, second = receiver.requests
     assert first.headers["webhook-id"] == second.headers["webhook-id"] == f"msg_{row.pk}"
     assert first.body == second.body
-    assert after(row).status == "delivered"
+    assert reload(row).status == "delivered"
     assert attempt_answers(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
 
 
 def test_who_was_overtaken_notes_nothing(acme: Account, receiver: Receiver) -> None:
-    row = deliver(channel_to(acme, receiver))
+    row = deliver(create_channel_to(acme, receiver))
     slow = deliveries.claim(row.pk)
     assert slow is not None
-    work(at=NOON + timedelta(minutes=6))
+    run_deliveries(at=NOON + timedelta(minutes=6))
 
     assert deliveries.carry_out(slow) is None
     assert attempt_answers(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
 
 
 def test_a_message_that_kills_its_workers_ends_after_seven(acme: Account, receiver: Receiver) -> None:
-    row = deliver(channel_to(acme, receiver))
+    row = deliver(create_channel_to(acme, receiver))
     now = NOON
     for _ in range(8):
         with clock.frozen(now):
             deliveries.claim(row.pk)
         now += timedelta(minutes=6)
 
-    assert after(row).status == "failed"
+    assert reload(row).status == "failed"
     assert attempt_answers(row)[-1] == (None, "No more attempts are made.")
     assert len(attempt_answers(row)) == 8

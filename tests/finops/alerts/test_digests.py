@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -13,34 +12,31 @@ from finops.alerts import services
 from finops.alerts.models import AlertDelivery
 from finops.alerts.triggers.digest import due_digest
 from finops.insights.anomalies.services import detect_if_due
-from finops.lib import clock
-from tests.finops.alerts.world import ACTOR, channel, subscribe, told
-from tests.finops.budgets.world import daily, make
-from tests.finops.costs.rows import add_source
+from tests.cast import ACTOR
+from tests.world.alerts import create_channel, evaluate, subscribe
+from tests.world.budgets import create_budget, daily_cost
+from tests.world.costs import add_source
+from tests.world.days import at
 
 MONDAY, SUNDAY = date(2026, 3, 23), date(2026, 3, 22)
 JANUARY = date(2026, 1, 1)
 
 
-def at(day: date, hour: int = 6) -> AbstractContextManager[None]:
-    return clock.frozen(datetime(day.year, day.month, day.day, hour, tzinfo=UTC))
-
-
-def spending(account: Account, through: date) -> None:
+def add_spend(account: Account, through: date) -> None:
     """Compute costs 10 USD a day, from 16 March on 20; Storage always 1. The anomalies are looked for."""
     add_source(
         account,
         [
-            *daily(JANUARY, date(2026, 3, 15), 10, service="Compute"),
-            *daily(date(2026, 3, 16), through, 20, service="Compute"),
-            *daily(JANUARY, through, 1, service="Storage"),
+            *daily_cost(JANUARY, date(2026, 3, 15), 10, service="Compute"),
+            *daily_cost(date(2026, 3, 16), through, 20, service="Compute"),
+            *daily_cost(JANUARY, through, 1, service="Storage"),
         ],
     )
 
 
 def detect_and_evaluate(account: Account) -> list[str]:
     detect_if_due(account)
-    return told(account)
+    return evaluate(account)
 
 
 @pytest.mark.parametrize(
@@ -63,27 +59,27 @@ def test_a_digest_is_of_the_whole_week_or_month_before(
 @pytest.mark.django_db
 def test_a_weekly_digest_goes_out_once_when_the_week_is_complete(acme: Account) -> None:
     subscribe(acme)
-    with at(SUNDAY):
-        assert told(acme) == []
-    with at(MONDAY):
-        assert told(acme) == []
-    spending(acme, SUNDAY)
+    with at(SUNDAY, 6):
+        assert evaluate(acme) == []
+    with at(MONDAY, 6):
+        assert evaluate(acme) == []
+    add_spend(acme, SUNDAY)
 
-    with at(MONDAY, hour=9):
+    with at(MONDAY, 9):
         assert detect_and_evaluate(acme) == ["147.00 USD in the week of 2026-03-16"]
     for day in range(7):
-        with at(MONDAY + timedelta(days=day), hour=10):
+        with at(MONDAY + timedelta(days=day), 10):
             assert detect_and_evaluate(acme) == []
 
 
 @pytest.mark.django_db
 def test_a_digest_tells_total_change_movers_budgets_anomalies_and_savings(acme: Account) -> None:
-    make(acme, "Cloud", 300)
-    make(acme, "Roomy", 10_000)
+    create_budget(acme, "Cloud", 300)
+    create_budget(acme, "Roomy", 10_000)
     subscribe(acme)
-    spending(acme, SUNDAY)
+    add_spend(acme, SUNDAY)
 
-    with at(MONDAY):
+    with at(MONDAY, 6):
         detect_if_due(acme)
         (sent,) = services.evaluate(acme)
 
@@ -131,12 +127,12 @@ def test_after_three_days_of_waiting_it_goes_out_with_a_note(
 ) -> None:
     subscribe(acme)
     if through:
-        spending(acme, through)
+        add_spend(acme, through)
 
     for day in range(3):
-        with at(MONDAY + timedelta(days=day), hour=23):
+        with at(MONDAY + timedelta(days=day), 23):
             assert detect_and_evaluate(acme) == []
-    with at(MONDAY + timedelta(days=3), hour=0):
+    with at(MONDAY + timedelta(days=3), 0):
         (sent,) = services.evaluate(acme)
 
     assert sent.message["summary"].endswith(note)
@@ -145,22 +141,22 @@ def test_after_three_days_of_waiting_it_goes_out_with_a_note(
 @pytest.mark.django_db
 def test_it_waits_for_the_look_for_anomalies_too(acme: Account) -> None:
     subscribe(acme)
-    spending(acme, SUNDAY)
+    add_spend(acme, SUNDAY)
 
-    with at(MONDAY):
-        assert told(acme) == []
+    with at(MONDAY, 6):
+        assert evaluate(acme) == []
         assert len(detect_and_evaluate(acme)) == 1
 
 
 @pytest.mark.django_db
 def test_a_monthly_digest_is_of_the_month(acme: Account) -> None:
-    make(acme, "Cloud", 450)
-    make(acme, "Kept", 510)
-    make(acme, "Year", 1300, period="yearly")
+    create_budget(acme, "Cloud", 450)
+    create_budget(acme, "Kept", 510)
+    create_budget(acme, "Year", 1300, period="yearly")
     subscribe(acme, "digest", frequency="monthly")
-    spending(acme, date(2026, 3, 31))
+    add_spend(acme, date(2026, 3, 31))
 
-    with at(date(2026, 4, 1)):
+    with at(date(2026, 4, 1), 6):
         detect_if_due(acme)
         (sent,) = services.evaluate(acme)
 
@@ -175,10 +171,10 @@ def test_a_monthly_digest_is_of_the_month(acme: Account) -> None:
 @pytest.mark.django_db
 def test_amounts_of_two_currencies_stay_apart(acme: Account) -> None:
     subscribe(acme)
-    spending(acme, SUNDAY)
-    add_source(acme, daily(JANUARY, SUNDAY, 3, currency="EUR", service="Mail"), name="Euros")
+    add_spend(acme, SUNDAY)
+    add_source(acme, daily_cost(JANUARY, SUNDAY, 3, currency="EUR", service="Mail"), name="Euros")
 
-    with at(MONDAY):
+    with at(MONDAY, 6):
         detect_if_due(acme)
         (sent,) = services.evaluate(acme)
 
@@ -189,36 +185,36 @@ def test_amounts_of_two_currencies_stay_apart(acme: Account) -> None:
 
 @pytest.mark.django_db
 def test_a_subscription_that_is_made_on_its_day_waits_for_the_next(acme: Account) -> None:
-    spending(acme, date(2026, 3, 29))
+    add_spend(acme, date(2026, 3, 29))
 
-    with at(MONDAY, hour=5):
+    with at(MONDAY, 5):
         subscribe(acme)
         assert detect_and_evaluate(acme) == []
-    with at(date(2026, 3, 30)):
+    with at(date(2026, 3, 30), 6):
         assert detect_and_evaluate(acme) == ["147.00 USD in the week of 2026-03-23"]
 
 
 @pytest.mark.django_db
 def test_a_digest_of_a_pause_is_not_sent_after_it(acme: Account) -> None:
-    spending(acme, SUNDAY)
+    add_spend(acme, SUNDAY)
     subscription = subscribe(acme)
     services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
 
-    with at(MONDAY):
+    with at(MONDAY, 6):
         assert detect_and_evaluate(acme) == []
-    with at(date(2026, 3, 24)):
+    with at(date(2026, 3, 24), 6):
         services.resume_alert_subscription(subscription=subscription, actor=ACTOR)
         assert detect_and_evaluate(acme) == []
 
 
 @pytest.mark.django_db
 def test_channels_with_the_same_digest_get_the_same(acme: Account) -> None:
-    channel(acme, "Chat")
+    create_channel(acme, "Chat")
     subscribe(acme)
     subscribe(acme, channel="Chat")
-    spending(acme, SUNDAY)
+    add_spend(acme, SUNDAY)
 
-    with at(MONDAY):
+    with at(MONDAY, 6):
         assert len(detect_and_evaluate(acme)) == 2
 
     rows: list[Any] = list(AlertDelivery.objects.values_list("message", flat=True))

@@ -23,12 +23,18 @@ from finops.insights.anomalies.services import detect_if_due
 from finops.lake.engine import engine
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
-from tests.cast import Cast, make_cast
-from tests.finops.alerts.world import ACTOR, channel, of_anomalies, of_budget, subscribe, told
-from tests.finops.budgets.world import daily, make, of_source, of_tag, of_team
-from tests.finops.costs.conftest import NOON
-from tests.finops.costs.rows import add_source, cost, put
+from tests.cast import ACTOR, Cast, make_cast
 from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.world.alerts import (
+    create_channel,
+    evaluate,
+    subscribe,
+    subscribe_to_anomalies,
+    subscribe_to_budget,
+)
+from tests.world.budgets import cost_tag_scope, create_budget, daily_cost, source_scope, team_scope
+from tests.world.costs import add_source, cost, store_lines
+from tests.world.days import NOON
 
 ONE = pytest.mark.django_db
 COMMITTED = pytest.mark.django_db(transaction=True)
@@ -46,10 +52,10 @@ def overspent() -> Account:
     """Acme, committed, with a budget that is spent and the channel Ops subscribed to it."""
     account = make_cast().account
     with account_scope(account), clock.frozen(NOON):
-        channel(account)
+        create_channel(account)
         add_source(account, [cost(YESTERDAY, 500)])
-        make(account, "Cloud", 400)
-        of_budget(account, "Cloud", 80, 100)
+        create_budget(account, "Cloud", 400)
+        subscribe_to_budget(account, "Cloud", 80, 100)
     return account
 
 
@@ -118,8 +124,8 @@ def test_a_subscription_that_is_paused_meanwhile_is_not_told(overspent: Account)
 @ONE
 def test_a_delivery_that_cannot_be_recorded_takes_its_firing_back(acme: Account) -> None:
     add_source(acme, [cost(YESTERDAY, 500)])
-    make(acme, "Cloud", 400)
-    of_budget(acme, "Cloud", 80, 100)
+    create_budget(acme, "Cloud", 400)
+    subscribe_to_budget(acme, "Cloud", 80, 100)
     refuse = "ALTER TABLE alerts_alertdelivery ADD CONSTRAINT refuses CHECK (false) NOT VALID"
 
     with connection.cursor() as cursor:
@@ -129,7 +135,7 @@ def test_a_delivery_that_cannot_be_recorded_takes_its_firing_back(acme: Account)
         assert not AlertFiring.objects.exists()
         cursor.execute("ALTER TABLE alerts_alertdelivery DROP CONSTRAINT refuses")
 
-    assert told(acme) == ["budget 'Cloud' is at 125.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 125.0 %"]
 
 
 def subscribed_budgets(account: Account, count: int) -> None:
@@ -137,23 +143,28 @@ def subscribed_budgets(account: Account, count: int) -> None:
     TeamKey.objects.create(account=account, dimension="tag:squad")
     Team.objects.create(account=account, name="Core")
     CostTag.objects.create(account=account, key="ring", rules=[], default_value="All")
-    scopes = [{}, {"scope": of_source("Bill")}, {"scope": of_team("Core")}, {"scope": of_tag("ring", "All")}]
+    scopes = [
+        {},
+        {"scope": source_scope("Bill")},
+        {"scope": team_scope("Core")},
+        {"scope": cost_tag_scope("ring", "All")},
+    ]
     for number in range(count):
         period = ("monthly", "quarterly", "yearly")[number % 3]
-        make(account, f"Budget {number}", 10**7, period=period, **scopes[number % 4])
-        of_budget(account, f"Budget {number}", 80, 100, measure=("actual", "forecast")[number % 2])
+        create_budget(account, f"Budget {number}", 10**7, period=period, **scopes[number % 4])
+        subscribe_to_budget(account, f"Budget {number}", 80, 100, measure=("actual", "forecast")[number % 2])
 
 
 @ONE
 def test_fifty_budgets_cost_the_lake_queries_of_their_list(acme: Account) -> None:
-    add_source(acme, daily(date(2025, 11, 1), YESTERDAY, 10, tags={"squad": "core"}))
+    add_source(acme, daily_cost(date(2025, 11, 1), YESTERDAY, 10, tags={"squad": "core"}))
     subscribed_budgets(acme, 50)
     spies = [patch.object(engine, "run", wraps=engine.run) for _ in range(2)]
 
     with spies[0] as listing:
         list_budgets(acme, BudgetsQuery())
     with spies[1] as evaluation, CaptureQueriesContext(connection) as queries:
-        assert told(acme) == []
+        assert evaluate(acme) == []
 
     assert (evaluation.call_count, listing.call_count) == (3, 3)
     assert len(queries) <= 15
@@ -161,23 +172,23 @@ def test_fifty_budgets_cost_the_lake_queries_of_their_list(acme: Account) -> Non
 
 @ONE
 def test_queries_do_not_grow_with_subscriptions(acme: Account) -> None:
-    source = add_source(acme, daily(date(2025, 11, 1), YESTERDAY, 10))
-    make(acme, "Cloud", 10**7)
+    source = add_source(acme, daily_cost(date(2025, 11, 1), YESTERDAY, 10))
+    create_budget(acme, "Cloud", 10**7)
 
     def count() -> int:
-        put(acme, source, daily(date(2026, 3, 1), YESTERDAY, 10))
+        store_lines(acme, source, daily_cost(date(2026, 3, 1), YESTERDAY, 10))
         with CaptureQueriesContext(connection) as queries:
-            assert told(acme) == []
+            assert evaluate(acme) == []
         return len(queries)
 
-    of_budget(acme, "Cloud", 1000)
-    of_anomalies(acme)
+    subscribe_to_budget(acme, "Cloud", 1000)
+    subscribe_to_anomalies(acme)
     before = count()
     for percent in range(500, 540):
-        of_budget(acme, "Cloud", percent)
+        subscribe_to_budget(acme, "Cloud", percent)
     for number in range(10):
         add_source(acme, [], name=f"Source {number}")
-        of_anomalies(acme, scope="cost_source", cost_source=f"Source {number}")
+        subscribe_to_anomalies(acme, scope="cost_source", cost_source=f"Source {number}")
 
     assert count() == before
 
@@ -185,12 +196,12 @@ def test_queries_do_not_grow_with_subscriptions(acme: Account) -> None:
 @ONE
 def test_budgets_that_nobody_subscribed_to_are_not_read(acme: Account) -> None:
     add_source(acme, [cost(YESTERDAY, 10)])
-    make(acme, "Cloud", 1)
-    of_anomalies(acme)
+    create_budget(acme, "Cloud", 1)
+    subscribe_to_anomalies(acme)
     subscribe(acme)
 
     with patch.object(engine, "run", wraps=engine.run) as run_spy:
-        told(acme)
+        evaluate(acme)
 
     assert run_spy.call_count == 0
 
@@ -216,11 +227,11 @@ def test_an_account_is_due_after_each_change_and_every_hour(acme: Account) -> No
     assert is_due(acme)
     assert not is_due(acme)
 
-    put(acme, source, [cost(YESTERDAY, 11)])
+    store_lines(acme, source, [cost(YESTERDAY, 11)])
     assert is_due(acme)
     detect_if_due(acme)
     assert is_due(acme)
-    of_anomalies(acme)
+    subscribe_to_anomalies(acme)
     assert is_due(acme)
     assert not is_due(acme)
     with clock.frozen(NOON + timedelta(minutes=59)):
@@ -250,11 +261,11 @@ def test_what_the_lake_could_not_say_is_asked_again_ten_minutes_later(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Anomalies need no lake: they are told meanwhile."""
-    source = add_source(acme, daily(date(2025, 9, 1), YESTERDAY, 10))
-    make(acme, "Cloud", 100)
-    of_budget(acme, "Cloud", 100)
-    of_anomalies(acme)
-    put(acme, source, [*daily(date(2026, 3, 1), date(2026, 3, 18), 10), cost(YESTERDAY, 999)])
+    source = add_source(acme, daily_cost(date(2025, 9, 1), YESTERDAY, 10))
+    create_budget(acme, "Cloud", 100)
+    subscribe_to_budget(acme, "Cloud", 100)
+    subscribe_to_anomalies(acme)
+    store_lines(acme, source, [*daily_cost(date(2026, 3, 1), date(2026, 3, 18), 10), cost(YESTERDAY, 999)])
     detect_if_due(acme)
     monkeypatch.setattr(evaluation_runs, "DEADLINE", -1.0)
 
@@ -273,8 +284,8 @@ def test_what_the_lake_could_not_say_is_asked_again_ten_minutes_later(
 @ONE
 def test_the_worker_evaluates_what_is_due(acme: Account) -> None:
     add_source(acme, [cost(YESTERDAY, 500)])
-    make(acme, "Cloud", 400)
-    of_budget(acme, "Cloud", 100)
+    create_budget(acme, "Cloud", 400)
+    subscribe_to_budget(acme, "Cloud", 100)
 
     tasks.evaluate(acme.pk)
     tasks.evaluate(acme.pk)
@@ -294,8 +305,8 @@ def test_while_one_worker_evaluates_another_leaves_the_account_alone(overspent: 
 @ONE
 def test_a_message_keeps_its_place_beside_firing_and_subscription(acme: Account) -> None:
     add_source(acme, [cost(YESTERDAY, 500)])
-    make(acme, "Cloud", 400)
-    subscription = of_budget(acme, "Cloud", 80, 100)
+    create_budget(acme, "Cloud", 400)
+    subscription = subscribe_to_budget(acme, "Cloud", 80, 100)
 
     (sent,) = services.evaluate(acme)
 

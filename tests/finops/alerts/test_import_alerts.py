@@ -12,10 +12,10 @@ from finops.alerts import services
 from finops.alerts.services.evaluation_runs import due_accounts, evaluate_if_due
 from finops.costs.models import CostImport, CostSource
 from finops.costs.services import confirm_import, create_cost_source, import_files, queue_import, run_import
-from tests.cast import Cast, signed_in
-from tests.finops.alerts.world import ACTOR, subscribe, told
-from tests.finops.costs.bills import bill, month_of
-from tests.finops.costs.test_connections_page import text_of
+from tests.cast import ACTOR, Cast, signed_in
+from tests.pages import get_page, text_of
+from tests.world.alerts import evaluate, subscribe
+from tests.world.bill_text import bill, month_of
 
 pytestmark = pytest.mark.django_db
 
@@ -48,21 +48,21 @@ def test_an_import_that_waits_is_told_once_with_its_sums(acme: Account, bills: C
     assert sent.message["data"]["months"][0]["before"] == {"amount": 420.0, "currency": "USD"}
     confirm_import(job=job, actor=ACTOR)
     run_import(job.pk)
-    assert told(acme) == []
+    assert evaluate(acme) == []
 
 
 def test_a_sync_that_goes_on_is_told(acme: Account, bills: CostSource, tmp_path: Path) -> None:
-    def synced(cost: str) -> None:
+    def import_february(cost: str) -> None:
         path = tmp_path / "march.csv"
         path.write_text(bill(month_of("2026-02", cost)))
         import_files(account=acme, source=bills, paths=[path], actor=ACTOR)
 
-    synced("3")
+    import_february("3")
     subscribe(acme, "import")
-    assert told(acme) == []  # known when the subscription was made
-    synced("3.1")
-    synced("1")
-    assert told(acme) == ["an import into 'Bills' changed a month far"]
+    assert evaluate(acme) == []  # known when the subscription was made
+    import_february("3.1")
+    import_february("1")
+    assert evaluate(acme) == ["an import into 'Bills' changed a month far"]
 
 
 def test_the_list_of_deliveries_is_searched_sorted_and_exported(
@@ -70,7 +70,7 @@ def test_the_list_of_deliveries_is_searched_sorted_and_exported(
 ) -> None:
     subscribe(acme, "import")
     upload_bill(bills, "1")
-    assert len(told(acme)) == 1
+    assert len(evaluate(acme)) == 1
     page = signed_in(cast.viewer)
 
     for query in ("?q=import", "?sort=kind", "?format=csv"):
@@ -84,4 +84,4 @@ def test_it_is_subscribed_to_on_the_page(cast: Cast, acme: Account) -> None:
     form = client.get("/a/acme/alerts/subscriptions/new/?trigger=import")
     assert "Imports that need review" in text_of(form)
     assert "An import that would shrink" in text_of(form)
-    assert "Imports that need review" in text_of(client.get(f"/a/acme/alerts/subscriptions/{row.pk}/"))
+    assert "Imports that need review" in get_page(client, f"/a/acme/alerts/subscriptions/{row.pk}/")

@@ -18,18 +18,17 @@ from finops.alerts import services
 from finops.alerts.messages import Fact
 from finops.alerts.senders import email as sender
 from finops.lib.errors import UserError
-from tests.cast import Cast
-from tests.finops.alerts.delivery_helpers import (
-    ACTOR,
-    after,
-    attempt_answers,
-    deliver,
-    mail_channel,
-    message,
-    work,
-)
-from tests.finops.costs.conftest import NOON
+from tests.cast import ACTOR, Cast
 from tests.receivers import MailServer, smtp_server
+from tests.world.days import NOON
+from tests.world.deliveries import (
+    attempt_answers,
+    create_mail_channel,
+    deliver,
+    message,
+    reload,
+    run_deliveries,
+)
 
 
 def read(raw: bytes) -> EmailMessage:
@@ -46,10 +45,10 @@ def part(mail: EmailMessage, kind: str) -> str:
 
 
 def test_each_address_gets_a_mail_of_its_own_as_text_and_html(acme: Account, mail_server: MailServer) -> None:
-    row = deliver(mail_channel(acme, "a@example.com", "b@example.com"))
-    work()
+    row = deliver(create_mail_channel(acme, "a@example.com", "b@example.com"))
+    run_deliveries()
 
-    assert after(row).status == "delivered"
+    assert reload(row).status == "delivered"
     assert attempt_answers(row) == [(None, "Taken for a@example.com and b@example.com.")]
     assert [address for address, _ in mail_server.mails] == ["a@example.com", "b@example.com"]
     mail = read(mail_server.mails[0][1])
@@ -75,10 +74,10 @@ def test_each_address_gets_a_mail_of_its_own_as_text_and_html(acme: Account, mai
     ids=["crlf", "newline", "controls", "emoji", "japanese"],
 )
 def test_no_name_adds_a_header_or_breaks_the_mail(acme: Account, mail_server: MailServer, title: str) -> None:
-    row = deliver(mail_channel(acme, "a@example.com"), title=title)
-    work()
+    row = deliver(create_mail_channel(acme, "a@example.com"), title=title)
+    run_deliveries()
 
-    assert after(row).status == "delivered"
+    assert reload(row).status == "delivered"
     assert [address for address, _ in mail_server.mails] == ["a@example.com"]
     mail = read(mail_server.mails[0][1])
     assert [mail["Bcc"], mail["X-Evil"]] == [None, None]
@@ -90,11 +89,11 @@ def test_no_name_adds_a_header_or_breaks_the_mail(acme: Account, mail_server: Ma
 def test_names_are_no_html(acme: Account, mail_server: MailServer) -> None:
     nasty = "<script>alert(1)</script><img src=x>"
     row = deliver(
-        mail_channel(acme, "a@example.com"), title=nasty, summary=nasty, facts=(Fact(nasty, nasty),)
+        create_mail_channel(acme, "a@example.com"), title=nasty, summary=nasty, facts=(Fact(nasty, nasty),)
     )
-    work()
+    run_deliveries()
 
-    assert after(row).status == "delivered"
+    assert reload(row).status == "delivered"
     html = part(read(mail_server.mails[0][1]), "html")
     assert not [each for each in ("<script>", "<img") if each in html]
     assert html.count("&lt;script&gt;alert(1)") == 5
@@ -104,15 +103,15 @@ def test_an_address_that_is_refused_for_now_is_tried_again_and_no_other(
     acme: Account, mail_server: MailServer
 ) -> None:
     mail_server.refuse = {"b@example.com": "451 mailbox is busy"}
-    row = deliver(mail_channel(acme, "a@example.com", "b@example.com", "c@example.com"))
-    work()
-    assert after(row).status == "waiting"
+    row = deliver(create_mail_channel(acme, "a@example.com", "b@example.com", "c@example.com"))
+    run_deliveries()
+    assert reload(row).status == "waiting"
     assert "b@example.com: 451" in attempt_answers(row)[0][1]
 
     mail_server.refuse = {}
-    work(at=NOON + timedelta(minutes=1))
+    run_deliveries(at=NOON + timedelta(minutes=1))
 
-    assert after(row).status == "delivered"
+    assert reload(row).status == "delivered"
     assert [address for address, _ in mail_server.mails] == [
         "a@example.com",
         "c@example.com",
@@ -124,10 +123,10 @@ def test_an_address_that_is_unknown_fails_and_the_others_have_it(
     acme: Account, mail_server: MailServer
 ) -> None:
     mail_server.refuse = {"b@example.com": "550 no such user"}
-    row = deliver(mail_channel(acme, "a@example.com", "b@example.com"))
-    work()
+    row = deliver(create_mail_channel(acme, "a@example.com", "b@example.com"))
+    run_deliveries()
 
-    assert after(row).status == "failed"
+    assert reload(row).status == "failed"
     reply = attempt_answers(row)[0][1]
     assert "Not taken for b@example.com: 550 no such user" in reply
     assert "Taken for a@example.com." in reply
@@ -140,36 +139,36 @@ def test_a_message_that_the_server_does_not_take(
     acme: Account, mail_server: MailServer, answer: str, status: str
 ) -> None:
     mail_server.answer = answer
-    row = deliver(mail_channel(acme, "a@example.com"))
-    work()
+    row = deliver(create_mail_channel(acme, "a@example.com"))
+    run_deliveries()
 
-    assert after(row).status == status
+    assert reload(row).status == status
     assert answer in attempt_answers(row)[0][1]
 
 
 def test_a_slow_mail_server_is_left_before_the_claim_ends_and_the_rest_is_sent_later(
     acme: Account, mail_server: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = deliver(mail_channel(acme, "a@example.com"))
+    row = deliver(create_mail_channel(acme, "a@example.com"))
     with monkeypatch.context() as patch:
         patch.setattr(sender, "SECONDS", -1.0)
-        work()
-    assert (after(row).status, mail_server.mails) == ("waiting", [])
+        run_deliveries()
+    assert (reload(row).status, mail_server.mails) == ("waiting", [])
     assert "too slow" in attempt_answers(row)[0][1]
 
-    work(at=NOON + timedelta(minutes=1))
-    assert after(row).status == "delivered"
+    run_deliveries(at=NOON + timedelta(minutes=1))
+    assert reload(row).status == "delivered"
 
 
 def test_a_mail_server_that_is_away_is_waited_for(acme: Account, settings: Settings) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     with smtp_server() as gone:
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", gone.port
-    row = deliver(mail_channel(acme, "a@example.com"))
+    row = deliver(create_mail_channel(acme, "a@example.com"))
 
-    work()
+    run_deliveries()
 
-    assert after(row).status == "waiting"
+    assert reload(row).status == "waiting"
     assert "The mail server did not answer" in attempt_answers(row)[0][1]
 
 
@@ -185,7 +184,7 @@ def test_a_test_is_mailed_to_verified_addresses_of_members_alone_and_says_nothin
     verify(cast.admin, "unverified@example.com", verified=False)
     verify(cast.stranger, "victim@example.com")
     addresses = ("mine@example.com", "unverified@example.com", "victim@example.com")
-    channel = mail_channel(acme, *addresses, name="You won: click here", confirmed=False)
+    channel = create_mail_channel(acme, *addresses, name="You won: click here", confirmed=False)
 
     row = services.test_channel(channel=channel, actor=ACTOR)
 
@@ -195,7 +194,8 @@ def test_a_test_is_mailed_to_verified_addresses_of_members_alone_and_says_nothin
     assert "'unverified@example.com' and 'victim@example.com'" in attempt_answers(row)[0][1]
     with pytest.raises(UserError, match=r"Nothing is mailed to 'victim@example\.com'"):
         services.test_channel(
-            channel=mail_channel(acme, "victim@example.com", name="Other", confirmed=False), actor=ACTOR
+            channel=create_mail_channel(acme, "victim@example.com", name="Other", confirmed=False),
+            actor=ACTOR,
         )
     assert len(mail_server.mails) == 1
 
@@ -204,8 +204,8 @@ def test_test_mails_to_an_address_and_of_a_person_are_limited_over_all_accounts(
     acme: Account, cast: Cast, mail_server: MailServer
 ) -> None:
     with account_scope(cast.other_account):
-        elsewhere = mail_channel(cast.other_account, cast.both.email, confirmed=False)
-    here = mail_channel(acme, cast.both.email, confirmed=False)
+        elsewhere = create_mail_channel(cast.other_account, cast.both.email, confirmed=False)
+    here = create_mail_channel(acme, cast.both.email, confirmed=False)
     for _ in range(5):
         services.test_channel(channel=here, actor=Actor.of_user(cast.both))
         services.test_channel(channel=elsewhere, actor=Actor.of_user(cast.both))

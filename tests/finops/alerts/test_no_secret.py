@@ -15,9 +15,9 @@ from finops.alerts.channel_targets import target_of
 from finops.alerts.models import AlertChannel
 from finops.alerts.schemas import DeliveriesQuery
 from finops.lib.errors import UserError
-from tests.cast import Cast, signed_in
-from tests.finops.alerts.delivery_helpers import ACTOR, KEY, deliver, work
+from tests.cast import ACTOR, Cast, signed_in
 from tests.receivers import Receiver, answering, babbling, dropping
+from tests.world.deliveries import KEY, deliver, run_deliveries
 
 SIG = "sigQ7hb8Zk20vWxlNs4a"
 
@@ -44,7 +44,7 @@ def use(account: Account, receiver: Receiver, kind: str, url: str, key: dict[str
     for behave in (answering(500, echo), answering(404, echo), answering(200, echo), dropping, babbling):
         receiver.behave = behave
         deliver(channel)
-        work()
+        run_deliveries()
     receiver.answer(500, echo)
     services.test_channel(channel=channel, actor=ACTOR)
     services.change_channel(channel=channel, actor=ACTOR, name=f"{kind} 2", target={"url": url, **key})

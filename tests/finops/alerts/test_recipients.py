@@ -18,15 +18,15 @@ from finops.alerts.models import AlertRecipient
 from finops.alerts.recipients import recipient_url, request_confirmations
 from finops.alerts.schemas import DeliveriesQuery
 from finops.lib import clock
-from tests.cast import Cast, signed_in
-from tests.finops.alerts.delivery_helpers import ACTOR, after, attempt_answers, deliver, mail_channel, work
-from tests.finops.alerts.world import draft
-from tests.finops.costs.conftest import NOON
+from tests.cast import ACTOR, Cast, signed_in
+from tests.world.alerts import subscription_draft
+from tests.world.days import NOON
+from tests.world.deliveries import attempt_answers, create_mail_channel, deliver, reload, run_deliveries
 
 OTHER = "other@example.org"
 
 
-unconfirmed_channel = partial(mail_channel, confirmed=False)
+unconfirmed_channel = partial(create_mail_channel, confirmed=False)
 
 
 def confirmations() -> list[tuple[str, str]]:
@@ -42,7 +42,7 @@ def confirmations() -> list[tuple[str, str]]:
 def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: Account, cast: Cast) -> None:
     channel = unconfirmed_channel(acme, OTHER, cast.member.email)
     row = deliver(channel)
-    work()
+    run_deliveries()
     assert [sent.to for sent in mail.outbox] == [[cast.member.email]]
     assert (
         f"Nothing is mailed to '{OTHER}' until the confirmation mail is answered."
@@ -63,7 +63,7 @@ def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: A
     assert "Get alerts" in Client().get(path).content.decode()
     Client().post(f"{path}confirm/")
     deliver(channel)
-    work()
+    run_deliveries()
     assert {sent.to[0] for sent in mail.outbox} == {OTHER, cast.member.email}
     answer = queries.list_alert_deliveries(acme, DeliveriesQuery())
     assert answer.summary.endswith("of the 2 listed: 1 delivered and 1 delivered in part.")
@@ -72,27 +72,27 @@ def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: A
 def test_an_attempt_names_every_address_that_was_left_out(acme: Account, cast: Cast) -> None:
     others = [f"{'a' * 40}{n}@{'b' * 40}.example.org" for n in range(19)]
     row = deliver(unconfirmed_channel(acme, cast.member.email, *others))
-    work()
+    run_deliveries()
     assert [address for address in others if address not in attempt_answers(row)[0][1]] == []
 
 
 def test_an_alert_that_waits_arrives_when_the_address_confirms(acme: Account) -> None:
     row = deliver(unconfirmed_channel(acme, OTHER))
-    work()
-    assert (after(row).status, mail.outbox) == ("waiting", [])
+    run_deliveries()
+    assert (reload(row).status, mail.outbox) == ("waiting", [])
     ((_to, path),) = confirmations()
     Client().post(f"{path}confirm/")
 
-    work(at=NOON + timedelta(hours=1))
+    run_deliveries(at=NOON + timedelta(hours=1))
 
-    assert after(row).status == "delivered"
+    assert reload(row).status == "delivered"
     assert mail.outbox[-1].to == [OTHER]
 
 
 def test_each_alert_leads_to_where_one_click_unsubscribes(acme: Account, cast: Cast) -> None:
     channel = unconfirmed_channel(acme, cast.member.email)
     deliver(channel)
-    work()
+    run_deliveries()
     sent = mail.outbox[-1]
     headers = sent.extra_headers
     assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
@@ -111,12 +111,12 @@ def test_each_alert_leads_to_where_one_click_unsubscribes(acme: Account, cast: C
 
     mail.outbox.clear()
     row = deliver(channel)
-    work()
+    run_deliveries()
     assert mail.outbox == []
     assert "which unsubscribed" in attempt_answers(row)[0][1]
     with account_scope(cast.other_account):
         deliver(unconfirmed_channel(cast.other_account, cast.both.email))
-        work()
+        run_deliveries()
     assert [each.to for each in mail.outbox] == [[cast.both.email]]
 
 
@@ -147,7 +147,9 @@ def test_confirmation_mails_are_limited_for_the_address_and_the_account(acme: Ac
 
 def test_the_first_sentence_about_a_subscription_says_who_gets_nothing_yet(acme: Account) -> None:
     unconfirmed_channel(acme, OTHER)
-    new = services.create_alert_subscription(account=acme, actor=ACTOR, draft=draft(channel="Mail"))
+    new = services.create_alert_subscription(
+        account=acme, actor=ACTOR, draft=subscription_draft(channel="Mail")
+    )
 
     answer = queries.new_subscription_answer(acme, new.subscription.pk, new.notes)
 

@@ -19,8 +19,16 @@ from finops.alerts.channel_targets import Kind, PagerDutyTarget
 from finops.alerts.messages import Fact, Message
 from finops.alerts.senders import Envelope, microsoft_teams, pagerduty, slack, webhook
 from finops.lib import clock
-from tests.finops.alerts.delivery_helpers import ACTOR, KEY, channel_to, deliver, message, with_secret, work
+from tests.cast import ACTOR
 from tests.receivers import Receiver
+from tests.world.deliveries import (
+    KEY,
+    create_channel_to,
+    create_channel_with_secret,
+    deliver,
+    message,
+    run_deliveries,
+)
 
 NASTY = "<!channel> *bold* _it_ [x](https://evil.example) @here & <https://evil.example|y> {{DATE(2026)}} `c`"
 TEXT = strategies.text(
@@ -160,8 +168,8 @@ def test_teams_gets_an_adaptive_card_whose_texts_are_no_markdown() -> None:
 
 
 def test_pagerduty_gets_a_trigger_of_its_incident(acme: Account, receiver: Receiver) -> None:
-    deliver(channel_to(acme, receiver, Kind.PAGERDUTY), severity="critical")
-    work()
+    deliver(create_channel_to(acme, receiver, Kind.PAGERDUTY), severity="critical")
+    run_deliveries()
 
     sent = receiver.requests[0].json
     assert (sent["routing_key"], sent["event_action"]) == (KEY, "trigger")
@@ -172,10 +180,10 @@ def test_pagerduty_gets_a_trigger_of_its_incident(acme: Account, receiver: Recei
 
 
 def test_a_webhook_is_verified_by_the_library_of_the_standard(acme: Account, receiver: Receiver) -> None:
-    channel, secret = with_secret(acme, receiver)
+    channel, secret = create_channel_with_secret(acme, receiver)
     with clock.frozen(datetime.now(UTC)):
         deliver(channel)
-        work()
+        run_deliveries()
 
     request = receiver.requests[0]
     sent = Webhook(secret).verify(request.body, request.headers)
@@ -187,12 +195,12 @@ def test_a_webhook_is_verified_by_the_library_of_the_standard(acme: Account, rec
 
 
 def test_after_a_new_secret_both_sign_for_a_day(acme: Account, receiver: Receiver) -> None:
-    channel, old = with_secret(acme, receiver)
+    channel, old = create_channel_with_secret(acme, receiver)
     now = datetime.now(UTC)
     with clock.frozen(now):
         new = services.regenerate_signing_secret(channel=channel, actor=ACTOR)
         deliver(channel)
-        work()
+        run_deliveries()
     request = receiver.requests[0]
     assert new.startswith("whsec_")
     assert new != old
@@ -201,11 +209,11 @@ def test_after_a_new_secret_both_sign_for_a_day(acme: Account, receiver: Receive
 
 
 def test_a_day_later_the_old_secret_signs_no_more(acme: Account, receiver: Receiver) -> None:
-    channel, old = with_secret(acme, receiver)
+    channel, old = create_channel_with_secret(acme, receiver)
     new = services.regenerate_signing_secret(channel=channel, actor=ACTOR)
     with clock.frozen(datetime.now(UTC)):
         deliver(channel)
-        work()
+        run_deliveries()
 
     request = receiver.requests[0]
     Webhook(new).verify(request.body, request.headers)

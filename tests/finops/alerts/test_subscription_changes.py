@@ -19,21 +19,20 @@ from finops.allocation.models import CostTag, Team
 from finops.insights.anomalies.services import detect_if_due
 from finops.lib import clock
 from finops.lib.errors import UserError
-from tests.cast import Cast, make_cast, signed_in
-from tests.finops.alerts.world import (
-    ACTOR,
-    channel,
-    draft,
-    of_anomalies,
-    of_budget,
-    subscribe,
-    titles,
-    told,
-)
-from tests.finops.budgets.world import daily, make
-from tests.finops.costs.conftest import NOON
-from tests.finops.costs.rows import add_source, cost, put
+from tests.cast import ACTOR, Cast, make_cast, signed_in
 from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.world.alerts import (
+    create_channel,
+    delivery_titles,
+    evaluate,
+    subscribe,
+    subscribe_to_anomalies,
+    subscribe_to_budget,
+    subscription_draft,
+)
+from tests.world.budgets import create_budget, daily_cost
+from tests.world.costs import add_source, cost, store_lines
+from tests.world.days import NOON
 
 ONE = pytest.mark.django_db
 YESTERDAY = date(2026, 3, 19)
@@ -47,7 +46,7 @@ def change(row: AlertSubscription, **rest: Any) -> AlertSubscription:
     settings = ("scope", "cost_tag_value", "thresholds", "measure", "minimum_impact", "currency", "frequency")
     has = {name: getattr(row, name) for name in settings}
     options = {"channel": row.channel_id, **is_of, **has, **rest}
-    new_draft = draft(str(options.pop("trigger", row.trigger)), **options)
+    new_draft = subscription_draft(str(options.pop("trigger", row.trigger)), **options)
     return services.change_alert_subscription(subscription=row, actor=ACTOR, draft=new_draft)
 
 
@@ -55,9 +54,9 @@ def change(row: AlertSubscription, **rest: Any) -> AlertSubscription:
 def at_85(acme: Account) -> AlertSubscription:
     """Of the budget Cloud, which is at 85 %; 80 % is told."""
     add_source(acme, [cost(YESTERDAY, 85)])
-    make(acme, "Cloud", 100)
-    row = of_budget(acme, "Cloud", 80, 100)
-    assert told(acme) == ["budget 'Cloud' is at 85.0 %"]
+    create_budget(acme, "Cloud", 100)
+    row = subscribe_to_budget(acme, "Cloud", 80, 100)
+    assert evaluate(acme) == ["budget 'Cloud' is at 85.0 %"]
     return row
 
 
@@ -67,22 +66,22 @@ def at_85(acme: Account) -> AlertSubscription:
 @ONE
 def test_a_threshold_that_was_told_is_not_told_again(acme: Account, at_85: AlertSubscription) -> None:
     change(at_85, thresholds=[100])
-    assert told(acme) == []
+    assert evaluate(acme) == []
     change(at_85, thresholds=[80, 120])
-    assert told(acme) == []
+    assert evaluate(acme) == []
 
 
 @ONE
 def test_a_new_threshold_that_is_reached_is_told_once_to_the_channel_of_now(
     acme: Account, at_85: AlertSubscription
 ) -> None:
-    chat = channel(acme, "Chat")
+    chat = create_channel(acme, "Chat")
 
     change(at_85, thresholds=[50, 80, 100], channel="Chat")
 
     (sent,) = services.evaluate(acme)
     assert sent.channel_id == chat.pk
-    assert told(acme) == []
+    assert evaluate(acme) == []
     assert at_85.firings.exclude(message={}).count() == 2
 
 
@@ -92,37 +91,37 @@ def test_by_the_forecast_what_the_cost_has_reached_is_no_news(
 ) -> None:
     change(at_85, measure="forecast", thresholds=[80, 1000])
 
-    assert told(acme) == []
+    assert evaluate(acme) == []
     # There is no forecast of one day of cost: a period costs at least what is spent.
     change(at_85, thresholds=[70, 80])
-    assert told(acme) == ["budget 'Cloud' is at 85.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 85.0 %"]
 
 
 @ONE
 def test_that_the_cost_reaches_what_the_forecast_did_is_told(acme: Account) -> None:
-    source = add_source(acme, daily(date(2026, 2, 1), YESTERDAY, 4))
-    make(acme, "Cloud", 100)
-    row = of_budget(acme, "Cloud", 100, measure="forecast")
-    assert len(told(acme)) == 1
+    source = add_source(acme, daily_cost(date(2026, 2, 1), YESTERDAY, 4))
+    create_budget(acme, "Cloud", 100)
+    row = subscribe_to_budget(acme, "Cloud", 100, measure="forecast")
+    assert len(evaluate(acme)) == 1
 
     change(row, measure="actual")
-    assert told(acme) == []
-    put(acme, source, [*daily(date(2026, 3, 1), date(2026, 3, 18), 4), cost(YESTERDAY, 40)])
-    assert told(acme) == ["budget 'Cloud' is at 112.0 %"]
+    assert evaluate(acme) == []
+    store_lines(acme, source, [*daily_cost(date(2026, 3, 1), date(2026, 3, 18), 4), cost(YESTERDAY, 40)])
+    assert evaluate(acme) == ["budget 'Cloud' is at 112.0 %"]
 
 
 @ONE
 def test_a_new_threshold_says_nothing_of_the_period_that_is_over(acme: Account) -> None:
     """A new subscription would not either; what was asked for before is still told while the bill comes in."""
     with clock.frozen(NOON - timedelta(days=30)):
-        make(acme, "Cloud", 100)
-        row = of_budget(acme, "Cloud", 100)
+        create_budget(acme, "Cloud", 100)
+        row = subscribe_to_budget(acme, "Cloud", 100)
     source = add_source(acme, [cost(date(2026, 2, 20), 90)])
     with clock.frozen(NOON.replace(month=3, day=2)):
         change(row, thresholds=[80, 100])
-        assert told(acme) == []
-        put(acme, source, [cost(date(2026, 2, 20), 130)])
-        assert len(told(acme)) == 1
+        assert evaluate(acme) == []
+        store_lines(acme, source, [cost(date(2026, 2, 20), 130)])
+        assert len(evaluate(acme)) == 1
     assert sorted(row.firings.exclude(message={}).values_list("key", flat=True))[0].endswith(":100")
 
 
@@ -131,9 +130,9 @@ def test_what_is_paused_stays_paused(acme: Account, at_85: AlertSubscription) ->
     services.pause_alert_subscription(subscription=at_85, actor=ACTOR)
 
     assert change(at_85, thresholds=[50]).paused_at is not None
-    assert told(acme) == []
+    assert evaluate(acme) == []
     services.resume_alert_subscription(subscription=at_85, actor=ACTOR)
-    assert told(acme) == ["budget 'Cloud' is at 85.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 85.0 %"]
 
 
 # Anomalies
@@ -141,33 +140,35 @@ def test_what_is_paused_stays_paused(acme: Account, at_85: AlertSubscription) ->
 
 @ONE
 def test_a_lower_impact_sends_no_anomaly_that_is_known_but_those_to_come(acme: Account) -> None:
-    source = add_source(acme, daily(date(2025, 9, 1), YESTERDAY, 10))
-    row = of_anomalies(acme, 100_000)
-    put(acme, source, [*daily(date(2026, 3, 1), date(2026, 3, 18), 10), cost(YESTERDAY, 999)])
+    source = add_source(acme, daily_cost(date(2025, 9, 1), YESTERDAY, 10))
+    row = subscribe_to_anomalies(acme, 100_000)
+    store_lines(acme, source, [*daily_cost(date(2026, 3, 1), date(2026, 3, 18), 10), cost(YESTERDAY, 999)])
     detect_if_due(acme)
-    assert told(acme) == []
+    assert evaluate(acme) == []
 
     change(row, minimum_impact=Decimal(50))
 
-    assert told(acme) == []
+    assert evaluate(acme) == []
     change(row, minimum_impact=None, currency="")
-    assert told(acme) == []
+    assert evaluate(acme) == []
     with clock.frozen(NOON + timedelta(days=8)):
-        put(acme, source, [*daily(date(2026, 3, 1), date(2026, 3, 26), 10), cost(date(2026, 3, 27), 999)])
+        store_lines(
+            acme, source, [*daily_cost(date(2026, 3, 1), date(2026, 3, 26), 10), cost(date(2026, 3, 27), 999)]
+        )
         detect_if_due(acme)
-        assert len(told(acme)) == 1
+        assert len(evaluate(acme)) == 1
 
 
 @ONE
 def test_an_anomaly_that_was_asked_for_and_not_told_yet_is_told_after_the_change(acme: Account) -> None:
-    source = add_source(acme, daily(date(2025, 9, 1), YESTERDAY, 10))
-    row = of_anomalies(acme, 100)
-    put(acme, source, [*daily(date(2026, 3, 1), date(2026, 3, 18), 10), cost(YESTERDAY, 999)])
+    source = add_source(acme, daily_cost(date(2025, 9, 1), YESTERDAY, 10))
+    row = subscribe_to_anomalies(acme, 100)
+    store_lines(acme, source, [*daily_cost(date(2026, 3, 1), date(2026, 3, 18), 10), cost(YESTERDAY, 999)])
     detect_if_due(acme)
 
     change(row, minimum_impact=Decimal(50))
 
-    assert len(told(acme)) == 1
+    assert len(evaluate(acme)) == 1
 
 
 # A digest
@@ -175,15 +176,15 @@ def test_an_anomaly_that_was_asked_for_and_not_told_yet_is_told_after_the_change
 
 @ONE
 def test_another_frequency_passes_over_the_digest_of_days_that_are_over(acme: Account) -> None:
-    add_source(acme, daily(date(2026, 1, 1), YESTERDAY, 10))
+    add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
     row = subscribe(acme)
 
     change(row, frequency="monthly")
 
-    assert told(acme) == []
+    assert evaluate(acme) == []
     assert row.firings.filter(key=due_digest("monthly", clock.today()).key).exists()
     with clock.frozen(NOON.replace(month=4, day=6)):
-        assert len(told(acme)) == 1
+        assert len(evaluate(acme)) == 1
 
 
 # What is refused
@@ -191,12 +192,12 @@ def test_another_frequency_passes_over_the_digest_of_days_that_are_over(acme: Ac
 
 @ONE
 def test_what_it_is_about_stays(acme: Account) -> None:
-    make(acme, "Cloud")
-    make(acme, "Other")
+    create_budget(acme, "Cloud")
+    create_budget(acme, "Other")
     Team.objects.create(account=acme, name="Core")
     CostTag.objects.create(account=acme, key="ring")
-    budget = of_budget(acme, "Cloud", 80)
-    ring = of_anomalies(acme, 100, scope="cost_tag", cost_tag="ring", cost_tag_value="Inner")
+    budget = subscribe_to_budget(acme, "Cloud", 80)
+    ring = subscribe_to_anomalies(acme, 100, scope="cost_tag", cost_tag="ring", cost_tag_value="Inner")
     nothing = {"scope": "", "cost_tag": None, "cost_tag_value": "", "minimum_impact": None, "currency": ""}
 
     for row, other in (
@@ -218,11 +219,11 @@ def test_what_it_is_about_stays(acme: Account) -> None:
 
 @ONE
 def test_what_another_subscription_tells_the_channel_is_refused_naming_it(acme: Account) -> None:
-    make(acme, "Cloud")
-    channel(acme, "Chat")
-    first, second = of_budget(acme, "Cloud", 80), of_budget(acme, "Cloud", 100)
+    create_budget(acme, "Cloud")
+    create_channel(acme, "Chat")
+    first, second = subscribe_to_budget(acme, "Cloud", 80), subscribe_to_budget(acme, "Cloud", 100)
     weekly, monthly = subscribe(acme), subscribe(acme, frequency="monthly")
-    of_chat, of_ops = of_anomalies(acme, 5, channel="Chat"), of_anomalies(acme, 5)
+    of_chat, of_ops = subscribe_to_anomalies(acme, 5, channel="Chat"), subscribe_to_anomalies(acme, 5)
 
     for row, other, asked in (
         (second, first, {"thresholds": [80, 100]}),
@@ -235,27 +236,26 @@ def test_what_another_subscription_tells_the_channel_is_refused_naming_it(acme: 
 
 
 @ONE
-def test_without_a_difference_nothing_is_written(acme: Account, told_workers: list[list[int]]) -> None:
-    make(acme, "Cloud")
-    before = len(told_workers)
-    row = of_budget(acme, "Cloud", 80, 100)
+def test_without_a_difference_nothing_is_written(acme: Account, task_arguments: list[list[int]]) -> None:
+    create_budget(acme, "Cloud")
+    before = len(task_arguments)
+    row = subscribe_to_budget(acme, "Cloud", 80, 100)
 
     change(row, thresholds=[100, 80, 100])
 
     assert not AuditEntry.objects.filter(action="alert_subscription.change").exists()
-    assert len(told_workers) == before
-
-
-@pytest.fixture
-def told_workers(told: list[list[int]]) -> list[list[int]]:
-    return told
+    assert len(task_arguments) == before
 
 
 @ONE
 def test_the_audit_log_has_both_settings(acme: Account) -> None:
-    make(acme, "Cloud")
-    channel(acme, "Chat")
-    budget, anomalies, digest = of_budget(acme, "Cloud", 80), of_anomalies(acme, "99.50"), subscribe(acme)
+    create_budget(acme, "Cloud")
+    create_channel(acme, "Chat")
+    budget, anomalies, digest = (
+        subscribe_to_budget(acme, "Cloud", 80),
+        subscribe_to_anomalies(acme, "99.50"),
+        subscribe(acme),
+    )
 
     change(budget, thresholds=[90, 100], measure="forecast", channel="Chat")
     change(anomalies, minimum_impact=None, currency="")
@@ -283,10 +283,10 @@ def test_the_audit_log_has_both_settings(acme: Account) -> None:
 def test_of_two_who_change_it_at_once_the_later_wins() -> None:
     account = make_cast().account
     with account_scope(account), clock.frozen(NOON):
-        channel(account)
-        make(account, "Cloud")
-        row = of_budget(account, "Cloud", 80)
-        first, second = (draft("budget", budget="Cloud", thresholds=[each]) for each in (90, 95))
+        create_channel(account)
+        create_budget(account, "Cloud")
+        row = subscribe_to_budget(account, "Cloud", 80)
+        first, second = (subscription_draft("budget", budget="Cloud", thresholds=[each]) for each in (90, 95))
 
     def save(asked: Any) -> AlertSubscription:
         return services.change_alert_subscription(subscription=row, actor=ACTOR, draft=asked)
@@ -308,12 +308,12 @@ def test_of_two_who_change_it_at_once_the_later_wins() -> None:
 def test_one_that_is_changed_while_a_worker_looks_is_not_told_by_its_old_settings() -> None:
     account = make_cast().account
     with account_scope(account), clock.frozen(NOON):
-        channel(account)
+        create_channel(account)
         add_source(account, [cost(YESTERDAY, 85)])
-        make(account, "Cloud", 100)
-        row = of_budget(account, "Cloud", 80)
+        create_budget(account, "Cloud", 100)
+        row = subscribe_to_budget(account, "Cloud", 80)
 
-    def evaluated() -> list[AlertDelivery]:
+    def evaluate_at_noon() -> list[AlertDelivery]:
         """A thread's clock is its own."""
         with clock.frozen(NOON):
             return services.evaluate(account)
@@ -321,13 +321,13 @@ def test_one_that_is_changed_while_a_worker_looks_is_not_told_by_its_old_setting
     with threads(1) as call:
         with transaction.atomic(), account_scope(account):
             change(row, thresholds=[100])
-            worker = call(evaluated)
+            worker = call(evaluate_at_noon)
             wait_until(someone_waits_for_us)
         assert worker.result() == []
 
 
 @ONE
-def test_a_change_is_evaluated_at_once(acme: Account, at_85: AlertSubscription, told_workers: Any) -> None:
+def test_a_change_is_evaluated_at_once(acme: Account, at_85: AlertSubscription, task_arguments: Any) -> None:
     tasks.evaluate(acme.pk)
     assert acme.pk not in services.due_accounts()
 
@@ -335,15 +335,15 @@ def test_a_change_is_evaluated_at_once(acme: Account, at_85: AlertSubscription, 
 
     assert acme.pk in services.due_accounts()
     tasks.evaluate(acme.pk)
-    assert titles(acme) == ["budget 'Cloud' is at 85.0 %"] * 2
+    assert delivery_titles(acme) == ["budget 'Cloud' is at 85.0 %"] * 2
 
 
 # The page
 
 
 def test_the_page_shows_the_settings_and_changes_them(acme: Account, cast: Cast) -> None:
-    member, budget = signed_in(cast.member), make(acme, "Cloud")
-    chat, row = channel(acme, "Chat"), of_budget(acme, "Cloud", 80, 100)
+    member, budget = signed_in(cast.member), create_budget(acme, "Cloud")
+    chat, row = create_channel(acme, "Chat"), subscribe_to_budget(acme, "Cloud", 80, 100)
     url = f"/a/acme/alerts/subscriptions/{row.pk}/"
 
     assert f'href="{url}edit/"' in member.get(url).content.decode()
@@ -374,10 +374,11 @@ def test_the_page_shows_the_settings_and_changes_them(acme: Account, cast: Cast)
 def test_a_change_that_cannot_be_says_why(
     acme: Account, cast: Cast, trigger: str, said: dict[str, str], says: str
 ) -> None:
-    make(acme, "Cloud")
-    row = {"budget": lambda: of_budget(acme, "Cloud", 80), "anomaly": lambda: of_anomalies(acme)}.get(
-        trigger, lambda: subscribe(acme)
-    )()
+    create_budget(acme, "Cloud")
+    row = {
+        "budget": lambda: subscribe_to_budget(acme, "Cloud", 80),
+        "anomaly": lambda: subscribe_to_anomalies(acme),
+    }.get(trigger, lambda: subscribe(acme))()
     subscribe(acme, frequency="monthly")
     form = {"channel": AlertChannel.objects.get().pk, "thresholds": "80", "measure": "actual", **said}
 

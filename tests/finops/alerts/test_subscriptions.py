@@ -22,16 +22,23 @@ from finops.insights.anomalies.queries import anomaly_settings
 from finops.insights.models import AnomalySettings
 from finops.lib import clock
 from finops.lib.errors import UserError
-from tests.cast import Cast, make_cast
-from tests.finops.alerts.world import ACTOR, channel, of_anomalies, of_budget, subscribe, subscribed, told
-from tests.finops.budgets.world import make
-from tests.finops.costs.rows import add_source, cost
+from tests.cast import ACTOR, Cast, make_cast
 from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.world.alerts import (
+    create_channel,
+    create_subscription,
+    evaluate,
+    subscribe,
+    subscribe_to_anomalies,
+    subscribe_to_budget,
+)
+from tests.world.budgets import create_budget
+from tests.world.costs import add_source, cost
 
 ONE = pytest.mark.django_db
 
 
-def refused(account: Account, trigger: str = "digest", /, **rest: Any) -> UserError:
+def refusal(account: Account, trigger: str = "digest", /, **rest: Any) -> UserError:
     with pytest.raises(UserError) as problem:
         subscribe(account, trigger, **rest)
     return problem.value
@@ -39,8 +46,8 @@ def refused(account: Account, trigger: str = "digest", /, **rest: Any) -> UserEr
 
 @ONE
 def test_a_subscription_to_a_budget_is_listed_in_words(acme: Account) -> None:
-    budget = make(acme, "Cloud")
-    of_budget(acme, "cloud", 100, 50, 100, channel="OPS")
+    budget = create_budget(acme, "Cloud")
+    subscribe_to_budget(acme, "cloud", 100, 50, 100, channel="OPS")
 
     (row,) = queries.every_subscription(acme)
 
@@ -51,16 +58,16 @@ def test_a_subscription_to_a_budget_is_listed_in_words(acme: Account) -> None:
 
 @ONE
 def test_thresholds_that_are_left_out_are_80_and_100(acme: Account) -> None:
-    make(acme, "Cloud")
+    create_budget(acme, "Cloud")
 
-    assert of_budget(acme, "Cloud", measure="forecast").thresholds == [80, 100]
+    assert subscribe_to_budget(acme, "Cloud", measure="forecast").thresholds == [80, 100]
 
 
 @ONE
 def test_what_is_of_anomalies_and_digests_is_said_in_words_too(acme: Account) -> None:
     add_source(acme, [], name="AWS")
-    of_anomalies(acme, "99.50", scope="cost_source", cost_source="aws")
-    of_anomalies(acme)
+    subscribe_to_anomalies(acme, "99.50", scope="cost_source", cost_source="aws")
+    subscribe_to_anomalies(acme)
     subscribe(acme, "digest", frequency="monthly")
 
     assert [row.about for row in reversed(queries.every_subscription(acme))] == [
@@ -72,9 +79,9 @@ def test_what_is_of_anomalies_and_digests_is_said_in_words_too(acme: Account) ->
 
 @ONE
 def test_ids_name_rows_as_well_as_names_do(acme: Account) -> None:
-    budget, ops = make(acme, "Cloud"), channel(acme, "Chat")
+    budget, ops = create_budget(acme, "Cloud"), create_channel(acme, "Chat")
 
-    row = of_budget(acme, budget.pk, channel=ops.pk)
+    row = subscribe_to_budget(acme, budget.pk, channel=ops.pk)
 
     assert (row.budget_id, row.channel_id) == (budget.pk, ops.pk)
 
@@ -181,12 +188,12 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
 def test_what_cannot_be_is_refused_with_what_to_do(
     acme: Account, asked: dict[str, Any], field: str, said: str
 ) -> None:
-    make(acme, "Cloud")
+    create_budget(acme, "Cloud")
     Team.objects.create(account=acme, name="Core")
     CostTag.objects.create(account=acme, key="ring")
     trigger, rest = asked["trigger"], {key: value for key, value in asked.items() if key != "trigger"}
 
-    problem = refused(acme, trigger, **rest)
+    problem = refusal(acme, trigger, **rest)
 
     assert said in problem.message
     assert problem.field == field
@@ -198,8 +205,8 @@ def test_rows_of_another_account_are_answered_as_ones_that_are_not_there(acme: A
     other = cast.other_account
     with account_scope(other):
         theirs = {
-            "channel": channel(other, "Theirs").pk,
-            "budget": make(other, "Theirs").pk,
+            "channel": create_channel(other, "Theirs").pk,
+            "budget": create_budget(other, "Theirs").pk,
             "cost_source": add_source(other, [], name="Theirs").pk,
             "team": Team.objects.create(account=other, name="Theirs").pk,
             "cost_tag": CostTag.objects.create(account=other, key="theirs").pk,
@@ -213,7 +220,7 @@ def test_rows_of_another_account_are_answered_as_ones_that_are_not_there(acme: A
             "budget": {"trigger": "budget", "budget": number},
         }
         fields = draft.get(field, {"trigger": "anomaly", "scope": field, field: number, **scope})
-        return refused(acme, fields.pop("trigger"), **fields).message.replace(str(number), "N")
+        return refusal(acme, fields.pop("trigger"), **fields).message.replace(str(number), "N")
 
     for field, number in theirs.items():
         assert asked(field, number) == asked(field, nowhere)
@@ -221,10 +228,10 @@ def test_rows_of_another_account_are_answered_as_ones_that_are_not_there(acme: A
 
 @ONE
 def test_the_same_again_names_the_subscription_that_is_there(acme: Account) -> None:
-    make(acme, "Cloud")
-    first = of_budget(acme, "Cloud", 80, 100)
+    create_budget(acme, "Cloud")
+    first = subscribe_to_budget(acme, "Cloud", 80, 100)
 
-    problem = refused(acme, "budget", budget="Cloud", thresholds=(100, 80))
+    problem = refusal(acme, "budget", budget="Cloud", thresholds=(100, 80))
 
     assert problem.message == (
         f"Subscription {first.pk} has the channel told of this already: Budget 'Cloud' at 80 % and 100 % of the actual "
@@ -235,35 +242,35 @@ def test_the_same_again_names_the_subscription_that_is_there(acme: Account) -> N
 
 @ONE
 def test_a_threshold_that_is_told_already_is_not_told_twice(acme: Account) -> None:
-    make(acme, "Cloud")
-    first = of_budget(acme, "Cloud", 80)
+    create_budget(acme, "Cloud")
+    first = subscribe_to_budget(acme, "Cloud", 80)
 
-    problem = refused(acme, "budget", budget="Cloud", thresholds=(80, 100, 120))
+    problem = refusal(acme, "budget", budget="Cloud", thresholds=(80, 100, 120))
 
     assert problem.message.startswith(f"Subscription {first.pk} ")
     assert problem.message.endswith("Ask for the other thresholds alone: 100, 120.")
-    assert of_budget(acme, "Cloud", 100, 120).pk
-    assert of_budget(acme, "Cloud", 80, measure="forecast").pk
-    channel(acme, "Chat")
-    assert of_budget(acme, "Cloud", 80, channel="Chat").pk
+    assert subscribe_to_budget(acme, "Cloud", 100, 120).pk
+    assert subscribe_to_budget(acme, "Cloud", 80, measure="forecast").pk
+    create_channel(acme, "Chat")
+    assert subscribe_to_budget(acme, "Cloud", 80, channel="Chat").pk
 
 
 @ONE
 def test_anomalies_of_one_scope_are_told_to_a_channel_once(acme: Account) -> None:
     CostTag.objects.create(account=acme, key="ring")
-    first = of_anomalies(acme, 100)
+    first = subscribe_to_anomalies(acme, 100)
     services.pause_alert_subscription(subscription=first, actor=ACTOR)
 
-    assert refused(acme, "anomaly", minimum_impact=Decimal(500), currency="USD").message == (
+    assert refusal(acme, "anomaly", minimum_impact=Decimal(500), currency="USD").message == (
         f"Subscription {first.pk}, which is paused, has the channel told of this already: Anomalies of the whole account "
         "from 100.00 USD on, to 'Ops'. Change that one on its page to have another minimum_impact."
     )
-    assert "has the channel told" in refused(acme, "anomaly").message
+    assert "has the channel told" in refusal(acme, "anomaly").message
     assert subscribe(acme, "anomaly", minimum_impact=Decimal(500), currency="EUR").pk
     ring = {"scope": "cost_tag", "cost_tag": "ring"}
-    assert of_anomalies(acme, 100, **ring, cost_tag_value="Inner").pk
-    assert of_anomalies(acme, 100, **ring, cost_tag_value="Outer").pk
-    assert "has the channel told" in refused(acme, "anomaly", **ring, cost_tag_value="inner").message
+    assert subscribe_to_anomalies(acme, 100, **ring, cost_tag_value="Inner").pk
+    assert subscribe_to_anomalies(acme, 100, **ring, cost_tag_value="Outer").pk
+    assert "has the channel told" in refusal(acme, "anomaly", **ring, cost_tag_value="inner").message
 
 
 @ONE
@@ -272,17 +279,17 @@ def test_the_cap_is_by_account_and_the_error_names_it_and_the_count(
 ) -> None:
     settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT = 2
     with account_scope(cast.other_account):
-        channel(cast.other_account)
+        create_channel(cast.other_account)
         subscribe(cast.other_account)
     first = subscribe(acme)
-    of_anomalies(acme)
+    subscribe_to_anomalies(acme)
 
-    problem = refused(acme, "digest", frequency="monthly")
+    problem = refusal(acme, "digest", frequency="monthly")
 
     assert problem.message == (
         "An account has at most 2 alert subscriptions, and this one has 2. Delete one that is not needed first."
     )
-    assert f"Subscription {first.pk} " in refused(acme).message
+    assert f"Subscription {first.pk} " in refusal(acme).message
     services.delete_alert_subscription(subscription=first, actor=ACTOR)
     assert subscribe(acme, "digest", frequency="monthly").pk
 
@@ -297,7 +304,7 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
     settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT = 1
     account = make_cast().account
     with account_scope(account):
-        channel(account)
+        create_channel(account)
 
     with threads(1) as call:
         with transaction.atomic():
@@ -312,7 +319,7 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
 def test_of_two_creates_of_the_same_at_once_the_second_names_the_first() -> None:
     account = make_cast().account
     with account_scope(account):
-        channel(account)
+        create_channel(account)
 
     with threads(1) as call:
         with transaction.atomic():
@@ -328,7 +335,7 @@ def test_a_team_that_is_not_watched_is_watched_from_then_on_and_that_is_said(acm
     Team.objects.create(account=acme, name="Core")
     AnomalySettings.objects.create(account=acme, watches=["region"], minimum_impacts={"USD": "5"})
 
-    subscription = subscribed(acme, "anomaly", scope="team", team="Core")
+    subscription = create_subscription(acme, "anomaly", scope="team", team="Core")
 
     (note,) = subscription.notes
     assert note.startswith("Anomalies by team were not looked for in this account; now they are")
@@ -342,7 +349,9 @@ def test_a_dimension_that_is_watched_already_is_left_alone(acme: Account) -> Non
     CostTag.objects.create(account=acme, key="Ring")
     AnomalySettings.objects.create(account=acme, watches=["cost_tag:Ring"])
 
-    subscription = subscribed(acme, "anomaly", scope="cost_tag", cost_tag="ring", cost_tag_value="Inner")
+    subscription = create_subscription(
+        acme, "anomaly", scope="cost_tag", cost_tag="ring", cost_tag_value="Inner"
+    )
 
     assert subscription.notes == ()
     assert anomaly_settings(acme).watches == ["cost_tag:Ring"]
@@ -354,7 +363,7 @@ def test_where_five_dimensions_are_watched_a_sixth_is_refused_with_what_to_do(ac
     watches = ["region", "provider", "account", "product", "actor"]
     AnomalySettings.objects.create(account=acme, watches=watches)
 
-    problem = refused(acme, "anomaly", scope="team", team="Core")
+    problem = refusal(acme, "anomaly", scope="team", team="Core")
 
     assert "it watches 5 other dimensions" in problem.message
     assert "Take one out on the page Anomalies, Settings" in problem.message
@@ -364,7 +373,7 @@ def test_where_five_dimensions_are_watched_a_sixth_is_refused_with_what_to_do(ac
 @ONE
 def test_a_subscription_whose_dimension_is_watched_no_more_says_so(acme: Account) -> None:
     Team.objects.create(account=acme, name="Core")
-    of_anomalies(acme, scope="team", team="Core")
+    subscribe_to_anomalies(acme, scope="team", team="Core")
     AnomalySettings.objects.update(watches=[])
 
     (row,) = queries.every_subscription(acme)
@@ -375,7 +384,7 @@ def test_a_subscription_whose_dimension_is_watched_no_more_says_so(acme: Account
 @ONE
 def test_a_cost_tag_that_an_alert_is_of_is_not_deleted_unasked(acme: Account) -> None:
     tag = CostTag.objects.create(account=acme, key="Ring")
-    of_anomalies(acme, 100, scope="cost_tag", cost_tag="ring", cost_tag_value="Inner")
+    subscribe_to_anomalies(acme, 100, scope="cost_tag", cost_tag="ring", cost_tag_value="Inner")
 
     assert uses_of(acme, "cost_tag:ring") == [
         "alert 'Anomalies of cost tag value Ring: Inner from 100.00 USD on, to Ops'"
@@ -386,10 +395,10 @@ def test_a_cost_tag_that_an_alert_is_of_is_not_deleted_unasked(acme: Account) ->
 
 @ONE
 def test_the_list_pages_and_filters(acme: Account) -> None:
-    budget = make(acme, "Cloud")
-    chat = channel(acme, "Chat")
+    budget = create_budget(acme, "Cloud")
+    chat = create_channel(acme, "Chat")
     for percent in range(1, 6):
-        of_budget(acme, "Cloud", percent)
+        subscribe_to_budget(acme, "Cloud", percent)
     subscribe(acme, channel="Chat")
 
     first = queries.alert_subscriptions(acme, SubscriptionsQuery(trigger=["budget"], limit=3))
@@ -414,11 +423,11 @@ def test_the_list_pages_and_filters(acme: Account) -> None:
 
 @ONE
 def test_the_list_says_when_a_subscription_fired_last(acme: Account) -> None:
-    make(acme, "Cloud", 10)
-    of_budget(acme, "Cloud", 100)
+    create_budget(acme, "Cloud", 10)
+    subscribe_to_budget(acme, "Cloud", 100)
     subscribe(acme)
     add_source(acme, [cost(clock.today() - timedelta(days=1), 10)])
 
-    told(acme)
+    evaluate(acme)
 
     assert [row.last_fired_at for row in queries.every_subscription(acme)] == [None, clock.now()]

@@ -20,19 +20,18 @@ from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.lib import clock
 from finops.lib.errors import UserError
-from tests.cast import Cast
-from tests.finops.alerts.delivery_helpers import (
-    ACTOR,
-    after,
-    attempt_answers,
-    channel_to,
-    deliver,
-    mail_channel,
-    work,
-)
-from tests.finops.lake.process_kills import database_url
+from tests.cast import ACTOR, Cast
 from tests.receivers import Receiver, hanging
+from tests.servers import database_url
 from tests.waiting import threads
+from tests.world.deliveries import (
+    attempt_answers,
+    create_channel_to,
+    create_mail_channel,
+    deliver,
+    reload,
+    run_deliveries,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,7 +68,7 @@ def worker(row: AlertDelivery) -> Iterator[subprocess.Popen[bytes]]:
 
 def test_of_many_workers_one_sends_a_delivery(cast: Cast, receiver: Receiver) -> None:
     with account_scope(cast.account):
-        rows = [deliver(channel_to(cast.account, receiver, name=f"C{number}")) for number in range(3)]
+        rows = [deliver(create_channel_to(cast.account, receiver, name=f"C{number}")) for number in range(3)]
 
     with threads(4) as call:
         tries = [
@@ -90,28 +89,28 @@ def test_a_worker_killed_while_it_sends_is_followed_by_another_with_the_same_id(
     """kill -9 after the receiver had the message and before its answer."""
     receiver.behave = hanging
     with account_scope(cast.account):
-        row = deliver(channel_to(cast.account, receiver, "webhook"))
+        row = deliver(create_channel_to(cast.account, receiver, "webhook"))
     with worker(row) as process:
         while not receiver.requests:
             assert process.poll() is None, "the worker ended before it sent"
             receiver.over.wait(0.01)
-        assert after(row).status == "waiting"
+        assert reload(row).status == "waiting"
         assert not services.send_delivery(account=cast.account, delivery_id=row.pk)
 
     receiver.answer(200, "ok")
-    assert work(at=clock.now() + timedelta(minutes=6)) == 1
+    assert run_deliveries(at=clock.now() + timedelta(minutes=6)) == 1
 
     first, second = receiver.requests
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert first.body == second.body
-    assert after(row).status == "delivered"
+    assert reload(row).status == "delivered"
     assert attempt_answers(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
 
 
 def test_of_two_people_who_take_one_name_at_once_one_gets_it(cast: Cast) -> None:
     def create() -> bool:
         try:
-            mail_channel(cast.account, "a@example.com", name="On call")
+            create_mail_channel(cast.account, "a@example.com", name="On call")
         except UserError:
             return False
         return True
@@ -126,7 +125,7 @@ def test_of_two_people_who_take_one_name_at_once_one_gets_it(cast: Cast) -> None
 
 def test_a_channel_deleted_while_its_test_is_sent_leaves_the_delivery(cast: Cast, receiver: Receiver) -> None:
     with account_scope(cast.account):
-        channel = channel_to(cast.account, receiver)
+        channel = create_channel_to(cast.account, receiver)
 
     def delete(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
         try:

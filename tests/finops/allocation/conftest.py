@@ -1,28 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from accounts.models import Account
-from accounts.scoping import account_scope
 from finops.allocation.models import CostTag
 from finops.allocation.rules import Copy, Rule, Test
 from finops.allocation.services.cost_tags import create_cost_tag
-from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.allocation.cost_tag_pages import DAY
-from tests.finops.costs.rows import add_source, cost
-
-NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def acme(cast: Cast) -> Iterator[Account]:
-    """Acme in scope, at noon of 20 March 2026."""
-    with account_scope(cast.account), clock.frozen(NOON):
-        yield cast.account
+from tests.world.costs import add_source, cost
 
 
 @pytest.fixture

@@ -16,11 +16,6 @@ PROD = {"dimension": "tag:env", "op": "in", "values": ["prod", "live"]}
 RULES = [{"when": PROD, "value": "production"}, {"copy": {"keys": ["env", "Env"], "normalise": ["lower"]}}]
 
 
-def text_of(answer: Any) -> str:
-    assert answer.status_code in (200, 422), answer.content
-    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.content.decode())))
-
-
 def form(rules: list[Any], **fields: Any) -> dict[str, Any]:
     return {"key": "environment", "rules": json.dumps(rules), **fields}
 

@@ -32,7 +32,7 @@ from finops.lib.errors import UserError
 from finops.unitcosts.models import CustomerKey, UnitMetric
 from finops.unitcosts.services.customer_mappings import set_customer_key
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source, add_up, cost
+from tests.world.costs import add_source, add_up, cost
 
 PROD = {"when": {"dimension": "tag:env", "values": ["prod"]}, "value": "Production"}
 STORAGE = {"when": {"dimension": "service", "op": "contains", "values": ["s3"]}, "value": "Storage"}
@@ -43,7 +43,7 @@ def on(dimension: str, *values: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def billed(acme: Account) -> Account:
+def payer(acme: Account) -> Account:
     add_source(
         acme,
         [
@@ -58,13 +58,13 @@ def billed(acme: Account) -> Account:
 
 
 @pytest.fixture
-def make(cast: Cast, billed: Account) -> Callable[..., CostTag]:
-    def made(key: str, *rules: dict[str, Any], default: str = "") -> CostTag:
+def make(cast: Cast, payer: Account) -> Callable[..., CostTag]:
+    def create(key: str, *rules: dict[str, Any], default: str = "") -> CostTag:
         return create_cost_tag(
-            account=billed, actor=cast.actor, key=key, rules=read_rules(list(rules)), default_value=default
+            account=payer, actor=cast.actor, key=key, rules=read_rules(list(rules)), default_value=default
         )
 
-    return made
+    return create
 
 
 def save(cast: Cast, tag: CostTag, *rules: dict[str, Any], default: str = "") -> CostTag:
@@ -79,11 +79,11 @@ def save(cast: Cast, tag: CostTag, *rules: dict[str, Any], default: str = "") ->
 
 
 def test_the_effect_says_by_month_what_leaves_and_what_arrives(
-    billed: Account, make: Callable[..., CostTag]
+    payer: Account, make: Callable[..., CostTag]
 ) -> None:
     tag = make("kind", PROD)
 
-    result = effect(billed, tag, CostTagDraft(key="kind", rules=read_rules([STORAGE, PROD])))
+    result = effect(payer, tag, CostTagDraft(key="kind", rules=read_rules([STORAGE, PROD])))
 
     rows = [
         (f"{row.month:%m}", row.value, row.currency, row.before, row.after, row.moved) for row in result.rows
@@ -111,18 +111,18 @@ def test_the_effect_says_by_month_what_leaves_and_what_arrives(
 
 
 def test_moves_add_up_to_nothing_in_every_month_and_currency(
-    billed: Account, make: Callable[..., CostTag]
+    payer: Account, make: Callable[..., CostTag]
 ) -> None:
-    result = effect(billed, make("kind", PROD), CostTagDraft(key="kind", rules=read_rules([STORAGE])))
+    result = effect(payer, make("kind", PROD), CostTagDraft(key="kind", rules=read_rules([STORAGE])))
 
     moved = [{"key": (row.month, row.currency), "billed_cost": row.moved} for row in result.rows]
     assert set(add_up(moved, lambda row: row["key"]).values()) == {0}
 
 
-def test_months_that_the_account_has_closed_are_marked(billed: Account, make: Callable[..., CostTag]) -> None:
+def test_months_that_the_account_has_closed_are_marked(payer: Account, make: Callable[..., CostTag]) -> None:
     for month in (1, 2):
-        ClosedMonth.objects.create(account=billed, month=date(2026, month, 1))
-    result = effect(billed, make("kind"), CostTagDraft(key="kind", default_value="All"))
+        ClosedMonth.objects.create(account=payer, month=date(2026, month, 1))
+    result = effect(payer, make("kind"), CostTagDraft(key="kind", default_value="All"))
 
     assert {f"{month.month:%m}": month.is_closed for month in result.months} == {
         "01": True,
@@ -131,11 +131,11 @@ def test_months_that_the_account_has_closed_are_marked(billed: Account, make: Ca
     }
 
 
-def test_rules_that_say_the_same_have_no_effect(billed: Account, make: Callable[..., CostTag]) -> None:
+def test_rules_that_say_the_same_have_no_effect(payer: Account, make: Callable[..., CostTag]) -> None:
     tag = make("kind", PROD)
     again = {**PROD, "when": {"all": [PROD["when"]]}}
 
-    result = effect(billed, tag, CostTagDraft(key="kind", rules=read_rules([PROD, again])))
+    result = effect(payer, tag, CostTagDraft(key="kind", rules=read_rules([PROD, again])))
 
     assert (result.months, result.rows) == ([], [])
 
@@ -195,13 +195,13 @@ def test_a_circle_is_refused_by_the_names_in_it(cast: Cast, make: Callable[..., 
 
 
 def test_a_circle_through_the_product_key_or_the_team_key_is_refused(
-    cast: Cast, billed: Account, make: Callable[..., CostTag]
+    cast: Cast, payer: Account, make: Callable[..., CostTag]
 ) -> None:
     tag = make("kind", PROD)
     change_cost_view(
-        account=billed, actor=cast.actor, basis="billed", charge_categories=[], product_key="cost_tag:kind"
+        account=payer, actor=cast.actor, basis="billed", charge_categories=[], product_key="cost_tag:kind"
     )
-    TeamKey.objects.create(account=billed, dimension="cost_tag:kind")
+    TeamKey.objects.create(account=payer, dimension="cost_tag:kind")
 
     for dimension in ("product", "team"):
         with pytest.raises(RuleError, match="uses itself: kind → kind"):
@@ -209,49 +209,49 @@ def test_a_circle_through_the_product_key_or_the_team_key_is_refused(
 
 
 def test_a_product_key_that_asks_for_the_product_is_refused(
-    cast: Cast, billed: Account, make: Callable[..., CostTag]
+    cast: Cast, payer: Account, make: Callable[..., CostTag]
 ) -> None:
     make("kind", on("product", "a"))
 
     for key, message in (("cost_tag:kind", "uses itself"), ("cost_tag:knd", "Nearest: 'kind'")):
         with pytest.raises(UserError, match=message):
             change_cost_view(
-                account=billed, actor=cast.actor, basis="billed", charge_categories=[], product_key=key
+                account=payer, actor=cast.actor, basis="billed", charge_categories=[], product_key=key
             )
 
 
 def test_the_product_and_the_customer_key_can_be_a_cost_tag(
-    cast: Cast, billed: Account, make: Callable[..., CostTag]
+    cast: Cast, payer: Account, make: Callable[..., CostTag]
 ) -> None:
     make("kind", STORAGE)
     change_cost_view(
-        account=billed, actor=cast.actor, basis="billed", charge_categories=[], product_key="cost_tag:Kind"
+        account=payer, actor=cast.actor, basis="billed", charge_categories=[], product_key="cost_tag:Kind"
     )
-    set_customer_key(account=billed, actor=cast.actor, dimension="cost_tag:KIND")
+    set_customer_key(account=payer, actor=cast.actor, dimension="cost_tag:KIND")
 
-    answer = query_spend(billed, SpendQuery(period="month_to_date", group_by=["product"]))
+    answer = query_spend(payer, SpendQuery(period="month_to_date", group_by=["product"]))
     assert {row.group["product"]: row.amount for row in answer.rows} == {"Storage": 16, "(untagged)": 8}
     assert CustomerKey.objects.get().dimension == "cost_tag:kind"
 
 
 def test_a_cost_tag_in_use_is_kept_and_what_uses_it_named(
-    cast: Cast, billed: Account, make: Callable[..., CostTag]
+    cast: Cast, payer: Account, make: Callable[..., CostTag]
 ) -> None:
     tag = make("kind", PROD)
     make("outer", on("cost_tag:kind", "Production"))
-    TeamKey.objects.create(account=billed, dimension="cost_tag:kind")
-    CustomerKey.objects.create(account=billed, dimension="cost_tag:kind")
+    TeamKey.objects.create(account=payer, dimension="cost_tag:kind")
+    CustomerKey.objects.create(account=payer, dimension="cost_tag:kind")
     UnitMetric.objects.create(
-        account=billed,
+        account=payer,
         name="Per order",
         usage_metric="orders",
         filters=[{"dimension": "cost_tag:kind", "values": ["x"]}],
     )
     SharedCostSplit.objects.create(
-        account=billed, name="Shared", dimension="cost_tag:kind", source_value="x", method="even"
+        account=payer, name="Shared", dimension="cost_tag:kind", source_value="x", method="even"
     )
     Budget.objects.create(
-        account=billed,
+        account=payer,
         name="Live",
         amount=1,
         currency="USD",
@@ -260,7 +260,7 @@ def test_a_cost_tag_in_use_is_kept_and_what_uses_it_named(
         cost_tag_value="x",
     )
     change_cost_view(
-        account=billed, actor=cast.actor, basis="billed", charge_categories=[], product_key="cost_tag:kind"
+        account=payer, actor=cast.actor, basis="billed", charge_categories=[], product_key="cost_tag:kind"
     )
 
     with pytest.raises(UserError) as refused:
@@ -305,7 +305,7 @@ def test_a_stored_cost_tag_comes_back_from_its_file(make: Callable[..., CostTag]
 
 
 def test_another_account_has_cost_tags_of_its_own(
-    cast: Cast, billed: Account, make: Callable[..., CostTag]
+    cast: Cast, payer: Account, make: Callable[..., CostTag]
 ) -> None:
     make("kind", PROD)
     with account_scope(cast.other_account):
@@ -325,10 +325,10 @@ def test_another_account_has_cost_tags_of_its_own(
     assert {row.group["cost_tag:kind"]: row.amount for row in answer.rows} == {"Theirs": 5}
 
 
-def test_the_explorer_offers_cost_tags(cast: Cast, billed: Account, make: Callable[..., CostTag]) -> None:
+def test_the_explorer_offers_cost_tags(cast: Cast, payer: Account, make: Callable[..., CostTag]) -> None:
     make("kind", PROD)
 
-    page = signed_in(cast.viewer).get(f"/a/{billed.slug}/cost-explorer/", {"group_by": "cost_tag:kind"})
+    page = signed_in(cast.viewer).get(f"/a/{payer.slug}/cost-explorer/", {"group_by": "cost_tag:kind"})
 
     assert 'value="cost_tag:kind"' in page.content.decode()
     assert "kind (cost tag)" in page.content.decode()

@@ -18,15 +18,8 @@ from finops.allocation.models import CostTag
 from finops.allocation.services.cost_tags import draft_of, save_cost_tag
 from finops.costs.models import ClosedMonth
 from tests.cast import Cast, signed_in
-from tests.finops.allocation.cost_tag_pages import (
-    PAGE,
-    PROD,
-    RULES,
-    form,
-    hidden_value,
-    review_then_save,
-    text_of,
-)
+from tests.finops.allocation.cost_tag_pages import PAGE, PROD, RULES, form, hidden_value, review_then_save
+from tests.pages import text_of
 
 
 def test_the_preview_shows_what_each_rule_catches_and_what_stays(cast: Cast, costly: Account) -> None:
@@ -115,12 +108,11 @@ def test_an_error_is_at_its_rule_and_field(cast: Cast, costly: Account) -> None:
 
     answer = signed_in(cast.member).post(f"{PAGE}new/", form(wrong), headers={"HX-Request": "true"})
 
-    assert answer.status_code == 422
     path = re.search(r'data-problem="([^"]*)"', answer.content.decode())
     assert path
     assert json.loads(html.unescape(path[1]))[:2] == ["rules", 1]
-    assert "Rule 2" in text_of(answer)
-    assert "Nearest: service" in text_of(answer)
+    assert "Rule 2" in text_of(answer, status=422)
+    assert "Nearest: service" in text_of(answer, status=422)
 
 
 def test_a_missing_key_and_a_taken_one_are_said_at_the_key(cast: Cast, tagged: CostTag) -> None:
@@ -130,9 +122,8 @@ def test_a_missing_key_and_a_taken_one_are_said_at_the_key(cast: Cast, tagged: C
     conflict = review_then_save(client, f"{PAGE}new/", form(RULES, key="Environment"))
 
     for answer, words in ((missing, "Give the cost tag a key"), (conflict, "exists already")):
-        assert answer.status_code == 422
         assert 'data-problem="[&quot;key&quot;]"' in answer.content.decode()
-        assert words in text_of(answer)
+        assert words in text_of(answer, status=422)
 
 
 def test_a_lost_update_names_who_changed_it_and_can_be_reviewed_on_top(cast: Cast, tagged: CostTag) -> None:

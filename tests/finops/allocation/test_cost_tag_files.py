@@ -16,12 +16,8 @@ from finops.allocation.models import CostTag
 from finops.allocation.rules import NORMALISATIONS
 from finops.allocation.services.cost_tags import cost_tag_from_yaml
 from tests.cast import Cast, signed_in
-from tests.finops.allocation.cost_tag_pages import (
-    PAGE,
-    form,
-    hidden_value,
-    text_of,
-)
+from tests.finops.allocation.cost_tag_pages import PAGE, form, hidden_value
+from tests.pages import text_of
 
 
 def test_an_exported_file_is_imported_unchanged(cast: Cast, tagged: CostTag) -> None:
@@ -65,8 +61,7 @@ def test_a_pasted_file_of_a_new_key_opens_the_editor_with_its_effect(cast: Cast,
 def test_a_file_that_cannot_be_read_says_where(cast: Cast, costly: Account, text: str, words: str) -> None:
     answer = signed_in(cast.member).post(f"{PAGE}import/", {"text": text})
 
-    assert answer.status_code == 422
-    assert words in text_of(answer)
+    assert words in text_of(answer, status=422)
 
 
 def test_the_example_of_the_format_is_read_as_it_stands(cast: Cast, costly: Account) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import json
 import re
@@ -15,13 +14,8 @@ from finops.allocation.rules import Rule, Test
 from finops.allocation.services.cost_tags import create_cost_tag
 from finops.allocation.services.splits import SplitDraft, create_split
 from tests.cast import Cast, signed_in
-from tests.finops.allocation.cost_tag_pages import (
-    PAGE,
-    RULES,
-    form,
-    hidden_value,
-    text_of,
-)
+from tests.finops.allocation.cost_tag_pages import PAGE, RULES, form, hidden_value
+from tests.pages import csv_rows, get_page, text_of
 
 
 def test_without_cost_tags_the_page_offers_to_start_from_a_tag_that_covers_much(
@@ -46,7 +40,7 @@ def test_a_viewer_sees_an_empty_list_without_buttons(cast: Cast, costly: Account
 
 
 def test_the_list_says_what_share_of_the_cost_some_rule_catches(cast: Cast, tagged: CostTag) -> None:
-    page = text_of(signed_in(cast.viewer).get(PAGE))
+    page = get_page(signed_in(cast.viewer), PAGE)
 
     assert "environment Where it runs 2 70.0 % of USD 100.0 % of EUR" in page
     assert "member@example.com" in page
@@ -55,7 +49,7 @@ def test_the_list_says_what_share_of_the_cost_some_rule_catches(cast: Cast, tagg
 def test_the_list_comes_as_csv(cast: Cast, tagged: CostTag) -> None:
     answer = signed_in(cast.viewer).get(f"{PAGE}?format=csv")
 
-    [row] = csv.DictReader(b"".join(answer.streaming_content).decode().splitlines())  # type: ignore[attr-defined]
+    [row] = csv_rows(answer)
     assert row["Key"] == "environment"
     assert row["Rules"] == "2"
     assert row["Coverage"] == "0.7"
@@ -107,7 +101,7 @@ def test_a_row_and_the_csv_of_a_cost_tag_are_the_cost_explorers(cast: Cast, tagg
 
     answer = client.get(f"{PAGE}{tagged.pk}/?period=last_30_days&format=csv", follow=True)
 
-    rows = csv.DictReader(b"".join(answer.streaming_content).decode().splitlines())  # type: ignore[attr-defined]
+    rows = csv_rows(answer)
     assert {(row["cost_tag:environment"], row["currency"]) for row in rows} >= {
         ("production", "USD"),
         ("production", "EUR"),

@@ -18,7 +18,7 @@ from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.costs.rows import add_source, cost
+from tests.world.costs import add_source, cost
 
 DAY = date(2026, 3, 5)
 PROD = {"when": {"dimension": "tag:env", "op": "in", "values": ["prod", "production"]}, "value": "Production"}
@@ -26,7 +26,7 @@ STORAGE = {"when": {"dimension": "service", "op": "contains", "values": ["s3"]},
 
 
 @pytest.fixture
-def billed(acme: Account) -> Account:
+def payer(acme: Account) -> Account:
     add_source(
         acme,
         [
@@ -50,10 +50,10 @@ def by(account: Account, dimension: str, **rest: Any) -> dict[tuple[str, str], D
     }
 
 
-def test_the_first_rule_that_catches_a_line_gives_it_its_value(cast: Cast, billed: Account) -> None:
-    create_cost_tag(account=billed, actor=cast.actor, key="kind", rules=read_rules([PROD, STORAGE]))
+def test_the_first_rule_that_catches_a_line_gives_it_its_value(cast: Cast, payer: Account) -> None:
+    create_cost_tag(account=payer, actor=cast.actor, key="kind", rules=read_rules([PROD, STORAGE]))
 
-    assert by(billed, "cost_tag:Kind") == {
+    assert by(payer, "cost_tag:Kind") == {
         ("Production", "USD"): 1,
         ("Storage", "USD"): 2,
         ("(untagged)", "USD"): 4,
@@ -61,18 +61,18 @@ def test_the_first_rule_that_catches_a_line_gives_it_its_value(cast: Cast, bille
     }
 
 
-def test_what_has_only_the_default_value_is_untagged_in_coverage(cast: Cast, billed: Account) -> None:
+def test_what_has_only_the_default_value_is_untagged_in_coverage(cast: Cast, payer: Account) -> None:
     """Of 7 USD rules catch 1 as Production and 2 as Shared, whose name is also the default of the other 4; of EUR nothing."""
     shared = {**STORAGE, "value": "Shared"}
     create_cost_tag(
-        account=billed,
+        account=payer,
         actor=cast.actor,
         key="kind",
         rules=read_rules([PROD, shared]),
         default_value="Shared",
     )
 
-    answer = query_cost_tag(billed, CostTagQuery(cost_tag="kind", period="month_to_date"))
+    answer = query_cost_tag(payer, CostTagQuery(cost_tag="kind", period="month_to_date"))
 
     euros, dollars = sorted(answer.totals, key=lambda total: total.currency)
     assert [dollars.amount, dollars.untagged] == [7, 4]
@@ -84,8 +84,8 @@ def test_what_has_only_the_default_value_is_untagged_in_coverage(cast: Cast, bil
     assert '"values": ["Shared"]' in answer.hint
 
 
-def test_who_saves_over_an_unseen_change_is_told_by_whom(cast: Cast, billed: Account) -> None:
-    tag = create_cost_tag(account=billed, actor=cast.actor, key="kind", rules=read_rules([PROD]))
+def test_who_saves_over_an_unseen_change_is_told_by_whom(cast: Cast, payer: Account) -> None:
+    tag = create_cost_tag(account=payer, actor=cast.actor, key="kind", rules=read_rules([PROD]))
     mine: dict[str, Any] = {
         "cost_tag": tag,
         "actor": cast.actor,
@@ -99,8 +99,8 @@ def test_who_saves_over_an_unseen_change_is_told_by_whom(cast: Cast, billed: Acc
         save_cost_tag(**mine, rules=())
 
 
-def test_the_preview_says_what_each_rule_catches(billed: Account) -> None:
-    shown = preview(billed, CostTagDraft(key="kind", rules=read_rules([PROD, STORAGE])))
+def test_the_preview_says_what_each_rule_catches(payer: Account) -> None:
+    shown = preview(payer, CostTagDraft(key="kind", rules=read_rules([PROD, STORAGE])))
 
     assert [amounts(rule.amounts) for rule in shown.rules] == [{"USD": 1}, {"USD": 2}]
     assert amounts(shown.rest) == {"EUR": 8, "USD": 4}

@@ -21,7 +21,7 @@ from finops.costs.queries import query_spend
 from finops.costs.queries.cost_sums import read_costs
 from finops.costs.spend_query import Filter, SpendQuery
 from tests.finops.allocation.plain_rules import Plain
-from tests.finops.costs.rows import Line, add_source, add_up, cost, put
+from tests.world.costs import Line, add_up, cost, store_lines
 
 START, END = date(2026, 3, 1), date(2026, 3, 19)
 MARCH: dict[str, Any] = {"start_date": START, "end_date": END}
@@ -117,11 +117,6 @@ PROPERTY = settings(
 )
 
 
-@pytest.fixture
-def source(acme: Account) -> CostSource:
-    return add_source(acme, [])
-
-
 @PROPERTY
 @given(
     rows=st.lists(lines, min_size=1, max_size=40),
@@ -138,7 +133,7 @@ def test_every_line_has_the_value_of_the_first_rule_and_values_add_up(
     defaults: tuple[str, str],
 ) -> None:
     rows = [*rows, cost(START, 0, tags={"env": "dev", "Team": "x"})]
-    put(acme, source, rows)
+    store_lines(acme, source, rows)
     save(acme, "inner", inner, defaults[0])
     save(acme, "outer", outer, defaults[1])
     plain = Plain({"inner": (inner, defaults[0]), "outer": (outer, defaults[1])})

@@ -24,7 +24,7 @@ from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import Filter, SpendQuery
 from tests.cast import Cast
-from tests.finops.costs.rows import Line, add_source, add_up, cost, put
+from tests.world.costs import Line, add_source, add_up, cost, store_lines
 
 DAY, FEBRUARY = date(2026, 3, 5), date(2026, 2, 5)
 VALUES = ["payments", "PAYMENTS", "Search", "İstanbul", "straße", " data ", "a'b\\c", "", None]
@@ -85,7 +85,7 @@ def give(account: Account, owned: dict[str, str]) -> dict[str, str]:
 def test_with_any_teams_the_parts_add_up_to_the_whole(
     acme: Account, source: CostSource, found: list[Line], owned: dict[str, str]
 ) -> None:
-    put(acme, source, [*found, cost(DAY, 0, tags={"team": "x"})])
+    store_lines(acme, source, [*found, cost(DAY, 0, tags={"team": "x"})])
     teams_by_value = give(acme, owned)
 
     parts = by_team(acme)
@@ -154,7 +154,7 @@ def test_a_filter_by_team_takes_what_grouping_gives_and_a_team_what_the_cost_tag
     rules: list[dict[str, Any]],
     default: str,
 ) -> None:
-    put(acme, source, [*found, cost(DAY, 0, tags={"team": "x", "app": "x"})])
+    store_lines(acme, source, [*found, cost(DAY, 0, tags={"team": "x", "app": "x"})])
     CostTag.objects.all().delete()
     CostTag.objects.create(account=acme, key="kind", rules=rules, default_value=default)
     TeamKey.objects.update(dimension="cost_tag:kind")
@@ -199,7 +199,9 @@ def test_teams_can_own_values_of_a_cost_tag(cast: Cast, acme: Account) -> None:
 
 
 def test_teams_are_values_to_search_and_to_filter_by(acme: Account, source: CostSource) -> None:
-    put(acme, source, [cost(DAY, 5, tags={"team": "payments"}), cost(DAY, 3, tags={"team": "search"})])
+    store_lines(
+        acme, source, [cost(DAY, 5, tags={"team": "payments"}), cost(DAY, 3, tags={"team": "search"})]
+    )
     give(acme, {"payments": "Alpha", "search": "Beta"})
 
     values = list_dimension_values(acme, "Team", search="alp")
@@ -210,7 +212,7 @@ def test_teams_are_values_to_search_and_to_filter_by(acme: Account, source: Cost
 
 
 def test_the_list_has_this_month_the_last_and_the_share(acme: Account, source: CostSource) -> None:
-    put(
+    store_lines(
         acme,
         source,
         [
@@ -244,7 +246,7 @@ def test_the_list_has_this_month_the_last_and_the_share(acme: Account, source: C
 
 
 def test_values_are_listed_by_cost_with_and_without_a_team(acme: Account, source: CostSource) -> None:
-    put(
+    store_lines(
         acme,
         source,
         [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import html
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,13 +16,14 @@ from finops.allocation import team_panels
 from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
 from finops.lib.registry import Registry
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source, cost
+from tests.pages import csv_rows, get_page, text_of
+from tests.world.costs import add_source, cost
 
 PAGE = "/a/acme/teams/"
 
 
 @pytest.fixture
-def billed(cast: Cast) -> Account:
+def payer(cast: Cast) -> Account:
     """Sixty days: payments 6 a day, half of it in S3, search 2, and 1 EUR without a value."""
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     days = [yesterday - timedelta(days=back) for back in range(60)]
@@ -42,16 +41,11 @@ def the_team(account: Account) -> Team:
     return Team.objects.unscoped().get(account=account)
 
 
-def text_of(answer: Any) -> str:
-    assert answer.status_code == 200, answer.content
-    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.content.decode())))
-
-
 def read(client: Client, url: str, **query: Any) -> str:
-    return text_of(client.get(f"{url}?{urlencode(query)}"))
+    return get_page(client, f"{url}?{urlencode(query)}")
 
 
-def test_the_list_has_teams_their_cost_and_what_nobody_owns(cast: Cast, billed: Account) -> None:
+def test_the_list_has_teams_their_cost_and_what_nobody_owns(cast: Cast, payer: Account) -> None:
     page = read(signed_in(cast.viewer), PAGE)
 
     assert re.search(r"Payments Checkout .*75\.0 % — 1 ", page)
@@ -60,8 +54,8 @@ def test_the_list_has_teams_their_cost_and_what_nobody_owns(cast: Cast, billed: 
     assert "Assign" not in page
 
 
-def test_one_click_gives_a_value_to_a_team(cast: Cast, billed: Account) -> None:
-    client, team = signed_in(cast.member), the_team(billed)
+def test_one_click_gives_a_value_to_a_team(cast: Cast, payer: Account) -> None:
+    client, team = signed_in(cast.member), the_team(payer)
     assert 'aria-label="Team that owns search"' in client.get(PAGE).content.decode()
 
     text = text_of(client.post(f"{PAGE}assign/", {"team": team.pk, "value": "search"}, follow=True))
@@ -75,8 +69,8 @@ def test_one_click_gives_a_value_to_a_team(cast: Cast, billed: Account) -> None:
     assert client.post(f"{PAGE}assign/", {"team": "x", "value": "rest"}).status_code == 404
 
 
-def test_a_team_has_its_cost_services_people_and_values(cast: Cast, billed: Account) -> None:
-    team = the_team(billed)
+def test_a_team_has_its_cost_services_people_and_values(cast: Cast, payer: Account) -> None:
+    team = the_team(payer)
     page = read(signed_in(cast.member), f"{PAGE}{team.pk}/")
 
     assert re.search(r"EC2 .* USD 50\.0 %", page)
@@ -89,8 +83,8 @@ def test_a_team_has_its_cost_services_people_and_values(cast: Cast, billed: Acco
     )
 
 
-def test_people_and_values_come_and_go(cast: Cast, billed: Account) -> None:
-    client, team = signed_in(cast.member), the_team(billed)
+def test_people_and_values_come_and_go(cast: Cast, payer: Account) -> None:
+    client, team = signed_in(cast.member), the_team(payer)
     url = f"{PAGE}{team.pk}/"
 
     text = text_of(client.post(f"{url}members/", {"email": "VIEWER@example.com"}, follow=True))
@@ -104,7 +98,7 @@ def test_people_and_values_come_and_go(cast: Cast, billed: Account) -> None:
     assert not TeamValue.objects.unscoped().exists()
 
 
-def test_a_team_is_made_renamed_and_deleted(cast: Cast, billed: Account) -> None:
+def test_a_team_is_made_renamed_and_deleted(cast: Cast, payer: Account) -> None:
     client = signed_in(cast.member)
 
     assert "Edge is there." in text_of(client.post(f"{PAGE}new/", {"name": "Edge"}, follow=True))
@@ -115,7 +109,7 @@ def test_a_team_is_made_renamed_and_deleted(cast: Cast, billed: Account) -> None
     assert "Rim is deleted." in text_of(client.post(f"{PAGE}{team.pk}/delete/", follow=True))
 
 
-def test_the_team_key_is_chosen_by_members(cast: Cast, billed: Account) -> None:
+def test_the_team_key_is_chosen_by_members(cast: Cast, payer: Account) -> None:
     client = signed_in(cast.member)
 
     assert "account from now on" in text_of(client.post(f"{PAGE}key/", {"dimension": "account"}, follow=True))
@@ -124,11 +118,11 @@ def test_the_team_key_is_chosen_by_members(cast: Cast, billed: Account) -> None:
     assert "Members change this." in read(signed_in(cast.viewer), f"{PAGE}key/")
 
 
-def test_lists_sort_search_and_export_each_currency(cast: Cast, billed: Account) -> None:
-    client, team = signed_in(cast.viewer), the_team(billed)
+def test_lists_sort_search_and_export_each_currency(cast: Cast, payer: Account) -> None:
+    client, team = signed_in(cast.viewer), the_team(payer)
 
     answer = client.get(f"{PAGE}?format=csv&sort=team")
-    rows = list(csv.DictReader(b"".join(answer.streaming_content).decode().splitlines()))  # type: ignore[attr-defined]
+    rows = csv_rows(answer)
     assert [row["Team"] for row in rows] == ["(no team)", "Payments"]
     assert float(rows[0]["This month, EUR"]) * 6 == float(rows[1]["This month, USD"])
     assert "No team matches “zzz”." in read(client, PAGE, q="zzz")
@@ -145,7 +139,7 @@ def test_an_account_without_key_or_team_is_told_what_to_do(cast: Cast) -> None:
 
 
 def test_higher_rooms_show_panels_on_a_team(
-    cast: Cast, billed: Account, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, payer: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panels_by_name: Registry[Any] = Registry("team panel")
     monkeypatch.setattr(team_panels, "team_panels", panels_by_name)
@@ -158,9 +152,9 @@ def test_higher_rooms_show_panels_on_a_team(
     def _words(account: Account, team: Team) -> team_panels.TeamPanel:
         return team_panels.TeamPanel("_warnings.html", {"warnings": [team.name]})
 
-    with account_scope(billed):
-        panels = team_panels.panels_of(billed, the_team(billed))
+    with account_scope(payer):
+        panels = team_panels.panels_of(payer, the_team(payer))
     assert [panel.context for panel in panels] == [{"warnings": ["Payments"]}]
     with pytest.raises(ValueError, match="registered twice"):
         panels_by_name.register("words")(_words)
-    assert signed_in(cast.viewer).get(f"{PAGE}{the_team(billed).pk}/").status_code == 200
+    assert signed_in(cast.viewer).get(f"{PAGE}{the_team(payer).pk}/").status_code == 200

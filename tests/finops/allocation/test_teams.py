@@ -25,11 +25,11 @@ from finops.allocation.services.teams import (
 from finops.budgets.models import Budget
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.costs.rows import add_source, cost
+from tests.world.costs import add_source, cost
 
 
 @pytest.fixture
-def billed(acme: Account) -> Account:
+def payer(acme: Account) -> Account:
     add_source(acme, [cost(date(2026, 3, 1), 5, tags={"Team": "core", "app": "shop"})])
     return acme
 
@@ -54,22 +54,20 @@ def last_entry() -> tuple[str, str]:
     ],
 )
 def test_the_team_key_is_a_dimension_that_the_data_has(
-    cast: Cast, billed: Account, asked: str, named: str
+    cast: Cast, payer: Account, asked: str, named: str
 ) -> None:
-    CostTag.objects.create(account=billed, key="unit")
+    CostTag.objects.create(account=payer, key="unit")
 
-    set_team_key(account=billed, actor=cast.actor, dimension=asked)
+    set_team_key(account=payer, actor=cast.actor, dimension=asked)
 
     assert TeamKey.objects.get().dimension == named
     assert last_entry() == ("team_key.set", named)
 
 
-def test_choosing_again_replaces_the_key_and_keeps_the_values(
-    cast: Cast, billed: Account, core: Team
-) -> None:
+def test_choosing_again_replaces_the_key_and_keeps_the_values(cast: Cast, payer: Account, core: Team) -> None:
     own_value(team=core, actor=cast.actor, value="core")
-    set_team_key(account=billed, actor=cast.actor, dimension="tag:Team")
-    set_team_key(account=billed, actor=cast.actor, dimension="account")
+    set_team_key(account=payer, actor=cast.actor, dimension="tag:Team")
+    set_team_key(account=payer, actor=cast.actor, dimension="account")
 
     assert [key.dimension for key in TeamKey.objects.all()] == ["account"]
     assert AuditEntry.objects.latest("pk").detail == {"from": "tag:Team", "to": "account"}
@@ -87,19 +85,19 @@ def test_choosing_again_replaces_the_key_and_keeps_the_values(
     ],
     ids=["misspelt tag", "misspelt dimension", "itself", "empty", "unknown cost tag"],
 )
-def test_an_unknown_team_key_is_refused(cast: Cast, billed: Account, asked: str, said: str) -> None:
+def test_an_unknown_team_key_is_refused(cast: Cast, payer: Account, asked: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        set_team_key(account=billed, actor=cast.actor, dimension=asked)
+        set_team_key(account=payer, actor=cast.actor, dimension=asked)
 
     assert not TeamKey.objects.exists()
 
 
-def test_a_cost_tag_whose_rules_ask_for_the_team_cannot_be_the_team_key(cast: Cast, billed: Account) -> None:
+def test_a_cost_tag_whose_rules_ask_for_the_team_cannot_be_the_team_key(cast: Cast, payer: Account) -> None:
     rule = {"when": {"dimension": "team", "op": "in", "values": ["Core"]}, "value": "ours"}
-    CostTag.objects.create(account=billed, key="unit", rules=[rule])
+    CostTag.objects.create(account=payer, key="unit", rules=[rule])
 
     with pytest.raises(UserError, match="circle"):
-        set_team_key(account=billed, actor=cast.actor, dimension="cost_tag:unit")
+        set_team_key(account=payer, actor=cast.actor, dimension="cost_tag:unit")
 
     assert not TeamKey.objects.exists()
 

@@ -18,16 +18,16 @@ from finops.budgets.scopes import ScopeDraft
 from finops.budgets.services import change_budget, delete_budget
 from finops.costs.models import CostSource
 from finops.lib.errors import UserError
-from tests.cast import Cast, make_cast
-from tests.finops.budgets.world import ACTOR, draft, make, of_source, of_tag, of_team
+from tests.cast import ACTOR, Cast, make_cast
 from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.world.budgets import budget_draft, cost_tag_scope, create_budget, source_scope, team_scope
 
 MARCH = date(2026, 3, 1)
 
 
 @pytest.mark.django_db
 def test_a_budget_is_made_with_its_amounts_and_written_into_the_audit_log(acme: Account) -> None:
-    budget = make(acme, " Everything ", "250.50", currency="eur", amounts={MARCH: Decimal(300)})
+    budget = create_budget(acme, " Everything ", "250.50", currency="eur", amounts={MARCH: Decimal(300)})
 
     assert (budget.name, budget.amount, budget.currency) == ("Everything", Decimal("250.50"), "EUR")
     assert [(row.starts_on, row.amount) for row in budget.amounts.all()] == [(MARCH, Decimal(300))]
@@ -38,10 +38,10 @@ def test_a_budget_is_made_with_its_amounts_and_written_into_the_audit_log(acme: 
 
 @pytest.mark.django_db
 def test_a_name_that_is_taken_names_the_budget_that_has_it(acme: Account) -> None:
-    first = make(acme, "Production")
+    first = create_budget(acme, "Production")
 
     with pytest.raises(UserError, match=f"'Production' exists already, with id {first.pk}") as problem:
-        make(acme, "pRODUCTION")
+        create_budget(acme, "pRODUCTION")
 
     assert problem.value.field == "name"
 
@@ -49,31 +49,31 @@ def test_a_name_that_is_taken_names_the_budget_that_has_it(acme: Account) -> Non
 @pytest.mark.django_db
 def test_at_the_cap_a_retried_create_still_names_what_exists(acme: Account, settings: LazySettings) -> None:
     settings.BUDGETS_PER_ACCOUNT = 1
-    make(acme, "Production")
+    create_budget(acme, "Production")
 
     with pytest.raises(UserError, match="exists already, with id"):
-        make(acme, "Production")
+        create_budget(acme, "Production")
     with pytest.raises(UserError, match="at most 1 budgets, and this one has 1"):
-        make(acme, "Another")
+        create_budget(acme, "Another")
 
 
 @pytest.mark.django_db
 def test_the_cap_is_fifty_and_a_deleted_budget_makes_room(acme: Account) -> None:
-    budgets = [make(acme, f"Budget {number}") for number in range(50)]
+    budgets = [create_budget(acme, f"Budget {number}") for number in range(50)]
 
     with pytest.raises(UserError, match="at most 50 budgets, and this one has 50"):
-        make(acme, "One more")
+        create_budget(acme, "One more")
     delete_budget(budget=budgets[7], actor=ACTOR)
-    make(acme, "One more")
+    create_budget(acme, "One more")
 
     assert Budget.objects.count() == 50
 
 
 @pytest.mark.django_db
 def test_another_accounts_budgets_do_not_count_and_their_names_are_free(acme: Account, cast: Cast) -> None:
-    make(cast.other_account, "Production")
+    create_budget(cast.other_account, "Production")
 
-    assert make(acme, "Production").pk
+    assert create_budget(acme, "Production").pk
 
 
 @pytest.mark.django_db(transaction=True)
@@ -82,12 +82,12 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
     settings.BUDGETS_PER_ACCOUNT = 3
     account = make_cast().account
     for number in range(2):
-        make(account, f"Budget {number}")
+        create_budget(account, f"Budget {number}")
 
     with threads(1) as call:
         with transaction.atomic():
-            make(account, "First")
-            second = call(make, account, "Second")
+            create_budget(account, "First")
+            second = call(create_budget, account, "Second")
             wait_until(someone_waits_for_us)
         with pytest.raises(UserError, match="at most 3 budgets, and this one has 3"):
             second.result()
@@ -102,7 +102,7 @@ def test_of_many_creates_at_once_as_many_win_as_there_are_places(settings: LazyS
     account = make_cast().account
 
     with threads(4) as call:
-        calls = [call(make, account, f"Budget {number}") for number in range(12)]
+        calls = [call(create_budget, account, f"Budget {number}") for number in range(12)]
         problems = [each.exception() for each in calls]
 
     assert sum(problem is None for problem in problems) == 5
@@ -115,8 +115,8 @@ def test_of_two_creates_of_one_name_at_once_the_second_names_the_first() -> None
 
     with threads(1) as call:
         with transaction.atomic():
-            first = make(account, "Same")
-            second = call(make, account, "Same")
+            first = create_budget(account, "Same")
+            second = call(create_budget, account, "Same")
             wait_until(someone_waits_for_us)
         with pytest.raises(UserError, match=f"exists already, with id {first.pk}"):
             second.result()
@@ -131,10 +131,10 @@ def test_of_two_creates_of_one_name_at_once_the_second_names_the_first() -> None
         (ScopeDraft(scope="team"), "team", "listTeams lists them"),
         (ScopeDraft(scope="cost_tag", cost_tag="env"), "cost_tag_value", "cost_tag_value is missing"),
         (ScopeDraft(scope="account", team="Core"), "team", "does not go with scope account"),
-        (of_source("Bilss"), "cost_source", "Nearest: 'Bills'"),
-        (of_team("Cor"), "team", "Nearest: 'Core'"),
-        (of_tag("enf", "prod"), "cost_tag", "Nearest: 'env'"),
-        (of_source(999_999), "cost_source", "getAccountContext lists them"),
+        (source_scope("Bilss"), "cost_source", "Nearest: 'Bills'"),
+        (team_scope("Cor"), "team", "Nearest: 'Core'"),
+        (cost_tag_scope("enf", "prod"), "cost_tag", "Nearest: 'env'"),
+        (source_scope(999_999), "cost_source", "getAccountContext lists them"),
     ],
     ids=str,
 )
@@ -146,7 +146,7 @@ def test_a_scope_that_is_not_there_is_refused_with_what_is(
     CostTag.objects.create(key="env")
 
     with pytest.raises(UserError, match=said) as problem:
-        make(acme, scope=asked)
+        create_budget(acme, scope=asked)
 
     assert problem.value.field == field
 
@@ -168,7 +168,7 @@ def test_a_row_of_another_account_answers_as_one_that_does_not_exist(
     messages = []
     for reference in (theirs, nowhere):
         with pytest.raises(UserError) as problem:
-            make(acme, scope=ScopeDraft(scope=scope, **{scope: reference}, **value))
+            create_budget(acme, scope=ScopeDraft(scope=scope, **{scope: reference}, **value))
         messages.append(problem.value.message.replace(str(reference), "…"))
 
     assert messages[0] == messages[1]
@@ -179,8 +179,8 @@ def test_a_row_of_another_account_answers_as_one_that_does_not_exist(
 def test_a_scope_is_found_by_id_and_by_name_in_any_case(acme: Account) -> None:
     row = CostSource.objects.create(name="Bills")
 
-    assert make(acme, "By id", scope=of_source(row.pk)).cost_source == row
-    assert make(acme, "By name", scope=of_source("bILLS")).cost_source == row
+    assert create_budget(acme, "By id", scope=source_scope(row.pk)).cost_source == row
+    assert create_budget(acme, "By name", scope=source_scope("bILLS")).cost_source == row
 
 
 @pytest.mark.django_db
@@ -199,7 +199,7 @@ def test_what_makes_no_budget_is_refused_by_its_field(
     acme: Account, change: dict[str, object], field: str
 ) -> None:
     with pytest.raises(UserError) as problem:
-        make(acme, **change)
+        create_budget(acme, **change)
 
     assert problem.value.field == field
 
@@ -208,16 +208,16 @@ def test_what_makes_no_budget_is_refused_by_its_field(
 @pytest.mark.parametrize("amount", ["0", "-1", "1.001", "NaN", "1e30"])
 def test_an_amount_is_more_than_nothing_in_cents(acme: Account, amount: str) -> None:
     with pytest.raises(ValidationError):
-        make(acme, "Odd", amount)
+        create_budget(acme, "Odd", amount)
     with pytest.raises(ValidationError):
-        make(acme, "Odd period", amounts={MARCH: Decimal(amount)})
+        create_budget(acme, "Odd period", amounts={MARCH: Decimal(amount)})
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("percent", [0, 101, -5])
 def test_a_threshold_lies_within_the_amount(acme: Account, percent: int) -> None:
     with pytest.raises(ValidationError):
-        make(acme, warning_percent=percent)
+        create_budget(acme, warning_percent=percent)
 
 
 @pytest.mark.django_db
@@ -225,20 +225,20 @@ def test_the_periods_of_a_fiscal_year_begin_at_its_month(acme: Account) -> None:
     acme.fiscal_start_month = 2
     acme.save()
 
-    budget = make(acme, period="quarterly", amounts={date(2026, 2, 1): Decimal(9)})
-    make(acme, "A year", period="yearly", amounts={date(2027, 2, 1): Decimal(9)})
+    budget = create_budget(acme, period="quarterly", amounts={date(2026, 2, 1): Decimal(9)})
+    create_budget(acme, "A year", period="yearly", amounts={date(2027, 2, 1): Decimal(9)})
 
     assert budget.amounts.get().starts_on == date(2026, 2, 1)
     with pytest.raises(UserError, match="its period begins on 2025-11-01"):
-        make(acme, "Calendar", period="quarterly", amounts={date(2026, 1, 1): Decimal(9)})
+        create_budget(acme, "Calendar", period="quarterly", amounts={date(2026, 1, 1): Decimal(9)})
 
 
 @pytest.mark.django_db
 def test_a_change_replaces_everything_and_the_log_says_what_changed(acme: Account) -> None:
-    budget = make(acme, "Before", 100, amounts={MARCH: Decimal(5)})
+    budget = create_budget(acme, "Before", 100, amounts={MARCH: Decimal(5)})
     team = Team.objects.create(name="Core")
 
-    change_budget(budget=budget, actor=ACTOR, draft=draft("After", 200, scope=of_team(team.pk)))
+    change_budget(budget=budget, actor=ACTOR, draft=budget_draft("After", 200, scope=team_scope(team.pk)))
 
     budget.refresh_from_db()
     assert (budget.name, budget.amount, budget.scope, budget.team) == ("After", Decimal(200), "team", team)
@@ -249,16 +249,16 @@ def test_a_change_replaces_everything_and_the_log_says_what_changed(acme: Accoun
 
 @pytest.mark.django_db
 def test_a_budget_may_keep_its_name_and_not_take_anothers(acme: Account) -> None:
-    budget, other = make(acme, "Mine"), make(acme, "Other")
+    budget, other = create_budget(acme, "Mine"), create_budget(acme, "Other")
 
-    change_budget(budget=budget, actor=ACTOR, draft=draft("MINE"))
+    change_budget(budget=budget, actor=ACTOR, draft=budget_draft("MINE"))
     with pytest.raises(UserError, match=f"with id {other.pk}"):
-        change_budget(budget=budget, actor=ACTOR, draft=draft("other"))
+        change_budget(budget=budget, actor=ACTOR, draft=budget_draft("other"))
 
 
 @pytest.mark.django_db
 def test_a_deleted_budget_is_gone_once(acme: Account) -> None:
-    budget = make(acme, "Gone")
+    budget = create_budget(acme, "Gone")
     again = Budget.objects.get(pk=budget.pk)
 
     delete_budget(budget=budget, actor=ACTOR)
@@ -266,7 +266,7 @@ def test_a_deleted_budget_is_gone_once(acme: Account) -> None:
     assert AuditEntry.objects.get(action="budget.delete").target == "Gone"
     for act in (
         lambda: delete_budget(budget=again, actor=ACTOR),
-        lambda: change_budget(budget=again, actor=ACTOR, draft=draft()),
+        lambda: change_budget(budget=again, actor=ACTOR, draft=budget_draft()),
     ):
         with pytest.raises(UserError, match="gone already"):
             act()

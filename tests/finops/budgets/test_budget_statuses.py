@@ -11,8 +11,8 @@ from accounts.models import Account
 from finops.budgets.queries import budget_statuses
 from finops.budgets.schemas import BudgetStatus
 from finops.costs.answers import MoneyAmount
-from tests.finops.budgets.world import daily, make, of_source
-from tests.finops.costs.rows import add_source, cost
+from tests.world.budgets import create_budget, daily_cost, source_scope
+from tests.world.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
 
@@ -25,8 +25,8 @@ def only(account: Account) -> BudgetStatus:
 
 
 def test_a_budget_within_its_amount_is_ok(acme: Account) -> None:
-    add_source(acme, daily(date(2026, 1, 1), YESTERDAY, 10))
-    make(acme, "Everything", 1000)
+    add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
+    create_budget(acme, "Everything", 1000)
 
     status = only(acme)
 
@@ -41,8 +41,8 @@ def test_a_budget_within_its_amount_is_ok(acme: Account) -> None:
 
 
 def test_a_forecast_that_reaches_the_amount_warns_and_says_when(acme: Account) -> None:
-    add_source(acme, daily(date(2026, 1, 1), YESTERDAY, 10))
-    make(acme, "Everything", 300)
+    add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
+    create_budget(acme, "Everything", 300)
 
     status = only(acme)
 
@@ -54,8 +54,8 @@ def test_a_forecast_that_reaches_the_amount_warns_and_says_when(acme: Account) -
 
 
 def test_reaching_the_amount_exactly_exceeds_it(acme: Account) -> None:
-    add_source(acme, daily(date(2026, 1, 1), YESTERDAY, 10))
-    make(acme, "Everything", 190)
+    add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
+    create_budget(acme, "Everything", 190)
 
     status = only(acme)
 
@@ -66,7 +66,7 @@ def test_reaching_the_amount_exactly_exceeds_it(acme: Account) -> None:
 
 def test_cost_in_another_currency_is_named_and_not_counted(acme: Account) -> None:
     add_source(acme, [cost(date(2026, 3, 2), 5), cost(date(2026, 3, 2), 900, currency="EUR")])
-    make(acme, "Everything", 100)
+    create_budget(acme, "Everything", 100)
 
     status = only(acme)
 
@@ -75,7 +75,7 @@ def test_cost_in_another_currency_is_named_and_not_counted(acme: Account) -> Non
 
 
 def test_a_budget_in_a_currency_without_cost_warns(acme: Account) -> None:
-    make(acme, "Everything", 100)
+    create_budget(acme, "Everything", 100)
     add_source(acme, [cost(date(2026, 3, 2), 900, currency="EUR")])
 
     status = only(acme)
@@ -85,7 +85,7 @@ def test_a_budget_in_a_currency_without_cost_warns(acme: Account) -> None:
 
 
 def test_an_account_without_data_has_no_figures_and_says_why(acme: Account) -> None:
-    make(acme, "Everything", 100)
+    create_budget(acme, "Everything", 100)
 
     status = only(acme)
 
@@ -97,9 +97,9 @@ def test_an_account_without_data_has_no_figures_and_says_why(acme: Account) -> N
 
 def test_a_source_has_its_own_last_day_of_data(acme: Account) -> None:
     """What it has not brought yet is forecast, not taken for nothing."""
-    add_source(acme, daily(date(2026, 1, 1), YESTERDAY, 10), name="Fresh")
-    late = add_source(acme, daily(date(2026, 1, 1), date(2026, 3, 9), 20), name="Late")
-    make(acme, "Late", 1000, scope=of_source(late.pk))
+    add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10), name="Fresh")
+    late = add_source(acme, daily_cost(date(2026, 1, 1), date(2026, 3, 9), 20), name="Late")
+    create_budget(acme, "Late", 1000, scope=source_scope(late.pk))
 
     status = only(acme)
 
@@ -111,8 +111,8 @@ def test_a_source_has_its_own_last_day_of_data(acme: Account) -> None:
 
 
 def test_a_period_that_data_has_not_reached_is_unknown_not_zero(acme: Account) -> None:
-    add_source(acme, daily(date(2026, 1, 1), date(2026, 2, 28), 10))
-    make(acme, "Everything", 300)
+    add_source(acme, daily_cost(date(2026, 1, 1), date(2026, 2, 28), 10))
+    create_budget(acme, "Everything", 300)
 
     status = only(acme)
 
@@ -124,8 +124,8 @@ def test_a_period_that_data_has_not_reached_is_unknown_not_zero(acme: Account) -
 
 
 def test_earlier_periods_are_told_with_what_they_spent(acme: Account) -> None:
-    add_source(acme, daily(date(2026, 1, 1), YESTERDAY, 10))
-    make(acme, "Everything", 300, amounts={date(2026, 1, 1): Decimal(400)})
+    add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
+    create_budget(acme, "Everything", 300, amounts={date(2026, 1, 1): Decimal(400)})
 
     past = only(acme).past
 
@@ -136,7 +136,7 @@ def test_earlier_periods_are_told_with_what_they_spent(acme: Account) -> None:
 
 
 def test_the_amount_of_the_current_period_goes_before_the_budgets_own(acme: Account) -> None:
-    add_source(acme, daily(date(2026, 1, 1), YESTERDAY, 10))
-    make(acme, "Everything", 5000, amounts={date(2026, 3, 1): Decimal(150)})
+    add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
+    create_budget(acme, "Everything", 5000, amounts={date(2026, 3, 1): Decimal(150)})
 
     assert (only(acme).amount, only(acme).status) == (Decimal(150), "exceeded")

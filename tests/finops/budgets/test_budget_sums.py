@@ -21,8 +21,8 @@ from finops.lake.models import LakeSegment
 from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.budgets.world import make, of_source, of_tag, of_team
-from tests.finops.costs.rows import Line, add_source, cost
+from tests.world.budgets import cost_tag_scope, create_budget, source_scope, team_scope
+from tests.world.costs import Line, add_source, cost
 
 pytestmark = pytest.mark.django_db
 
@@ -80,17 +80,17 @@ def account(cast: Cast, request: Any) -> Iterator[Account]:
         _allocation(cast.account)
         scopes = {
             "all": {},
-            "one": {"scope": of_source(sources[0].pk)},
-            "two": {"scope": of_source(sources[1].pk)},
-            "core": {"scope": of_team("Core")},
-            "strasse": {"scope": of_team("Straße")},
-            "production": {"scope": of_tag("stage", "production")},
-            "untagged": {"scope": of_tag("stage", "(untagged)")},
+            "one": {"scope": source_scope(sources[0].pk)},
+            "two": {"scope": source_scope(sources[1].pk)},
+            "core": {"scope": team_scope("Core")},
+            "strasse": {"scope": team_scope("Straße")},
+            "production": {"scope": cost_tag_scope("stage", "production")},
+            "untagged": {"scope": cost_tag_scope("stage", "(untagged)")},
         }
         for name, scope in scopes.items():
             for period in ("monthly", "quarterly", "yearly"):
-                make(cast.account, f"{name} {period} USD", 10**6, period=period, **scope)
-            make(cast.account, f"{name} yearly EUR", 10**6, period="yearly", currency="EUR", **scope)
+                create_budget(cast.account, f"{name} {period} USD", 10**6, period=period, **scope)
+            create_budget(cast.account, f"{name} yearly EUR", 10**6, period="yearly", currency="EUR", **scope)
         yield cast.account
 
 

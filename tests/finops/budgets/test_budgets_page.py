@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from datetime import date
 from decimal import Decimal
@@ -11,7 +10,6 @@ from unittest.mock import patch
 from urllib.parse import urlencode
 
 import pytest
-from django.test import Client
 
 from accounts.models import Account
 from finops.allocation.models import CostTag, Team
@@ -19,8 +17,9 @@ from finops.budgets.models import Budget
 from finops.costs.models import CostSource
 from finops.lake.engine import engine
 from tests.cast import Cast, signed_in
-from tests.finops.budgets.world import daily, make, of_source
-from tests.finops.costs.rows import add_source, cost
+from tests.pages import csv_rows, get_page
+from tests.world.budgets import create_budget, daily_cost, source_scope
+from tests.world.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
 
@@ -36,32 +35,26 @@ FORM = {
 
 
 @pytest.fixture
-def spending(acme: Account) -> Account:
+def payer(acme: Account) -> Account:
     """10 USD a day of two services since January, and a Euro."""
-    lines = daily(date(2026, 1, 1), date(2026, 3, 19), 8, service="Compute")
-    lines += daily(date(2026, 1, 1), date(2026, 3, 19), 2, service="Storage")
+    lines = daily_cost(date(2026, 1, 1), date(2026, 3, 19), 8, service="Compute")
+    lines += daily_cost(date(2026, 1, 1), date(2026, 3, 19), 2, service="Storage")
     add_source(acme, [*lines, cost(date(2026, 3, 5), 1, currency="EUR")], name="Clouds")
     return acme
 
 
-def text_of(client: Client, url: str, **query: Any) -> str:
-    answer = client.get(f"{url}?{urlencode(query)}" if query else url)
-    assert answer.status_code == 200, answer.content
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.content.decode()))
-
-
 def three(account: Account) -> list[Budget]:
     return [
-        make(account, "Roomy", 5000),
-        make(account, "Tight", 300, scope=of_source("Clouds")),
-        make(account, "Broken", 100, period="quarterly"),
+        create_budget(account, "Roomy", 5000),
+        create_budget(account, "Tight", 300, scope=source_scope("Clouds")),
+        create_budget(account, "Broken", 100, period="quarterly"),
     ]
 
 
-def test_the_list_says_of_each_budget_where_it_stands_the_worst_first(cast: Cast, spending: Account) -> None:
-    three(spending)
+def test_the_list_says_of_each_budget_where_it_stands_the_worst_first(cast: Cast, payer: Account) -> None:
+    three(payer)
 
-    page = text_of(signed_in(cast.viewer), PAGE)
+    page = get_page(signed_in(cast.viewer), PAGE)
 
     assert page.index("Broken") < page.index("Tight") < page.index("Roomy")
     assert "Exceeded 790.00 USD" not in page
@@ -72,16 +65,16 @@ def test_the_list_says_of_each_budget_where_it_stands_the_worst_first(cast: Cast
 
 
 def test_the_list_narrows_by_status_scope_and_words_and_exports_what_it_shows(
-    cast: Cast, spending: Account
+    cast: Cast, payer: Account
 ) -> None:
-    three(spending)
+    three(payer)
     client = signed_in(cast.viewer)
 
-    assert "Tight" not in text_of(client, PAGE, status="exceeded")
-    assert "Broken" not in text_of(client, PAGE, scope="cost_source")
-    assert "Roomy" not in text_of(client, PAGE, q="clouds")
+    assert "Tight" not in get_page(client, PAGE, status="exceeded")
+    assert "Broken" not in get_page(client, PAGE, scope="cost_source")
+    assert "Roomy" not in get_page(client, PAGE, q="clouds")
     answer = client.get(f"{PAGE}?sort=name&format=csv")
-    rows = list(csv.DictReader(b"".join(answer.streaming_content).decode().splitlines()))  # type: ignore[attr-defined]
+    rows = csv_rows(answer)
     assert [(row["Budget"], row["Status"], Decimal(row["Spent"]), row["Currency"]) for row in rows] == [
         ("Broken", "exceeded", Decimal(780), "USD"),
         ("Roomy", "ok", Decimal(190), "USD"),
@@ -89,39 +82,39 @@ def test_the_list_narrows_by_status_scope_and_words_and_exports_what_it_shows(
     ]
 
 
-def test_the_whole_list_asks_the_lake_once_for_each_grouping(cast: Cast, spending: Account) -> None:
+def test_the_whole_list_asks_the_lake_once_for_each_grouping(cast: Cast, payer: Account) -> None:
     for number in range(6):
-        make(spending, f"Account {number}", 1000)
-        make(spending, f"Source {number}", 1000, scope=of_source("Clouds"))
+        create_budget(payer, f"Account {number}", 1000)
+        create_budget(payer, f"Source {number}", 1000, scope=source_scope("Clouds"))
 
     with patch.object(engine, "run", wraps=engine.run) as run:
-        text_of(signed_in(cast.viewer), PAGE)
+        get_page(signed_in(cast.viewer), PAGE)
 
     assert run.call_count == 1
 
 
-def test_an_account_without_budgets_is_offered_one_from_what_it_spent(cast: Cast, spending: Account) -> None:
+def test_an_account_without_budgets_is_offered_one_from_what_it_spent(cast: Cast, payer: Account) -> None:
     page = signed_in(cast.member).get(PAGE).content.decode()
 
     assert "No budget yet" in page
     assert "?name=Everything&amp;amount=300.00&amp;currency=USD" in page
-    assert "New budget" not in text_of(signed_in(cast.viewer), PAGE)
+    assert "New budget" not in get_page(signed_in(cast.viewer), PAGE)
 
 
 def test_a_page_of_an_account_without_data_still_says_what_to_do(cast: Cast, acme: Account) -> None:
-    assert "No budget yet" in text_of(signed_in(cast.member), PAGE)
-    budget = make(acme, "Empty", 100)
+    assert "No budget yet" in get_page(signed_in(cast.member), PAGE)
+    budget = create_budget(acme, "Empty", 100)
 
-    page = text_of(signed_in(cast.viewer), f"{PAGE}{budget.pk}/")
+    page = get_page(signed_in(cast.viewer), f"{PAGE}{budget.pk}/")
 
     assert "There is no cost data yet." in page
 
 
-def test_a_budgets_page_has_its_burn_up_its_drivers_and_its_past(cast: Cast, spending: Account) -> None:
-    _, tight, _ = three(spending)
+def test_a_budgets_page_has_its_burn_up_its_drivers_and_its_past(cast: Cast, payer: Account) -> None:
+    _, tight, _ = three(payer)
     client = signed_in(cast.viewer)
 
-    page = text_of(client, f"{PAGE}{tight.pk}/")
+    page = get_page(client, f"{PAGE}{tight.pk}/")
 
     assert "Spent 190.00 USD 63.3 % of 300.00 USD" in page
     assert "Left 110.00 USD 11 days left" in page
@@ -135,32 +128,32 @@ def test_a_budgets_page_has_its_burn_up_its_drivers_and_its_past(cast: Cast, spe
     assert re.search(r"2026-01 310\.00 USD 300\.00 USD Exceeded 103\.3 %", page)
 
 
-def test_the_explorer_opens_with_the_budgets_days_and_scope(cast: Cast, spending: Account) -> None:
-    _, tight, _ = three(spending)
+def test_the_explorer_opens_with_the_budgets_days_and_scope(cast: Cast, payer: Account) -> None:
+    _, tight, _ = three(payer)
     client = signed_in(cast.viewer)
     href = re.search(
         r'href="(/a/acme/cost-explorer/\?[^"]+)">Explore', client.get(f"{PAGE}{tight.pk}/").content.decode()
     )
     assert href is not None
 
-    page = text_of(client, href[1].replace("&amp;", "&"))
+    page = get_page(client, href[1].replace("&amp;", "&"))
 
     assert "190.00 USD" in page
 
 
-def test_the_overview_brings_the_budgets_at_risk(cast: Cast, spending: Account) -> None:
+def test_the_overview_brings_the_budgets_at_risk(cast: Cast, payer: Account) -> None:
     client = signed_in(cast.viewer)
-    assert "At risk" not in text_of(client, f"{PAGE}at-risk/")
-    three(spending)
+    assert "At risk" not in get_page(client, f"{PAGE}at-risk/")
+    three(payer)
 
     assert f'hx-get="{PAGE}at-risk/"' in client.get("/a/acme/").content.decode()
-    page = text_of(client, f"{PAGE}at-risk/")
+    page = get_page(client, f"{PAGE}at-risk/")
 
     assert page.index("Broken") < page.index("Tight")
     assert "Roomy" not in page
 
 
-def test_a_member_makes_a_budget_with_amounts_of_single_periods(cast: Cast, spending: Account) -> None:
+def test_a_member_makes_a_budget_with_amounts_of_single_periods(cast: Cast, payer: Account) -> None:
     source = CostSource.objects.get()
     form = {
         **FORM,
@@ -201,7 +194,7 @@ def test_a_member_makes_a_budget_with_amounts_of_single_periods(cast: Cast, spen
     ids=str,
 )
 def test_a_form_that_cannot_be_says_why_and_keeps_what_was_said(
-    cast: Cast, spending: Account, change: dict[str, str], said: str
+    cast: Cast, payer: Account, change: dict[str, str], said: str
 ) -> None:
     answer = signed_in(cast.member).post(f"{PAGE}new/", {**FORM, **change})
 
@@ -211,10 +204,10 @@ def test_a_form_that_cannot_be_says_why_and_keeps_what_was_said(
 
 
 def test_a_taken_name_and_a_full_account_are_said_on_the_page(
-    cast: Cast, spending: Account, settings: Any
+    cast: Cast, payer: Account, settings: Any
 ) -> None:
     settings.BUDGETS_PER_ACCOUNT = 1
-    budget = make(spending, "Everything")
+    budget = create_budget(payer, "Everything")
     client = signed_in(cast.member)
 
     name_page = client.post(f"{PAGE}new/", FORM).content.decode()
@@ -224,7 +217,7 @@ def test_a_taken_name_and_a_full_account_are_said_on_the_page(
     assert "at most 1 budgets, and this one has 1" in full
 
 
-def test_the_form_follows_its_scope_and_suggests_what_that_cost(cast: Cast, spending: Account) -> None:
+def test_the_form_follows_its_scope_and_suggests_what_that_cost(cast: Cast, payer: Account) -> None:
     Team.objects.create(name="Core")
     CostTag.objects.create(key="stage", default_value="rest")
     client = signed_in(cast.member)
@@ -243,7 +236,7 @@ def test_the_form_follows_its_scope_and_suggests_what_that_cost(cast: Cast, spen
 
 
 def test_what_the_form_suggested_follows_the_period_and_what_a_person_said_stays(
-    cast: Cast, spending: Account
+    cast: Cast, payer: Account
 ) -> None:
     client = signed_in(cast.member)
     query = {"scope": "account", "period": "monthly", "currency": "EUR", "suggested": "300.00 USD"}
@@ -255,8 +248,8 @@ def test_what_the_form_suggested_follows_the_period_and_what_a_person_said_stays
     assert re.search(r'name="amount" value="777"', stays)
 
 
-def test_a_member_changes_and_deletes_a_budget(cast: Cast, spending: Account) -> None:
-    budget = make(spending, "Before", 100, amounts={date(2026, 1, 1): Decimal(7)})
+def test_a_member_changes_and_deletes_a_budget(cast: Cast, payer: Account) -> None:
+    budget = create_budget(payer, "Before", 100, amounts={date(2026, 1, 1): Decimal(7)})
     client = signed_in(cast.member)
 
     form = client.get(f"{PAGE}{budget.pk}/edit/").content.decode()
@@ -270,11 +263,11 @@ def test_a_member_changes_and_deletes_a_budget(cast: Cast, spending: Account) ->
     assert not Budget.objects.exists()
 
 
-def test_a_viewer_sees_budgets_and_writes_none(cast: Cast, spending: Account) -> None:
-    budget = make(spending, "Kept", 100)
+def test_a_viewer_sees_budgets_and_writes_none(cast: Cast, payer: Account) -> None:
+    budget = create_budget(payer, "Kept", 100)
     client = signed_in(cast.viewer)
 
-    page = text_of(client, f"{PAGE}{budget.pk}/")
+    page = get_page(client, f"{PAGE}{budget.pk}/")
 
     assert "Kept" in page
     assert "Edit" not in page

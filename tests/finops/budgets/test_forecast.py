@@ -15,8 +15,9 @@ from finops.budgets.queries import budget_statuses, forecast_spend
 from finops.costs.models import CostView
 from finops.costs.spend_query import CostFilter
 from finops.lib.errors import UserError
-from tests.finops.budgets.world import add_lines, daily, days, make
-from tests.finops.costs.rows import add_source, cost
+from tests.world.budgets import add_lines, create_budget, daily_cost
+from tests.world.costs import add_source, cost
+from tests.world.days import days
 
 pytestmark = pytest.mark.django_db
 
@@ -24,19 +25,19 @@ YESTERDAY = date(2026, 3, 19)
 FIRST = date(2025, 10, 1)
 
 
-def ask(account: Account, **asked: Any) -> ForecastAnswer:
+def forecast(account: Account, **asked: Any) -> ForecastAnswer:
     return forecast_spend(account, ForecastQuery(**asked))
 
 
 def whole(account: Account, **asked: Any) -> ForecastTotal:
-    (total,) = ask(account, **asked).totals
+    (total,) = forecast(account, **asked).totals
     return total
 
 
 def test_a_month_is_what_was_spent_and_what_its_other_days_will_cost(acme: Account) -> None:
-    add_source(acme, daily(FIRST, YESTERDAY, 10))
+    add_source(acme, daily_cost(FIRST, YESTERDAY, 10))
 
-    answer = ask(acme)
+    answer = forecast(acme)
 
     (total,) = answer.totals
     assert [total.actual, total.remaining, total.expected] == [190, 120, 310]
@@ -64,16 +65,18 @@ def test_a_month_is_what_was_spent_and_what_its_other_days_will_cost(acme: Accou
 def test_a_horizon_is_a_period_or_so_many_days(
     acme: Account, asked: dict[str, Any], start: date, end: date, expected: int
 ) -> None:
-    add_source(acme, daily(FIRST, YESTERDAY, 10))
+    add_source(acme, daily_cost(FIRST, YESTERDAY, 10))
 
-    answer = ask(acme, **asked)
+    answer = forecast(acme, **asked)
 
     assert (answer.period.start_date, answer.period.end_date) == (start, end)
     assert answer.totals[0].expected == expected
 
 
 def test_lines_of_today_count_as_spent_and_a_day_costs_at_least_what_it_has(acme: Account) -> None:
-    add_source(acme, [*daily(FIRST, YESTERDAY, 10), cost(date(2026, 3, 20), 4), cost(date(2026, 3, 31), 50)])
+    add_source(
+        acme, [*daily_cost(FIRST, YESTERDAY, 10), cost(date(2026, 3, 20), 4), cost(date(2026, 3, 31), 50)]
+    )
 
     total = whole(acme)
 
@@ -83,7 +86,7 @@ def test_lines_of_today_count_as_spent_and_a_day_costs_at_least_what_it_has(acme
 def test_a_budget_and_a_forecast_of_the_same_say_the_same(acme: Account) -> None:
     lines = [cost(day, 100 + 7 * day.weekday() + day.day % 5) for day in days(FIRST, YESTERDAY)]
     add_source(acme, [*lines, *[cost(date(2026, month, 1), 300) for month in (1, 2, 3)]])
-    make(acme, "Everything", 1000)
+    create_budget(acme, "Everything", 1000)
 
     total, (status,) = whole(acme), budget_statuses(acme)
 
@@ -95,9 +98,9 @@ def test_a_budget_and_a_forecast_of_the_same_say_the_same(acme: Account) -> None
 
 
 def test_each_currency_has_a_forecast_of_its_own(acme: Account) -> None:
-    add_source(acme, [*daily(FIRST, YESTERDAY, 10), *daily(FIRST, YESTERDAY, 3, currency="EUR")])
+    add_source(acme, [*daily_cost(FIRST, YESTERDAY, 10), *daily_cost(FIRST, YESTERDAY, 3, currency="EUR")])
 
-    answer = ask(acme)
+    answer = forecast(acme)
 
     assert {total.currency: total.expected for total in answer.totals} == {"USD": 310, "EUR": 93}
     assert any("2 currencies" in warning for warning in answer.warnings)
@@ -106,9 +109,9 @@ def test_each_currency_has_a_forecast_of_its_own(acme: Account) -> None:
 def test_groups_have_models_of_their_own_and_say_how_they_add_up(acme: Account) -> None:
     growing = [cost(day, 10 + place // 7, service="Up") for place, day in enumerate(days(FIRST, YESTERDAY))]
     falling = [cost(day, 60 - place // 7, service="Down") for place, day in enumerate(days(FIRST, YESTERDAY))]
-    add_source(acme, add_lines(growing, falling, daily(FIRST, YESTERDAY, 1, service="Small")))
+    add_source(acme, add_lines(growing, falling, daily_cost(FIRST, YESTERDAY, 1, service="Small")))
 
-    answer = ask(acme, group_by=["service"], top=2)
+    answer = forecast(acme, group_by=["service"], top=2)
 
     assert [row.group["service"] for row in answer.rows] == ["Down", "Up", "other"]
     assert answer.rows[-1].other_groups == 1
@@ -121,7 +124,7 @@ def test_groups_have_models_of_their_own_and_say_how_they_add_up(acme: Account) 
 
 
 def test_too_little_history_gives_null_and_the_reason(acme: Account) -> None:
-    add_source(acme, daily(date(2026, 3, 10), YESTERDAY, 10))
+    add_source(acme, daily_cost(date(2026, 3, 10), YESTERDAY, 10))
 
     total = whole(acme)
 
@@ -131,13 +134,13 @@ def test_too_little_history_gives_null_and_the_reason(acme: Account) -> None:
 
 
 def test_a_short_history_warns_of_what_it_cannot_know(acme: Account) -> None:
-    add_source(acme, daily(date(2026, 2, 20), YESTERDAY, 10))
+    add_source(acme, daily_cost(date(2026, 2, 20), YESTERDAY, 10))
 
-    assert any("charged once a month" in warning for warning in ask(acme).warnings)
+    assert any("charged once a month" in warning for warning in forecast(acme).warnings)
 
 
 def test_data_that_ended_long_ago_is_not_forecast(acme: Account) -> None:
-    add_source(acme, daily(date(2025, 9, 1), date(2026, 1, 10), 10))
+    add_source(acme, daily_cost(date(2025, 9, 1), date(2026, 1, 10), 10))
 
     assert whole(acme).reason == (
         "The newest complete day is 2026-01-10, 69 days ago: too long to forecast from."
@@ -145,7 +148,7 @@ def test_data_that_ended_long_ago_is_not_forecast(acme: Account) -> None:
 
 
 def test_no_cost_at_all_says_so(acme: Account) -> None:
-    answer = ask(acme)
+    answer = forecast(acme)
 
     assert answer.totals == []
     assert answer.summary == "'Acme' has no cost, so nothing can be forecast from 2026-03-01 to 2026-03-31."
@@ -153,9 +156,9 @@ def test_no_cost_at_all_says_so(acme: Account) -> None:
 
 
 def test_filters_and_the_cost_view_decide_what_is_forecast(acme: Account) -> None:
-    usage = daily(FIRST, YESTERDAY, 10, service="EC2")
-    tax = daily(FIRST, YESTERDAY, 2, service="EC2", charge_category="Tax")
-    add_source(acme, add_lines(usage, tax, daily(FIRST, YESTERDAY, 50, service="S3")))
+    usage = daily_cost(FIRST, YESTERDAY, 10, service="EC2")
+    tax = daily_cost(FIRST, YESTERDAY, 2, service="EC2", charge_category="Tax")
+    add_source(acme, add_lines(usage, tax, daily_cost(FIRST, YESTERDAY, 50, service="S3")))
     CostView.objects.create(account=acme, basis="billed", charge_categories=["Usage"])
 
     only = [CostFilter(dimension="service", values=["EC2"])]
@@ -166,9 +169,9 @@ def test_filters_and_the_cost_view_decide_what_is_forecast(acme: Account) -> Non
 
 def test_a_monthly_fee_is_expected_on_its_day(acme: Account) -> None:
     fees = [cost(date(2025 + (month > 12), (month - 1) % 12 + 1, 25), 500) for month in range(10, 15)]
-    add_source(acme, [*daily(FIRST, YESTERDAY, 10), *fees])
+    add_source(acme, [*daily_cost(FIRST, YESTERDAY, 10), *fees])
 
-    answer = ask(acme, granularity="day")
+    answer = forecast(acme, granularity="day")
 
     (total,) = answer.totals
     assert total.expected == 810
@@ -191,16 +194,16 @@ def test_series_add_up_to_the_whole(acme: Account) -> None:
 
 def test_a_year_by_day_is_too_much(acme: Account) -> None:
     with pytest.raises(UserError, match="ask by week or month"):
-        ask(acme, period="year", granularity="day")
+        forecast(acme, period="year", granularity="day")
 
 
 def test_an_unknown_dimension_is_named(acme: Account) -> None:
     with pytest.raises(UserError, match="group_by"):
-        ask(acme, group_by=["servise"])
+        forecast(acme, group_by=["servise"])
 
 
 def test_a_source_that_lags_by_days_leaves_them_to_the_forecast(acme: Account) -> None:
-    add_source(acme, daily(FIRST, YESTERDAY - timedelta(days=2), 10))
+    add_source(acme, daily_cost(FIRST, YESTERDAY - timedelta(days=2), 10))
 
     total = whole(acme)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -17,9 +15,10 @@ import pytest
 from accounts.scoping import account_scope
 from finops.lib import clock
 from tests.cast import Cast, signed_in
-from tests.finops.budgets.world import add_lines, daily
-from tests.finops.costs.conftest import NOON
-from tests.finops.costs.rows import add_source
+from tests.pages import csv_rows, text_of
+from tests.world.budgets import add_lines, daily_cost
+from tests.world.costs import add_source
+from tests.world.days import NOON
 
 pytestmark = pytest.mark.django_db
 
@@ -33,9 +32,9 @@ def account_with_costs(cast: Cast) -> Iterator[Cast]:
         add_source(
             cast.account,
             add_lines(
-                daily(FIRST, YESTERDAY, 10, service="<b>Compute</b>"),
-                daily(FIRST, YESTERDAY, 5, service="Storage"),
-                daily(FIRST, YESTERDAY, 3, service="Servers", currency="EUR"),
+                daily_cost(FIRST, YESTERDAY, 10, service="<b>Compute</b>"),
+                daily_cost(FIRST, YESTERDAY, 5, service="Storage"),
+                daily_cost(FIRST, YESTERDAY, 3, service="Servers", currency="EUR"),
             ),
         )
     with clock.frozen(NOON):
@@ -44,15 +43,6 @@ def account_with_costs(cast: Cast) -> Iterator[Cast]:
 
 def get(cast: Cast, query: dict[str, Any] | None = None, url: str = URL, **headers: str) -> Any:
     return signed_in(cast.viewer).get(url, query or {}, headers=headers)
-
-
-def text_of(answer: Any) -> str:
-    assert answer.status_code == 200
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
-
-
-def rows_of(answer: Any) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
 
 
 def test_the_page_says_what_the_month_will_cost_in_each_currency(account_with_costs: Cast) -> None:
@@ -100,8 +90,8 @@ def test_the_url_is_the_whole_state(account_with_costs: Cast) -> None:
 
 
 def test_groups_and_days_come_as_csv(account_with_costs: Cast) -> None:
-    groups = rows_of(get(account_with_costs, {"group_by": "service", "format": "csv"}))
-    days = rows_of(get(account_with_costs, {"group_by": "", "format": "csv"}))
+    groups = csv_rows(get(account_with_costs, {"group_by": "service", "format": "csv"}))
+    days = csv_rows(get(account_with_costs, {"group_by": "", "format": "csv"}))
 
     assert {row["service"]: Decimal(row["expected"]) for row in groups} == {
         "<b>Compute</b>": 310,

@@ -31,8 +31,9 @@ from finops.lib.periods import DateRange, Period
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast, signed_in
-from tests.finops.budgets.world import make, of_source
-from tests.finops.costs.bill_builder import Bills, at, days, line, usage
+from tests.world.bills import Bills, line, usage
+from tests.world.budgets import create_budget, source_scope
+from tests.world.days import at, days
 
 TODAY = date(2026, 11, 21)
 NEWEST = date(2026, 11, 20)
@@ -98,8 +99,8 @@ def as_in_the_issue(shares: dict[date, Decimal]) -> dict[str, Callable[[date], D
     def of(base: int) -> Callable[[date], Decimal]:
         def cost(day: date) -> Decimal:
             weekday = Decimal("0.9578") if day.weekday() in (3, 4) else Decimal("1.01688")
-            grown = Decimal("1.007") if day >= date(2026, 11, 14) else Decimal(1)
-            return Decimal(base) * SCALE * weekday * grown * shares.get(day, Decimal(1))
+            growth = Decimal("1.007") if day >= date(2026, 11, 14) else Decimal(1)
+            return Decimal(base) * SCALE * weekday * growth * shares.get(day, Decimal(1))
 
         return cost
 
@@ -163,7 +164,7 @@ def test_the_forecast_with_one_slow_source_is_the_one_without_lateness(bills: Bi
     for name in ("AWS", "Slow SaaS"):
         bills.source(name, settle_days=1)
     with account_scope(bills.account), at(TODAY):
-        make(bills.account, "All", 100_000)
+        create_budget(bills.account, "All", 100_000)
 
     (late,), (late_budget,) = forecast(bills).totals, statuses(bills)
     bills.bring("Slow SaaS", usage({"Seats": lambda day: seats}, date(2026, 11, 1), NEWEST), on=TODAY)
@@ -183,24 +184,24 @@ def test_one_slow_source_does_not_cut_the_actuals_of_the_others(bills: Bills) ->
     """What the others cost from the slow one's last day on stays counted, and the slow one as it is expected."""
     step = date(2026, 11, 15)  # what the slow source's lateness would hide
 
-    def grown(day: date) -> Decimal:
+    def growth(day: date) -> Decimal:
         return weekly(1000)(day) + (800 if day >= step else 0)
 
-    bills.bring("AWS", usage({"Compute": grown}, BEGIN, NEWEST), on=TODAY)
+    bills.bring("AWS", usage({"Compute": growth}, BEGIN, NEWEST), on=TODAY)
     bills.bring("Slow SaaS", usage({"Seats": weekly(300)}, BEGIN, date(2026, 11, 14)), on=TODAY)
     bills.source("AWS", settle_days=1)
 
     answer = forecast(bills)
 
     (total,) = answer.totals
-    here = sum((grown(date(2026, 11, day)) for day in range(1, 21)), Decimal(0))
+    here = sum((growth(date(2026, 11, day)) for day in range(1, 21)), Decimal(0))
     slow = sum((weekly(300)(date(2026, 11, day)) for day in range(1, 15)), Decimal(0))
     assert total.actual == here + slow
     assert total.expected is not None
     expected_slow = sum((weekly(300)(date(2026, 11, day)) for day in range(15, 31)), Decimal(0))
     assert total.expected > here + slow + expected_slow * Decimal("0.97") + 9 * 1000
     assert "'Slow SaaS' after 2026-11-14 counted as expected" in answer.summary
-    alone = sum((grown(date(2026, 11, day)) for day in range(21, 31)), Decimal(0))
+    alone = sum((growth(date(2026, 11, day)) for day in range(21, 31)), Decimal(0))
     assert total.expected <= (here + slow + expected_slow + alone) * Decimal("1.03")
 
 
@@ -224,7 +225,7 @@ def test_a_purchase_dated_ahead_counts_once_on_its_day(bills: Bills, amount: int
     flat = usage({"Compute": lambda day: 1000}, BEGIN, NEWEST)
     bills.bring("AWS", flat, on=TODAY)
     with account_scope(bills.account):
-        make(bills.account, "All", 100_000)
+        create_budget(bills.account, "All", 100_000)
     bare = by_day(bills)
     ahead = line(on, amount, "Reserved", ChargeCategory="Purchase", ChargeFrequency="One-Time")
     bills.bring("AWS", [*flat, ahead], on=TODAY)
@@ -299,7 +300,7 @@ def test_a_service_that_really_ends_is_a_drop_after_the_settle_time(bills: Bills
 def test_a_budget_says_what_of_it_is_not_final_and_stays_exceeded(bills: Bills) -> None:
     bills.bring("AWS", usage(three(LATE), BEGIN, NEWEST), on=TODAY)
     with account_scope(bills.account), at(TODAY):
-        make(bills.account, "Small", 1000)
+        create_budget(bills.account, "Small", 1000)
         (status,) = budget_statuses(bills.account)
         answer = list_budgets(bills.account, BudgetsQuery())
 
@@ -318,7 +319,7 @@ def test_a_budget_of_a_source_has_the_days_of_that_source(bills: Bills) -> None:
     bills.source("AWS", settle_days=1)
 
     with account_scope(bills.account), at(TODAY):
-        make(bills.account, "Seats", 100_000, scope=of_source(slow))
+        create_budget(bills.account, "Seats", 100_000, scope=source_scope(slow))
         (status,) = budget_statuses(bills.account)
 
     assert status.data_through == date(2026, 11, 14)
@@ -355,19 +356,19 @@ def test_what_changed_gives_what_is_left_out_by_currency_and_as_far_as_the_filte
     late = usage({"Seats": lambda day: 20}, date(2026, 11, 1), date(2026, 11, 13))
     bills.bring("Slow", [*late, line(date(2026, 11, 14), 5, "Seats")], on=date(2026, 11, 15))
 
-    def explained(*filters: CostFilter) -> SpendChangeAnswer:
+    def explain(*filters: CostFilter) -> SpendChangeAnswer:
         with account_scope(bills.account), at(TODAY):
             return explain_spend_change(
                 bills.account, SpendChangeQuery(period="last_7_days", filters=[*filters])
             )
 
-    answer = explained()
+    answer = explain()
     # Of 'Slow', whose newest days have not settled, the one line of the period is left out too.
     assert "; 212.00 USD and 60.00 EUR on 2026-11-14 to 2026-11-20 left out, not complete;" in answer.summary
     assert "left out of the comparison, without a complete day in the period: 'Slow'" in answer.summary
     assert {move.group["service"] for move in answer.moves} == {"Compute"}
     assert {total.currency: total.change for total in answer.totals} == {"USD": 0, "EUR": 0}
-    one = explained(CostFilter(dimension="service", values=["Young"]))
+    one = explain(CostFilter(dimension="service", values=["Young"]))
     assert one.summary == (
         "'Acme' has no cost from 2026-11-14 to 2026-11-18 nor before that matches; "
         "7.00 USD on 2026-11-14 to 2026-11-20 left out, not complete; "

@@ -17,8 +17,8 @@ from finops.costs.services import attempts
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
-from tests.finops.costs.import_helpers import import_bill, total, write_bill
 from tests.finops.costs.test_imports import MAY, MAY_AND_JUNE, MAY_RESTATED
+from tests.world.imports import import_bill, queue_import, total, write_bill
 
 
 @pytest.fixture(autouse=True)
@@ -27,16 +27,15 @@ def at_every_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempts, "UPDATE_SECONDS", 0)
 
 
-def queued(cast: Cast, source: CostSource, text: str = MAY_AND_JUNE) -> CostImport:
-    upload = SimpleUploadedFile("focus.csv", text.encode())
-    return services.queue_import(source=source, uploads=[upload], actor=cast.actor)
+def queue_bill(cast: Cast, source: CostSource, text: str = MAY_AND_JUNE) -> CostImport:
+    return queue_import(cast, source, text.encode())
 
 
 def test_one_that_runs_stops_between_two_batches_and_what_was_there_counts(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     import_bill(cast, source, write_bill(tmp_path, MAY))
-    job = queued(cast, source, MAY_RESTATED + MAY_AND_JUNE.splitlines()[-1])
+    job = queue_bill(cast, source, MAY_RESTATED + MAY_AND_JUNE.splitlines()[-1])
     stages = []
 
     def cancel(running: CostImport) -> None:
@@ -60,7 +59,7 @@ def test_one_that_runs_stops_between_two_batches_and_what_was_there_counts(
 def test_one_that_waits_ends_at_once_and_lets_the_next_go(
     cast: Cast, source: CostSource, django_capture_on_commit_callbacks: Any
 ) -> None:
-    first, second = queued(cast, source), queued(cast, source, MAY)
+    first, second = queue_bill(cast, source), queue_bill(cast, source, MAY)
     assert services.run_import(second.pk) is False
 
     with django_capture_on_commit_callbacks(execute=True):
@@ -73,7 +72,7 @@ def test_one_that_waits_ends_at_once_and_lets_the_next_go(
 
 
 def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast, source: CostSource) -> None:
-    job = queued(cast, source)
+    job = queue_bill(cast, source)
     CostImport.objects.filter(pk=job.pk).update(status="running", attempts=1)
     for _ in range(2):
         assert services.cancel_import(job=job, actor=cast.actor).status == "running"
@@ -90,7 +89,7 @@ def test_one_that_takes_longer_than_it_may_fails_with_what_to_do(
     cast: Cast, source: CostSource, settings: Any
 ) -> None:
     settings.JOB_MAX_SECONDS = 0
-    job = queued(cast, source)
+    job = queue_bill(cast, source)
 
     services.run_import(job.pk)
 
@@ -103,7 +102,7 @@ def test_more_than_may_wait_are_refused_to_that_account_alone(
     cast: Cast, source: CostSource, settings: Any
 ) -> None:
     settings.JOBS_PER_ACCOUNT = 2
-    job, _second = queued(cast, source), queued(cast, source, MAY)
+    job, _second = queue_bill(cast, source), queue_bill(cast, source, MAY)
     client = signed_in(cast.member)
     form = {"source": source.pk, "uploads": SimpleUploadedFile("focus.csv", MAY.encode())}
 
@@ -117,9 +116,9 @@ def test_more_than_may_wait_are_refused_to_that_account_alone(
     assert "This account has 2 imports waiting or running" in refused.content.decode()
     assert "cancel one on its page" in refused.content.decode()
     assert CostImport.objects.count() == 2
-    queued(cast, _source_of(cast.other_account, cast))
+    queue_bill(cast, _source_of(cast.other_account, cast))
     client.post(f"/a/{cast.account.slug}/connections/imports/{job.pk}/cancel/")
-    assert queued(cast, source, MAY_RESTATED).status == "queued"
+    assert queue_bill(cast, source, MAY_RESTATED).status == "queued"
 
 
 def _source_of(account: Account, cast: Cast) -> CostSource:
@@ -128,7 +127,7 @@ def _source_of(account: Account, cast: Cast) -> CostSource:
 
 
 def test_its_page_offers_it_to_members_until_it_is_asked_for(cast: Cast, source: CostSource) -> None:
-    job = queued(cast, source)
+    job = queue_bill(cast, source)
     CostImport.objects.filter(pk=job.pk).update(status="running", attempts=1)
     page = f"/a/{cast.account.slug}/connections/imports/{job.pk}/"
 

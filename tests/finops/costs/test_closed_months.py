@@ -19,7 +19,7 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
 from tests.finops.costs.focus_reader import as_csv
-from tests.finops.costs.import_helpers import import_bill, write_bill
+from tests.world.imports import import_bill, write_bill
 
 MAY = date(2026, 5, 1)
 JULY = datetime(2026, 7, 10, 12, tzinfo=UTC)

@@ -24,7 +24,8 @@ from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
 from tests.cast import Cast
-from tests.finops.costs.bill_builder import Bills, at, days, line, usage
+from tests.world.bills import Bills, line, usage
+from tests.world.days import at, days
 
 TODAY = date(2026, 11, 21)
 NEWEST = date(2026, 11, 20)
@@ -35,7 +36,7 @@ def ago(count: int) -> date:
     return TODAY - timedelta(days=count)
 
 
-def known(account: Account, today: date = TODAY) -> Sources:
+def load_at(account: Account, today: date = TODAY) -> Sources:
     with account_scope(account), at(today):
         return load_sources(account)
 
@@ -143,7 +144,7 @@ def test_what_is_lower_for_longer_than_a_bill_takes_is_another_level() -> None:
 def test_the_newest_days_are_left_out_until_the_provider_says_they_are_there(bills: Bills) -> None:
     bills.bring("AWS", usage(three_services({}), BEGIN, NEWEST), on=TODAY)
 
-    sources = known(bills.account)
+    sources = load_at(bills.account)
 
     assert sources.coverage.complete_through == ago(3)
     assert (of(sources, "AWS").settle_days, of(sources, "AWS").settle_from) == (3, "documented")
@@ -156,7 +157,7 @@ def test_a_partial_day_is_found_though_the_account_says_that_days_settle_at_once
     bills.bring("AWS", usage(three_services(LATE), BEGIN, NEWEST), on=TODAY)
     bills.source("AWS", settle_days=1)
 
-    sources = known(bills.account)
+    sources = load_at(bills.account)
 
     assert of(sources, "AWS").partial == set(LATE)
     assert sources.coverage.complete_through == NEWEST - timedelta(days=2)
@@ -168,12 +169,12 @@ def test_a_partial_day_is_found_though_the_account_says_that_days_settle_at_once
 def test_the_account_says_when_a_source_settles(bills: Bills) -> None:
     bills.bring("AWS", usage(three_services({}), BEGIN, NEWEST), on=TODAY)
     bills.source("AWS", settle_days=1)
-    assert known(bills.account).coverage.complete_through == NEWEST
+    assert load_at(bills.account).coverage.complete_through == NEWEST
 
     bills.source("AWS", settle_days=5)
 
-    assert known(bills.account).coverage.complete_through == ago(5)
-    assert of(known(bills.account), "AWS").settle_from == "account"
+    assert load_at(bills.account).coverage.complete_through == ago(5)
+    assert of(load_at(bills.account), "AWS").settle_from == "account"
 
 
 def test_a_settle_time_is_learnt_of_imports_day_by_day(bills: Bills) -> None:
@@ -184,7 +185,7 @@ def test_a_settle_time_is_learnt_of_imports_day_by_day(bills: Bills) -> None:
         lines = usage(three_services({newest: "0.4"}), date(2026, 11, 1), newest)
         bills.bring("AWS", lines, on=on)
 
-    sources = known(bills.account)
+    sources = load_at(bills.account)
 
     assert (of(sources, "AWS").settle_days, of(sources, "AWS").settle_from) == (2, "learnt")
     assert sources.coverage.complete_through == ago(2)
@@ -194,7 +195,7 @@ def test_a_purchase_dated_ahead_does_not_make_a_stale_source_look_current(bills:
     ahead = line(TODAY + timedelta(days=7), 900, ChargeCategory="Purchase", ChargeFrequency="One-Time")
     bills.bring("AWS", [*usage(three_services({}), BEGIN, date(2026, 11, 10)), ahead], on=TODAY)
 
-    sources = known(bills.account)
+    sources = load_at(bills.account)
 
     assert sources.coverage.complete_through == date(2026, 11, 10)
     assert not sources.coverage.has_data(date(2026, 11, 11), TODAY)
@@ -217,7 +218,7 @@ def test_what_is_no_daily_usage_does_not_advance_a_source(bills: Bills, late: di
     through = date(2026, 11, 12)
     bills.bring("AWS", [*usage(three_services({}), BEGIN, through), late], on=TODAY)
 
-    assert known(bills.account).coverage.complete_through == through
+    assert load_at(bills.account).coverage.complete_through == through
 
 
 def test_a_source_that_is_invoiced_by_the_month_covers_the_month(bills: Bills) -> None:
@@ -227,7 +228,7 @@ def test_a_source_that_is_invoiced_by_the_month_covers_the_month(bills: Bills) -
     ]
     bills.bring("SaaS", lines, on=date(2026, 11, 2))
 
-    sources = known(bills.account)
+    sources = load_at(bills.account)
 
     assert of(sources, "SaaS").is_billed_monthly
     assert sources.coverage.complete_through == NEWEST
@@ -238,25 +239,25 @@ def test_a_source_that_is_invoiced_by_the_month_covers_the_month(bills: Bills) -
 def test_a_file_that_comes_long_after_its_month_is_complete(bills: Bills) -> None:
     bills.bring("AWS", usage(three_services({}), BEGIN, date(2026, 9, 30)), on=TODAY)
 
-    assert known(bills.account).coverage.complete_through == date(2026, 9, 30)
+    assert load_at(bills.account).coverage.complete_through == date(2026, 9, 30)
 
 
 def test_a_restated_older_month_says_nothing_of_the_newest_days(bills: Bills) -> None:
     bills.bring("AWS", usage(three_services({}), BEGIN, date(2026, 11, 10)), on=date(2026, 11, 11))
     bills.bring("AWS", usage(three_services({}), date(2026, 9, 1), date(2026, 9, 30)), on=TODAY)
 
-    assert known(bills.account).coverage.complete_through == date(2026, 11, 8)
+    assert load_at(bills.account).coverage.complete_through == date(2026, 11, 8)
 
 
 def test_what_an_import_left_to_read_is_read_by_the_task(bills: Bills) -> None:
     bills.bring("AWS", usage(three_services(LATE), BEGIN, NEWEST), on=TODAY)
     SourceCompleteness.objects.all().delete()  # as of lines that were imported before this was kept
-    assert known(bills.account).coverage.complete_through == NEWEST
+    assert load_at(bills.account).coverage.complete_through == NEWEST
 
     with at(TODAY):
         services.refresh_if_due()
 
-    assert known(bills.account).coverage.complete_through == ago(3)
+    assert load_at(bills.account).coverage.complete_through == ago(3)
 
 
 def test_two_currencies_are_each_looked_at_alone(bills: Bills) -> None:
@@ -265,7 +266,7 @@ def test_two_currencies_are_each_looked_at_alone(bills: Bills) -> None:
     bills.bring("AWS", lines, on=TODAY)
     bills.source("AWS", settle_days=0)
 
-    assert of(known(bills.account), "AWS").partial == set(LATE)
+    assert of(load_at(bills.account), "AWS").partial == set(LATE)
 
 
 # What answers say

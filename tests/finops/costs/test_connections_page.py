@@ -13,6 +13,7 @@ from finops.costs import services
 from finops.costs.models import CostImport, CostSource
 from tests.cast import Cast, signed_in
 from tests.finops.costs.test_imports import HEADER, MAY, MAY_AND_JUNE
+from tests.pages import get_page, text_of
 
 LIST = "/a/acme/connections/"
 UPLOAD = "/a/acme/connections/upload/"
@@ -38,12 +39,8 @@ def run_imports(cast: Cast) -> None:
         services.run_import(job.pk)
 
 
-def text_of(answer: Any) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
-
-
 def test_an_empty_list_says_what_to_do_next(cast: Cast) -> None:
-    member, viewer = (text_of(signed_in(user).get(LIST)) for user in (cast.member, cast.viewer))
+    member, viewer = (get_page(signed_in(user), LIST) for user in (cast.member, cast.viewer))
 
     assert "Upload FOCUS files" in member
     assert "Upload FOCUS files" not in viewer
@@ -54,16 +51,16 @@ def test_an_uploaded_file_is_imported_and_reported(cast: Cast) -> None:
     client = signed_in(cast.member)
 
     sent = upload(client, MAY_AND_JUNE)
-    waiting = text_of(client.get(sent.headers["Location"]))
+    waiting = get_page(client, sent.headers["Location"])
     run_imports(cast)
-    done = text_of(client.get(sent.headers["Location"]))
+    done = get_page(client, sent.headers["Location"])
 
     assert sent.status_code == 302
     assert "Waiting for its turn" in waiting
     assert "Done 2 rows, 2026-05 to 2026-06" in done
     assert "2026-05 1 1.50 USD 1.25 USD" in done
     assert "See its cost" in done
-    listed = text_of(signed_in(cast.viewer).get(LIST))
+    listed = get_page(signed_in(cast.viewer), LIST)
     assert "AWS" in listed
     assert "costs-0.csv" in listed
 
@@ -76,9 +73,9 @@ def test_a_file_that_could_be_read_in_two_ways_is_imported_as_the_form_says(cast
     sent = upload(client, ambiguous, number_format="comma", date_order="day-first", name="Comma")
     run_imports(cast)
 
-    says = text_of(client.get(refused.headers["Location"]))
+    says = get_page(client, refused.headers["Location"])
     assert "is 12350 with a decimal point and 12.35 with a decimal comma" in says
-    done = text_of(client.get(sent.headers["Location"]))
+    done = get_page(client, sent.headers["Location"])
     assert "2026-05 1 12.35 USD 1.25 USD" in done
     assert "Number format 1.234,56 (set for this import)" in done
     assert upload(client, MAY, number_format="odd", name="Odd").status_code == 422
@@ -92,7 +89,7 @@ def test_the_link_to_its_cost_asks_for_its_months_and_source(cast: Cast) -> None
     page = client.get(sent.headers["Location"]).content.decode()
     link = re.search(r'href="([^"]*cost-explorer/\?[^"]*)"', page)
     assert link
-    answer = text_of(client.get(link.group(1).replace("&amp;", "&")))
+    answer = get_page(client, link.group(1).replace("&amp;", "&"))
 
     assert "3.50 USD" in answer
 
@@ -129,7 +126,7 @@ def test_a_file_that_is_not_focus_says_so_and_changes_nothing(cast: Cast) -> Non
 
     url = upload(client, "a,b\n1,2\n").headers["Location"]
     run_imports(cast)
-    page = text_of(client.get(url))
+    page = get_page(client, url)
 
     assert "Nothing was imported" in page
     assert "costs-0.csv" in page
@@ -141,7 +138,7 @@ def test_a_bad_row_is_named_with_its_column(cast: Cast) -> None:
 
     url = upload(client, MAY.replace("1.50", "lots")).headers["Location"]
     run_imports(cast)
-    page = text_of(client.get(url))
+    page = get_page(client, url)
 
     assert "BilledCost" in page
     assert "row 2" in page
@@ -154,7 +151,7 @@ def test_a_column_that_the_file_lacks_is_given_on_the_form(cast: Cast) -> None:
 
     url = upload(client, text, currency="EUR").headers["Location"]
     run_imports(cast)
-    page = text_of(client.get(url))
+    page = get_page(client, url)
 
     assert "1.50 EUR" in page
     assert "BillingCurrency = EUR" in page
@@ -185,8 +182,7 @@ def test_files_go_together_and_into_an_existing_source(cast: Cast) -> None:
 def test_a_form_that_cannot_be_leaves_nothing_behind(cast: Cast, fields: dict[str, Any], said: str) -> None:
     answer = upload(signed_in(cast.member), MAY, **fields)
 
-    assert answer.status_code == 422
-    assert said in text_of(answer)
+    assert said in text_of(answer, status=422)
     assert sources_of(cast) == []
     assert imports_of(cast) == []
 
@@ -196,7 +192,7 @@ def test_a_source_of_another_account_is_no_choice(cast: Cast) -> None:
         theirs = CostSource.objects.create(account=cast.other_account, name="Theirs")
     client = signed_in(cast.member)
 
-    assert "Theirs" not in text_of(client.get(UPLOAD))
+    assert "Theirs" not in get_page(client, UPLOAD)
     assert upload(client, MAY, source=str(theirs.pk)).status_code == 422
 
 
@@ -206,7 +202,7 @@ def test_a_viewer_sees_sources_and_may_change_nothing(cast: Cast) -> None:
     (source,) = sources_of(cast)
     client = signed_in(cast.viewer)
 
-    page = text_of(client.get(f"{LIST}{source.pk}/"))
+    page = get_page(client, f"{LIST}{source.pk}/")
 
     assert "AWS" in page
     assert "Rename" not in page
@@ -248,8 +244,7 @@ def test_a_name_that_is_taken_is_said_beside_the_form(cast: Cast) -> None:
 
     again = upload(client, MAY)
 
-    assert again.status_code == 422
-    assert "A cost source of this name exists already." in text_of(again)
+    assert "A cost source of this name exists already." in text_of(again, status=422)
     assert len(sources_of(cast)) == 1
 
 
@@ -257,8 +252,7 @@ def test_an_upload_beyond_the_limit_is_refused_unread(cast: Cast) -> None:
     with override_settings(UPLOAD_MAX_BYTES=-999_900):
         answer = upload(signed_in(cast.member), HEADER)
 
-    assert answer.status_code == 413
-    assert "Too large" in text_of(answer)
+    assert "Too large" in text_of(answer, status=413)
 
 
 def test_a_stranger_to_the_console_cannot_fill_the_disk() -> None:

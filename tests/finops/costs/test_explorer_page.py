@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from datetime import date
@@ -14,13 +12,14 @@ from accounts.scoping import account_scope
 from finops.costs.models import CostSource
 from tests.cast import Cast, signed_in
 from tests.finops.lake.facts import line, store
+from tests.pages import csv_rows
 
 URL = "/a/acme/cost-explorer/"
 JANUARY = {"start_date": "2026-01-01", "end_date": "2026-01-31"}
 
 
 @pytest.fixture
-def filled(cast: Cast) -> Cast:
+def account_with_costs(cast: Cast) -> Cast:
     with account_scope(cast.account):
         source = CostSource.objects.create(account=cast.account, name="Clouds")
     rows = [
@@ -44,21 +43,17 @@ def get(cast: Cast, query: dict[str, Any], **headers: str) -> Any:
     return signed_in(cast.viewer).get(URL, query, headers=headers)
 
 
-def rows_of(answer: Any) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
-
-
-def test_what_is_left_out_is_said_in_the_words_of_the_page(filled: Cast) -> None:
-    page = get(filled, {**JANUARY, "group_by": "service", "top": "2"}).content.decode()
+def test_what_is_left_out_is_said_in_the_words_of_the_page(account_with_costs: Cast) -> None:
+    page = get(account_with_costs, {**JANUARY, "group_by": "service", "top": "2"}).content.decode()
 
     assert "list more" in page
     assert "raise top" not in page
 
 
-def test_the_url_is_the_whole_state(filled: Cast) -> None:
+def test_the_url_is_the_whole_state(account_with_costs: Cast) -> None:
     query = {**JANUARY, "group_by": ["service", "tag:env"], "f0": "region", "f0op": "in", "f0v": ["us", "eu"]}
 
-    page = get(filled, {**query, "granularity": "month", "basis": "amortized"}).content.decode()
+    page = get(account_with_costs, {**query, "granularity": "month", "basis": "amortized"}).content.decode()
 
     assert re.search(r'value="tag:env"\s+selected', page)
     assert re.search(r'<option value="amortized"\s+selected', page)
@@ -68,15 +63,15 @@ def test_the_url_is_the_whole_state(filled: Cast) -> None:
     assert "Servers" not in page
 
 
-def test_names_are_text_and_never_markup(filled: Cast) -> None:
-    page = get(filled, {**JANUARY, "group_by": "service", "granularity": "day"}).content.decode()
+def test_names_are_text_and_never_markup(account_with_costs: Cast) -> None:
+    page = get(account_with_costs, {**JANUARY, "group_by": "service", "granularity": "day"}).content.decode()
 
     assert "&lt;b&gt;Compute&lt;/b&gt;" in page
     assert "<b>Compute</b>" not in page
 
 
-def test_the_csv_has_every_row_with_exact_amounts(filled: Cast) -> None:
-    rows = rows_of(get(filled, {**JANUARY, "group_by": "service", "top": "5", "format": "csv"}))
+def test_the_csv_has_every_row_with_exact_amounts(account_with_costs: Cast) -> None:
+    rows = csv_rows(get(account_with_costs, {**JANUARY, "group_by": "service", "top": "5", "format": "csv"}))
 
     assert len(rows) == 84
     amounts = {row["service"]: Decimal(row["amount"]) for row in rows}
@@ -85,9 +80,12 @@ def test_the_csv_has_every_row_with_exact_amounts(filled: Cast) -> None:
     assert {row["currency"] for row in rows} == {"USD", "EUR"}
 
 
-def test_the_csv_of_buckets_adds_up_to_the_total(filled: Cast) -> None:
-    (usd, *_rest) = rows_of(
-        get(filled, {**JANUARY, "granularity": "day", "f0": "region", "f0v": "us", "format": "csv"})
+def test_the_csv_of_buckets_adds_up_to_the_total(account_with_costs: Cast) -> None:
+    (usd, *_rest) = csv_rows(
+        get(
+            account_with_costs,
+            {**JANUARY, "granularity": "day", "f0": "region", "f0v": "us", "format": "csv"},
+        )
     )
 
     days = {name: value for name, value in usd.items() if name.startswith("2026-")}
@@ -100,13 +98,15 @@ def test_a_formula_in_a_name_is_defused(cast: Cast) -> None:
         source = CostSource.objects.create(account=cast.account, name="Clouds")
     store(cast.account, [line(date(2026, 1, 2), "1", service="=HYPERLINK(1)")], source_id=source.pk)
 
-    (row,) = rows_of(get(cast, {**JANUARY, "group_by": "service", "format": "csv"}))
+    (row,) = csv_rows(get(cast, {**JANUARY, "group_by": "service", "format": "csv"}))
 
     assert row["service"] == "'=HYPERLINK(1)"
 
 
-def test_htmx_gets_the_result_alone_and_the_address_that_says_it(filled: Cast) -> None:
-    answer = get(filled, {**JANUARY, "group_by": ["service", ""], "compare_to": "none"}, HX_Request="true")
+def test_htmx_gets_the_result_alone_and_the_address_that_says_it(account_with_costs: Cast) -> None:
+    answer = get(
+        account_with_costs, {**JANUARY, "group_by": ["service", ""], "compare_to": "none"}, HX_Request="true"
+    )
 
     page = answer.content.decode()
     assert "<html" not in page
@@ -130,9 +130,9 @@ def test_htmx_gets_the_result_alone_and_the_address_that_says_it(filled: Cast) -
     ],
 )
 def test_a_query_that_cannot_be_is_answered_with_what_to_mend(
-    filled: Cast, query: dict[str, str], said: str
+    account_with_costs: Cast, query: dict[str, str], said: str
 ) -> None:
-    answer = get(filled, query)
+    answer = get(account_with_costs, query)
 
     assert answer.status_code == 400
     page = answer.content.decode()
@@ -142,8 +142,10 @@ def test_a_query_that_cannot_be_is_answered_with_what_to_mend(
     assert 'id="query"' in page
 
 
-def test_the_question_for_an_assistant_is_the_same(filled: Cast) -> None:
-    page = get(filled, {**JANUARY, "group_by": "service", "f0": "region", "f0v": "us"}).content.decode()
+def test_the_question_for_an_assistant_is_the_same(account_with_costs: Cast) -> None:
+    page = get(
+        account_with_costs, {**JANUARY, "group_by": "service", "f0": "region", "f0v": "us"}
+    ).content.decode()
 
     match = re.search(r'id="mcp-arguments"[^>]*>(.*?)</pre>', page, re.S)
     assert match
@@ -155,8 +157,8 @@ def test_the_question_for_an_assistant_is_the_same(filled: Cast) -> None:
     }
 
 
-def test_filters_are_suggested_from_the_data(filled: Cast) -> None:
-    client = signed_in(filled.viewer)
+def test_filters_are_suggested_from_the_data(account_with_costs: Cast) -> None:
+    client = signed_in(account_with_costs.viewer)
 
     answer = client.get(f"{URL}values/", {"dimension": "service", "q": "stor"})
     unknown = client.get(f"{URL}values/", {"dimension": "colour"})
@@ -173,7 +175,7 @@ def test_an_account_without_cost_says_where_to_get_some(cast: Cast) -> None:
     assert "/a/acme/connections/" in page
 
 
-def test_a_question_without_days_shows_which_it_means(filled: Cast) -> None:
-    page = get(filled, {"group_by": "service"}).content.decode()
+def test_a_question_without_days_shows_which_it_means(account_with_costs: Cast) -> None:
+    page = get(account_with_costs, {"group_by": "service"}).content.decode()
 
     assert re.search(r'<option value="last_30_days"\s+selected', page)

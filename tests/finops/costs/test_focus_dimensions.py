@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import date
@@ -24,8 +22,9 @@ from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
 from tests.finops.costs import reference_model
 from tests.finops.costs.focus_reader import as_csv
-from tests.finops.costs.import_helpers import import_bill
-from tests.finops.costs.rows import add_source, cost
+from tests.pages import csv_rows
+from tests.world.costs import add_source, cost
+from tests.world.imports import import_bill
 
 FILE = "synthetic/focus_1_3_cost_and_usage_aws.csv.gz"
 COLUMNS = {
@@ -234,7 +233,7 @@ def test_the_explorer_shows_and_writes_a_quantity_with_its_unit(acme: Account, c
     assert '<option value="consumed_quantity" selected>' in page.content.decode()
     assert "Consumed quantity</th>" in page.content.decode()
     answer = signed_in(cast.viewer).get("/a/acme/cost-explorer/", {**params, "format": "csv"})
-    rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
+    rows = csv_rows(answer)
     assert {(row["service"], row["unit"], Decimal(row["quantity"])) for row in rows} == {
         ("Mail", "(no unit)", Decimal(7)),
         ("VM", "Hours", Decimal(3)),

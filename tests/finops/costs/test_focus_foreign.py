@@ -14,7 +14,7 @@ from finops.costs.models import CostSource
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.finops.costs.focus_reader import FocusRead, as_csv
-from tests.finops.costs.import_helpers import import_bill, total
+from tests.world.imports import import_bill, total
 
 NATIVE = Path(__file__).parents[2] / "data" / "native"
 

@@ -24,7 +24,7 @@ from finops.costs.models import CostImport, CostSource
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
-from tests.finops.costs.import_helpers import cost_by, import_bill, import_bill_as, total, write_bill
+from tests.world.imports import cost_by, import_bill, import_bill_as, total, write_bill
 
 NO_OTHERS = {"EffectiveCost": "1", "ListCost": "", "ContractedCost": ""}
 POINT, COMMA = NumberFormat.POINT, NumberFormat.COMMA

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import signal
-from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 
@@ -27,23 +25,11 @@ from finops.lib import child_process
 from finops.lib.child_process import ChildOutcome
 from tests.cast import Cast
 from tests.finops.costs.focus_reader import ROW, as_csv
-from tests.finops.costs.import_helpers import total
 from tests.waiting import wait_until
+from tests.world.imports import queue_import, total
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MEMORY = 700 * 2**20
-
-
-@pytest.fixture
-def bills(cast: Cast) -> Iterator[CostSource]:
-    row = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
-    with account_scope(cast.account):
-        yield row
-
-
-def queued(cast: Cast, source: CostSource, data: bytes) -> CostImport:
-    upload = SimpleUploadedFile("focus.csv", data)
-    return services.queue_import(source=source, uploads=[upload], actor=cast.actor)
 
 
 def run(job: CostImport) -> CostImport:
@@ -74,17 +60,17 @@ def wait_for_ever() -> None:
     signal.pause()
 
 
-def test_an_upload_is_imported_in_a_child(cast: Cast, bills: CostSource) -> None:
-    job = run(queued(cast, bills, as_csv({}, {})))
+def test_an_upload_is_imported_in_a_child(cast: Cast, source: CostSource) -> None:
+    job = run(queue_import(cast, source, as_csv({}, {})))
     assert (job.status, job.error, job.rows, total(cast.account)) == ("done", "", 2, Decimal(3))
 
 
 def test_a_command_imports_in_a_child_too_and_tries_again_where_that_dies(
-    cast: Cast, bills: CostSource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cast: Cast, source: CostSource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "focus.csv"
     path.write_bytes(as_csv({}))
-    command = ("import_focus", "--account", cast.account.slug, "--source", bills.name, str(path))
+    command = ("import_focus", "--account", cast.account.slug, "--source", source.name, str(path))
     with monkeypatch.context() as patched:
         endings = endings_of_children(patched, "die")
         with pytest.raises(CommandError, match=r"ended three times by itself, .* \(signal 11\)"):
@@ -128,9 +114,9 @@ def endings_of_children(
 
 
 def test_an_import_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
-    cast: Cast, bills: CostSource, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, source: CostSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = queued(cast, bills, as_csv({}))
+    job = queue_import(cast, source, as_csv({}))
     with monkeypatch.context() as patched:
         endings = endings_of_children(patched, "die")
         assert run(job).status == "running"
@@ -142,14 +128,14 @@ def test_an_import_whose_child_dies_is_retried_twice_and_then_failed_with_a_sent
         "The process of the import ended three times by itself, the last time while reading (signal 11). "
         "Nothing was changed."
     )
-    assert run(queued(cast, bills, as_csv({}))).status == "done"
+    assert run(queue_import(cast, source, as_csv({}))).status == "done"
 
 
 def test_an_import_whose_child_hangs_is_canceled_from_outside(
-    cast: Cast, bills: CostSource, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, source: CostSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(claims, "CANCEL_GRACE_PERIOD", timedelta(0))
-    job = queued(cast, bills, as_csv({}))
+    job = queue_import(cast, source, as_csv({}))
     endings = endings_of_children(monkeypatch, "wait_for_ever")
 
     def cancel() -> None:
@@ -167,12 +153,12 @@ def test_an_import_whose_child_hangs_is_canceled_from_outside(
 
 
 def test_an_import_whose_child_hangs_fails_when_its_time_is_over(
-    cast: Cast, bills: CostSource, monkeypatch: pytest.MonkeyPatch, settings: Any
+    cast: Cast, source: CostSource, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.JOB_MAX_SECONDS = 0
     endings_of_children(monkeypatch, "wait_for_ever")
 
-    job = run(queued(cast, bills, as_csv({})))
+    job = run(queue_import(cast, source, as_csv({})))
 
     assert (job.status, job.error[:27]) == ("failed", "The import took longer than")
     assert run(job).attempts == 1
@@ -191,12 +177,12 @@ def dictionary_bomb(column: str, value: str, rows: int = 65_536) -> bytes:
 
 @pytest.mark.parametrize("column", ["ResourceId"])
 def test_a_dictionary_value_of_64_kb_in_65536_rows_ends_nothing_but_its_import(
-    cast: Cast, bills: CostSource, column: str, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, source: CostSource, column: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     endings = endings_of_children(monkeypatch)
     data = dictionary_bomb(column, "x" * 65_536)
     assert len(data) < 10_000
-    job = run(queued(cast, bills, data))
+    job = run(queue_import(cast, source, data))
     assert job.status == "failed"
     assert endings[0].peak_bytes < 2**30
-    assert run(queued(cast, bills, as_csv({}))).status == "done"
+    assert run(queue_import(cast, source, as_csv({}))).status == "done"

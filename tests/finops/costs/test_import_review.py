@@ -22,15 +22,15 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.due import run_due
-from tests.finops.costs.bills import bill, line, month_of
-from tests.finops.costs.import_helpers import cost_by, import_bill, total, write_bill
+from tests.world.bill_text import bill, line, month_of
+from tests.world.imports import cost_by, import_bill, total, write_bill
 
 SEPTEMBER = month_of("2026-09", "15.5")  # 30 days, 465.00
 OCTOBER = month_of("2026-10", "10")  # 31 days, 310.00
 CORRECTION = line("2026-09", 12, "-1", charge_class="Correction", charged="2026-10-02")
 
 
-def uploaded(cast: Cast, source: CostSource, *lines: Any, run: bool = True) -> CostImport:
+def import_upload(cast: Cast, source: CostSource, *lines: Any, run: bool = True) -> CostImport:
     upload = SimpleUploadedFile("bill.csv", bill(*lines).encode())
     job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
     return ran(job) if run else job
@@ -54,8 +54,8 @@ def before_and_after(job: CostImport) -> list[tuple[str, str, Decimal, Decimal]]
 
 
 def test_an_upload_that_shrinks_a_month_waits_and_changes_nothing(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    job = uploaded(cast, source, month_of("2026-09", "15.5", days=10))
+    import_upload(cast, source, SEPTEMBER)
+    job = import_upload(cast, source, month_of("2026-09", "15.5", days=10))
     assert (job.status, job.finished_at, total(cast.account)) == ("waiting", None, Decimal(465))
     assert before_and_after(job) == [("2026-09", "USD", Decimal(465), Decimal(155))]
     assert [review["reason"] for review in job.report["reviews"]] == [
@@ -82,21 +82,21 @@ def test_an_upload_that_shrinks_a_month_waits_and_changes_nothing(cast: Cast, so
 def test_what_doubles_turns_changes_its_currency_or_becomes_nothing_waits(
     lines: list[str], reason: str, cast: Cast, source: CostSource
 ) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    job = uploaded(cast, source, lines)
+    import_upload(cast, source, SEPTEMBER)
+    job = import_upload(cast, source, lines)
     assert job.status == "waiting"
     assert re.search(reason, job.report["reviews"][0]["reason"])
 
 
 def test_a_month_that_goes_on_does_not_wait(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, month_of("2026-09", days=5))
-    assert uploaded(cast, source, month_of("2026-09", days=20)).status == "done"
-    assert uploaded(cast, source, month_of("2026-09", "13.5", days=20)).status == "done"
+    import_upload(cast, source, month_of("2026-09", days=5))
+    assert import_upload(cast, source, month_of("2026-09", days=20)).status == "done"
+    assert import_upload(cast, source, month_of("2026-09", "13.5", days=20)).status == "done"
 
 
 def test_a_waiting_import_is_done_when_somebody_confirms_it(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    job = uploaded(cast, source, month_of("2026-09", "5"))
+    import_upload(cast, source, SEPTEMBER)
+    job = import_upload(cast, source, month_of("2026-09", "5"))
     services.confirm_import(job=job, actor=cast.actor)
     assert (ran(job).status, total(cast.account)) == ("done", Decimal(150))
     assert not Path(job.files[0]["path"]).exists()
@@ -106,9 +106,9 @@ def test_a_waiting_import_is_done_when_somebody_confirms_it(cast: Cast, source: 
 
 
 def test_a_confirmed_import_waits_again_when_the_source_has_changed(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    job = uploaded(cast, source, month_of("2026-09", "5"))
-    later = uploaded(cast, source, month_of("2026-09", "15"))  # nothing blocks it
+    import_upload(cast, source, SEPTEMBER)
+    job = import_upload(cast, source, month_of("2026-09", "5"))
+    later = import_upload(cast, source, month_of("2026-09", "15"))  # nothing blocks it
     assert (later.status, total(cast.account)) == ("done", Decimal(450))
     services.confirm_import(job=job, actor=cast.actor)
     assert (ran(job).status, total(cast.account)) == ("waiting", Decimal(450))
@@ -118,9 +118,9 @@ def test_a_confirmed_import_waits_again_when_the_source_has_changed(cast: Cast, 
 
 
 def test_a_confirmed_import_runs_before_one_that_was_queued_after_it(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    job = uploaded(cast, source, month_of("2026-09", "5"))
-    later = uploaded(cast, source, month_of("2026-09", "5.5"), run=False)
+    import_upload(cast, source, SEPTEMBER)
+    job = import_upload(cast, source, month_of("2026-09", "5"))
+    later = import_upload(cast, source, month_of("2026-09", "5.5"), run=False)
     services.confirm_import(job=job, actor=cast.actor)
     assert services.run_import(later.pk) is False
     run_due(tasks.run_due_imports)
@@ -128,8 +128,8 @@ def test_a_confirmed_import_runs_before_one_that_was_queued_after_it(cast: Cast,
 
 
 def test_a_confirmed_import_that_is_interrupted_is_taken_up_again(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    job = uploaded(cast, source, month_of("2026-09", "5"))
+    import_upload(cast, source, SEPTEMBER)
+    job = import_upload(cast, source, month_of("2026-09", "5"))
     CostImport.objects.filter(pk=job.pk).update(attempts=3)
     services.confirm_import(job=job, actor=cast.actor)
     CostImport.objects.filter(pk=job.pk).update(status="running")
@@ -140,8 +140,8 @@ def test_a_confirmed_import_that_is_interrupted_is_taken_up_again(cast: Cast, so
 def test_a_discarded_import_leaves_nothing(
     cast: Cast, source: CostSource, django_capture_on_commit_callbacks: Any
 ) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    job = uploaded(cast, source, month_of("2026-09", "5"))
+    import_upload(cast, source, SEPTEMBER)
+    job = import_upload(cast, source, month_of("2026-09", "5"))
     with django_capture_on_commit_callbacks(execute=True):
         services.discard_import(job=job, actor=cast.actor)
     job.refresh_from_db()
@@ -150,15 +150,15 @@ def test_a_discarded_import_leaves_nothing(
 
 
 def test_a_running_import_cannot_be_discarded(cast: Cast, source: CostSource) -> None:
-    job = uploaded(cast, source, SEPTEMBER, run=False)
+    job = import_upload(cast, source, SEPTEMBER, run=False)
     CostImport.objects.filter(pk=job.pk).update(status="running")
     with pytest.raises(UserError, match="it is running"):
         services.discard_import(job=job, actor=cast.actor)
 
 
 def test_the_files_of_a_waiting_import_stay_for_a_month(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    job = uploaded(cast, source, month_of("2026-09", "5"))
+    import_upload(cast, source, SEPTEMBER)
+    job = import_upload(cast, source, month_of("2026-09", "5"))
     os.utime(job.files[0]["path"], (0, 0))
     tasks.remove_forgotten_uploads()
     assert Path(job.files[0]["path"]).exists()
@@ -205,16 +205,16 @@ def test_the_account_chooses_from_which_change_on(cast: Cast, source: CostSource
     services.change_import_review(
         account=cast.account, actor=cast.actor, fall_percent=90, growth_percent=1000, least_amount=Decimal(0)
     )
-    uploaded(cast, source, SEPTEMBER)
-    assert uploaded(cast, source, month_of("2026-09", "5")).status == "done"
-    assert uploaded(cast, source, month_of("2026-09", "0.4")).status == "waiting"
+    import_upload(cast, source, SEPTEMBER)
+    assert import_upload(cast, source, month_of("2026-09", "5")).status == "done"
+    assert import_upload(cast, source, month_of("2026-09", "0.4")).status == "waiting"
 
 
 def test_one_correction_of_september_in_octobers_file_does_not_replace_september(
     cast: Cast, source: CostSource
 ) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    job = uploaded(cast, source, OCTOBER, CORRECTION)
+    import_upload(cast, source, SEPTEMBER)
+    job = import_upload(cast, source, OCTOBER, CORRECTION)
     assert (job.status, job.months) == ("done", ["2026-10"])
     assert months(cast) == {"2026-09": Decimal(464), "2026-10": Decimal(310)}
     assert [(month["month"], month.get("carried_by", "")) for month in job.report["months"]] == [
@@ -227,12 +227,12 @@ def test_one_correction_of_september_in_octobers_file_does_not_replace_september
 def test_corrections_are_replaced_with_the_file_that_carries_them_and_stay_when_their_month_is(
     cast: Cast, source: CostSource
 ) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    uploaded(cast, source, OCTOBER, CORRECTION)
-    again = uploaded(cast, source, month_of("2026-09", "15"))
+    import_upload(cast, source, SEPTEMBER)
+    import_upload(cast, source, OCTOBER, CORRECTION)
+    again = import_upload(cast, source, month_of("2026-09", "15"))
     assert months(cast) == {"2026-09": Decimal(449), "2026-10": Decimal(310)}
     assert "(-1.00 USD) stay" in again.report["notes"][0]
-    without = uploaded(cast, source, OCTOBER)
+    without = import_upload(cast, source, OCTOBER)
     assert months(cast) == {"2026-09": Decimal(450), "2026-10": Decimal(310)}
     assert before_and_after(without)[0] == ("2026-09", "USD", Decimal(449), Decimal(450))
 
@@ -241,36 +241,36 @@ def test_a_stray_line_without_a_class_is_a_correction_too_even_in_a_first_import
     cast: Cast, source: CostSource
 ) -> None:
     busy = [line("2026-10", day % 31 + 1, "1") for day in range(60)]
-    job = uploaded(cast, source, busy, line("2026-09", 3, "-1"))
+    job = import_upload(cast, source, busy, line("2026-09", 3, "-1"))
     assert (job.status, job.months) == ("done", ["2026-10"])
-    uploaded(cast, source, SEPTEMBER)
+    import_upload(cast, source, SEPTEMBER)
     assert months(cast) == {"2026-09": Decimal(464), "2026-10": Decimal(60)}
-    assert uploaded(cast, source, busy, line("2026-09", 3, "-2")).months == ["2026-10"]
+    assert import_upload(cast, source, busy, line("2026-09", 3, "-2")).months == ["2026-10"]
     assert months(cast)["2026-09"] == Decimal(463)
 
 
 def test_a_file_of_several_whole_months_replaces_them_all(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, SEPTEMBER, OCTOBER)
-    job = uploaded(cast, source, month_of("2026-09", "15"), month_of("2026-10", "11"))
+    import_upload(cast, source, SEPTEMBER, OCTOBER)
+    job = import_upload(cast, source, month_of("2026-09", "15"), month_of("2026-10", "11"))
     assert (job.status, job.months) == ("done", ["2026-09", "2026-10"])
     assert months(cast) == {"2026-09": Decimal(450), "2026-10": Decimal(341)}
 
 
 def test_the_first_days_of_a_new_month_are_no_corrections(cast: Cast, source: CostSource) -> None:
     many = [line("2026-09", day % 30 + 1, "1") for day in range(300)]
-    assert uploaded(cast, source, many, line("2026-10", 1, "2")).months == ["2026-09", "2026-10"]
+    assert import_upload(cast, source, many, line("2026-10", 1, "2")).months == ["2026-09", "2026-10"]
 
 
 def test_a_part_of_a_month_waits_with_both_choices(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, SEPTEMBER)
+    import_upload(cast, source, SEPTEMBER)
     part = (month_of("2026-09", "15.5", days=12), OCTOBER)
-    job = uploaded(cast, source, *part)
+    job = import_upload(cast, source, *part)
     (review,) = job.report["reviews"]
     assert (job.status, review["kind"], review["may_choose"]) == ("waiting", "partial", True)
     services.confirm_import(job=job, actor=cast.actor, choices={"2026-09": "add"})
     assert ran(job).status == "done"
     assert months(cast) == {"2026-09": Decimal(651), "2026-10": Decimal(310)}
-    other = uploaded(cast, source, *part)
+    other = import_upload(cast, source, *part)
     services.confirm_import(job=other, actor=cast.actor, choices={"2026-09": "replace"})
     assert ran(other).status == "done"
     assert months(cast) == {"2026-09": Decimal(186), "2026-10": Decimal(310)}
@@ -279,17 +279,17 @@ def test_a_part_of_a_month_waits_with_both_choices(cast: Cast, source: CostSourc
 
 
 def test_a_file_of_corrections_alone_is_added_once(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, SEPTEMBER)
+    import_upload(cast, source, SEPTEMBER)
     for _ in range(2):
-        assert uploaded(cast, source, CORRECTION).months == []
+        assert import_upload(cast, source, CORRECTION).months == []
     assert months(cast) == {"2026-09": Decimal(464)}
-    uploaded(cast, source, SEPTEMBER)
+    import_upload(cast, source, SEPTEMBER)
     assert months(cast) == {"2026-09": Decimal(465)}
 
 
 def test_a_file_of_another_provider_is_said(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    job = uploaded(cast, source, month_of("2026-10", provider="Azure"))
+    import_upload(cast, source, SEPTEMBER)
+    job = import_upload(cast, source, month_of("2026-10", provider="Azure"))
     assert job.report["notes"] == [
         "These files are of Azure, and the source had AWS: is it the right source?"
     ]
@@ -297,7 +297,7 @@ def test_a_file_of_another_provider_is_said(cast: Cast, source: CostSource) -> N
 
 def test_corrections_do_not_make_a_month_look_covered(cast: Cast, source: CostSource) -> None:
     busy = [line("2026-10", day % 31 + 1, "1") for day in range(60)]
-    uploaded(cast, source, busy, line("2026-08", 3, "-1"))
+    import_upload(cast, source, busy, line("2026-08", 3, "-1"))
     coverage = load_sources(cast.account).coverage
     assert (str(coverage.first_day), coverage.sources[source.pk].rows) == ("2026-10-01", 61)
 
@@ -314,7 +314,7 @@ def test_the_same_content_twice_in_one_import_is_refused_naming_both(
 
 
 def test_the_same_content_in_another_source_waits_naming_where_it_is(cast: Cast, source: CostSource) -> None:
-    first = uploaded(cast, source, SEPTEMBER)
+    first = import_upload(cast, source, SEPTEMBER)
     other = services.create_cost_source(account=cast.account, name="Other", actor=cast.actor)
     upload = SimpleUploadedFile("copy.csv.gz", gzip.compress(bill(SEPTEMBER).encode()))
     job = ran(services.queue_import(source=other, uploads=[upload], actor=cast.actor))
@@ -329,15 +329,15 @@ def test_the_same_content_in_another_source_waits_naming_where_it_is(cast: Cast,
 
 
 def test_content_that_was_replaced_since_is_no_copy(cast: Cast, source: CostSource) -> None:
-    uploaded(cast, source, SEPTEMBER)
-    uploaded(cast, source, month_of("2026-09", "15"))
+    import_upload(cast, source, SEPTEMBER)
+    import_upload(cast, source, month_of("2026-09", "15"))
     other = services.create_cost_source(account=cast.account, name="Other", actor=cast.actor)
-    assert uploaded(cast, other, SEPTEMBER).status == "done"
+    assert import_upload(cast, other, SEPTEMBER).status == "done"
 
 
 def test_the_same_content_again_in_its_source_changes_nothing(cast: Cast, source: CostSource) -> None:
     for _ in range(2):
-        job = uploaded(cast, source, SEPTEMBER)
+        job = import_upload(cast, source, SEPTEMBER)
     assert (job.status, total(cast.account)) == ("done", Decimal(465))
     assert re.search(
         r"bill\.csv has the same content as bill\.csv, imported on .*: unchanged\.", job.report["notes"][0]

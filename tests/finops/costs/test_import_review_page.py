@@ -12,15 +12,16 @@ from accounts.models import AuditEntry
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, ImportReviewSettings
 from tests.cast import Cast, signed_in
-from tests.finops.costs.bills import bill, month_of
-from tests.finops.costs.test_connections_page import imports_of, run_imports, sources_of, text_of, upload
+from tests.finops.costs.test_connections_page import imports_of, run_imports, sources_of, upload
+from tests.pages import get_page, text_of
+from tests.world.bill_text import bill, month_of
 
 SETTINGS = "/a/acme/settings/imports/"
 FORM = {"fall_percent": "30", "growth_percent": "200", "least_amount": "5"}
 
 
 @pytest.fixture
-def waiting(cast: Cast) -> CostImport:
+def review(cast: Cast) -> CostImport:
     """465 USD of September, and a file of 186 USD on 12 days of it, with a whole October."""
     client = signed_in(cast.member)
     upload(client, bill(month_of("2026-09", "15.5")))
@@ -35,8 +36,8 @@ def page_of(job: CostImport, action: str = "") -> str:
     return f"/a/acme/connections/imports/{job.pk}/{action}"
 
 
-def test_the_page_shows_before_and_after_and_both_choices(cast: Cast, waiting: CostImport) -> None:
-    answer = signed_in(cast.member).get(page_of(waiting))
+def test_the_page_shows_before_and_after_and_both_choices(cast: Cast, review: CostImport) -> None:
+    answer = signed_in(cast.member).get(page_of(review))
     shown = text_of(answer)
     assert "Needs review Nothing is imported yet" in shown
     assert "12 lines of 2026-09 on 12 days where the source has 30 on 30 days" in shown
@@ -44,38 +45,38 @@ def test_the_page_shows_before_and_after_and_both_choices(cast: Cast, waiting: C
     assert "Replace 2026-09" in shown
     assert "Add as corrections" in shown
     assert "hx-trigger" not in re.search(r'<div id="import"[^>]*>', answer.content.decode()).group()  # type: ignore[union-attr]
-    assert "Needs review" in text_of(signed_in(cast.viewer).get("/a/acme/connections/"))
+    assert "Needs review" in get_page(signed_in(cast.viewer), "/a/acme/connections/")
 
 
-def test_a_viewer_sees_it_and_decides_nothing(cast: Cast, waiting: CostImport) -> None:
+def test_a_viewer_sees_it_and_decides_nothing(cast: Cast, review: CostImport) -> None:
     client = signed_in(cast.viewer)
-    assert "A member, admin or owner of this account decides." in text_of(client.get(page_of(waiting)))
-    assert [client.post(page_of(waiting, each)).status_code for each in ("confirm/", "discard/")] == [
+    assert "A member, admin or owner of this account decides." in get_page(client, page_of(review))
+    assert [client.post(page_of(review, each)).status_code for each in ("confirm/", "discard/")] == [
         403,
         403,
     ]
 
 
-def test_a_member_adds_it_as_corrections(cast: Cast, waiting: CostImport) -> None:
+def test_a_member_adds_it_as_corrections(cast: Cast, review: CostImport) -> None:
     client = signed_in(cast.member)
-    client.post(page_of(waiting, "confirm/"), {"choice-2026-09": "add"})
+    client.post(page_of(review, "confirm/"), {"choice-2026-09": "add"})
     run_imports(cast)
-    shown = text_of(client.get(page_of(waiting)))
+    shown = get_page(client, page_of(review))
     assert re.search(r"2026-09 Corrections, carried by 2026-10", shown)
     assert "465.00 USD 651.00 USD +186.00 USD" in shown
 
 
-def test_a_choice_that_is_not_offered_is_refused(cast: Cast, waiting: CostImport) -> None:
+def test_a_choice_that_is_not_offered_is_refused(cast: Cast, review: CostImport) -> None:
     client = signed_in(cast.member)
-    answer = client.post(page_of(waiting, "confirm/"), {"choice-2026-10": "add"}, follow=True)
+    answer = client.post(page_of(review, "confirm/"), {"choice-2026-10": "add"}, follow=True)
     assert "2026-10 cannot be imported as" in answer.content.decode()
     assert imports_of(cast)[-1].status == "waiting"
 
 
-def test_a_member_discards_it(cast: Cast, waiting: CostImport) -> None:
-    answer = signed_in(cast.member).post(page_of(waiting, "discard/"), follow=True)
+def test_a_member_discards_it(cast: Cast, review: CostImport) -> None:
+    answer = signed_in(cast.member).post(page_of(review, "discard/"), follow=True)
     assert "Discarded Nothing was imported" in text_of(answer)
-    again = signed_in(cast.member).post(page_of(waiting, "confirm/"), follow=True)
+    again = signed_in(cast.member).post(page_of(review, "confirm/"), follow=True)
     assert "does not wait any more: it is discarded" in again.content.decode()
 
 

@@ -5,52 +5,35 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from threading import Thread
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
 from django.conf import settings
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
-from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.models import CostImport, CostSource
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.finops.costs.focus_reader import as_csv
-from tests.finops.costs.import_helpers import total
+from tests.servers import database_url
+from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.world.imports import queue_import, total
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[3]
 RUN = "import sys, django; django.setup(); from finops.costs import services; services.run_import(int(sys.argv[1]))"
-WAIT_SECONDS = 60.0
 
 
-@pytest.fixture
-def bills(cast: Cast) -> Iterator[CostSource]:
-    row = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
-    with account_scope(cast.account):
-        yield row
-
-
-def queued(cast: Cast, source: CostSource, cost: str = "1.5", rows: int = 3) -> CostImport:
-    upload = SimpleUploadedFile("focus.csv", as_csv(*[{"BilledCost": cost}] * rows))
-    return services.queue_import(source=source, uploads=[upload], actor=cast.actor)
-
-
-def database_url() -> str:
-    """The test's own database, as another process reaches it."""
-    name = str(connection.settings_dict["NAME"])
-    return urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}"))
+def queue_bill(cast: Cast, source: CostSource, cost: str = "1.5", rows: int = 3) -> CostImport:
+    return queue_import(cast, source, as_csv(*[{"BilledCost": cost}] * rows))
 
 
 @contextmanager
@@ -88,48 +71,41 @@ def worker(job: CostImport) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def until(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
-
-
 def test_an_import_killed_just_before_its_commit_is_taken_up_at_once_and_counts_once(
-    cast: Cast, bills: CostSource
+    cast: Cast, source: CostSource
 ) -> None:
-    job = queued(cast, bills)
-    with swaps_held(bills) as holding, worker(job):
-        until(lambda: somebody_waits(holding), "the worker did not come to its last step")
+    job = queue_bill(cast, source)
+    with swaps_held(source) as holding, worker(job):
+        wait_until(lambda: somebody_waits(holding), "the worker did not come to its last step")
         job.refresh_from_db()
         assert (job.status, total(cast.account)) == ("running", None)
         assert services.run_import(job.pk) is False
-    until(lambda: services.run_import(job.pk), "the dead worker's import was not free")
+    wait_until(lambda: services.run_import(job.pk), "the dead worker's import was not free")
     job.refresh_from_db()
     assert (job.status, job.attempts, total(cast.account)) == ("done", 2, Decimal("4.5"))
 
 
 def test_imports_killed_at_any_moment_are_finished_by_the_next_and_count_once(
-    cast: Cast, bills: CostSource
+    cast: Cast, source: CostSource
 ) -> None:
     for cost in range(10, 13):
-        killed_and_finished(queued(cast, bills, cost=str(cost), rows=20_000))
+        killed_and_finished(queue_bill(cast, source, cost=str(cost), rows=20_000))
         assert total(cast.account) == 20_000 * cost
     assert LakeSegment.objects.filter(retired_at__isnull=True).count() == 1
 
 
 def killed_and_finished(job: CostImport) -> None:
     with worker(job):
-        until(lambda: CostImport.objects.get(pk=job.pk).status != "queued", "the worker did not begin")
-    until(lambda: services.run_import(job.pk) or _is_done(job), "the dead worker's import was not free")
+        wait_until(lambda: CostImport.objects.get(pk=job.pk).status != "queued", "the worker did not begin")
+    wait_until(lambda: services.run_import(job.pk) or _is_done(job), "the dead worker's import was not free")
 
 
 def _is_done(job: CostImport) -> bool:
     return CostImport.objects.get(pk=job.pk).status == "done"
 
 
-def test_two_workers_at_once_do_an_import_once(cast: Cast, bills: CostSource) -> None:
-    job = queued(cast, bills)
+def test_two_workers_at_once_do_an_import_once(cast: Cast, source: CostSource) -> None:
+    job = queue_bill(cast, source)
     done: list[bool] = []
 
     def work() -> None:
@@ -146,27 +122,27 @@ def test_two_workers_at_once_do_an_import_once(cast: Cast, bills: CostSource) ->
 
 
 def test_a_command_refuses_while_an_import_into_the_source_runs(
-    cast: Cast, bills: CostSource, tmp_path: Path
+    cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     (tmp_path / "focus.csv").write_bytes(as_csv({"BilledCost": "9"}))
-    with swaps_held(bills) as holding, worker(queued(cast, bills)) as process:
-        until(lambda: somebody_waits(holding), "the worker did not come to its last step")
+    with swaps_held(source) as holding, worker(queue_bill(cast, source)) as process:
+        wait_until(lambda: somebody_waits(holding), "the worker did not come to its last step")
         with pytest.raises(UserError, match="Another import into Bills is running"):
             services.import_files(
-                account=cast.account, source=bills, paths=[tmp_path / "focus.csv"], actor=cast.actor
+                account=cast.account, source=source, paths=[tmp_path / "focus.csv"], actor=cast.actor
             )
         holding.execute("SELECT pg_advisory_unlock_all()")
-        process.wait(WAIT_SECONDS)
+        process.wait(PATIENCE_SECONDS)
     assert total(cast.account) == Decimal("4.5")
 
 
 def test_a_command_first_runs_what_was_queued_before_it(
-    cast: Cast, bills: CostSource, tmp_path: Path
+    cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     (tmp_path / "focus.csv").write_bytes(as_csv({"BilledCost": "9"}))
-    waiting = queued(cast, bills)
+    waiting = queue_bill(cast, source)
     services.import_files(
-        account=cast.account, source=bills, paths=[tmp_path / "focus.csv"], actor=cast.actor
+        account=cast.account, source=source, paths=[tmp_path / "focus.csv"], actor=cast.actor
     )
     waiting.refresh_from_db()
     assert (waiting.status, total(cast.account)) == ("done", Decimal(9))

@@ -14,7 +14,7 @@ from finops.costs.models import BillingPeriod, CostSource, InvoiceDetail
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.finops.costs.focus_reader import as_csv
-from tests.finops.costs.import_helpers import import_bill, total, write_bill
+from tests.world.imports import import_bill, total, write_bill
 
 DETAIL = {
     "InvoiceId": "INV-1",
@@ -61,7 +61,7 @@ def details(*changes: dict[str, str]) -> str:
     return text_of(*({**DETAIL, **change} for change in changes))
 
 
-def kept() -> list[tuple[str, str, Decimal]]:
+def invoice_details() -> list[tuple[str, str, Decimal]]:
     rows = InvoiceDetail.objects.order_by("invoice_id", "detail_id")
     return [(row.invoice_id, row.detail_id, row.billed_cost) for row in rows]
 
@@ -92,7 +92,7 @@ def test_an_invoice_and_its_period_come_beside_the_costs(
         "Issued",
     )
     assert (row.due_at, row.payment_terms) == (datetime(2026, 7, 3, tzinfo=UTC), "Net 30")
-    assert kept()[1] == ("INV-1", "D2", Decimal("-0.000001"))
+    assert invoice_details()[1] == ("INV-1", "D2", Decimal("-0.000001"))
     period = BillingPeriod.objects.get()
     assert (period.billing_period, period.status) == (date(2026, 5, 1), "Closed")
 
@@ -106,7 +106,7 @@ def test_rows_replace_those_of_the_same_invoice_and_period(
     import_bill(
         cast, source, write_bill(tmp_path, details({"BilledCost": "99", "InvoiceDetailId": "D3"}), "2.csv")
     )
-    assert kept() == [("INV-1", "D3", Decimal(99)), ("INV-2", "D1", Decimal("120.45"))]
+    assert invoice_details() == [("INV-1", "D3", Decimal(99)), ("INV-2", "D1", Decimal("120.45"))]
 
     import_bill(
         cast, source, write_bill(tmp_path, text_of({**PERIOD, "BillingPeriodStatus": "open"}), "3.csv")
@@ -127,7 +127,7 @@ def test_decimal_commas_are_read_as_in_cost_files(cast: Cast, source: CostSource
     half = {**DETAIL, "PaymentCurrencyBilledCost": "0,5"}
     rows = [{**half, "BilledCost": "1.234,56"}, {**half, "BilledCost": "0,5", "InvoiceDetailId": "D2"}]
     import_bill(cast, source, write_bill(tmp_path, text_of(*rows, delimiter=";")))
-    assert kept() == [("INV-1", "D1", Decimal("1234.56")), ("INV-1", "D2", Decimal("0.5"))]
+    assert invoice_details() == [("INV-1", "D1", Decimal("1234.56")), ("INV-1", "D2", Decimal("0.5"))]
 
 
 @pytest.mark.parametrize(
@@ -152,4 +152,4 @@ def test_a_bad_value_changes_nothing_and_is_named(
             write_bill(tmp_path, details({}, {"InvoiceDetailId": "D2", **change}), "invoice.csv"),
         )
     assert says in str(refused.value)
-    assert kept() == [("INV-1", "D1", Decimal(7))]
+    assert invoice_details() == [("INV-1", "D1", Decimal(7))]

@@ -17,9 +17,9 @@ from finops.costs.reconciliation import DetailSum, EnteredTotal, InvoiceData, Ke
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
 from tests.finops.costs.focus_reader import as_csv
-from tests.finops.costs.import_helpers import import_bill, write_bill
-from tests.finops.costs.rows import add_source, cost
 from tests.finops.costs.test_invoice_files import DETAIL, PERIOD, text_of
+from tests.world.costs import add_source, cost
+from tests.world.imports import import_bill, write_bill
 
 MAY = date(2026, 5, 1)
 AWS = "Amazon Web Services, Inc."

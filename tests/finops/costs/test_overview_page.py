@@ -13,6 +13,7 @@ from finops.costs.models import CostImport, CostSource
 from finops.lib import clock
 from tests.cast import Cast, signed_in
 from tests.finops.lake.facts import line, store
+from tests.pages import get_page
 
 NOVEMBER_20 = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -23,14 +24,12 @@ def source(cast: Cast) -> CostSource:
         return CostSource.objects.create(account=cast.account, name="Clouds")
 
 
-def page_of(cast: Cast, query: str = "") -> str:
+def overview(cast: Cast, query: str = "") -> str:
     with clock.frozen(NOVEMBER_20):
-        answer = signed_in(cast.viewer).get(f"/a/acme/{query}")
-    assert answer.status_code == 200
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+        return get_page(signed_in(cast.viewer), f"/a/acme/{query}")
 
 
-def page_of_nothing(user: User) -> str:
+def empty_overview(user: User) -> str:
     return signed_in(user).get("/a/acme/").content.decode()
 
 
@@ -65,14 +64,14 @@ def test_an_account_without_cost_is_told_how_to_begin(cast: Cast) -> None:
 def test_only_who_may_add_colleagues_is_told_to(cast: Cast) -> None:
     advice = "Add your colleagues"
 
-    assert advice in page_of_nothing(cast.admin)
-    assert advice not in page_of_nothing(cast.member)
+    assert advice in empty_overview(cast.admin)
+    assert advice not in empty_overview(cast.member)
 
 
 def test_the_month_so_far_stands_against_the_same_days_of_the_last(cast: Cast, source: CostSource) -> None:
     november(cast, source)
 
-    page = page_of(cast)
+    page = overview(cast)
 
     assert "127.00 USD" in page
     assert "against 80.00 USD" in page
@@ -82,7 +81,7 @@ def test_the_month_so_far_stands_against_the_same_days_of_the_last(cast: Cast, s
 def test_the_total_says_what_credits_and_tax_are_inside(cast: Cast, source: CostSource) -> None:
     november(cast, source)
 
-    page = page_of(cast)
+    page = overview(cast)
 
     assert "Includes credits \N{MINUS SIGN}30.00 USD" in page
     assert "tax 7.00 USD" in page
@@ -91,7 +90,7 @@ def test_the_total_says_what_credits_and_tax_are_inside(cast: Cast, source: Cost
 def test_two_currencies_are_never_added(cast: Cast, source: CostSource) -> None:
     november(cast, source)
 
-    page = page_of(cast)
+    page = overview(cast)
 
     assert "9.50 EUR" in page
     assert "136.50" not in page
@@ -125,7 +124,7 @@ def test_old_data_shows_its_newest_month(cast: Cast, source: CostSource) -> None
         month=date(2024, 9, 1),
     )
 
-    page = page_of(cast)
+    page = overview(cast)
 
     assert "Spend in September 2024" in page
     assert "12.34 USD" in page
@@ -142,4 +141,4 @@ def test_an_import_under_way_is_named(cast: Cast, source: CostSource) -> None:
             status="running",
         )
 
-    assert "big.csv is being imported into Clouds: 25 %" in page_of(cast)
+    assert "big.csv is being imported into Clouds: 25 %" in overview(cast)

@@ -20,8 +20,8 @@ from finops.costs.spend_query import CostFilter, SpendQuery
 from finops.insights.cost_scope import CostReader, CostScope, resolve_scope
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
-from tests.finops.costs.rows import cost, put
 from tests.finops.lake.rollups.test_rollups import summarise
+from tests.world.costs import cost, store_lines
 
 pytestmark = pytest.mark.django_db
 TWO_DAYS = {
@@ -72,7 +72,7 @@ EARLIER = "account '{}' is an earlier name of 'Aurora' ('1'), which it was taken
 def test_an_earlier_name_of_an_account_stands_for_the_account(
     acme: Account, source: CostSource, summaries: bool
 ) -> None:
-    put(acme, source, RENAMED)
+    store_lines(acme, source, RENAMED)
     if summaries:
         summarise(acme)
 
@@ -109,7 +109,7 @@ def test_an_earlier_name_of_an_account_stands_for_the_account(
 def test_what_else_is_narrowed_by_account_takes_an_earlier_name_too(
     acme: Account, source: CostSource
 ) -> None:
-    put(acme, source, RENAMED)
+    store_lines(acme, source, RENAMED)
     sentence = EARLIER.format("Zenith")
     item = CostFilter(dimension="account", values=["Zenith"])
 
@@ -145,7 +145,7 @@ def test_a_renamed_account_shows_its_newest_name(acme: Account, source: CostSour
         cost(date(2026, 3, 19), Decimal("0.1"), account_id="1"),
         *(cost(date(2026, 3, 17), 5, account_id="1", account_name="Middle") for _ in range(20)),
     ]
-    put(acme, source, rows)
+    store_lines(acme, source, rows)
 
     assert ASK[asked](acme) == "Aurora"
     summarise(acme)

@@ -13,9 +13,9 @@ from finops.costs.models import CostImport, CostSource, SourceOverlap
 from finops.costs.queries.import_notices import import_notices
 from finops.insights.data_health import data_health
 from tests.cast import Cast, signed_in
-from tests.finops.costs.bills import bill, month_of
-from tests.finops.costs.import_helpers import import_bill, write_bill
-from tests.finops.costs.test_connections_page import text_of
+from tests.pages import get_page
+from tests.world.bill_text import bill, month_of
+from tests.world.imports import import_bill, write_bill
 
 SEPTEMBER = month_of("2026-09", "15.5", account="123", resource="bucket")
 OTHERS = month_of("2026-09", "3.25", account="456", resource="disk")
@@ -25,7 +25,7 @@ def other_source(cast: Cast) -> CostSource:
     return services.create_cost_source(account=cast.account, name="Other", actor=cast.actor)
 
 
-def brought(cast: Cast, source: CostSource, folder: Path, *lines: Sequence[str]) -> CostImport:
+def import_lines(cast: Cast, source: CostSource, folder: Path, *lines: Sequence[str]) -> CostImport:
     return import_bill(cast, source, write_bill(folder, bill(*lines)))
 
 
@@ -38,26 +38,26 @@ def overlaps() -> list[tuple[str, Decimal, Decimal]]:
 def test_the_same_lines_in_two_sources_are_named_with_their_amount(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
-    brought(cast, source, tmp_path, SEPTEMBER, OTHERS)
-    brought(cast, other_source(cast), tmp_path, SEPTEMBER)
+    import_lines(cast, source, tmp_path, SEPTEMBER, OTHERS)
+    import_lines(cast, other_source(cast), tmp_path, SEPTEMBER)
     assert overlaps() == [("2026-09", Decimal(465), Decimal(1))]
     health = data_health(cast.account)
     sentence = "465.00 USD of 2026-09 may be counted twice: Bills and Other have the same cost"
     assert sentence in health.warnings[0]
     assert "465.00 USD may be counted twice" in health.summary
-    assert sentence in text_of(signed_in(cast.viewer).get("/a/acme/connections/"))
+    assert sentence in get_page(signed_in(cast.viewer), "/a/acme/connections/")
 
 
 def test_an_overlap_goes_when_the_month_is_restated_or_the_source_deleted(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
-    brought(cast, source, tmp_path, SEPTEMBER)
+    import_lines(cast, source, tmp_path, SEPTEMBER)
     other = other_source(cast)
-    brought(cast, other, tmp_path, SEPTEMBER, OTHERS)
+    import_lines(cast, other, tmp_path, SEPTEMBER, OTHERS)
     assert overlaps()
-    brought(cast, other, tmp_path, OTHERS)
+    import_lines(cast, other, tmp_path, OTHERS)
     assert overlaps() == []
-    brought(cast, other, tmp_path, SEPTEMBER)
+    import_lines(cast, other, tmp_path, SEPTEMBER)
     assert len(overlaps()) == 1
     services.delete_cost_source(source=other, actor=cast.actor)
     assert import_notices(cast.account).overlaps == []
@@ -69,12 +69,12 @@ def test_a_false_alarm_is_dismissed_until_another_month_is_alike(
     other = other_source(cast)
     october = month_of("2026-10", "2", account="123", resource="bucket")
     for each in (source, other):
-        brought(cast, each, tmp_path, SEPTEMBER)
+        import_lines(cast, each, tmp_path, SEPTEMBER)
     (notice,) = import_notices(cast.account).overlaps
     shown = {"source_id": source.pk, "other_id": other.pk, "currency": "USD", "months": "2026-09"}
     page, url = "/a/acme/connections/", "/a/acme/connections/overlaps/dismiss/"
-    assert notice.sentence in text_of(signed_in(cast.viewer).get(page))
-    assert "Dismiss" not in text_of(signed_in(cast.viewer).get(page))
+    assert notice.sentence in get_page(signed_in(cast.viewer), page)
+    assert "Dismiss" not in get_page(signed_in(cast.viewer), page)
     assert signed_in(cast.viewer).post(url, shown).status_code == 403
     member = signed_in(cast.member)
     for wrong in (
@@ -90,10 +90,10 @@ def test_a_false_alarm_is_dismissed_until_another_month_is_alike(
 
     assert import_notices(cast.account).overlaps == []
     assert "may be counted twice" not in data_health(cast.account).summary
-    brought(cast, other, tmp_path, SEPTEMBER, OTHERS)
+    import_lines(cast, other, tmp_path, SEPTEMBER, OTHERS)
     assert import_notices(cast.account).overlaps == []
     for each in (source, other):
-        brought(cast, each, tmp_path, SEPTEMBER, october)
+        import_lines(cast, each, tmp_path, SEPTEMBER, october)
     (again,) = import_notices(cast.account).overlaps
     assert again.months == ("2026-10",)
     entry = AuditEntry.objects.get(action="source_overlap.dismiss")
@@ -102,7 +102,7 @@ def test_a_false_alarm_is_dismissed_until_another_month_is_alike(
 
 
 def test_what_is_another_bill_is_no_overlap(cast: Cast, source: CostSource, tmp_path: Path) -> None:
-    brought(cast, source, tmp_path, SEPTEMBER)
+    import_lines(cast, source, tmp_path, SEPTEMBER)
     other = other_source(cast)
     for lines in (
         OTHERS,
@@ -111,7 +111,7 @@ def test_what_is_another_bill_is_no_overlap(cast: Cast, source: CostSource, tmp_
         month_of("2026-10", "15.5", account="123", resource="bucket"),
         month_of("2026-09", "15.5", account="123", resource="bucket", currency="EUR"),
     ):
-        brought(cast, other, tmp_path, lines)
+        import_lines(cast, other, tmp_path, lines)
         assert overlaps() == []
 
 
@@ -132,8 +132,8 @@ def test_other_billing_accounts_are_no_overlap(cast: Cast, source: CostSource, t
 def test_an_overlap_that_was_not_looked_for_is_by_the_task(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
-    brought(cast, source, tmp_path, SEPTEMBER)
-    brought(cast, other_source(cast), tmp_path, SEPTEMBER)
+    import_lines(cast, source, tmp_path, SEPTEMBER)
+    import_lines(cast, other_source(cast), tmp_path, SEPTEMBER)
     SourceOverlap.objects.all().delete()
     CostImport.objects.update(overlaps_looked_for_at=None)
     tasks.find_due_overlaps()

@@ -15,11 +15,8 @@ from finops.costs.queries import query_spend
 from finops.costs.spend_query import CompareTo, Period, SpendQuery
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
-from tests.finops.costs.rows import Line, add_source, cost
-
-
-def days(start: date, end: date) -> list[date]:
-    return [start + timedelta(days=n) for n in range((end - start).days + 1)]
+from tests.world.costs import Line, add_source, cost
+from tests.world.days import days
 
 
 def a_year(through: date) -> list[Line]:

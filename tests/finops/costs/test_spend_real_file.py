@@ -33,7 +33,7 @@ def september(**more: Any) -> SpendQuery:
     return SpendQuery(start_date=date(2024, 9, 1), end_date=date(2024, 9, 30), **more)
 
 
-def chosen(dimension: str, *values: str) -> list[Filter]:
+def filter_of(dimension: str, *values: str) -> list[Filter]:
     return [Filter(dimension=dimension, values=list(values))]
 
 
@@ -63,7 +63,7 @@ def test_days_are_those_of_the_raw_file(sample: Account) -> None:
 
 
 def test_ec2_is_found_under_the_name_that_the_bill_has(sample: Account) -> None:
-    answer = query_spend(sample, september(filters=chosen("service", "ec2")))
+    answer = query_spend(sample, september(filters=filter_of("service", "ec2")))
 
     assert [(used.values, used.asked) for used in answer.resolved_filters] == [
         (["Amazon Elastic Compute Cloud"], ["ec2"])
@@ -77,7 +77,7 @@ def test_the_number_of_database_queries_is_small_and_fixed(sample: Account) -> N
         group_by=["service", "tag:environment"], granularity="day", compare_to="previous_year"
     )
     filtered = september(
-        filters=[*chosen("service", "ec2", "s3", "no such service"), *chosen("tag:environment", "dev")]
+        filters=[*filter_of("service", "ec2", "s3", "no such service"), *filter_of("tag:environment", "dev")]
     )
 
     assert plain_count == 2
@@ -126,7 +126,7 @@ def test_values_page_through_every_service_once(sample: Account) -> None:
 
 def test_a_filter_on_an_account_takes_its_name_or_its_id(sample: Account) -> None:
     by_name, by_id = (
-        query_spend(sample, september(filters=chosen("account", value))).totals
+        query_spend(sample, september(filters=filter_of("account", value))).totals
         for value in ("atlas nimbus", "51738928782")
     )
 

@@ -7,7 +7,6 @@ from datetime import date, timedelta
 from decimal import Decimal, localcontext
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +15,7 @@ from finops.costs.answers import SpendAnswer
 from finops.costs.models import CostSource
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
-from tests.finops.costs.rows import Line, add_source, add_up, cost, key_of, put
+from tests.world.costs import Line, add_up, cost, key_of, store_lines
 
 START, END = date(2026, 1, 1), date(2026, 2, 28)
 CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment", None)
@@ -59,17 +58,12 @@ PROPERTY = settings(
 )
 
 
-@pytest.fixture
-def source(acme: Account) -> CostSource:
-    return add_source(acme, [])
-
-
 @PROPERTY
 @given(rows=st.lists(lines, min_size=1, max_size=50), query=questions)
 def test_every_amount_equals_a_plain_sum(
     acme: Account, source: CostSource, rows: list[Line], query: SpendQuery
 ) -> None:
-    put(acme, source, _both_months(rows))
+    store_lines(acme, source, _both_months(rows))
 
     answer = query_spend(acme, query)
 

@@ -20,13 +20,13 @@ from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import Line, add_source, cost
 from tests.mcpserver.door import Door, mint
+from tests.world.costs import Line, add_source, cost
 
 MARCH_1, MARCH_10 = date(2026, 3, 1), date(2026, 3, 10)
 
 
-def charged(day: date, amount: str, days: int, /, **columns: Any) -> Line:
+def charge(day: date, amount: str, days: int, /, **columns: Any) -> Line:
     """A charge whose period is so many days from its day on."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     defaults = {
@@ -41,13 +41,13 @@ def charged(day: date, amount: str, days: int, /, **columns: Any) -> Line:
 
 
 @pytest.fixture
-def billed(acme: Account) -> Account:
+def payer(acme: Account) -> Account:
     """1 USD of usage a day from 1 February to 15 March; support of 280 in February and of 310 in March."""
     usage = [
-        charged(date(2026, 2, 1) + timedelta(days=n), "1", 1, service="EC2", charge_category="Usage")
+        charge(date(2026, 2, 1) + timedelta(days=n), "1", 1, service="EC2", charge_category="Usage")
         for n in range(43)
     ]
-    add_source(acme, [*usage, charged(date(2026, 2, 1), "280", 28), charged(MARCH_1, "310", 31)])
+    add_source(acme, [*usage, charge(date(2026, 2, 1), "280", 28), charge(MARCH_1, "310", 31)])
     return acme
 
 
@@ -56,9 +56,9 @@ def spread(account: Account, **fields: Any) -> Any:
     return query_spend(account, SpendQuery(**defaults))
 
 
-def test_a_monthly_charge_counts_by_the_day(cast: Cast, billed: Account) -> None:
+def test_a_monthly_charge_counts_by_the_day(cast: Cast, payer: Account) -> None:
     """Ten days of March: 10 of usage, and 10 / 31 of the 310 of support, where the bill has all of it on the first."""
-    answer = spread(billed, group_by=["service"], granularity="day")
+    answer = spread(payer, group_by=["service"], granularity="day")
 
     (total,) = answer.totals
     assert total.amount == 110
@@ -66,25 +66,25 @@ def test_a_monthly_charge_counts_by_the_day(cast: Cast, billed: Account) -> None
     assert {row.group["service"]: row.amount for row in answer.rows} == {"EC2": 10, "Support": 100}
     assert [(each.amount, each.currency) for each in answer.spread] == [(Decimal(-210), "USD")]
     assert "210.00 USD less than on the days they were charged" in answer.summary.partition(";")[2]
-    tool = Door(mint(cast)).call(
+    tool = Door(mint(cast)).ask(
         "querySpend", start_date="2026-03-01", end_date="2026-03-10", spread="charge_period"
-    )["structuredContent"]
+    )
     assert (tool["totals"][0]["amount"], tool["spread"][0]["amount"]) == (110, -210)
 
 
-def test_a_charge_from_before_the_days_counts_its_share(billed: Account) -> None:
-    answer = spread(billed, start_date=date(2026, 2, 20), end_date=date(2026, 3, 5), granularity="week")
+def test_a_charge_from_before_the_days_counts_its_share(payer: Account) -> None:
+    answer = spread(payer, start_date=date(2026, 2, 20), end_date=date(2026, 3, 5), granularity="week")
 
     # 14 days of usage, 9 of February's 10 a day, 5 of March's 10 a day.
     assert answer.totals[0].amount == 14 + 90 + 50
     assert answer.totals[0].series["2026-02-23"] == 7 + 60 + 10
 
 
-def test_a_comparison_of_part_of_a_month_has_the_charge_on_both_sides(billed: Account) -> None:
+def test_a_comparison_of_part_of_a_month_has_the_charge_on_both_sides(payer: Account) -> None:
     days = {"start_date": date(2026, 2, 25), "end_date": MARCH_10, "compare_to": "previous_period"}
 
-    (plain,) = spread(billed, spread="none", **days).totals
-    (even,) = spread(billed, **days).totals
+    (plain,) = spread(payer, spread="none", **days).totals
+    (even,) = spread(payer, **days).totals
 
     assert plain.change is not None
     assert [plain.change.current_amount, plain.change.previous_amount] == [324, 14]
@@ -96,10 +96,10 @@ PARTS_OF_MONTHS = {"start_date": date(2026, 2, 25), "end_date": MARCH_10, "compa
 
 
 def test_a_comparison_that_a_monthly_charge_decides_says_so_with_its_amount(
-    cast: Cast, billed: Account
+    cast: Cast, payer: Account
 ) -> None:
     """14 of usage on both sides and 310 of support on one: without it nothing changes."""
-    answer = spread(billed, spread="none", **PARTS_OF_MONTHS)
+    answer = spread(payer, spread="none", **PARTS_OF_MONTHS)
 
     (total,) = answer.totals
     assert total.change is not None
@@ -109,9 +109,9 @@ def test_a_comparison_that_a_monthly_charge_decides_says_so_with_its_amount(
         "310.00 USD of that are charges for a month or once, in these days only: without them nothing changes"
         in first
     )
-    assert spread(billed, **PARTS_OF_MONTHS).totals[0].change.one_sided is None
+    assert spread(payer, **PARTS_OF_MONTHS).totals[0].change.one_sided is None
     days = {"start_date": "2026-02-25", "end_date": "2026-03-10"}
-    moved = Door(mint(cast)).call("explainSpendChange", **days)["structuredContent"]
+    moved = Door(mint(cast)).ask("explainSpendChange", **days)
     assert moved["totals"][0]["one_sided"] == 310
     assert "310.00 USD of that are charges for a month or once" in moved["summary"]
 
@@ -138,33 +138,33 @@ def test_only_charges_on_one_side_decide(
     assert one_sided_of(Decimal(later), Decimal(earlier), sides) == moved
 
 
-def test_whole_months_are_compared_as_they_are(billed: Account) -> None:
+def test_whole_months_are_compared_as_they_are(payer: Account) -> None:
     months = {"start_date": date(2026, 2, 1), "end_date": date(2026, 2, 28), "compare_to": "previous_period"}
-    change = spread(billed, spread="none", **months).totals[0].change
+    change = spread(payer, spread="none", **months).totals[0].change
 
     assert change is None or change.one_sided is None
 
 
-def test_filters_charge_categories_and_other_currencies_keep_to_themselves(billed: Account) -> None:
-    add_source(billed, [charged(MARCH_1, "62", 31, currency="EUR")], name="Another")
+def test_filters_charge_categories_and_other_currencies_keep_to_themselves(payer: Account) -> None:
+    add_source(payer, [charge(MARCH_1, "62", 31, currency="EUR")], name="Another")
 
-    support = spread(billed, filters=[Filter(dimension="service", values=["Support"])])
-    usage = spread(billed, charge_categories=["Usage"])
+    support = spread(payer, filters=[Filter(dimension="service", values=["Support"])])
+    usage = spread(payer, charge_categories=["Usage"])
 
     assert {total.currency: total.amount for total in support.totals} == {"USD": 100, "EUR": 20}
     dollars = next(total for total in usage.totals if total.currency == "USD")
     assert [dollars.amount, dollars.left_out_amount, dollars.whole_amount] == [10, 100, 110]
 
 
-def test_where_no_charge_is_long_it_is_said_and_splits_are_refused(billed: Account) -> None:
+def test_where_no_charge_is_long_it_is_said_and_splits_are_refused(payer: Account) -> None:
     only_usage = [Filter(dimension="service", values=["EC2"])]
 
-    assert any("spread moved nothing" in each for each in spread(billed, filters=only_usage).warnings)
+    assert any("spread moved nothing" in each for each in spread(payer, filters=only_usage).warnings)
     with pytest.raises(UserError, match="before shared-cost splits only"):
-        spread(billed, splits="after")
+        spread(payer, splits="after")
 
 
-def test_the_explorer_has_the_choice(cast: Cast, billed: Account) -> None:
+def test_the_explorer_has_the_choice(cast: Cast, payer: Account) -> None:
     url = "/a/acme/cost-explorer/?start_date=2026-03-01&end_date=2026-03-10&group_by=service"
     page = signed_in(cast.viewer).get(f"{url}&spread=charge_period")
     table = b"".join(signed_in(cast.viewer).get(f"{url}&spread=charge_period&format=csv"))

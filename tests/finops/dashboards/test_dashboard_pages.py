@@ -20,21 +20,16 @@ from finops.dashboards.placement import Place
 from finops.dashboards.widgets import CATALOGUE
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source, cost
-from tests.finops.dashboards.boards import LEAST, board, widget
-from tests.ingestion.events import event, push
+from tests.world.costs import add_source, cost
+from tests.world.dashboards import REQUIRED_SETTINGS, create_board, widget
+from tests.world.usage import event, push_events
 
 pytestmark = pytest.mark.django_db
 URL = "/a/acme/dashboards/"
 
 
 @pytest.fixture
-def member(cast: Cast) -> Client:
-    return signed_in(cast.member)
-
-
-@pytest.fixture
-def spent(acme: Account) -> Account:
+def payer(acme: Account) -> Account:
     """Seventy days of EC2 in two regions, and of requests."""
     first = date(2026, 1, 8)
     days = [first + timedelta(days=count) for count in range(70)]
@@ -44,14 +39,14 @@ def spent(acme: Account) -> Account:
         for region, amount in (("eu", "2.50"), ("us", "7.25"))
     ]
     add_source(acme, lines)
-    push(acme, [event(day, "globex", "10", metric="requests") for day in days])
+    push_events(acme, [event(day, "globex", "10", metric="requests") for day in days])
     UnitMetric.objects.create(name="Per request", usage_metric="requests")
     CostTag.objects.create(key="env", rules=[])
     Budget.objects.create(name="Everything", amount=500, currency="USD")
     return acme
 
 
-def text_of(client: Client, url: str, status: int = 200) -> str:
+def get_html(client: Client, url: str, status: int = 200) -> str:
     answer = client.get(url)
     assert answer.status_code == status
     body = b"".join(answer) if answer.streaming else answer.content
@@ -59,20 +54,20 @@ def text_of(client: Client, url: str, status: int = 200) -> str:
 
 
 def test_the_list_has_shared_boards_and_ones_own(acme: Account, cast: Cast, member: Client) -> None:
-    assert "No dashboard yet" in text_of(member, URL)
-    board(acme, "Shared")
-    board(acme, "Mine", owner=cast.member)
-    board(acme, "Of the owner", owner=cast.owner)
+    assert "No dashboard yet" in get_html(member, URL)
+    create_board(acme, "Shared")
+    create_board(acme, "Mine", owner=cast.member)
+    create_board(acme, "Of the owner", owner=cast.owner)
 
-    page = text_of(member, URL)
-    lines = text_of(member, f"{URL}?format=csv").splitlines()
+    page = get_html(member, URL)
+    lines = get_html(member, f"{URL}?format=csv").splitlines()
 
     assert "1 of 20 shared dashboards" in page
     assert "Of the owner" not in page
     assert [line.split(",")[:2] for line in lines[1:]] == [["Mine", "only you"], ["Shared", "everybody"]]
 
 
-def test_a_board_is_made_with_the_spend_overview_renamed_and_deleted(spent: Account, member: Client) -> None:
+def test_a_board_is_made_with_the_spend_overview_renamed_and_deleted(payer: Account, member: Client) -> None:
     response = member.post(f"{URL}new/", {"name": "Weekly", "who": "shared", "starter": "spend"})
     row = Dashboard.objects.get()
     assert response["Location"] == f"{URL}{row.pk}/"
@@ -91,15 +86,17 @@ def test_a_board_is_made_with_the_spend_overview_renamed_and_deleted(spent: Acco
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_type_of_widget_answers_with_data_and_without(
-    spent: Account, cast: Cast, member: Client, name: str
+    payer: Account, cast: Cast, member: Client, name: str
 ) -> None:
-    dashboard = board(
-        spent, "All", widget(name, **{"text": "Read <b>me</b>"} if name == "text" else LEAST.get(name, {}))
+    dashboard = create_board(
+        payer,
+        "All",
+        widget(name, **{"text": "Read <b>me</b>"} if name == "text" else REQUIRED_SETTINGS.get(name, {})),
     )
     url = f"{URL}widgets/{dashboard.widgets.get().pk}/"
 
-    page = text_of(member, url)
-    narrowed = text_of(member, f"{url}?start_date=2026-03-01&end_date=2026-03-10&f0=region&f0v=eu")
+    page = get_html(member, url)
+    narrowed = get_html(member, f"{url}?start_date=2026-03-01&end_date=2026-03-10&f0=region&f0v=eu")
 
     assert "alert-danger" not in page + narrowed
     expected = {
@@ -119,34 +116,34 @@ def test_every_type_of_widget_answers_with_data_and_without(
         assert "days and filters do not apply here" in narrowed
 
 
-def test_the_days_and_filters_of_the_board_go_to_every_widget(spent: Account, member: Client) -> None:
-    dashboard = board(spent, "Weekly", widget("total"), widget("text"))
+def test_the_days_and_filters_of_the_board_go_to_every_widget(payer: Account, member: Client) -> None:
+    dashboard = create_board(payer, "Weekly", widget("total"), widget("text"))
 
-    page = text_of(member, f"{URL}{dashboard.pk}/?period=last_7_days&f0=region&f0op=in&f0v=eu&f1=service")
+    page = get_html(member, f"{URL}{dashboard.pk}/?period=last_7_days&f0=region&f0op=in&f0v=eu&f1=service")
 
     query_string = "?period=last_7_days&amp;f0=region&amp;f0op=in&amp;f0v=eu"
     for each in dashboard.widgets.all():
         assert f'{URL}widgets/{each.pk}/{query_string}"' in page
 
 
-def test_a_bad_question_says_what_to_mend(spent: Account, member: Client) -> None:
-    dashboard = board(spent, "Weekly", widget("total"))
+def test_a_bad_question_says_what_to_mend(payer: Account, member: Client) -> None:
+    dashboard = create_board(payer, "Weekly", widget("total"))
     pk = dashboard.widgets.get().pk
 
-    assert "Nearest" in text_of(member, f"{URL}widgets/{pk}/?f0=regoin&f0v=eu")
-    text_of(member, f"{URL}{dashboard.pk}/?start_date=2026-03-10&end_date=2026-03-01", 400)
+    assert "Nearest" in get_html(member, f"{URL}widgets/{pk}/?f0=regoin&f0v=eu")
+    get_html(member, f"{URL}{dashboard.pk}/?start_date=2026-03-10&end_date=2026-03-01", 400)
 
 
-def test_a_viewer_reads_and_changes_nothing(spent: Account, cast: Cast) -> None:
-    dashboard = board(spent, "Weekly", widget("total"))
+def test_a_viewer_reads_and_changes_nothing(payer: Account, cast: Cast) -> None:
+    dashboard = create_board(payer, "Weekly", widget("total"))
     pk = dashboard.widgets.get().pk
     viewer = signed_in(cast.viewer)
 
-    page = text_of(viewer, f"{URL}{dashboard.pk}/")
+    page = get_html(viewer, f"{URL}{dashboard.pk}/")
     assert "Weekly" in page
     assert "Add widget" not in page
     assert "arrange" not in page
-    text_of(viewer, f"{URL}widgets/{pk}/")
+    get_html(viewer, f"{URL}widgets/{pk}/")
     for url in ("new/", f"{dashboard.pk}/edit/", f"{dashboard.pk}/widgets/new/", f"widgets/{pk}/edit/"):
         assert viewer.get(f"{URL}{url}").status_code == 403
     for url in ("new/", f"{dashboard.pk}/delete/", f"{dashboard.pk}/layout/", f"widgets/{pk}/remove/"):
@@ -154,7 +151,7 @@ def test_a_viewer_reads_and_changes_nothing(spent: Account, cast: Cast) -> None:
 
 
 def test_a_personal_board_of_another_is_not_there(acme: Account, cast: Cast) -> None:
-    mine = board(acme, "Mine", widget("text", text="secret"), owner=cast.member)
+    mine = create_board(acme, "Mine", widget("text", text="secret"), owner=cast.member)
     pk = mine.widgets.get().pk
     owner = signed_in(cast.owner)
 
@@ -165,17 +162,17 @@ def test_a_personal_board_of_another_is_not_there(acme: Account, cast: Cast) -> 
         f"widgets/{pk}/",
         f"widgets/{pk}/edit/",
     ):
-        text_of(owner, f"{URL}{url}", 404)
+        get_html(owner, f"{URL}{url}", 404)
     for url in (f"{mine.pk}/delete/", f"{mine.pk}/layout/", f"widgets/{pk}/remove/"):
         assert owner.post(f"{URL}{url}").status_code == 404
-    assert "secret" in text_of(signed_in(cast.member), f"{URL}widgets/{pk}/")
+    assert "secret" in get_html(signed_in(cast.member), f"{URL}widgets/{pk}/")
 
 
-def test_a_widget_is_added_configured_and_removed(spent: Account, member: Client) -> None:
-    dashboard = board(spent, "Weekly")
-    assert text_of(member, f"{URL}{dashboard.pk}/widgets/new/").count("?type=") == len(CATALOGUE)
+def test_a_widget_is_added_configured_and_removed(payer: Account, member: Client) -> None:
+    dashboard = create_board(payer, "Weekly")
+    assert get_html(member, f"{URL}{dashboard.pk}/widgets/new/").count("?type=") == len(CATALOGUE)
     for name in CATALOGUE:
-        text_of(member, f"{URL}{dashboard.pk}/widgets/new/?type={name}")
+        get_html(member, f"{URL}{dashboard.pk}/widgets/new/?type={name}")
 
     form = {
         "title": "Costly",
@@ -234,20 +231,20 @@ def test_a_widget_is_added_configured_and_removed(spent: Account, member: Client
     ids=["table", "spend over time", "usage", "text", "anomalies", "budgets"],
 )
 def test_what_a_form_says_is_kept(
-    spent: Account, member: Client, name: str, said: dict[str, Any], stored: dict[str, Any]
+    payer: Account, member: Client, name: str, said: dict[str, Any], stored: dict[str, Any]
 ) -> None:
-    dashboard = board(spent, "Weekly")
+    dashboard = create_board(payer, "Weekly")
 
     answer = member.post(f"{URL}{dashboard.pk}/widgets/new/?type={name}", said)
 
     assert answer.status_code == 302, answer.content.decode()
     row = dashboard.widgets.get()
     assert row.config == stored
-    assert "alert-danger" not in text_of(member, f"{URL}widgets/{row.pk}/edit/")
+    assert "alert-danger" not in get_html(member, f"{URL}widgets/{row.pk}/edit/")
 
 
 def test_an_arrangement_is_saved_or_refused_as_a_whole(acme: Account, member: Client) -> None:
-    dashboard = board(acme, "Weekly", widget("total"), widget("text"))
+    dashboard = create_board(acme, "Weekly", widget("total"), widget("text"))
     one, other = (each.pk for each in dashboard.widgets.all())
 
     def arrange(*places: tuple[int, int, int, int, int]) -> str:
@@ -266,9 +263,9 @@ def test_an_arrangement_is_saved_or_refused_as_a_whole(acme: Account, member: Cl
     assert [place_of(each) for each in dashboard.widgets.all()] == [Place(6, 0, 6, 3), Place(0, 0, 6, 3)]
 
 
-def test_a_cost_tag_that_a_board_uses_names_the_board(spent: Account, cast: Cast) -> None:
-    board(spent, "Weekly", widget("cost_tag_breakdown", cost_tag="ENV"))
-    board(spent, "Mine", widget("spend_by", group_by="cost_tag:env"), owner=cast.member)
+def test_a_cost_tag_that_a_board_uses_names_the_board(payer: Account, cast: Cast) -> None:
+    create_board(payer, "Weekly", widget("cost_tag_breakdown", cost_tag="ENV"))
+    create_board(payer, "Mine", widget("spend_by", group_by="cost_tag:env"), owner=cast.member)
 
-    with account_scope(spent):
-        assert uses_of(spent, "cost_tag:env") == ["dashboard Weekly", "a personal dashboard"]
+    with account_scope(payer):
+        assert uses_of(payer, "cost_tag:env") == ["dashboard Weekly", "a personal dashboard"]

@@ -20,9 +20,9 @@ from finops.dashboards.placement import Place
 from finops.dashboards.widgets import CATALOGUE
 from finops.lib.errors import UserError
 from finops.unitcosts.models import UnitMetric
-from tests.cast import Cast, make_cast
-from tests.finops.dashboards.boards import ACTOR, LEAST, board, widget
+from tests.cast import ACTOR, Cast, make_cast
 from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.world.dashboards import REQUIRED_SETTINGS, create_board, widget
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +32,9 @@ def places(dashboard: Dashboard) -> list[tuple[int, int, int, int]]:
 
 
 def test_a_board_is_made_with_its_widgets_and_written_into_the_audit_log(acme: Account) -> None:
-    dashboard = board(acme, " Weekly ", widget("total"), widget("spend_by", (6, 0, 6, 4), title="By service"))
+    dashboard = create_board(
+        acme, " Weekly ", widget("total"), widget("spend_by", (6, 0, 6, 4), title="By service")
+    )
 
     assert (dashboard.name, dashboard.is_shared) == ("Weekly", True)
     assert places(dashboard) == [(0, 0, 3, 3), (6, 0, 6, 4)]
@@ -45,42 +47,44 @@ def test_the_checks_of_every_type_pass_with_the_least_settings(acme: Account) ->
     UnitMetric.objects.create(name="Per request", usage_metric="requests")
     CostTag.objects.create(key="env")
 
-    dashboard = board(acme, "All", *[widget(name, **LEAST.get(name, {})) for name in CATALOGUE])
+    dashboard = create_board(
+        acme, "All", *[widget(name, **REQUIRED_SETTINGS.get(name, {})) for name in CATALOGUE]
+    )
 
     assert [each.type for each in dashboard.widgets.all()] == list(CATALOGUE)
 
 
 def test_a_name_that_is_taken_names_the_board_that_has_it(acme: Account, cast: Cast) -> None:
-    first = board(acme, "Weekly")
-    board(cast.other_account, "Weekly")
-    board(acme, "Weekly", owner=cast.member)
-    board(acme, "Weekly", owner=cast.owner)
+    first = create_board(acme, "Weekly")
+    create_board(cast.other_account, "Weekly")
+    create_board(acme, "Weekly", owner=cast.member)
+    create_board(acme, "Weekly", owner=cast.owner)
 
     with pytest.raises(UserError, match=f"'Weekly' exists already, with id {first.pk}"):
-        board(acme, "wEEKLY")
+        create_board(acme, "wEEKLY")
     with pytest.raises(UserError, match="exists already"):
-        board(acme, "Weekly", owner=cast.member)
+        create_board(acme, "Weekly", owner=cast.member)
     with pytest.raises(ValidationError, match="Give the dashboard a name"):
-        board(acme, " ")
+        create_board(acme, " ")
 
 
 def test_the_cap_counts_shared_boards_of_the_account_alone(acme: Account, cast: Cast) -> None:
-    dashboards = [board(acme, f"Board {number}") for number in range(20)]
-    board(acme, "Mine", owner=cast.member)
-    board(cast.other_account, "Theirs")
+    dashboards = [create_board(acme, f"Board {number}") for number in range(20)]
+    create_board(acme, "Mine", owner=cast.member)
+    create_board(cast.other_account, "Theirs")
 
     with pytest.raises(UserError, match="at most 20 shared dashboards, and this one has 20"):
-        board(acme, "One more")
+        create_board(acme, "One more")
     with pytest.raises(UserError, match="exists already, with id"):
-        board(acme, "Board 3")
+        create_board(acme, "Board 3")
     services.delete_dashboard(dashboard=dashboards[0], actor=ACTOR)
-    board(acme, "One more")
+    create_board(acme, "One more")
 
 
 def test_sharing_a_personal_board_needs_a_place(acme: Account, cast: Cast, settings: LazySettings) -> None:
     settings.DASHBOARDS_PER_ACCOUNT = 1
-    board(acme, "Shared")
-    mine = board(acme, "Mine", owner=cast.member)
+    create_board(acme, "Shared")
+    mine = create_board(acme, "Mine", owner=cast.member)
 
     with pytest.raises(UserError, match="at most 1 shared"):
         services.change_dashboard(dashboard=mine, actor=ACTOR, name="Mine", owner=None)
@@ -94,12 +98,12 @@ def test_sharing_a_personal_board_needs_a_place(acme: Account, cast: Cast, setti
 def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> None:
     settings.DASHBOARDS_PER_ACCOUNT = 2
     account = make_cast().account
-    board(account, "There")
+    create_board(account, "There")
 
     with threads(1) as call:
         with transaction.atomic():
-            board(account, "First")
-            second = call(board, account, "Second")
+            create_board(account, "First")
+            second = call(create_board, account, "Second")
             wait_until(someone_waits_for_us)
         with pytest.raises(UserError, match="at most 2 shared dashboards, and this one has 2"):
             second.result()
@@ -147,11 +151,11 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
     ],
 )
 def test_one_bad_widget_refuses_the_whole_board(acme: Account, bad: Any, says: str) -> None:
-    there = board(acme, "There", widget("total"))
+    there = create_board(acme, "There", widget("total"))
     entries = AuditEntry.objects.count()
 
     with pytest.raises(UserError, match=says):
-        board(acme, "New", widget("total", (0, 0, 3, 3)), bad)
+        create_board(acme, "New", widget("total", (0, 0, 3, 3)), bad)
     with pytest.raises(UserError, match=says):
         services.set_dashboard_widgets(
             dashboard=there, actor=ACTOR, widgets=[widget("total", (0, 0, 3, 3)), bad]
@@ -169,14 +173,14 @@ def test_a_budget_of_another_account_is_as_one_that_does_not_exist(acme: Account
     says = []
     for pk in (theirs, theirs + 1):
         with pytest.raises(UserError) as problem:
-            board(acme, "New", widget("budget_status", budgets=[pk]))
+            create_board(acme, "New", widget("budget_status", budgets=[pk]))
         says.append(problem.value.message.replace(str(pk), "N"))
 
     assert says[0] == says[1]
 
 
 def test_forty_widgets_stand_on_a_board_and_no_more(acme: Account) -> None:
-    dashboard = board(acme, "Full", *[widget("text")] * 40)
+    dashboard = create_board(acme, "Full", *[widget("text")] * 40)
 
     assert dashboard.widgets.count() == 40
     with pytest.raises(UserError, match="at most 40 widgets, 41 were given"):
@@ -187,11 +191,11 @@ def test_a_layout_too_long_for_an_answer_is_refused_and_says_what_to_shorten(acm
     long = [widget("text", title=f"Note {number}", text="é" * (900 + number)) for number in range(10)]
 
     with pytest.raises(UserError, match=r"at most 18,000 fit .*widgets\[9\] 'Note 9'"):
-        board(acme, "Long", *long)
+        create_board(acme, "Long", *long)
 
 
 def test_the_same_widgets_again_change_nothing(acme: Account) -> None:
-    dashboard = board(
+    dashboard = create_board(
         acme, "Weekly", widget("total"), widget("table", (2, 1, 8, 4)), widget("text", text="Hello")
     )
     rows, entries = list(Widget.objects.values()), AuditEntry.objects.count()
@@ -205,7 +209,7 @@ def test_the_same_widgets_again_change_nothing(acme: Account) -> None:
 
 def test_a_board_can_be_given_back_when_a_budget_of_it_is_gone(acme: Account) -> None:
     budget = Budget.objects.create(name="Gone soon", amount=1, currency="USD")
-    dashboard = board(acme, "Weekly", widget("budget_status", budgets=[budget.pk]))
+    dashboard = create_board(acme, "Weekly", widget("budget_status", budgets=[budget.pk]))
     budget.delete()
     drafts = [draft_of(each) for each in dashboard.widgets.all()]
 
@@ -215,7 +219,7 @@ def test_a_board_can_be_given_back_when_a_budget_of_it_is_gone(acme: Account) ->
 
 
 def test_widgets_keep_their_rows_when_others_are_added_moved_and_removed(acme: Account) -> None:
-    dashboard = board(acme, "Weekly", widget("total"), widget("spend_by"), widget("text"))
+    dashboard = create_board(acme, "Weekly", widget("total"), widget("spend_by"), widget("text"))
     first, second, third = (each.pk for each in dashboard.widgets.all())
 
     services.move_widgets(
@@ -236,7 +240,7 @@ def test_widgets_keep_their_rows_when_others_are_added_moved_and_removed(acme: A
 
 
 def test_a_personal_board_is_in_the_audit_log_without_its_name(acme: Account, cast: Cast) -> None:
-    mine = board(acme, "My secret plan", widget("text", text="secret"), owner=cast.member)
+    mine = create_board(acme, "My secret plan", widget("text", text="secret"), owner=cast.member)
     services.delete_dashboard(dashboard=mine, actor=ACTOR)
 
     entries = [(entry.action, entry.target, entry.detail) for entry in AuditEntry.objects.order_by("pk")]
@@ -245,7 +249,7 @@ def test_a_personal_board_is_in_the_audit_log_without_its_name(acme: Account, ca
 
 
 def test_a_board_that_is_gone_says_so(acme: Account) -> None:
-    dashboard = board(acme, "Weekly")
+    dashboard = create_board(acme, "Weekly")
     pk = dashboard.pk
     assert services.delete_dashboard(dashboard=dashboard, actor=ACTOR) == pk
 

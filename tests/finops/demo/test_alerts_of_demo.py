@@ -15,8 +15,8 @@ from finops.demo.alerts import ensure_alerts, send_alerts
 from finops.insights.anomalies.services import detect_if_due
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.budgets.world import daily, make
-from tests.finops.costs.rows import add_source
+from tests.world.budgets import create_budget, daily_cost
+from tests.world.costs import add_source
 
 pytestmark = pytest.mark.django_db
 ACTOR = Actor.command("load_demo")
@@ -27,9 +27,9 @@ def acme(cast: Cast) -> Iterator[Account]:
     """Acme in scope with a bill and two budgets, on Monday 23 March 2026."""
     account = cast.account
     with account_scope(account), clock.frozen(datetime(2026, 3, 23, 12, tzinfo=UTC)):
-        add_source(account, daily(date(2026, 1, 1), date(2026, 3, 22), 10))
-        make(account, "Tight", 100)
-        make(account, "Roomy", 10_000)
+        add_source(account, daily_cost(date(2026, 1, 1), date(2026, 3, 22), 10))
+        create_budget(account, "Tight", 100)
+        create_budget(account, "Roomy", 10_000)
         yield account
 
 

@@ -44,11 +44,11 @@ from ingestion.services import revoke_usage_key
 from mcpserver.registry import Access, Prompt, Tool, registry
 from tests import recorded
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load, own_var
-from tests.finops.demo.test_usage import ACTOR, stored
+from tests.finops.demo.test_usage import ACTOR, stored_quantities
 from tests.interface.demo_pages import pages
 from tests.interface.stored_bytes import json_columns, segments_text
-from tests.lasting import lasting
 from tests.mcpserver.door import Door
+from tests.world.module_scope import module_world
 
 __all__ = ["own_var"]
 
@@ -59,7 +59,7 @@ def month(
 ) -> Iterator[Path]:
     """A month of the demo, loaded once; its `var/`."""
     var = tmp_path_factory.mktemp("demo")
-    with lasting(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
+    with module_world(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
         recorded.restart_ids()
         load()
         yield var
@@ -98,15 +98,15 @@ def test_the_lake_holds_what_the_generator_wrote(demo: Path) -> None:
     raw = pq.read_table(wrote.path)
     with account_scope(Account.objects.get(slug="lumenly")):
         source = CostSource.objects.get(name="AWS")
-        stored = [
+        tables = [
             pq.read_table(demo / "lake" / segment.path)
             for segment in LakeSegment.objects.filter(kind=Kind.COST, source_id=source.pk, retired_at=None)
         ]
-    assert sum(table.num_rows for table in stored) == wrote.rows
+    assert sum(table.num_rows for table in tables) == wrote.rows
     for column, focus in (("billed_cost", "BilledCost"), ("effective_cost", "EffectiveCost")):
-        total = sum((Decimal(pc.sum(table[column]).as_py()) for table in stored), Decimal(0))
+        total = sum((Decimal(pc.sum(table[column]).as_py()) for table in tables), Decimal(0))
         assert total == pc.sum(raw[focus]).as_py()
-    actors = {actor for table in stored for actor in table["actor"].to_pylist()}
+    actors = {actor for table in tables for actor in table["actor"].to_pylist()}
     assert any(actor and "terraform-ci" in actor for actor in actors)
 
 
@@ -201,7 +201,7 @@ def test_the_key_in_the_handout_pushes_an_event_that_counts_at_once(demo: Path, 
     assert (answer.status_code, answer.json()) == (200, {"accepted": 1, "rejected": 0, "errors": []})
     account = Account.objects.get(slug="lumenly")
     today = date(2026, 11, 20)
-    assert stored(account, today, today) == {("documents_processed", "cust-001"): 3}
+    assert stored_quantities(account, today, today) == {("documents_processed", "cust-001"): 3}
 
 
 def test_a_usage_key_that_ended_or_was_lost_is_made_anew(demo: Path) -> None:

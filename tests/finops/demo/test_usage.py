@@ -74,7 +74,9 @@ def generated_sums(first: date, last: date) -> dict[tuple[str, str], Decimal]:
     return sums
 
 
-def stored(account: Account, first: date = FIRST, last: date = LAST) -> dict[tuple[str, str], Decimal]:
+def stored_quantities(
+    account: Account, first: date = FIRST, last: date = LAST
+) -> dict[tuple[str, str], Decimal]:
     def usage_query(usage: Any) -> Any:
         return usage.group_by("metric", "customer_id").agg(quantity=usage.quantity.sum())
 
@@ -134,7 +136,7 @@ def test_the_lake_holds_what_the_generator_made(lumenly: Account) -> None:
     began = time.perf_counter()
     count = bring(lumenly)
     seconds = time.perf_counter() - began
-    assert stored(lumenly) == generated_sums(FIRST, LAST)
+    assert stored_quantities(lumenly) == generated_sums(FIRST, LAST)
     data_range = queries.data_range(lumenly, Kind.USAGE)
     assert data_range is not None
     assert (data_range.first_day, data_range.last_day, data_range.rows) == (FIRST, LAST, count)
@@ -164,7 +166,7 @@ def test_customers_have_names_and_metrics_their_aggregation(lumenly: Account) ->
 
 def test_one_customer_has_no_usage_and_one_only_usage(lumenly: Account) -> None:
     bring(lumenly, LAST, LAST)
-    using = {customer for _, customer in stored(lumenly)}
+    using = {customer for _, customer in stored_quantities(lumenly)}
     assert ONBOARDING not in using
     assert TRIAL.id in using
     assert len(using) == 40
@@ -200,14 +202,14 @@ def test_a_later_load_adds_the_days_since_and_keeps_what_was_pushed(lumenly: Acc
         len(list(events_on(metric, day))) for metric in METRICS for day in (LAST, LAST - timedelta(1))
     )
     assert bring(lumenly) == expected
-    assert stored(lumenly) == {**generated_sums(FIRST, LAST), ("seats", "mine"): 10}
+    assert stored_quantities(lumenly) == {**generated_sums(FIRST, LAST), ("seats", "mine"): 10}
 
 
 def test_a_day_that_is_missing_in_the_middle_is_filled(lumenly: Account) -> None:
     bring(lumenly, FIRST, date(2026, 9, 30))
     bring(lumenly, date(2026, 11, 1), LAST)
     bring(lumenly)
-    assert stored(lumenly) == generated_sums(FIRST, LAST)
+    assert stored_quantities(lumenly) == generated_sums(FIRST, LAST)
 
 
 def test_a_changed_aggregation_and_a_changed_name_stay(lumenly: Account) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
 import pytest
@@ -8,7 +7,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account
-from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
@@ -17,13 +15,7 @@ from finops.lib import clock
 from ingestion.models import UsageBatch
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source, cost
-
-
-@pytest.fixture
-def acme(cast: Cast) -> Iterator[Account]:
-    with account_scope(cast.account), clock.frozen(datetime(2026, 3, 20, 12, tzinfo=UTC)):
-        yield cast.account
+from tests.world.costs import add_source, cost
 
 
 def an_import(account: Account, source: CostSource, status: str, error: str = "") -> None:

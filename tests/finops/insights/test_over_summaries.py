@@ -24,11 +24,9 @@ from finops.insights.commitments.schemas import CommitmentQuery
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from finops.lake.models import LakeSegment, LakeSummary
-from tests.finops.costs.conftest import acme as acme
-from tests.finops.costs.conftest import source as source
-from tests.finops.costs.rows import Line, cost, put
 from tests.finops.lake.rollups.test_rollups import nothing_kept as nothing_kept
 from tests.finops.lake.rollups.test_rollups import summarise
+from tests.world.costs import Line, cost, store_lines
 
 pytestmark = pytest.mark.django_db
 
@@ -114,7 +112,7 @@ def split(acme: Account) -> Iterator[None]:
 def test_an_answer_over_summaries_is_the_answer_over_lines(
     acme: Account, source: CostSource, rows: list[Line]
 ) -> None:
-    put(acme, source, [*rows, *(cost(date(2026, 1, day), Decimal("0.5")) for day in range(1, 32))])
+    store_lines(acme, source, [*rows, *(cost(date(2026, 1, day), Decimal("0.5")) for day in range(1, 32))])
     before = {name: msgspec.json.encode(ask(acme)) for name, ask in QUESTIONS.items()}
 
     summarise(acme)

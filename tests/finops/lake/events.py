@@ -125,7 +125,9 @@ def forget(account: Account) -> None:
         segments.retire_source(account=account, kind=Kind.USAGE, source_id=source_id)
 
 
-def ask(account: Account, build: Any, *keys: str, days: tuple[date, date] = ALWAYS) -> list[dict[str, Any]]:
+def run_query(
+    account: Account, build: Any, *keys: str, days: tuple[date, date] = ALWAYS
+) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = engine.run(
         account, Kind.USAGE, *days, build, tag_keys=list(keys)
     ).to_pylist()
@@ -134,13 +136,13 @@ def ask(account: Account, build: Any, *keys: str, days: tuple[date, date] = ALWA
 
 def by(account: Account, column: str, *keys: str, days: tuple[date, date] = ALWAYS) -> dict[Any, Decimal]:
     """Quantities by one column."""
-    found = ask(
+    found = run_query(
         account, lambda usage: usage.group_by(key=column).agg(q=usage.quantity.sum()), *keys, days=days
     )
     return {row["key"]: row["q"] for row in found}
 
 
-def added(events: Iterable[tuple[Any, Decimal]]) -> dict[Any, Decimal]:
+def sum_by_key(events: Iterable[tuple[Any, Decimal]]) -> dict[Any, Decimal]:
     """The same, by Python."""
     sums: dict[Any, Decimal] = defaultdict(Decimal)
     with localcontext(prec=60):  # Python's own 28 digits would round

@@ -63,11 +63,11 @@ def swap(account: Account, *new: segments.NewSegment, months: tuple[date, ...] =
     segments.swap_segments(account=account, kind=Kind.COST, source_id=1, months=months, new=new)
 
 
-def rows_of(account: Account) -> list[LakeSegment]:
+def manifest_rows(account: Account) -> list[LakeSegment]:
     return list(LakeSegment.objects.unscoped().filter(account=account).order_by("id"))
 
 
-def ask(account: Account, build: Callable[[Any], Any], **options: Any) -> list[dict[str, Any]]:
+def run_query(account: Account, build: Callable[[Any], Any], **options: Any) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = engine.run(account, Kind.COST, *EVER, build, **options).to_pylist()
     return rows
 

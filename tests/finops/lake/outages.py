@@ -63,10 +63,10 @@ def count(file: Path) -> None:
     """Write down how many events of each batch count."""
     from collections import Counter
 
-    from tests.finops.lake.events import ask
+    from tests.finops.lake.events import run_query
 
-    rows = ask(_account(), lambda usage: usage.select("batch", "position").distinct())
-    table = ask(_account(), lambda usage: usage.select("batch", "position"))
+    rows = run_query(_account(), lambda usage: usage.select("batch", "position").distinct())
+    table = run_query(_account(), lambda usage: usage.select("batch", "position"))
     assert len(rows) == len(table), "an event counts twice"
     file.write_text(json.dumps(Counter(row["batch"] for row in table)))
 
@@ -85,7 +85,7 @@ def _again_and_again(work: Callable[[], object]) -> None:
             work()
         except DatabaseError:
             connection.close()
-            time.sleep(0.05)
+            time.sleep(0.05)  # what a process does between its tries
 
 
 WORK = {each.__name__: each for each in (prepare, push, flush, count)}

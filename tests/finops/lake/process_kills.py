@@ -15,11 +15,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
+
+from tests.servers import database_url
 
 
 class Workers:
@@ -62,12 +62,6 @@ def workers() -> Iterator[Workers]:
     finally:
         process.kill()
         process.communicate()
-
-
-def database_url() -> str:
-    """The test's own database, as another process reaches it."""
-    name = str(connection.settings_dict["NAME"])
-    return urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}"))
 
 
 def _main() -> None:

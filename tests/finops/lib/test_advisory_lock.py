@@ -10,12 +10,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def in_another_thread(name: str) -> bool:
-    def tried() -> bool:
+    def try_lock() -> bool:
         with advisory_lock(name) as mine:
             return mine
 
     with threads(1) as call:
-        return bool(call(tried).result())
+        return bool(call(try_lock).result())
 
 
 def test_one_is_in_the_block_at_a_time_and_its_own_thread_may_come_again() -> None:

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from finops.lib import shared_cache
 from finops.lib.fixed_window import seconds_to_wait
-from tests.ingestion.world import redis_server
+from tests.deployment import redis_server
 from tests.servers import free_port
 
 

@@ -30,14 +30,14 @@ def series(values: list[float]) -> dict[date, Decimal]:
     return {day(index): Decimal(str(value)) for index, value in enumerate(values)}
 
 
-def made(history: dict[date, Decimal], days: int = 31, level: float = 0.8) -> Forecast:
+def make_forecast(history: dict[date, Decimal], days: int = 31, level: float = 0.8) -> Forecast:
     start = max(history) + timedelta(days=1)
     found = forecast(history, DateRange(start, start + timedelta(days=days - 1)), level=level)
     assert isinstance(found, Forecast)
     return found
 
 
-def drawn(cost: Callable[[date], float], days: int, *, noise: float = 0.0) -> dict[date, Decimal]:
+def noisy_history(cost: Callable[[date], float], days: int, *, noise: float = 0.0) -> dict[date, Decimal]:
     rng = random.Random("forecast")
     return {day(i): Decimal(str(round(cost(day(i)) + rng.gauss(0, noise), 6))) for i in range(days)}
 
@@ -47,7 +47,7 @@ def is_last_of_month(day: date) -> bool:
 
 
 def test_a_constant_cost_goes_on_within_half_a_percent() -> None:
-    found = made(series([12.5] * 60))
+    found = make_forecast(series([12.5] * 60))
     for band, days in [(found.total(), 31), (found.daily[0], 1)]:
         assert band.mean == Decimal("12.5") * days
         assert band.upper - band.mean == band.mean - band.lower == band.mean / 200
@@ -55,7 +55,7 @@ def test_a_constant_cost_goes_on_within_half_a_percent() -> None:
 
 def test_a_weekday_costs_what_it_used_to() -> None:
     week = [100.0] * 5 + [20.0] * 2
-    found = made(drawn(lambda day: week[day.weekday()], 84), 14)
+    found = make_forecast(noisy_history(lambda day: week[day.weekday()], 84), 14)
     assert [day.mean for day in found.daily] == [Decimal(week[day.day.weekday()]) for day in found.daily]
 
 
@@ -63,28 +63,28 @@ def test_a_fee_on_the_first_and_a_tax_on_the_last_day_come_back() -> None:
     def cost(day: date) -> float:
         return 100 + 900 * (day.day == 1) + 400 * is_last_of_month(day)
 
-    found = made(drawn(cost, 180, noise=2), 62)
+    found = make_forecast(noisy_history(cost, 180, noise=2), 62)
     assert all(abs(float(each.mean) - cost(each.day)) < 10 for each in found.daily)
 
 
 def test_a_fee_that_was_seen_once_on_the_first_is_expected_again() -> None:
-    found = made(drawn(lambda day: 10 + 500 * (day.day == 1), 45), 30)
+    found = make_forecast(noisy_history(lambda day: 10 + 500 * (day.day == 1), 45), 30)
     assert {each.day.day: each.mean for each in found.daily}[1] == 510
 
 
 def test_one_odd_day_is_not_expected_again() -> None:
     odd = day(100)
-    found = made(drawn(lambda day: 50 + 5000 * (day == odd), 121), 31)
+    found = make_forecast(noisy_history(lambda day: 50 + 5000 * (day == odd), 121), 31)
     assert found.total().mean == 50 * 31
 
 
 def test_a_week_after_a_step_the_new_level_holds() -> None:
-    found = made(drawn(lambda each: 100.0 if each < day(186) else 300.0, 200))
+    found = make_forecast(noisy_history(lambda each: 100.0 if each < day(186) else 300.0, 200))
     assert all(each.mean == 300 for each in found.daily)
 
 
 def test_steady_growth_goes_on() -> None:
-    found = made(drawn(lambda each: 100 + 0.5 * (each - FIRST).days, 300, noise=1), 30)
+    found = make_forecast(noisy_history(lambda each: 100 + 0.5 * (each - FIRST).days, 300, noise=1), 30)
     expected = sum(100 + 0.5 * (300 + index) for index in range(30))
     assert abs(float(found.total().mean) - expected) < 0.02 * expected
 
@@ -105,7 +105,7 @@ def test_a_ramp_goes_on_and_its_daily_bands_hold() -> None:
     held = count = 0
     for seed in range(12):
         history, cost, rng = ramp(seed)
-        found = made(history, 30)
+        found = make_forecast(history, 30)
         expected = sum(cost(each.day) for each in found.daily)
         assert found.model == TRENDING
         assert abs(float(found.total().mean) - expected) < 0.06 * expected
@@ -116,14 +116,14 @@ def test_a_ramp_goes_on_and_its_daily_bands_hold() -> None:
 
 
 def test_a_noisy_level_without_a_trend_is_that_of_eight_weeks() -> None:
-    found = [made(drawn(lambda day: 100.0, 300, noise=scale)) for scale in (2, 5, 10, 20)]
+    found = [make_forecast(noisy_history(lambda day: 100.0, 300, noise=scale)) for scale in (2, 5, 10, 20)]
     assert [each.model for each in found] == [SMOOTH] * 4
     for each, scale in zip(found, (2, 5, 10, 20), strict=True):
         assert abs(float(each.total().mean) / 31 - 100) < 0.25 * scale
 
 
 def test_a_noisy_level_follows_a_step_after_a_week_too() -> None:
-    found = made(drawn(lambda each: 100.0 if each < day(290) else 300.0, 300, noise=10))
+    found = make_forecast(noisy_history(lambda each: 100.0 if each < day(290) else 300.0, 300, noise=10))
     assert abs(float(found.total().mean) / 31 - 300) < 20
 
 
@@ -131,7 +131,7 @@ def test_a_level_that_moves_keeps_that_of_the_last_days() -> None:
     def stairs(each: date) -> float:
         return 100.0 + 40 * (((each - FIRST).days // 50) % 3)
 
-    assert made(drawn(stairs, 300, noise=3)).model == MODEL
+    assert make_forecast(noisy_history(stairs, 300, noise=3)).model == MODEL
 
 
 def test_a_guess_never_narrows_what_the_trials_show() -> None:
@@ -162,7 +162,7 @@ def test_holidays_are_like_sundays_where_past_ones_were() -> None:
     (easter_monday,) = (each for each in [date(2026, 4, 6)] if ahead.start <= each <= ahead.end)
     expected = {}
     for name, cost, country in (("office", office, "DE"), ("no country", office, ""), ("shop", shop, "DE")):
-        found = forecast(drawn(cost, 460, noise=2), ahead, country=country)
+        found = forecast(noisy_history(cost, 460, noise=2), ahead, country=country)
         assert isinstance(found, Forecast)
         expected[name] = {each.day: float(each.mean) for each in found.daily}
     assert expected["office"][easter_monday] == pytest.approx(20, abs=5)
@@ -173,19 +173,19 @@ def test_holidays_are_like_sundays_where_past_ones_were() -> None:
 
 
 def test_zeros_stay_zero_and_credits_negative() -> None:
-    assert made(series([0.0] * 50)).total().upper == 0
-    found = made(drawn(lambda day: -20.0 * (day.day == 3), 200), 31)
+    assert make_forecast(series([0.0] * 50)).total().upper == 0
+    found = make_forecast(noisy_history(lambda day: -20.0 * (day.day == 3), 200), 31)
     assert found.total().mean == -20
 
 
 def test_gaps_are_no_zeros() -> None:
     history = {day: amount for day, amount in series([40.0] * 90).items() if day.day % 3}
-    assert all(each.mean == 40 for each in made(history).daily)
+    assert all(each.mean == 40 for each in make_forecast(history).daily)
 
 
 def test_a_later_horizon_is_less_certain() -> None:
-    history = drawn(lambda day: 100.0, 200, noise=10)
-    found = made(history, 90)
+    history = noisy_history(lambda day: 100.0, 200, noise=10)
+    found = make_forecast(history, 90)
     near, far = found.total(DateRange(day(200), day(209))), found.total(DateRange(day(280), day(289)))
     assert far.upper - far.lower > near.upper - near.lower
     later = forecast(history, DateRange(day(280), day(289)))
@@ -194,13 +194,15 @@ def test_a_later_horizon_is_less_certain() -> None:
 
 
 def test_a_forecast_knows_how_it_did_before() -> None:
-    found = made(drawn(lambda day: 100 - 80 * (day.weekday() > 4) + 500 * (day.day == 1), 300, noise=3), 30)
+    found = make_forecast(
+        noisy_history(lambda day: 100 - 80 * (day.weekday() > 4) + 500 * (day.day == 1), 300, noise=3), 30
+    )
     assert found.accuracy is not None
     assert (found.accuracy.days, found.accuracy.trials) == (30, 10)
     assert found.accuracy.error is not None
     assert found.accuracy.naive_error is not None
     assert found.accuracy.error < 0.03 < 0.1 < found.accuracy.naive_error
-    assert made(series([5.0] * 20)).accuracy is None
+    assert make_forecast(series([5.0] * 20)).accuracy is None
 
 
 @pytest.mark.parametrize("days", [0, 1, 13])
@@ -217,7 +219,7 @@ def test_a_horizon_inside_the_history_is_refused() -> None:
 
 def test_a_total_of_days_outside_the_horizon_is_refused() -> None:
     with pytest.raises(ValueError, match="is not inside"):
-        made(series([1.0] * 30)).total(DateRange(day(29), day(31)))
+        make_forecast(series([1.0] * 30)).total(DateRange(day(29), day(31)))
 
 
 def test_bands_hold_the_share_of_cases_that_they_say() -> None:
@@ -229,7 +231,7 @@ def test_bands_hold_the_share_of_cases_that_they_say() -> None:
             level += rng.gauss(0, 4)
             week = 1.0 if day(index).weekday() < 5 else 0.7
             history[day(index)] = Decimal(str(level * week + rng.gauss(0, 20)))
-        found = made({each: history[each] for each in map(day, range(300))}, 30)
+        found = make_forecast({each: history[each] for each in map(day, range(300))}, 30)
         came = sum(history[day(index)] for index in range(300, 330))
         held += found.total().lower <= came <= found.total().upper
         count += 1
@@ -243,7 +245,7 @@ amounts = st.lists(st.integers(-5000, 20000), min_size=14, max_size=90)
 @settings(max_examples=25, deadline=None)
 @given(values=amounts, level=st.sampled_from([0.5, 0.8, 0.95]))
 def test_a_band_contains_its_mean_and_totals_add_up(values: list[int], level: float) -> None:
-    found = made(series([value / 100 for value in values]), 40, level)
+    found = make_forecast(series([value / 100 for value in values]), 40, level)
     first, second = found.horizon.start, found.horizon.start + timedelta(days=17)
     before, after = DateRange(first, second), DateRange(second + timedelta(days=1), found.horizon.end)
     whole = found.total()
@@ -262,8 +264,8 @@ def test_a_band_contains_its_mean_and_totals_add_up(values: list[int], level: fl
 def test_scaled_and_shifted_costs_have_a_scaled_and_shifted_forecast(
     values: list[int], factor: float, shift: int
 ) -> None:
-    plain = made(series([float(value) for value in values]))
-    moved = made(series([value * factor + shift for value in values]))
+    plain = make_forecast(series([float(value) for value in values]))
+    moved = make_forecast(series([value * factor + shift for value in values]))
     for one, other in zip(plain.daily, moved.daily, strict=True):
         assert float(other.mean) == pytest.approx(float(one.mean) * factor + shift, rel=1e-6, abs=1e-5)
         if not shift:
@@ -275,4 +277,4 @@ def test_scaled_and_shifted_costs_have_a_scaled_and_shifted_forecast(
 @given(values=amounts)
 def test_the_same_history_gives_the_same_forecast(values: list[int]) -> None:
     history = series([float(value) for value in values])
-    assert made(history) == made(dict(reversed(history.items())))
+    assert make_forecast(history) == make_forecast(dict(reversed(history.items())))

@@ -36,13 +36,6 @@ SECONDS = 20.0
 
 
 @pytest.fixture
-def receiver(settings: Settings) -> Iterator[Receiver]:
-    settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
-    with http_receiver() as served:
-        yield served
-
-
-@pytest.fixture
 def names() -> Iterator[NameServer]:
     with name_server() as served, use_resolver(served.resolve):
         yield served

@@ -31,7 +31,7 @@ def backend(wrapper: DatabaseWrapper) -> int:
         return int(cursor.fetchone()[0])
 
 
-def ask(sql: str, *values: Any) -> Any:
+def fetch_row(sql: str, *values: Any) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchone()
@@ -40,7 +40,7 @@ def ask(sql: str, *values: Any) -> Any:
 def test_a_connection_that_the_server_ended_in_the_pool_is_given_to_nobody(pooled: DatabaseWrapper) -> None:
     first = backend(pooled)
     pooled.close()
-    assert ask("SELECT pg_terminate_backend(%s, 5000)", first) == (True,)
+    assert fetch_row("SELECT pg_terminate_backend(%s, 5000)", first) == (True,)
     assert backend(pooled) != first
 
 

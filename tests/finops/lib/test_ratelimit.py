@@ -13,6 +13,7 @@ from redis import Redis
 
 from finops.lib.ratelimit import ProcessRateLimiter, RateLimiter, RedisRateLimiter
 from finops.lib.ratelimit import rate_limiter as installed
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +31,7 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _wait_for(socket: Path) -> None:
-    deadline = time.monotonic() + 30
-    while not socket.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(socket.exists, "Redis did not come up")
     with Redis(unix_socket_path=str(socket)) as redis:
         assert redis.ping()
 

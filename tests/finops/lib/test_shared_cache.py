@@ -12,7 +12,7 @@ from tests.servers import free_port
 
 
 @pytest.fixture
-def away(settings: Settings) -> None:
+def no_cache_server(settings: Settings) -> None:
     settings.CACHES = {
         "default": {
             "BACKEND": "finops.lib.shared_cache.SharedCache",
@@ -22,7 +22,7 @@ def away(settings: Settings) -> None:
     shared_cache._breaker._until = 0.0
 
 
-def test_while_redis_is_away_a_process_caches_for_itself(away: None) -> None:
+def test_while_redis_is_away_a_process_caches_for_itself(no_cache_server: None) -> None:
     assert cache.add("spent", True, timeout=60)
     assert not cache.add("spent", True, timeout=60)
     assert cache.get("spent") is True
@@ -30,7 +30,7 @@ def test_while_redis_is_away_a_process_caches_for_itself(away: None) -> None:
     assert cache.get("spent") is None
 
 
-def test_sign_in_works_while_redis_is_away(away: None, cast: Cast, client: Client) -> None:
+def test_sign_in_works_while_redis_is_away(no_cache_server: None, cast: Cast, client: Client) -> None:
     given = {"login": cast.member.email, "password": PASSWORD}
     answer = client.post(reverse("account_login"), given)
     assert (answer.status_code, "_auth_user_id" in client.session) == (302, True)

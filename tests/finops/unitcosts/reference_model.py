@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from finops.lake import schema
-from tests.ingestion.events import Event
+from tests.world.usage import Event
 
 Line = Mapping[str, Any]
 Key = tuple[str, str]

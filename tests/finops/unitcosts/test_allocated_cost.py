@@ -17,8 +17,8 @@ from finops.costs.models import CostSource
 from finops.unitcosts.models import CustomerAlias
 from finops.unitcosts.queries import query_unit_cost
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import put
-from tests.finops.unitcosts.world import by_customer, cost_line, fill, usage_event
+from tests.world.costs import store_lines
+from tests.world.unit_costs import add_data, by_customer, cost_line, usage_event
 
 EVERY_CUSTOMER = {
     "name": "Cluster",
@@ -58,7 +58,9 @@ def test_shared_cost_reaches_customers_by_what_they_used_each_day(acme: Account)
         cost_line(3, 8),
         cost_line(1, 5, "Nobody"),
     ]
-    fill(acme, lines, [usage_event(1, "acme", 2), usage_event(1, "globex", 1), usage_event(2, "globex", 4)])
+    add_data(
+        acme, lines, [usage_event(1, "acme", 2), usage_event(1, "globex", 1), usage_event(2, "globex", 4)]
+    )
     split(acme)
 
     assert rows_of(acme) == {
@@ -74,7 +76,7 @@ def test_shared_cost_reaches_customers_by_what_they_used_each_day(acme: Account)
 
 
 def test_without_splits_nothing_is_allocated(acme: Account) -> None:
-    fill(acme, [cost_line(1, 40, "acme"), cost_line(1, 30)], [usage_event(1, "acme", 2)])
+    add_data(acme, [cost_line(1, 40, "acme"), cost_line(1, 30)], [usage_event(1, "acme", 2)])
     split(acme)
 
     answer: Any = query_unit_cost(acme, by_customer())
@@ -84,14 +86,14 @@ def test_without_splits_nothing_is_allocated(acme: Account) -> None:
 
 
 def test_a_shared_value_that_moved_whole_is_no_row_any_more(acme: Account) -> None:
-    fill(acme, [cost_line(1, 40, "acme"), cost_line(1, 30, "cluster")], [usage_event(1, "acme", 2)])
+    add_data(acme, [cost_line(1, 40, "acme"), cost_line(1, 30, "cluster")], [usage_event(1, "acme", 2)])
     split(acme, source_value="cluster")
 
     assert rows_of(acme) == {"acme": ("matched", 40, 30, 70, 35)}
 
 
 def test_an_alias_has_its_customers_direct_cost_and_the_customer_what_is_allocated(acme: Account) -> None:
-    fill(acme, [cost_line(1, 40, "ACME Inc"), cost_line(1, 30)], [usage_event(1, "acme", 2)])
+    add_data(acme, [cost_line(1, 40, "ACME Inc"), cost_line(1, 30)], [usage_event(1, "acme", 2)])
     CustomerAlias.objects.create(account=acme, value="ACME Inc", customer_id="acme")
     split(acme)
 
@@ -99,7 +101,7 @@ def test_an_alias_has_its_customers_direct_cost_and_the_customer_what_is_allocat
 
 
 def test_one_customer_of_many_keeps_its_part(acme: Account) -> None:
-    fill(
+    add_data(
         acme,
         [cost_line(1, 40, "acme"), cost_line(1, 30)],
         [usage_event(1, "acme", 1), usage_event(1, "globex", 2)],
@@ -110,7 +112,9 @@ def test_one_customer_of_many_keeps_its_part(acme: Account) -> None:
 
 
 def test_a_trend_is_after_splits_too(acme: Account) -> None:
-    fill(acme, [cost_line(1, 30), cost_line(2, 10)], [usage_event(1, "acme", 3), usage_event(2, "acme", 5)])
+    add_data(
+        acme, [cost_line(1, 30), cost_line(2, 10)], [usage_event(1, "acme", 3), usage_event(2, "acme", 5)]
+    )
     split(acme)
 
     answer: Any = query_unit_cost(acme, by_customer(splits="after", granularity="day"))
@@ -138,7 +142,7 @@ PROPERTY = settings(
 @PROPERTY
 @given(rows=st.lists(lines, min_size=4, max_size=30), top=st.integers(1, 5))
 def test_customers_and_rest_add_up_to_the_whole(worn: CostSource, rows: list[Any], top: int) -> None:
-    put(worn.account, worn, [*rows, cost_line(10, 0, "-", currency="USD")])
+    store_lines(worn.account, worn, [*rows, cost_line(10, 0, "-", currency="USD")])
 
     answer = query_unit_cost(worn.account, by_customer(splits="after", top=top))
 
@@ -154,7 +158,7 @@ def test_customers_and_rest_add_up_to_the_whole(worn: CostSource, rows: list[Any
 @pytest.fixture
 def worn(acme: Account) -> CostSource:
     """Two splits on the customer key, usage on two of four days, and a source whose lines each example replaces."""
-    fill(
+    add_data(
         acme,
         [cost_line(1, 0)],
         [usage_event(1, "acme", 2), usage_event(1, "globex", "0.7"), usage_event(2, "initech", 3)],
@@ -175,7 +179,7 @@ def worn(acme: Account) -> CostSource:
 
 
 def test_the_page_begins_with_what_is_allocated_and_shows_both(acme: Account, cast: Cast) -> None:
-    fill(acme, [cost_line(19, 40, "acme"), cost_line(19, 30)], [usage_event(19, "acme", 2)])
+    add_data(acme, [cost_line(19, 40, "acme"), cost_line(19, 30)], [usage_event(19, "acme", 2)])
     client, url = signed_in(cast.viewer), "/a/acme/unit-economics/"
     assert ">Allocated</th>" not in client.get(url).content.decode()
     split(acme)

@@ -18,11 +18,11 @@ from finops.unitcosts.services.customer_mappings import (
 )
 from ingestion.models import Customer
 from tests.cast import Cast
-from tests.finops.costs.rows import add_source, cost
+from tests.world.costs import add_source, cost
 
 
 @pytest.fixture
-def billed(acme: Account) -> Account:
+def payer(acme: Account) -> Account:
     add_source(acme, [cost(date(2026, 3, 1), 5, tags={"customer": "a", "Team": "core"})])
     Customer.objects.create(account=acme, customer_id="globex-corporation")
     return acme
@@ -43,17 +43,17 @@ def last_entry() -> tuple[str, str]:
     ],
 )
 def test_the_customer_key_is_a_dimension_that_the_data_has(
-    cast: Cast, billed: Account, asked: str, named: str
+    cast: Cast, payer: Account, asked: str, named: str
 ) -> None:
-    set_customer_key(account=billed, actor=cast.actor, dimension=asked)
+    set_customer_key(account=payer, actor=cast.actor, dimension=asked)
 
     assert CustomerKey.objects.get().dimension == named
     assert last_entry() == ("customer_key.set", named)
 
 
-def test_choosing_again_replaces_the_key_and_says_what_it_was(cast: Cast, billed: Account) -> None:
-    set_customer_key(account=billed, actor=cast.actor, dimension="tag:customer")
-    set_customer_key(account=billed, actor=cast.actor, dimension="account")
+def test_choosing_again_replaces_the_key_and_says_what_it_was(cast: Cast, payer: Account) -> None:
+    set_customer_key(account=payer, actor=cast.actor, dimension="tag:customer")
+    set_customer_key(account=payer, actor=cast.actor, dimension="account")
 
     assert [key.dimension for key in CustomerKey.objects.all()] == ["account"]
     assert AuditEntry.objects.latest("pk").detail == {"from": "tag:customer", "to": "account"}
@@ -72,24 +72,24 @@ def test_choosing_again_replaces_the_key_and_says_what_it_was(cast: Cast, billed
     ids=["misspelt tag", "tag without prefix", "strange tag", "misspelt dimension", "empty", "long"],
 )
 def test_an_unknown_customer_key_is_refused_with_the_nearest(
-    cast: Cast, billed: Account, asked: str, said: str
+    cast: Cast, payer: Account, asked: str, said: str
 ) -> None:
     with pytest.raises(UserError) as refused:
-        set_customer_key(account=billed, actor=cast.actor, dimension=asked)
+        set_customer_key(account=payer, actor=cast.actor, dimension=asked)
 
     assert said in refused.value.message
     assert not CustomerKey.objects.exists()
 
 
-def test_an_alias_maps_another_spelling_and_can_be_removed(cast: Cast, billed: Account) -> None:
+def test_an_alias_maps_another_spelling_and_can_be_removed(cast: Cast, payer: Account) -> None:
     alias = add_customer_alias(
-        account=billed, actor=cast.actor, value=" Globex Inc ", customer_id="globex-corporation"
+        account=payer, actor=cast.actor, value=" Globex Inc ", customer_id="globex-corporation"
     )
 
     assert str(CustomerAlias.objects.get()) == " Globex Inc  → globex-corporation"
     assert last_entry() == ("customer_alias.add", " Globex Inc ")
 
-    remove_customer_alias(account=billed, actor=cast.actor, alias_id=alias.pk)
+    remove_customer_alias(account=payer, actor=cast.actor, alias_id=alias.pk)
 
     assert not CustomerAlias.objects.exists()
     assert last_entry() == ("customer_alias.remove", " Globex Inc ")
@@ -104,28 +104,28 @@ def test_an_alias_maps_another_spelling_and_can_be_removed(cast: Cast, billed: A
     ],
 )
 def test_an_alias_of_nobody_is_refused(
-    cast: Cast, billed: Account, value: str, customer_id: str, said: str
+    cast: Cast, payer: Account, value: str, customer_id: str, said: str
 ) -> None:
     with pytest.raises(UserError, match=said):
-        add_customer_alias(account=billed, actor=cast.actor, value=value, customer_id=customer_id)
+        add_customer_alias(account=payer, actor=cast.actor, value=value, customer_id=customer_id)
 
     assert not CustomerAlias.objects.exists()
 
 
 @pytest.mark.parametrize("value", ["Globex", ""], ids=["taken", "empty"])
-def test_a_value_that_is_empty_or_mapped_already_is_refused(cast: Cast, billed: Account, value: str) -> None:
-    Customer.objects.create(account=billed, customer_id="initech")
-    add_customer_alias(account=billed, actor=cast.actor, value="Globex", customer_id="initech")
+def test_a_value_that_is_empty_or_mapped_already_is_refused(cast: Cast, payer: Account, value: str) -> None:
+    Customer.objects.create(account=payer, customer_id="initech")
+    add_customer_alias(account=payer, actor=cast.actor, value="Globex", customer_id="initech")
 
     with pytest.raises(ValidationError):
-        add_customer_alias(account=billed, actor=cast.actor, value=value, customer_id="globex-corporation")
+        add_customer_alias(account=payer, actor=cast.actor, value=value, customer_id="globex-corporation")
 
     assert CustomerAlias.objects.get().customer_id == "initech"
 
 
-def test_the_alias_of_another_account_cannot_be_removed(cast: Cast, billed: Account) -> None:
+def test_the_alias_of_another_account_cannot_be_removed(cast: Cast, payer: Account) -> None:
     alias = add_customer_alias(
-        account=billed, actor=cast.actor, value="Globex", customer_id="globex-corporation"
+        account=payer, actor=cast.actor, value="Globex", customer_id="globex-corporation"
     )
 
     with account_scope(cast.other_account), pytest.raises(UserError, match="gone already"):
@@ -135,10 +135,10 @@ def test_the_alias_of_another_account_cannot_be_removed(cast: Cast, billed: Acco
 
 
 def test_an_account_has_so_many_aliases_at_most(
-    cast: Cast, billed: Account, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, payer: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("finops.unitcosts.services.customer_mappings.MAX_ALIASES", 1)
-    add_customer_alias(account=billed, actor=cast.actor, value="a", customer_id="globex-corporation")
+    add_customer_alias(account=payer, actor=cast.actor, value="a", customer_id="globex-corporation")
 
     with pytest.raises(UserError, match="at most 1 aliases"):
-        add_customer_alias(account=billed, actor=cast.actor, value="b", customer_id="globex-corporation")
+        add_customer_alias(account=payer, actor=cast.actor, value="b", customer_id="globex-corporation")

@@ -18,8 +18,9 @@ from accounts.scoping import account_scope
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.models import Customer, UsageMetric
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source, cost
-from tests.ingestion.events import event, know, source_of, store
+from tests.pages import get_page
+from tests.world.costs import add_source, cost
+from tests.world.usage import add_usage, event, store_usage, usage_source
 
 PAGE = "/a/acme/unit-economics/"
 SETTINGS = "/a/acme/settings/customers/"
@@ -27,7 +28,7 @@ ALIASES = f"{SETTINGS}aliases/"
 
 
 @pytest.fixture
-def sold(cast: Cast) -> Account:
+def saas_account(cast: Cast) -> Account:
     """Ten days of cost and requests: two customers that match, a value of nobody, and one side only."""
     today = datetime.now(UTC).date()
     days = [today - timedelta(days=back) for back in range(1, 11)]
@@ -42,17 +43,10 @@ def sold(cast: Cast) -> Account:
     events += [event(days[0], "silent", 5, metric="seats")]
     with account_scope(cast.account):
         add_source(cast.account, [*lines, cost(days[3], 2, tags={"customer": "silent"})])
-        know(cast.account, events, seats="average_of_days")
-        store(cast.account, events, source=source_of(cast.account))
+        add_usage(cast.account, events, seats="average_of_days")
         Customer.objects.filter(customer_id="globex").update(name="Globex Corporation")
         CustomerKey.objects.create(account=cast.account, dimension="tag:customer")
     return cast.account
-
-
-def text_of(client: Client, url: str, **query: Any) -> str:
-    answer = client.get(f"{url}?{urlencode(query, doseq=True)}" if query else url)
-    assert answer.status_code == 200, answer.content
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.content.decode()))
 
 
 def csv_of(client: Client, **query: Any) -> list[dict[str, str]]:
@@ -61,17 +55,19 @@ def csv_of(client: Client, **query: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines()))
 
 
-def test_the_first_visit_ranks_customers_by_the_first_metric(cast: Cast, sold: Account) -> None:
-    page = text_of(signed_in(cast.viewer), PAGE)
+def test_the_first_visit_ranks_customers_by_the_first_metric(cast: Cast, saas_account: Account) -> None:
+    page = get_page(signed_in(cast.viewer), PAGE)
 
-    assert "105.50 USD ÷ 45 &#x27;call&#x27; = 2.344 USD for each" in page
+    assert "105.50 USD ÷ 45 'call' = 2.344 USD for each" in page
     assert "Customers, by tag:customer" in page
     assert "Globex Corporation globex 30.00 USD 10 3.00 USD" in page
     assert "acme-corp 60.00 USD 30 2.00 USD" in page
 
 
 @pytest.mark.parametrize("alone", [False, True], ids=["beside others", "alone"])
-def test_a_metric_of_blanks_breaks_the_page_for_nobody(cast: Cast, sold: Account, alone: bool) -> None:
+def test_a_metric_of_blanks_breaks_the_page_for_nobody(
+    cast: Cast, saas_account: Account, alone: bool
+) -> None:
     """As pushes could make it until such names were refused."""
     client = signed_in(cast.viewer)
     with account_scope(cast.account):
@@ -79,15 +75,15 @@ def test_a_metric_of_blanks_breaks_the_page_for_nobody(cast: Cast, sold: Account
             UsageMetric.objects.all().delete()
         UsageMetric.objects.create(account=cast.account, name="  ")
 
-    first = text_of(client, PAGE)
+    first = get_page(client, PAGE)
 
-    assert ("÷ 45 &#x27;call&#x27;" in first) is not alone
+    assert ("÷ 45 'call'" in first) is not alone
     assert "(blank)" in first
-    assert "(blank)" in text_of(client, PAGE, usage_metric="  ")
+    assert "(blank)" in get_page(client, PAGE, usage_metric="  ")
 
 
-def test_both_sides_that_do_not_match_are_shown_with_what_to_do(cast: Cast, sold: Account) -> None:
-    page = text_of(signed_in(cast.viewer), PAGE)
+def test_both_sides_that_do_not_match_are_shown_with_what_to_do(cast: Cast, saas_account: Account) -> None:
+    page = get_page(signed_in(cast.viewer), PAGE)
 
     assert "Cost of no customer" in page
     assert "Globex Inc 9.00 USD" in page
@@ -96,14 +92,14 @@ def test_both_sides_that_do_not_match_are_shown_with_what_to_do(cast: Cast, sold
     assert re.search(r"silent .{0,3}2\.00 USD — Usage", page)
 
 
-def test_the_first_page_has_charts_with_their_figures(cast: Cast, sold: Account) -> None:
+def test_the_first_page_has_charts_with_their_figures(cast: Cast, saas_account: Account) -> None:
     answer = signed_in(cast.viewer).get(PAGE).content.decode()
 
     assert [answer.count(f'data-name="{name}-USD"') for name in ("unit-cost", "cost", "usage")] == [1, 1, 1]
     assert "Figures of these charts" in answer
 
 
-def test_every_row_is_in_the_csv_exactly(cast: Cast, sold: Account) -> None:
+def test_every_row_is_in_the_csv_exactly(cast: Cast, saas_account: Account) -> None:
     client = signed_in(cast.viewer)
 
     rows = csv_of(client, usage_metric="requests", mode="per_customer", period="last_30_days", top=10)
@@ -130,12 +126,12 @@ def test_every_row_is_in_the_csv_exactly(cast: Cast, sold: Account) -> None:
     assert {row["from"] for row in csv_of(client, usage_metric="requests", granularity="month")} >= {"all"}
 
 
-def test_usage_filters_are_edited_beside_cost_filters(cast: Cast, sold: Account) -> None:
+def test_usage_filters_are_edited_beside_cost_filters(cast: Cast, saas_account: Account) -> None:
     with account_scope(cast.account):
         events = [
             event(datetime.now(UTC).date() - timedelta(days=1), "acme-corp", 7, dimensions={"region": "eu"})
         ]
-        store(cast.account, events, source=source_of(cast.account))
+        store_usage(cast.account, events, source=usage_source(cast.account))
     query = {"usage_metric": "requests", "mode": "total", "u0": "region", "u0op": "in", "u0v": "eu"}
 
     page = signed_in(cast.viewer).get(f"{PAGE}?{urlencode(query)}").content.decode()
@@ -150,7 +146,9 @@ def test_usage_filters_are_edited_beside_cost_filters(cast: Cast, sold: Account)
     assert 'name="u0"' in page[page.index('id="usage-filter-template"') :]
 
 
-def test_the_address_says_the_question_and_htmx_gets_the_result_alone(cast: Cast, sold: Account) -> None:
+def test_the_address_says_the_question_and_htmx_gets_the_result_alone(
+    cast: Cast, saas_account: Account
+) -> None:
     client = signed_in(cast.viewer)
     params = {"usage_metric": "seats", "mode": "total", "period": "last_7_days"}
 
@@ -163,14 +161,14 @@ def test_the_address_says_the_question_and_htmx_gets_the_result_alone(cast: Cast
     assert "&quot;usage_metric&quot;: &quot;seats&quot;" in whole
 
 
-def test_an_address_without_a_metric_asks_for_the_first(cast: Cast, sold: Account) -> None:
+def test_an_address_without_a_metric_asks_for_the_first(cast: Cast, saas_account: Account) -> None:
     client = signed_in(cast.viewer)
 
     for query in ("mode=total", "usage_metric=&mode=total", "f0=service&f0v="):
         assert re.search(r'<option value="requests" selected', client.get(f"{PAGE}?{query}").content.decode())
 
 
-def test_a_bad_question_is_answered_with_what_to_mend(cast: Cast, sold: Account) -> None:
+def test_a_bad_question_is_answered_with_what_to_mend(cast: Cast, saas_account: Account) -> None:
     answer = signed_in(cast.viewer).get(f"{PAGE}?usage_metric=reqeusts")
 
     assert answer.status_code == 400
@@ -178,31 +176,33 @@ def test_a_bad_question_is_answered_with_what_to_mend(cast: Cast, sold: Account)
 
 
 def test_without_usage_the_page_says_how_to_push(cast: Cast) -> None:
-    page = text_of(signed_in(cast.viewer), PAGE)
+    page = get_page(signed_in(cast.viewer), PAGE)
 
     assert "No usage yet" in page
     assert "Make a usage source, generate its API key" in page
 
 
-def test_a_metric_without_any_push_shows_cost_and_the_reason(cast: Cast, sold: Account) -> None:
-    page = text_of(signed_in(cast.viewer), PAGE, usage_metric="orders", period="last_30_days")
+def test_a_metric_without_any_push_shows_cost_and_the_reason(cast: Cast, saas_account: Account) -> None:
+    page = get_page(signed_in(cast.viewer), PAGE, usage_metric="orders", period="last_30_days")
 
-    assert "105.50 USD of cost and no unit cost for &#x27;orders&#x27;" in page
+    assert "105.50 USD of cost and no unit cost for 'orders'" in page
     assert "Create a usage source on the Connections page" in page
 
 
-def test_without_a_customer_key_the_page_asks_for_one(cast: Cast, sold: Account) -> None:
-    with account_scope(sold):
+def test_without_a_customer_key_the_page_asks_for_one(cast: Cast, saas_account: Account) -> None:
+    with account_scope(saas_account):
         CustomerKey.objects.all().delete()
     client = signed_in(cast.viewer)
 
-    assert "Which cost belongs to which customer?" in text_of(client, PAGE)
+    assert "Which cost belongs to which customer?" in get_page(client, PAGE)
     refused = client.get(f"{PAGE}?usage_metric=requests&mode=per_customer")
     assert refused.status_code == 400
     assert "Choose the customer key" in refused.content.decode()
 
 
-def test_a_member_chooses_the_customer_key_from_the_tags_of_the_data(cast: Cast, sold: Account) -> None:
+def test_a_member_chooses_the_customer_key_from_the_tags_of_the_data(
+    cast: Cast, saas_account: Account
+) -> None:
     client = signed_in(cast.member)
 
     page = client.post(f"{SETTINGS}key/", {"dimension": "account"}, follow=True).content.decode()
@@ -210,11 +210,11 @@ def test_a_member_chooses_the_customer_key_from_the_tags_of_the_data(cast: Cast,
     assert re.search(r'<option value="account" selected', page)
 
     assert client.post(f"{SETTINGS}key/", {"dimension": "tag:nothing"}).status_code == 422
-    with account_scope(sold):
+    with account_scope(saas_account):
         assert CustomerKey.objects.get().dimension == "account"
 
 
-def test_one_click_maps_a_value_to_the_customer_most_like_it(cast: Cast, sold: Account) -> None:
+def test_one_click_maps_a_value_to_the_customer_most_like_it(cast: Cast, saas_account: Account) -> None:
     client = signed_in(cast.member)
     page = client.get(PAGE).content.decode()
     form = re.search(
@@ -227,13 +227,13 @@ def test_one_click_maps_a_value_to_the_customer_most_like_it(cast: Cast, sold: A
     answer = client.post(ALIASES, {"value": "Globex Inc", "customer_id": "globex", "next": url})
 
     assert answer["Location"] == url
-    assert "Globex Corporation globex 39.00 USD 10 3.90 USD" in text_of(client, url)
+    assert "Globex Corporation globex 39.00 USD 10 3.90 USD" in get_page(client, url)
 
 
 @pytest.mark.parametrize(
     "elsewhere", ["https://evil.example/", "//evil.example/a/acme/", "/a/elsewhere/", "/a/acme/\\evil"]
 )
-def test_mapping_leads_back_to_this_account_alone(cast: Cast, sold: Account, elsewhere: str) -> None:
+def test_mapping_leads_back_to_this_account_alone(cast: Cast, saas_account: Account, elsewhere: str) -> None:
     fields = {"value": "Globex Inc", "customer_id": "globex", "next": elsewhere}
 
     location = signed_in(cast.member).post(ALIASES, fields)["Location"]
@@ -252,24 +252,24 @@ def test_mapping_leads_back_to_this_account_alone(cast: Cast, sold: Account, els
     ids=["unknown customer", "no value", "no customer", "null"],
 )
 def test_an_alias_that_cannot_be_is_refused_beside_its_field(
-    cast: Cast, sold: Account, said: dict[str, str], problem: str
+    cast: Cast, saas_account: Account, said: dict[str, str], problem: str
 ) -> None:
     answer = signed_in(cast.member).post(ALIASES, said)
 
     assert answer.status_code == 422
     assert problem in answer.content.decode()
-    with account_scope(sold):
+    with account_scope(saas_account):
         assert not CustomerAlias.objects.exists()
 
 
-def test_aliases_are_listed_searched_exported_and_removed(cast: Cast, sold: Account) -> None:
+def test_aliases_are_listed_searched_exported_and_removed(cast: Cast, saas_account: Account) -> None:
     client = signed_in(cast.member)
     for value in ("Globex Inc", "Globex Ltd"):
         client.post(ALIASES, {"value": value, "customer_id": "globex"})
-    with account_scope(sold):
+    with account_scope(saas_account):
         alias = CustomerAlias.objects.get(value="Globex Ltd")
 
-    assert "Globex Ltd globex" in text_of(client, SETTINGS, q="ltd")
+    assert "Globex Ltd globex" in get_page(client, SETTINGS, q="ltd")
     exported = b"".join(client.get(f"{SETTINGS}?format=csv").streaming_content).decode()  # type: ignore[attr-defined]
     assert [line.split(",")[:2] for line in exported.splitlines()[1:]] == [
         ["Globex Inc", "globex"],
@@ -280,7 +280,7 @@ def test_aliases_are_listed_searched_exported_and_removed(cast: Cast, sold: Acco
     assert client.post(f"{ALIASES}{alias.pk}/remove/").status_code == 404
 
 
-def test_the_settings_page_lists_values_of_nobody_with_suggestions(cast: Cast, sold: Account) -> None:
+def test_the_settings_page_lists_values_of_nobody_with_suggestions(cast: Cast, saas_account: Account) -> None:
     page = signed_in(cast.member).get(SETTINGS).content.decode()
 
     assert re.search(r'name="value" value="Globex Inc".*?value="globex"', page, re.DOTALL)
@@ -288,7 +288,7 @@ def test_the_settings_page_lists_values_of_nobody_with_suggestions(cast: Cast, s
 
 
 @pytest.mark.parametrize("url", [PAGE, SETTINGS])
-def test_a_viewer_reads_and_finds_nothing_to_change(cast: Cast, sold: Account, url: str) -> None:
+def test_a_viewer_reads_and_finds_nothing_to_change(cast: Cast, saas_account: Account, url: str) -> None:
     page = signed_in(cast.viewer).get(url).content.decode()
 
     assert '<button class="btn btn-sm" type="submit" aria-label="Map' not in page
@@ -297,30 +297,30 @@ def test_a_viewer_reads_and_finds_nothing_to_change(cast: Cast, sold: Account, u
 
 
 @pytest.mark.parametrize("url", [f"{SETTINGS}key/", ALIASES])
-def test_a_viewer_may_write_nothing(cast: Cast, sold: Account, url: str) -> None:
+def test_a_viewer_may_write_nothing(cast: Cast, saas_account: Account, url: str) -> None:
     fields = {"dimension": "account", "value": "Globex Inc", "customer_id": "globex"}
 
     assert signed_in(cast.viewer).post(url, fields).status_code == 403
 
-    with account_scope(sold):
+    with account_scope(saas_account):
         assert (CustomerKey.objects.get().dimension, CustomerAlias.objects.count()) == ("tag:customer", 0)
 
 
 @pytest.mark.parametrize("url", [PAGE, SETTINGS])
-def test_a_stranger_finds_no_page(cast: Cast, sold: Account, url: str) -> None:
+def test_a_stranger_finds_no_page(cast: Cast, saas_account: Account, url: str) -> None:
     assert signed_in(cast.stranger).get(url).status_code == 404
 
 
 @pytest.mark.parametrize(("url", "most"), [(PAGE, 19), (SETTINGS, 18)])
-def test_more_rows_make_no_more_queries(cast: Cast, sold: Account, url: str, most: int) -> None:
+def test_more_rows_make_no_more_queries(cast: Cast, saas_account: Account, url: str, most: int) -> None:
     client = signed_in(cast.member)
     client.get(url)
     with CaptureQueriesContext(connection) as few:
         client.get(url)
-    with account_scope(sold):
+    with account_scope(saas_account):
         for number in range(20):
-            Customer.objects.create(account=sold, customer_id=f"more-{number}")
-            CustomerAlias.objects.create(account=sold, value=f"alias-{number}", customer_id="globex")
+            Customer.objects.create(account=saas_account, customer_id=f"more-{number}")
+            CustomerAlias.objects.create(account=saas_account, value=f"alias-{number}", customer_id="globex")
     with CaptureQueriesContext(connection) as many:
         client.get(url)
 

@@ -16,16 +16,16 @@ from finops.costs.migrations import __name__ as migrations
 from finops.costs.models import CostView
 from finops.costs.services import change_cost_view
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import Line
-from tests.finops.unitcosts.world import MARCH, cost_line, fill, usage_event
 from tests.mcpserver.door import Door, mint
+from tests.world.costs import Line
+from tests.world.unit_costs import MARCH, add_data, cost_line, usage_event
 
 
 @pytest.fixture
 def prepaid(acme: Account) -> Account:
     fee = cost_line(1, 90, charge_category="Purchase", charge_frequency="One-Time", effective_cost=Decimal(0))
     days: list[Line] = [cost_line(number, 1, effective_cost=Decimal(4)) for number in range(1, 11)]
-    fill(acme, [fee, *days], [usage_event(number, "acme", 10) for number in range(1, 11)])
+    add_data(acme, [fee, *days], [usage_event(number, "acme", 10) for number in range(1, 11)])
     return acme
 
 
@@ -33,27 +33,23 @@ def test_a_new_account_plans_amortized_and_spends_billed(cast: Cast, prepaid: Ac
     door = Door(mint(cast, "read_write"))
     days = {name: str(day) for name, day in MARCH.items()}
 
-    def answer(tool: str, **arguments: object) -> dict[str, object]:
-        content: dict[str, object] = door.call(tool, **arguments)["structuredContent"]
-        return content
-
-    spend = answer("querySpend", **days)
-    unit = answer("queryUnitCost", usage_metric="requests", **days)
-    forecast = answer("forecastSpend")
-    budget = answer(
+    spend = door.ask("querySpend", **days)
+    unit = door.ask("queryUnitCost", usage_metric="requests", **days)
+    forecast = door.ask("forecastSpend")
+    budget = door.ask(
         "create_budget", name="All", amount=1000, currency="USD", period="monthly", scope="account"
     )
-    listed = answer("listBudgets")
+    listed = door.ask("listBudgets")
 
-    assert spend["totals"][0]["amount"] == 100  # type: ignore[index]
-    assert unit["totals"][0]["unit_cost"] == 0.4  # type: ignore[index]
-    assert forecast["totals"][0]["actual"] == 40  # type: ignore[index]
-    assert budget["budget"]["spent"] == 40  # type: ignore[index]
-    assert listed["budgets"][0]["spent"] == 40  # type: ignore[index]
-    bases = [each["view"]["basis"] for each in (spend, unit, forecast, budget, listed)]  # type: ignore[index]
+    assert spend["totals"][0]["amount"] == 100
+    assert unit["totals"][0]["unit_cost"] == 0.4
+    assert forecast["totals"][0]["actual"] == 40
+    assert budget["budget"]["spent"] == 40
+    assert listed["budgets"][0]["spent"] == 40
+    bases = [each["view"]["basis"] for each in (spend, unit, forecast, budget, listed)]
     assert bases == ["billed", *["amortized"] * 4]
-    assert all(each["view"]["is_account_view"] for each in (spend, unit, forecast, listed))  # type: ignore[index]
-    assert answer("getAccountContext")["planning_basis"] == "amortized"
+    assert all(each["view"]["is_account_view"] for each in (spend, unit, forecast, listed))
+    assert door.ask("getAccountContext")["planning_basis"] == "amortized"
 
 
 def test_the_choice_is_in_plain_sight_and_can_be_switched(cast: Cast, prepaid: Account) -> None:

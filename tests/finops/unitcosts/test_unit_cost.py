@@ -11,28 +11,23 @@ import pytest
 from accounts.models import Account
 from finops.lib.errors import UserError
 from finops.unitcosts.models import CustomerAlias, CustomerKey
-from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
-from tests.finops.unitcosts.world import (
+from tests.world.unit_costs import (
+    add_data,
     by_customer,
     cost_line,
+    cost_per_unit,
     day,
-    fill,
     march_query,
     name_customer,
     usage_event,
 )
-from tests.ingestion.events import event
-
-
-def ask(account: Account, query: UnitCostQuery) -> Any:
-    """The answer; untyped, so that figures compare with plain numbers."""
-    return query_unit_cost(account, query)
+from tests.world.usage import event
 
 
 def rows_of(account: Account, **rest: Any) -> dict[str, Any]:
     """Status, cost, usage and unit cost of each row, by customer id or value."""
-    answer = ask(account, by_customer(**rest))
+    answer = cost_per_unit(account, by_customer(**rest))
     return {
         row.customer_id or "+".join(row.values) or row.status: (
             row.status,
@@ -53,7 +48,7 @@ def test_the_golden_example_of_how_we_count(acme: Account) -> None:
         cost_line(3, 12, "old-co"),
         cost_line(3, 42),
     ]
-    fill(
+    add_data(
         acme,
         lines,
         [
@@ -65,7 +60,7 @@ def test_the_golden_example_of_how_we_count(acme: Account) -> None:
     )
     CustomerAlias.objects.create(account=acme, value="Globex Inc", customer_id="globex")
 
-    answer = ask(acme, march_query())
+    answer = cost_per_unit(acme, march_query())
     (total,) = answer.totals
 
     assert (total.cost, total.usage, total.unit_cost) == (150, 750, Decimal("0.2"))
@@ -83,9 +78,9 @@ def test_the_golden_example_of_how_we_count(acme: Account) -> None:
 
 
 def test_before_any_usage_the_unit_cost_is_null_with_cost_currency_and_reason(acme: Account) -> None:
-    fill(acme, [cost_line(1, 60, "acme")])
+    add_data(acme, [cost_line(1, 60, "acme")])
 
-    answer = ask(acme, march_query("orders"))
+    answer = cost_per_unit(acme, march_query("orders"))
     (total,) = answer.totals
 
     assert (total.cost, total.currency, total.usage, total.unit_cost) == (60, "USD", None, None)
@@ -97,25 +92,25 @@ def test_before_any_usage_the_unit_cost_is_null_with_cost_currency_and_reason(ac
 
 
 def test_a_metric_that_is_yet_to_be_pushed_is_null_and_a_misspelt_one_is_an_error(acme: Account) -> None:
-    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 3)])
+    add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 3)])
 
-    (total,) = ask(acme, march_query("seats")).totals
+    (total,) = cost_per_unit(acme, march_query("seats")).totals
     assert total.unit_cost is None
     assert "No usage event has named the metric 'seats'; the account has 'requests'" in total.reason
 
     with pytest.raises(UserError) as refused:
-        ask(acme, march_query("reqeusts"))
+        cost_per_unit(acme, march_query("reqeusts"))
     assert refused.value.message == (
         "usage_metric: 'reqeusts' is not known. Nearest: 'requests'. getAccountContext lists them."
     )
     with pytest.raises(UserError, match="Give usage_metric, what the cost is divided by"):
-        ask(acme, march_query(""))
+        cost_per_unit(acme, march_query(""))
 
 
 def test_a_metric_in_another_case_is_read_kindly_and_said(acme: Account) -> None:
-    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 3)])
+    add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 3)])
 
-    answer = ask(acme, march_query("Requests"))
+    answer = cost_per_unit(acme, march_query("Requests"))
 
     assert (answer.usage_metric, answer.totals[0].unit_cost) == ("requests", 20)
     assert "Usage metric 'Requests' was read as 'requests'." in answer.warnings
@@ -129,9 +124,9 @@ def test_a_metric_in_another_case_is_read_kindly_and_said(acme: Account) -> None
 def test_usage_that_cannot_divide_gives_null_and_says_why(
     acme: Account, quantities: list[str], said: str
 ) -> None:
-    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", each) for each in quantities])
+    add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", each) for each in quantities])
 
-    answer = ask(acme, by_customer())
+    answer = cost_per_unit(acme, by_customer())
 
     assert answer.totals[0].unit_cost is None
     assert said in answer.totals[0].reason
@@ -146,13 +141,13 @@ def test_credits_count_as_the_view_says_and_are_shown_inside(
     acme: Account, credit: str, unit_cost: str
 ) -> None:
     lines = [cost_line(1, 60, "acme"), cost_line(2, credit, "acme", charge_category="Credit")]
-    fill(acme, lines, [usage_event(1, "acme", 10)])
+    add_data(acme, lines, [usage_event(1, "acme", 10)])
 
-    (total,) = ask(acme, march_query()).totals
+    (total,) = cost_per_unit(acme, march_query()).totals
     assert total.unit_cost == Decimal(unit_cost)
     assert [(part.part, part.amount) for part in total.inside] == [("credits", Decimal(credit))]
 
-    (without,) = ask(acme, march_query(charge_categories=["Usage"])).totals
+    (without,) = cost_per_unit(acme, march_query(charge_categories=["Usage"])).totals
     assert (without.unit_cost, without.left_out_amount) == (6, Decimal(credit))
     assert without.cost + without.left_out_amount == total.cost
 
@@ -163,9 +158,11 @@ def test_two_currencies_are_never_added(acme: Account) -> None:
         cost_line(1, 30, "acme", currency="EUR"),
         cost_line(1, 8, "globex", currency="EUR"),
     ]
-    fill(acme, lines, [usage_event(1, "acme", 10), usage_event(1, "globex", 4), usage_event(1, "initech", 6)])
+    add_data(
+        acme, lines, [usage_event(1, "acme", 10), usage_event(1, "globex", 4), usage_event(1, "initech", 6)]
+    )
 
-    answer = ask(acme, by_customer())
+    answer = cost_per_unit(acme, by_customer())
 
     assert [(t.currency, t.cost, t.usage, t.unit_cost) for t in answer.totals] == [
         ("USD", 60, 20, 3),
@@ -186,7 +183,7 @@ def test_two_currencies_are_never_added(acme: Account) -> None:
 
 
 def test_only_exactly_the_same_id_matches(acme: Account) -> None:
-    fill(
+    add_data(
         acme,
         [cost_line(1, 10, "Acme"), cost_line(1, 20, "acme"), cost_line(1, 30, "acme ")],
         [usage_event(1, "acme", 10)],
@@ -200,11 +197,11 @@ def test_only_exactly_the_same_id_matches(acme: Account) -> None:
 
 
 def test_an_alias_joins_another_spelling_and_its_row_says_which(acme: Account) -> None:
-    fill(acme, [cost_line(1, 10, "Acme Inc."), cost_line(1, 20, "acme")], [usage_event(1, "acme", 10)])
+    add_data(acme, [cost_line(1, 10, "Acme Inc."), cost_line(1, 20, "acme")], [usage_event(1, "acme", 10)])
     name_customer(acme, "acme", "Acme Incorporated")
     CustomerAlias.objects.create(account=acme, value="Acme Inc.", customer_id="acme")
 
-    answer = ask(acme, by_customer())
+    answer = cost_per_unit(acme, by_customer())
     row = answer.rows[0]
 
     assert (row.customer_id, row.name, row.cost, row.unit_cost) == ("acme", "Acme Incorporated", 30, 3)
@@ -212,7 +209,7 @@ def test_an_alias_joins_another_spelling_and_its_row_says_which(acme: Account) -
 
 
 def test_an_alias_to_a_customer_that_is_gone_matches_nobody(acme: Account) -> None:
-    fill(acme, [cost_line(1, 10, "Acme Inc.")], [usage_event(1, "acme", 10)])
+    add_data(acme, [cost_line(1, 10, "Acme Inc.")], [usage_event(1, "acme", 10)])
     CustomerAlias.objects.create(account=acme, value="Acme Inc.", customer_id="nobody")
 
     assert rows_of(acme)["Acme Inc."] == ("unknown_customer", 10, None, None)
@@ -223,9 +220,9 @@ def test_a_customer_with_cost_alone_and_one_with_usage_alone_are_both_shown(acme
         [cost_line(1, 10, "acme")],
         [usage_event(1, "globex", 4), event(date(2026, 1, 1), "acme", 7)],
     )
-    fill(acme, lines, events)
+    add_data(acme, lines, events)
 
-    answer = ask(acme, by_customer())
+    answer = cost_per_unit(acme, by_customer())
     reasons = {row.customer_id: row.reason for row in answer.rows if row.customer_id}
 
     assert rows_of(acme) == {"acme": ("no_usage", 10, None, None), "globex": ("no_cost", 0, 4, None)}
@@ -238,13 +235,13 @@ def test_a_customer_with_cost_alone_and_one_with_usage_alone_are_both_shown(acme
 
 
 def test_cost_of_no_customer_is_in_the_total_and_said(acme: Account) -> None:
-    fill(
+    add_data(
         acme,
         [cost_line(1, 60, "acme"), cost_line(1, 30, "stranger"), cost_line(1, 10)],
         [usage_event(1, "acme", 10)],
     )
 
-    answer = ask(acme, by_customer())
+    answer = cost_per_unit(acme, by_customer())
 
     assert (answer.totals[0].cost, answer.totals[0].unmatched_cost) == (100, 40)
     assert "40.00 USD (40.0 %) of the cost belongs to no known customer by 'tag:customer'" in " ".join(
@@ -255,9 +252,9 @@ def test_cost_of_no_customer_is_in_the_total_and_said(acme: Account) -> None:
 def test_seats_are_averaged_over_the_days_that_have_any(acme: Account) -> None:
     events = [usage_event(n, "acme", 10, metric="seats", unit="seat") for n in (1, 2, 3, 4)]
     events += [usage_event(n, "globex", 5, metric="seats", unit="seat") for n in (1, 2)]
-    fill(acme, [cost_line(1, 100, "acme"), cost_line(9, 25, "globex")], events, seats="average_of_days")
+    add_data(acme, [cost_line(1, 100, "acme"), cost_line(9, 25, "globex")], events, seats="average_of_days")
 
-    answer = ask(acme, march_query("seats"))
+    answer = cost_per_unit(acme, march_query("seats"))
     (total,) = answer.totals
 
     assert (answer.aggregation, answer.unit) == ("average_of_days", "seat")
@@ -271,9 +268,9 @@ def test_seats_are_averaged_over_the_days_that_have_any(acme: Account) -> None:
 
 
 def test_days_with_data_are_said_and_a_difference_is_warned_of(acme: Account) -> None:
-    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 5), usage_event(4, "acme", 5)])
+    add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 5), usage_event(4, "acme", 5)])
 
-    answer = ask(acme, march_query())
+    answer = cost_per_unit(acme, march_query())
 
     assert (answer.cost_days, answer.usage_days) == (10, 2)
     assert "Of the 10 days cost has data on 10 and usage on 2" in " ".join(answer.warnings)
@@ -281,10 +278,10 @@ def test_days_with_data_are_said_and_a_difference_is_warned_of(acme: Account) ->
 
 def test_each_bucket_has_its_own_division_and_reason(acme: Account) -> None:
     lines = [cost_line(1, 60, "acme"), cost_line(2, 8, "acme"), cost_line(4, 5, "acme")]
-    fill(acme, lines, [usage_event(1, "acme", 5), usage_event(2, "acme", 4), usage_event(3, "acme", 1)])
+    add_data(acme, lines, [usage_event(1, "acme", 5), usage_event(2, "acme", 4), usage_event(3, "acme", 1)])
 
     query = by_customer(granularity="day", start_date=day(1), end_date=day(12))
-    answer = ask(acme, query)
+    answer = cost_per_unit(acme, query)
     buckets = {bucket.start_date.day: bucket for bucket in answer.totals[0].buckets}
 
     assert [buckets[n].unit_cost for n in (1, 2, 3, 4)] == [12, 2, 0, None]
@@ -295,7 +292,7 @@ def test_each_bucket_has_its_own_division_and_reason(acme: Account) -> None:
 
 def test_a_filter_chooses_the_cost_and_leaves_the_usage(acme: Account) -> None:
     lines = [cost_line(1, 60, "acme", service="EC2"), cost_line(1, 40, "acme", service="S3")]
-    fill(acme, lines, [usage_event(1, "acme", 10)])
+    add_data(acme, lines, [usage_event(1, "acme", 10)])
 
     query = UnitCostQuery.from_params(
         {
@@ -306,7 +303,7 @@ def test_a_filter_chooses_the_cost_and_leaves_the_usage(acme: Account) -> None:
             "f0v": ["S3"],
         }
     )
-    answer = ask(acme, query)
+    answer = cost_per_unit(acme, query)
 
     assert (answer.totals[0].cost, answer.totals[0].unit_cost) == (40, 4)
     assert answer.resolved_filters[0].values == ["S3"]
@@ -321,20 +318,20 @@ def test_named_customers_restrict_cost_and_usage(acme: Account, mode: str, custo
         cost_line(2, 3, "Globex Inc"),
         cost_line(3, 4),
     ]
-    fill(acme, lines, [usage_event(1, "acme", 10), usage_event(2, "globex", 6)])
+    add_data(acme, lines, [usage_event(1, "acme", 10), usage_event(2, "globex", 6)])
     name_customer(acme, "globex", "Globex Corporation")
     CustomerAlias.objects.create(account=acme, value="Globex Inc", customer_id="globex")
 
-    answer = ask(acme, march_query(mode=mode, customers=[customer]))
+    answer = cost_per_unit(acme, march_query(mode=mode, customers=[customer]))
 
     assert [(t.cost, t.usage, t.unit_cost) for t in answer.totals] == [(12, 6, 2)]
     assert [row.customer_id for row in answer.rows] == (["globex"] if mode == "per_customer" else [])
 
 
 def test_an_unknown_customer_is_said_with_the_nearest(acme: Account) -> None:
-    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 10)])
+    add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 10)])
 
-    answer = ask(acme, march_query(customers=["acm"]))
+    answer = cost_per_unit(acme, march_query(customers=["acm"]))
 
     assert answer.totals == []
     assert "No customer has the id or name 'acm'. Nearest: 'acme'." in answer.warnings
@@ -346,21 +343,21 @@ def test_an_unknown_customer_is_said_with_the_nearest(acme: Account) -> None:
 def test_without_a_customer_key_the_error_says_where_to_choose_one(
     acme: Account, rest: dict[str, Any]
 ) -> None:
-    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 10)])
+    add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 10)])
     CustomerKey.objects.all().delete()
 
     with pytest.raises(UserError, match="page Settings, Customer key"):
-        ask(acme, march_query(**rest))
-    assert ask(acme, march_query()).totals[0].unit_cost == 6
+        cost_per_unit(acme, march_query(**rest))
+    assert cost_per_unit(acme, march_query()).totals[0].unit_cost == 6
 
 
 def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account) -> None:
     lines = [cost_line(1, n, f"c{n:02}") for n in range(1, 31)] + [
         cost_line(1, n, f"x{n:02}") for n in range(1, 31)
     ]
-    fill(acme, lines, [usage_event(1, f"c{n:02}", 2) for n in range(1, 31)])
+    add_data(acme, lines, [usage_event(1, f"c{n:02}", 2) for n in range(1, 31)])
 
-    answer = ask(acme, by_customer(top=5))
+    answer = cost_per_unit(acme, by_customer(top=5))
     (rest,) = [row for row in answer.rows if row.status == "rest"]
 
     assert sum(row.cost for row in answer.rows) == answer.totals[0].cost == 930
@@ -374,9 +371,9 @@ def test_those_that_do_not_match_are_listed_however_many_do(acme: Account) -> No
     events = [usage_event(1, f"c{n:02}", 2) for n in range(1, 11)] + [
         usage_event(1, f"free-{n}", n) for n in range(1, 5)
     ]
-    fill(acme, lines, [*events, event(date(2026, 1, 1), "silent", 1)])
+    add_data(acme, lines, [*events, event(date(2026, 1, 1), "silent", 1)])
 
-    answer = ask(acme, by_customer(top=2))
+    answer = cost_per_unit(acme, by_customer(top=2))
 
     assert [row.customer_id for row in answer.rows if row.status in ("no_usage", "no_cost")] == [
         "silent",

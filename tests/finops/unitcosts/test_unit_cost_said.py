@@ -10,16 +10,17 @@ import pytest
 
 from accounts.models import Account
 from finops.lib.errors import UserError
-from finops.unitcosts.queries import query_unit_cost
-from finops.unitcosts.unit_cost_query import UnitCostQuery
-from tests.finops.costs.rows import cost
-from tests.finops.unitcosts.world import by_customer, cost_line, day, fill, march_query, usage_event
-from tests.ingestion.events import event, push
-
-
-def ask(account: Account, query: UnitCostQuery) -> Any:
-    """The answer; untyped, so that figures compare with plain numbers."""
-    return query_unit_cost(account, query)
+from tests.world.costs import cost
+from tests.world.unit_costs import (
+    add_data,
+    by_customer,
+    cost_line,
+    cost_per_unit,
+    day,
+    march_query,
+    usage_event,
+)
+from tests.world.usage import event, push_events
 
 
 def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) -> None:
@@ -28,9 +29,9 @@ def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) ->
     events = [event(date(2026, 2, n), "acme", 4) for n in range(1, 29)] + [
         usage_event(n, "acme", 5) for n in range(1, 21)
     ]
-    fill(acme, lines, events)
+    add_data(acme, lines, events)
 
-    answer = ask(acme, march_query(period="month_to_date", compare_to="previous_period"))
+    answer = cost_per_unit(acme, march_query(period="month_to_date", compare_to="previous_period"))
     change = answer.totals[0].change
 
     assert change is not None
@@ -59,13 +60,15 @@ def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) ->
 )
 def test_without_earlier_usage_there_is_no_change(acme: Account, events: list[Any], said: str) -> None:
     lines = [cost(date(2026, 2, n), 12, tags={"customer": "acme"}) for n in range(1, 29)]
-    fill(
+    add_data(
         acme,
         [*lines, *[cost_line(n, 10, "acme") for n in range(1, 11)]],
         [*events, *[usage_event(n, "acme", 5) for n in range(1, 10)]],
     )
 
-    answer = ask(acme, march_query(start_date=day(1), end_date=day(9), compare_to="previous_period"))
+    answer = cost_per_unit(
+        acme, march_query(start_date=day(1), end_date=day(9), compare_to="previous_period")
+    )
     change = answer.totals[0].change
 
     assert change is not None
@@ -75,20 +78,20 @@ def test_without_earlier_usage_there_is_no_change(acme: Account, events: list[An
 
 
 def test_a_push_counts_in_the_next_answer(acme: Account) -> None:
-    fill(acme, [cost_line(1, 60, "acme")])
-    assert ask(acme, by_customer()).totals[0].unit_cost is None
+    add_data(acme, [cost_line(1, 60, "acme")])
+    assert cost_per_unit(acme, by_customer()).totals[0].unit_cost is None
 
-    push(acme, [usage_event(2, "acme", 15)])
+    push_events(acme, [usage_event(2, "acme", 15)])
 
-    answer = ask(acme, by_customer())
+    answer = cost_per_unit(acme, by_customer())
     assert [(t.usage, t.unit_cost) for t in answer.totals] == [(15, 4)]
     assert (answer.rows[0].customer_id, answer.rows[0].unit_cost) == ("acme", 4)
 
 
 def test_a_tiny_unit_cost_is_also_said_for_a_million(acme: Account) -> None:
-    fill(acme, [cost_line(1, "0.5", "acme")], [usage_event(1, "acme", 1_000_000, metric="tokens")])
+    add_data(acme, [cost_line(1, "0.5", "acme")], [usage_event(1, "acme", 1_000_000, metric="tokens")])
 
-    answer = ask(acme, by_customer("tokens"))
+    answer = cost_per_unit(acme, by_customer("tokens"))
 
     assert answer.totals[0].unit_cost == Decimal("0.0000005")
     assert answer.totals[0].unit_cost_per_million == answer.rows[0].unit_cost_per_million == Decimal("0.5")
@@ -96,9 +99,9 @@ def test_a_tiny_unit_cost_is_also_said_for_a_million(acme: Account) -> None:
 
 
 def test_an_account_without_any_cost_says_so(acme: Account) -> None:
-    push(acme, [usage_event(1, "acme", 5)])
+    push_events(acme, [usage_event(1, "acme", 5)])
 
-    answer = ask(acme, march_query())
+    answer = cost_per_unit(acme, march_query())
 
     assert answer.totals == []
     assert "There is no cost" in answer.summary
@@ -106,22 +109,22 @@ def test_an_account_without_any_cost_says_so(acme: Account) -> None:
 
 
 def test_units_that_differ_are_warned_of(acme: Account) -> None:
-    fill(
+    add_data(
         acme,
         [cost_line(1, 60, "acme")],
         [usage_event(1, "acme", 5, unit="call"), usage_event(1, "acme", 5, unit="calls")],
     )
 
-    answer = ask(acme, march_query())
+    answer = cost_per_unit(acme, march_query())
 
     assert answer.unit is None
     assert "2 units ('call' and 'calls')" in " ".join(answer.warnings)
 
 
 def test_a_connection_that_is_not_well_is_warned_of(acme: Account) -> None:
-    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 5)])
+    add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 5)])
 
-    answer = ask(acme, march_query(start_date=day(1), end_date=day(15)))
+    answer = cost_per_unit(acme, march_query(start_date=day(1), end_date=day(15)))
 
     assert answer.data_through == day(10)
     assert answer.period.unfinished
@@ -132,12 +135,12 @@ def test_more_groups_than_fit_in_memory_are_refused_with_what_to_do(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("finops.costs.queries.spend.MAX_SUMS", 2)
-    fill(
+    add_data(
         acme,
         [cost_line(1, 60, "acme"), cost_line(1, 60, "globex"), cost_line(1, 60)],
         [usage_event(1, "acme", 5)],
     )
 
     with pytest.raises(UserError, match="Ask for fewer days or a coarser granularity, or filter"):
-        ask(acme, by_customer())
-    assert ask(acme, march_query()).totals[0].cost == 180
+        cost_per_unit(acme, by_customer())
+    assert cost_per_unit(acme, march_query()).totals[0].cost == 180

@@ -17,9 +17,9 @@ from finops.unitcosts.models import CustomerAlias, CustomerKey
 from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import UsageSource
-from tests.finops.costs.rows import add_source, cost, put
 from tests.finops.unitcosts.reference_model import World, costs, near, usage
-from tests.ingestion.events import BATCH, Event, know, source_of, store
+from tests.world.costs import add_source, cost, store_lines
+from tests.world.usage import BATCH, Event, add_metrics, store_usage, usage_source
 
 START, END = date(2026, 1, 20), date(2026, 3, 10)
 ALIASES = {"Globex Inc": "globex", "acme-old": "acme"}
@@ -75,7 +75,7 @@ def sources(acme: Account) -> tuple[CostSource, UsageSource]:
     for value, customer_id in ALIASES.items():
         CustomerAlias.objects.create(account=acme, value=value, customer_id=customer_id)
     # There is always a line with the tag, and one outside the asked days.
-    return add_source(acme, [cost(date(2025, 12, 1), 1, tags={"customer": "x"})]), source_of(acme)
+    return add_source(acme, [cost(date(2025, 12, 1), 1, tags={"customer": "x"})]), usage_source(acme)
 
 
 def check(answer: UnitCostAnswer, world: World) -> None:
@@ -156,13 +156,13 @@ def test_both_modes_equal_plain_sums(
     bill, backend = sources
     pushed = events_of(found)
     nothing = [cost(date(2026, month, 20), 0, currency="ZZZ") for month in (1, 2, 3)]
-    put(acme, bill, [*lines, *nothing])
+    store_lines(acme, bill, [*lines, *nothing])
     unasked = [
         Event(datetime(2026, month, 1, tzinfo=UTC), "initech", Decimal(1), metric="other")
         for month in (1, 2, 3)
     ]
-    store(acme, [*pushed, *unasked], source=backend)
-    know(
+    store_usage(acme, [*pushed, *unasked], source=backend)
+    add_metrics(
         acme,
         [
             Event(datetime(2026, 1, 1, tzinfo=UTC), each, Decimal(1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,15 +14,16 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source, cost
-from tests.ingestion.events import event, know, source_of, store
+from tests.pages import csv_rows, get_page, text_of
+from tests.world.costs import add_source, cost
+from tests.world.usage import add_usage, event
 
 EXPLORE = "/a/acme/unit-economics/"
 SAVED = f"{EXPLORE}saved/"
 
 
 @pytest.fixture
-def sold(cast: Cast) -> Account:
+def saas_account(cast: Cast) -> Account:
     today = datetime.now(UTC).date()
     days = [today - timedelta(days=back) for back in range(1, 61)]
     lines = [cost(day, 6 if number < 30 else 3, service="EC2") for number, day in enumerate(days)]
@@ -31,15 +31,8 @@ def sold(cast: Cast) -> Account:
     events += [event(day, "acme-corp", 60, metric="revenue", unit="USD") for day in days]
     with account_scope(cast.account):
         add_source(cast.account, lines)
-        know(cast.account, events)
-        store(cast.account, events, source=source_of(cast.account))
+        add_usage(cast.account, events)
     return cast.account
-
-
-def text_of(client: Client, url: str, **query: Any) -> str:
-    answer = client.get(f"{url}?{urlencode(query, doseq=True)}" if query else url)
-    assert answer.status_code == 200, answer.content
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.content.decode()))
 
 
 def save(client: Client, name: str, **question: Any) -> Any:
@@ -48,7 +41,7 @@ def save(client: Client, name: str, **question: Any) -> Any:
     )
 
 
-def test_a_member_saves_the_question_of_the_page_and_sees_its_card(cast: Cast, sold: Account) -> None:
+def test_a_member_saves_the_question_of_the_page_and_sees_its_card(cast: Cast, saas_account: Account) -> None:
     client = signed_in(cast.member)
     params = {
         "usage_metric": "requests",
@@ -60,9 +53,7 @@ def test_a_member_saves_the_question_of_the_page_and_sees_its_card(cast: Cast, s
     page = client.get(f"{EXPLORE}?{urlencode(params)}").content.decode()
     assert re.search(r'href="/a/acme/unit-economics/saved/new/\?[^"]*per=1000[^"]*"', page)
 
-    text = re.sub(
-        r"\s+", " ", re.sub(r"<[^>]+>", " ", save(client, "Per thousand", **params).content.decode())
-    )
+    text = text_of(save(client, "Per thousand", **params))
 
     assert "Per thousand is saved." in text
     assert "2,000.00 USD per 1,000 requests" in text
@@ -70,16 +61,16 @@ def test_a_member_saves_the_question_of_the_page_and_sees_its_card(cast: Cast, s
     assert "service is EC2" in text
 
 
-def test_a_card_of_revenue_shows_a_share(cast: Cast, sold: Account) -> None:
+def test_a_card_of_revenue_shows_a_share(cast: Cast, saas_account: Account) -> None:
     save(signed_in(cast.member), "Share", usage_metric="revenue")
 
-    assert "10.0 % of revenue, cost in USD" in text_of(signed_in(cast.viewer), SAVED)
-    page = text_of(signed_in(cast.viewer), EXPLORE, usage_metric="revenue", period="last_7_days")
+    assert "10.0 % of revenue, cost in USD" in get_page(signed_in(cast.viewer), SAVED)
+    page = get_page(signed_in(cast.viewer), EXPLORE, usage_metric="revenue", period="last_7_days")
     assert "Cost per 1 USD of revenue" in page
     assert "10.0 % of revenue" in page
 
 
-def test_a_name_in_the_address_opens_the_whole_question(cast: Cast, sold: Account) -> None:
+def test_a_name_in_the_address_opens_the_whole_question(cast: Cast, saas_account: Account) -> None:
     save(signed_in(cast.member), "Per thousand", usage_metric="requests", per=1_000, f0="service", f0v="EC2")
 
     page = (
@@ -95,7 +86,7 @@ def test_a_name_in_the_address_opens_the_whole_question(cast: Cast, sold: Accoun
     assert "Update Per thousand" in changed.content.decode()
 
 
-def test_a_metric_is_renamed_without_and_changed_with_a_question(cast: Cast, sold: Account) -> None:
+def test_a_metric_is_renamed_without_and_changed_with_a_question(cast: Cast, saas_account: Account) -> None:
     client = signed_in(cast.member)
     save(client, "Old", usage_metric="requests", per=1_000)
     metric = UnitMetric.objects.unscoped().get()
@@ -121,36 +112,38 @@ def test_a_metric_is_renamed_without_and_changed_with_a_question(cast: Cast, sol
     ],
     ids=["no name", "misspelt metric", "no question"],
 )
-def test_what_cannot_be_saved_says_why(cast: Cast, sold: Account, query: str, name: str, status: int) -> None:
+def test_what_cannot_be_saved_says_why(
+    cast: Cast, saas_account: Account, query: str, name: str, status: int
+) -> None:
     answer = signed_in(cast.member).post(f"{SAVED}new/?{query}", {"name": name})
 
     assert answer.status_code == status
     assert not UnitMetric.objects.unscoped().exists()
 
 
-def test_a_viewer_sees_metrics_and_saves_none(cast: Cast, sold: Account) -> None:
+def test_a_viewer_sees_metrics_and_saves_none(cast: Cast, saas_account: Account) -> None:
     save(signed_in(cast.member), "Ours", usage_metric="requests")
     viewer = signed_in(cast.viewer)
 
-    assert "Ours" in text_of(viewer, SAVED)
-    assert "Save as metric" not in text_of(viewer, EXPLORE)
+    assert "Ours" in get_page(viewer, SAVED)
+    assert "Save as metric" not in get_page(viewer, EXPLORE)
     assert viewer.get(f"{SAVED}new/").status_code == 403
     assert save(viewer, "Mine", usage_metric="requests").status_code == 403
 
 
-def test_metrics_are_searched_and_exported_with_exact_figures(cast: Cast, sold: Account) -> None:
+def test_metrics_are_searched_and_exported_with_exact_figures(cast: Cast, saas_account: Account) -> None:
     client = signed_in(cast.member)
     save(client, "Requests", usage_metric="requests", per=7)
     save(client, "Orders", usage_metric="orders")
 
-    assert "Orders" not in text_of(client, SAVED, q="requests")
+    assert "Orders" not in get_page(client, SAVED, q="requests")
     answer = client.get(f"{SAVED}?format=csv&sort=-name")
-    rows = list(csv.DictReader(b"".join(answer.streaming_content).decode().splitlines()))  # type: ignore[attr-defined]
+    rows = csv_rows(answer)
     assert [(row["name"], row["unit cost"], row["currency"]) for row in rows] == [
         ("Requests", "14.000000", "USD"),
         ("Orders", "", "USD"),
     ]
 
 
-def test_without_a_metric_the_page_says_what_to_do(cast: Cast, sold: Account) -> None:
-    assert "No saved metric yet" in text_of(signed_in(cast.viewer), SAVED)
+def test_without_a_metric_the_page_says_what_to_do(cast: Cast, saas_account: Account) -> None:
+    assert "No saved metric yet" in get_page(signed_in(cast.viewer), SAVED)

@@ -31,14 +31,14 @@ from finops.unitcosts.services.unit_metrics import (
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast
 from tests.finops.unitcosts.reference_model import near
-from tests.finops.unitcosts.world import MARCH, cost_line, fill, usage_event
+from tests.world.unit_costs import MARCH, add_data, cost_line, usage_event
 
 EC2 = CostFilter(dimension="service", values=["EC2"])
 DUBLIN = CostFilter(dimension="region", values=["eu-west-1"])
 
 
 @pytest.fixture
-def sold(acme: Account) -> Account:
+def saas_account(acme: Account) -> Account:
     """360 USD of EC2, a ninth of it in Dublin, 40 of S3 and 20 of credits, for 3,000 requests."""
     lines = [
         cost_line(1, 320, "acme", service="EC2", region="us-east-1"),
@@ -52,7 +52,7 @@ def sold(acme: Account) -> Account:
         usage_event(1, "acme", 1_200, metric="revenue", unit="usd"),
         usage_event(9, "globex", 300, metric="revenue", unit="usd"),
     ]
-    fill(acme, lines, [*events, *revenue])
+    add_data(acme, lines, [*events, *revenue])
     return acme
 
 
@@ -61,7 +61,7 @@ def save(cast: Cast, account: Account, name: str = "Cost per request", **fields:
     return create_unit_metric(account=account, actor=cast.actor, name=name, question=question)
 
 
-def ask(account: Account, **fields: Any) -> UnitCostAnswer:
+def unit_cost_in_march(account: Account, **fields: Any) -> UnitCostAnswer:
     return query_unit_cost(account, UnitCostQuery(**{**MARCH, **fields}))
 
 
@@ -85,7 +85,7 @@ def plainly(answer: UnitCostAnswer) -> UnitCostAnswer:
 )
 def test_a_saved_metric_equals_the_question_that_was_saved(
     cast: Cast,
-    sold: Account,
+    saas_account: Account,
     filters: list[CostFilter],
     basis: Any,
     categories: list[str],
@@ -103,17 +103,17 @@ def test_a_saved_metric_equals_the_question_that_was_saved(
         mode=mode,
     )
     UnitMetric.objects.all().delete()
-    metric = create_unit_metric(account=sold, actor=cast.actor, name="Ours", question=question)
+    metric = create_unit_metric(account=saas_account, actor=cast.actor, name="Ours", question=question)
 
-    by_name = ask(sold, unit_metric="ours", granularity="week")
+    by_name = unit_cost_in_march(saas_account, unit_metric="ours", granularity="week")
 
     assert question_of(metric) == question
     assert by_name.unit_metric == "Ours"
-    assert plainly(by_name) == query_unit_cost(sold, replace(question, **MARCH, granularity="week"))
+    assert plainly(by_name) == query_unit_cost(saas_account, replace(question, **MARCH, granularity="week"))
 
 
-def test_a_scale_multiplies_before_it_divides(sold: Account) -> None:
-    answer = ask(sold, usage_metric="requests", filters=[EC2], per=3_000)
+def test_a_scale_multiplies_before_it_divides(saas_account: Account) -> None:
+    answer = unit_cost_in_march(saas_account, usage_metric="requests", filters=[EC2], per=3_000)
 
     (total,) = answer.totals
     assert (answer.per, total.unit_cost, total.usage) == (3_000, Decimal(360), Decimal(3_000))
@@ -121,13 +121,16 @@ def test_a_scale_multiplies_before_it_divides(sold: Account) -> None:
     assert "360.00 USD for 3,000" in answer.summary
 
 
-def test_what_is_given_beside_the_name_wins_and_the_answer_says_so(cast: Cast, sold: Account) -> None:
-    save(cast, sold, filters=[EC2], per=1_000)
+def test_what_is_given_beside_the_name_wins_and_the_answer_says_so(cast: Cast, saas_account: Account) -> None:
+    save(cast, saas_account, filters=[EC2], per=1_000)
 
-    as_saved = ask(sold, unit_metric="Cost per request")
-    narrowed = ask(sold, unit_metric="Cost per request", filters=[DUBLIN])
-    other = ask(
-        sold, unit_metric="cost per REQUEST", filters=[CostFilter(dimension="Service", values=["S3"])], per=1
+    as_saved = unit_cost_in_march(saas_account, unit_metric="Cost per request")
+    narrowed = unit_cost_in_march(saas_account, unit_metric="Cost per request", filters=[DUBLIN])
+    other = unit_cost_in_march(
+        saas_account,
+        unit_metric="cost per REQUEST",
+        filters=[CostFilter(dimension="Service", values=["S3"])],
+        per=1,
     )
 
     assert [total.unit_cost for total in as_saved.totals] == [120]
@@ -141,15 +144,15 @@ def test_what_is_given_beside_the_name_wins_and_the_answer_says_so(cast: Cast, s
     assert "filters on Service and per" in other.warnings[0]
 
 
-def test_an_unknown_name_is_refused_with_the_nearest(cast: Cast, sold: Account) -> None:
-    save(cast, sold)
+def test_an_unknown_name_is_refused_with_the_nearest(cast: Cast, saas_account: Account) -> None:
+    save(cast, saas_account)
 
     with pytest.raises(UserError, match=r"Nearest: 'Cost per request'\. listUnitMetrics lists them"):
-        ask(sold, unit_metric="Cost per reqest")
+        unit_cost_in_march(saas_account, unit_metric="Cost per reqest")
 
 
-def test_cost_in_the_currency_of_revenue_is_a_share_of_it(sold: Account) -> None:
-    answer = ask(sold, usage_metric="revenue", mode="per_customer")
+def test_cost_in_the_currency_of_revenue_is_a_share_of_it(saas_account: Account) -> None:
+    answer = unit_cost_in_march(saas_account, usage_metric="revenue", mode="per_customer")
 
     shares = {total.currency: total.share for total in answer.totals}
     assert near(shares["USD"], Fraction(380, 1_500))
@@ -168,32 +171,36 @@ def test_cost_in_the_currency_of_revenue_is_a_share_of_it(sold: Account) -> None
     assert "1 minus share is the margin" in answer.hint
 
 
-def test_customers_are_ordered_by_margin_and_by_unit_cost(sold: Account) -> None:
+def test_customers_are_ordered_by_margin_and_by_unit_cost(saas_account: Account) -> None:
     fields = {"usage_metric": "revenue", "mode": "per_customer"}
 
     def names(**more: Any) -> list[str | None]:
-        rows = ask(sold, **fields, **more).rows
+        rows = unit_cost_in_march(saas_account, **fields, **more).rows
         return [
             row.customer_id for row in rows if row.currency == "USD" and row.status in ("matched", "rest")
         ]
 
     assert names() == names(order_by="unit_cost") == ["acme", "globex"]
     assert names(order_by="margin") == ["globex", "acme"]
-    margins = {row.customer_id: row.margin for row in ask(sold, **fields).rows if row.currency == "USD"}
+    margins = {
+        row.customer_id: row.margin
+        for row in unit_cost_in_march(saas_account, **fields).rows
+        if row.currency == "USD"
+    }
     assert [margins["acme"], margins["globex"]] == [Decimal(840), Decimal(260)]
     with pytest.raises(UserError, match="margin needs usage that is money"):
-        ask(sold, usage_metric="requests", order_by="margin")
+        unit_cost_in_march(saas_account, usage_metric="requests", order_by="margin")
 
 
-def test_usage_in_any_other_unit_gives_no_share(sold: Account) -> None:
-    answer = ask(sold, usage_metric="requests")
+def test_usage_in_any_other_unit_gives_no_share(saas_account: Account) -> None:
+    answer = unit_cost_in_march(saas_account, usage_metric="requests")
 
     assert [total.share for total in answer.totals] == [None, None]
     assert not any("make no share" in warning for warning in answer.warnings)
 
 
-def test_a_metric_is_made_changed_and_deleted_and_the_log_says_so(cast: Cast, sold: Account) -> None:
-    metric = save(cast, sold, "  Cost per request ", filters=[EC2])
+def test_a_metric_is_made_changed_and_deleted_and_the_log_says_so(cast: Cast, saas_account: Account) -> None:
+    metric = save(cast, saas_account, "  Cost per request ", filters=[EC2])
     assert metric.name == "Cost per request"
     assert AuditEntry.objects.latest("pk").action == "unit_metric.create"
 
@@ -226,10 +233,10 @@ def test_a_metric_is_made_changed_and_deleted_and_the_log_says_so(cast: Cast, so
     ids=["misspelt metric", "no metric", "misspelt dimension", "no values", "misspelt category"],
 )
 def test_what_a_query_would_refuse_is_not_saved(
-    cast: Cast, sold: Account, asked: dict[str, Any], said: str
+    cast: Cast, saas_account: Account, asked: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(UserError, match=said):
-        save(cast, sold, **asked)
+        save(cast, saas_account, **asked)
 
     assert not UnitMetric.objects.exists()
 
@@ -240,25 +247,25 @@ def test_by_customer_needs_the_customer_key(cast: Cast, acme: Account) -> None:
 
 
 def test_a_metric_needs_a_name_of_its_own_and_there_is_a_cap(
-    cast: Cast, sold: Account, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, saas_account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save(cast, sold)
+    save(cast, saas_account)
     for name in ("", "COST PER REQUEST", "x" * 101):
         with pytest.raises(ValidationError):
-            save(cast, sold, name)
+            save(cast, saas_account, name)
 
     monkeypatch.setattr(services, "MAX_UNIT_METRICS", 1)
     with pytest.raises(UserError, match="at most 1 unit metrics"):
-        save(cast, sold, "Another")
+        save(cast, saas_account, "Another")
     assert UnitMetric.objects.count() == 1
 
 
-def test_metrics_are_listed_searched_and_paged(cast: Cast, sold: Account) -> None:
+def test_metrics_are_listed_searched_and_paged(cast: Cast, saas_account: Account) -> None:
     for name in ("A", "B", "C"):
-        save(cast, sold, f"Metric {name}", filters=[EC2])
+        save(cast, saas_account, f"Metric {name}", filters=[EC2])
 
-    first = list_unit_metrics(sold, limit=2)
-    rest = list_unit_metrics(sold, limit=2, cursor=first.cursor)
+    first = list_unit_metrics(saas_account, limit=2)
+    rest = list_unit_metrics(saas_account, limit=2, cursor=first.cursor)
 
     assert [metric.name for metric in [*first.unit_metrics, *rest.unit_metrics]] == [
         "Metric A",
@@ -267,17 +274,19 @@ def test_metrics_are_listed_searched_and_paged(cast: Cast, sold: Account) -> Non
     ]
     assert (first.truncated, rest.cursor) == ("2 of 3: go on with cursor.", "")
     assert first.unit_metrics[0].filters[0].values == ["EC2"]
-    assert [metric.name for metric in list_unit_metrics(sold, search="c b").unit_metrics] == ["Metric B"]
+    assert [metric.name for metric in list_unit_metrics(saas_account, search="c b").unit_metrics] == [
+        "Metric B"
+    ]
     with account_scope(cast.other_account):
         assert list_unit_metrics(cast.other_account).unit_metrics == []
         with pytest.raises(UserError, match="not known"):
             query_unit_cost(cast.other_account, UnitCostQuery(unit_metric="Metric A", period="last_month"))
 
 
-def test_a_metric_that_nobody_has_pushed_yet_can_be_saved(cast: Cast, sold: Account) -> None:
-    save(cast, sold, usage_metric="orders")
+def test_a_metric_that_nobody_has_pushed_yet_can_be_saved(cast: Cast, saas_account: Account) -> None:
+    save(cast, saas_account, usage_metric="orders")
 
-    answer = ask(sold, unit_metric="Cost per request", start_date=date(2026, 3, 1))
+    answer = unit_cost_in_march(saas_account, unit_metric="Cost per request", start_date=date(2026, 3, 1))
 
     assert answer.totals[0].unit_cost is None
     assert "'orders'" in answer.totals[0].reason

@@ -13,7 +13,7 @@ from accounts.models import User
 from accounts.scoping import account_scope
 from accounts.services import create_account
 from ingestion.services import create_usage_source, generate_usage_key
-from tests.finops.costs.rows import add_source, cost
+from tests.world.costs import add_source, cost
 
 
 def account() -> dict[str, str]:

@@ -19,9 +19,9 @@ from finops.worker.programs import worker_commands
 from ingestion.models import UsageUpload
 from ingestion.tasks import flush_usage
 from tests.cast import Cast
-from tests.finops.lake.process_kills import database_url
 from tests.ingestion.push_client import event, open_door
 from tests.ingestion.upload_client import csv, line, send
+from tests.servers import database_url
 from tests.waiting import wait_until
 
 

@@ -17,19 +17,19 @@ from ingestion.models import Customer
 from ingestion.queries import list_usage_events
 from ingestion.usage_query import EventsQuery
 from tests.cast import Cast
-from tests.ingestion.events import event, know, push, source_of, store
+from tests.world.usage import add_usage, event, push_events
 
 DAY = date(2026, 3, 9)
 
 
-def ask(account: Account, **query: Any) -> EventsAnswer:
+def events_of(account: Account, **query: Any) -> EventsAnswer:
     return list_usage_events(account, EventsQuery(**query))
 
 
 def all_pages(account: Account, **query: Any) -> list[EventsAnswer]:
-    pages = [ask(account, **query)]
+    pages = [events_of(account, **query)]
     while pages[-1].cursor:
-        pages.append(ask(account, **query, cursor=pages[-1].cursor))
+        pages.append(events_of(account, **query, cursor=pages[-1].cursor))
     return pages
 
 
@@ -38,10 +38,10 @@ def test_an_event_is_shown_as_it_was_pushed(acme: Account) -> None:
     small = event(
         moment, "ümläut/株", "0.000000000001", unit="call", dimensions={"Region": "eu", "region": "x"}
     )
-    push(acme, [small])
+    push_events(acme, [small])
     Customer.objects.update(name="Ümläut")
 
-    (shown_events,) = ask(acme).events
+    (shown_events,) = events_of(acme).events
 
     assert (shown_events.event_time, shown_events.customer_id, shown_events.customer_name) == (
         moment,
@@ -63,9 +63,8 @@ def test_pages_have_every_event_once_the_newest_first(acme: Account) -> None:
         for day in range(3)
         for number in range(5)
     ]
-    know(acme, stored)
-    store(acme, stored, source=source_of(acme))
-    push(acme, [event(DAY + timedelta(days=1), "inbox", number) for number in range(100, 105)])
+    add_usage(acme, stored)
+    push_events(acme, [event(DAY + timedelta(days=1), "inbox", number) for number in range(100, 105)])
 
     pages = all_pages(acme, limit=4)
 
@@ -78,11 +77,11 @@ def test_pages_have_every_event_once_the_newest_first(acme: Account) -> None:
 
 
 def test_events_pushed_between_two_pages_double_and_skip_nothing(acme: Account) -> None:
-    push(acme, [event(DAY, "a", number) for number in range(6)])
-    first = ask(acme, limit=3)
+    push_events(acme, [event(DAY, "a", number) for number in range(6)])
+    first = events_of(acme, limit=3)
 
-    push(acme, [event(DAY, "new", 100), event(DAY + timedelta(days=1), "new", 101)])
-    second = ask(acme, limit=10, cursor=first.cursor)
+    push_events(acme, [event(DAY, "new", 100), event(DAY + timedelta(days=1), "new", 101)])
+    second = events_of(acme, limit=10, cursor=first.cursor)
 
     read = [int(one.quantity) for one in [*first.events, *second.events] if one.customer_id == "a"]
     assert sorted(read) == list(range(6))
@@ -91,13 +90,13 @@ def test_events_pushed_between_two_pages_double_and_skip_nothing(acme: Account) 
 
 def test_a_flush_between_two_pages_doubles_and_skips_nothing(acme: Account) -> None:
     moments = [datetime(2026, 3, 9, 12, 0, 0, micro, tzinfo=UTC) for micro in (0, 1, 999_999)]
-    push(acme, [event(moments[number % 3], "a", number, unit="x") for number in range(12)])
+    push_events(acme, [event(moments[number % 3], "a", number, unit="x") for number in range(12)])
     before = all_pages(acme, limit=3)
-    first = ask(acme, limit=5)
+    first = events_of(acme, limit=5)
 
     flush_usage(acme)
 
-    second = ask(acme, limit=10, cursor=first.cursor)
+    second = events_of(acme, limit=10, cursor=first.cursor)
     assert [*first.events, *second.events] == [one for page in before for one in page.events]
 
 
@@ -109,7 +108,7 @@ def test_pages_go_on_at_any_microsecond_of_any_year(acme: Account) -> None:
         for second, micro in [(59, 999_999), (0, 1), *((s, chance.randrange(10**6)) for s in range(5))]
     ]
     # Three at each moment, so that every cursor ends among events of one time.
-    push(acme, [event(moment, f"c{number}", number) for moment in moments for number in range(3)])
+    push_events(acme, [event(moment, f"c{number}", number) for moment in moments for number in range(3)])
 
     read = [(one.event_time, one.customer_id) for page in all_pages(acme, limit=2) for one in page.events]
 
@@ -118,50 +117,50 @@ def test_pages_go_on_at_any_microsecond_of_any_year(acme: Account) -> None:
 
 
 def test_filters_are_joined(acme: Account) -> None:
-    push(acme, [event(DAY, "a", 1), event(DAY, "b", 2), event(DAY, "a", 3, metric="seats")])
+    push_events(acme, [event(DAY, "a", 1), event(DAY, "b", 2), event(DAY, "a", 3, metric="seats")])
     Customer.objects.filter(customer_id="a").update(name="Alpha")
 
-    assert {one.quantity for one in ask(acme, metric="Requests").events} == {1, 2}
-    assert {one.quantity for one in ask(acme, customer="alpha").events} == {1, 3}
-    assert {one.quantity for one in ask(acme, customer="a", metric="seats").events} == {3}
-    assert ask(acme, period="yesterday").events == []
-    assert ask(acme, start_date=DAY, end_date=DAY).summary == (
+    assert {one.quantity for one in events_of(acme, metric="Requests").events} == {1, 2}
+    assert {one.quantity for one in events_of(acme, customer="alpha").events} == {1, 3}
+    assert {one.quantity for one in events_of(acme, customer="a", metric="seats").events} == {3}
+    assert events_of(acme, period="yesterday").events == []
+    assert events_of(acme, start_date=DAY, end_date=DAY).summary == (
         "'Acme': 3 usage events from 2026-03-09 12:00:00 to 2026-03-09 12:00:00 UTC."
     )
-    nobody = ask(acme, customer="gamma")
+    nobody = events_of(acme, customer="gamma")
     assert nobody.warnings == ["No customer has the id or name 'gamma'."]
     assert nobody.summary == "'Acme' has no usage event of customer 'gamma' here."
 
 
 @pytest.mark.parametrize("change", [{"metric": "requests"}, {"customer": "a"}, {"period": "last_7_days"}])
 def test_a_cursor_belongs_to_its_question(acme: Account, change: dict[str, str]) -> None:
-    push(acme, [event(DAY, "a", number) for number in range(3)])
-    cursor = ask(acme, limit=1).cursor
+    push_events(acme, [event(DAY, "a", number) for number in range(3)])
+    cursor = events_of(acme, limit=1).cursor
     with pytest.raises(UserError, match="cursor belongs to another question"):
-        ask(acme, limit=1, cursor=cursor, **change)
+        events_of(acme, limit=1, cursor=cursor, **change)
 
 
 def test_a_cursor_belongs_to_its_account(cast: Cast, acme: Account) -> None:
-    push(acme, [event(DAY, "a", number) for number in range(3)])
-    cursor = ask(acme, limit=1).cursor
+    push_events(acme, [event(DAY, "a", number) for number in range(3)])
+    cursor = events_of(acme, limit=1).cursor
     with account_scope(cast.other_account), pytest.raises(UserError, match="cursor belongs to another"):
-        ask(cast.other_account, limit=1, cursor=cursor)
+        events_of(cast.other_account, limit=1, cursor=cursor)
 
 
 @pytest.mark.parametrize("cursor", ["x", "ä", "W10", "WzEsICJ4Il0", "A" * 5000])
 def test_what_is_no_cursor_is_refused(acme: Account, cursor: str) -> None:
-    push(acme, [event(DAY, "a", 1)])
+    push_events(acme, [event(DAY, "a", 1)])
     with pytest.raises(UserError, match="not one of ours"):
-        ask(acme, cursor=cursor)
+        events_of(acme, cursor=cursor)
 
 
 def test_before_any_push_it_says_how_to_push(acme: Account) -> None:
-    answer = ask(acme)
+    answer = events_of(acme)
     assert (answer.events, answer.cursor) == ([], "")
     assert "generate its API key" in answer.hint
 
 
 def test_an_unknown_metric_names_the_nearest(acme: Account) -> None:
-    push(acme, [event(DAY, "a", 1)])
+    push_events(acme, [event(DAY, "a", 1)])
     with pytest.raises(UserError, match="Nearest: 'requests'"):
-        ask(acme, metric="request")
+        events_of(acme, metric="request")

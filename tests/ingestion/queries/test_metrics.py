@@ -9,7 +9,7 @@ from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from ingestion.models import UsageMetric
 from ingestion.queries import MetricQuery, find_metric, read_usage, usage_metrics
-from tests.ingestion.events import event, know, source_of, store
+from tests.world.usage import add_metrics, event, store_usage, usage_source
 
 MARCH = DateRange(date(2026, 3, 1), date(2026, 3, 31))
 
@@ -21,8 +21,8 @@ def test_metrics_come_with_their_units_and_the_days_of_their_events(acme: Accoun
         event(date(2026, 3, 5), "b", 1),
         event(date(2026, 3, 6), "b", 1, metric="seats"),
     ]
-    know(acme, [*events, event(date(2026, 3, 6), "b", 1, metric="unseen")], seats="average_of_days")
-    store(acme, events, source=source_of(acme))
+    add_metrics(acme, [*events, event(date(2026, 3, 6), "b", 1, metric="unseen")], seats="average_of_days")
+    store_usage(acme, events, source=usage_source(acme))
 
     requests, seats, unseen = usage_metrics(acme)
 
@@ -53,7 +53,7 @@ def test_two_metrics_that_differ_in_case_are_two_metrics(acme: Account) -> None:
 
 
 def test_an_unknown_metric_names_the_nearest_and_what_lists_them(acme: Account) -> None:
-    know(acme, [event(MARCH.start, "a", 1), event(MARCH.start, "a", 1, metric="seats")])
+    add_metrics(acme, [event(MARCH.start, "a", 1), event(MARCH.start, "a", 1, metric="seats")])
     with pytest.raises(UserError) as caught:
         read_usage(acme, MetricQuery("request", MARCH))
     assert (
@@ -63,7 +63,7 @@ def test_an_unknown_metric_names_the_nearest_and_what_lists_them(acme: Account) 
 
 
 def test_a_question_that_cannot_be_asked_says_which_part(acme: Account) -> None:
-    know(acme, [event(MARCH.start, "a", 1)])
+    add_metrics(acme, [event(MARCH.start, "a", 1)])
     with pytest.raises(UserError, match="granularity: 'hour' is not known"):
         read_usage(acme, MetricQuery("requests", MARCH, granularity="hour"))
     with pytest.raises(UserError, match="group_by: 'region' is not known"):

@@ -11,7 +11,7 @@ from finops.lib.errors import UserError
 from ingestion.models import Customer, UsageMetric
 from ingestion.queries import query_usage
 from ingestion.usage_query import UsageFilter, UsageQuery
-from tests.ingestion.events import event, know, push, source_of, store
+from tests.world.usage import add_usage, event, push_events
 
 MARCH: dict[str, Any] = {"start_date": date(2026, 3, 1), "end_date": date(2026, 3, 31)}
 FIRST, SECOND, THIRD = date(2026, 3, 1), date(2026, 3, 2), date(2026, 3, 9)
@@ -29,18 +29,17 @@ def usage(acme: Account) -> Account:
         event(SECOND, "globex", 8, metric="seats", unit="seat"),
         event(SECOND, "initech", 3, metric="seats", unit="seat", dimensions={"Region": "eu"}),
     ]
-    know(acme, events, seats="last")
-    store(acme, events, source=source_of(acme))
+    add_usage(acme, events, seats="last")
     Customer.objects.filter(customer_id="globex").update(name="Globex GmbH")
     return acme
 
 
-def ask(account: Account, **query: Any) -> Any:
+def usage_in_march(account: Account, **query: Any) -> Any:
     return query_usage(account, UsageQuery(**{"metric": "requests", **MARCH, **query}))
 
 
 def test_rows_by_customer_add_up_and_say_names_and_shares(usage: Account) -> None:
-    answer = ask(usage, group_by="customer")
+    answer = usage_in_march(usage, group_by="customer")
 
     assert (answer.quantity, answer.unit, answer.aggregation) == (Decimal("100.5"), "call", "sum")
     assert [(row.value, row.name, row.quantity) for row in answer.rows] == [
@@ -57,7 +56,7 @@ def test_rows_by_customer_add_up_and_say_names_and_shares(usage: Account) -> Non
 
 
 def test_the_rest_is_one_row(usage: Account) -> None:
-    answer = ask(usage, group_by="customer", top=1)
+    answer = usage_in_march(usage, group_by="customer", top=1)
 
     assert [(row.value, row.quantity, row.other_groups) for row in answer.rows] == [
         ("globex", Decimal(70), 0),
@@ -67,7 +66,7 @@ def test_the_rest_is_one_row(usage: Account) -> None:
 
 
 def test_the_rest_of_a_last_value_is_the_last_of_the_rest_and_no_sum(usage: Account) -> None:
-    answer = ask(usage, metric="seats", group_by="dimension:Region", top=1)
+    answer = usage_in_march(usage, metric="seats", group_by="dimension:Region", top=1)
 
     assert answer.quantity == 11
     assert [(row.value, row.quantity, row.share) for row in answer.rows] == [
@@ -78,7 +77,7 @@ def test_the_rest_of_a_last_value_is_the_last_of_the_rest_and_no_sum(usage: Acco
 
 
 def test_a_series_is_none_without_data_and_nothing_of_a_sum_is_zero(usage: Account) -> None:
-    answer = ask(usage, group_by="customer", granularity="week", customers=["globex"])
+    answer = usage_in_march(usage, group_by="customer", granularity="week", customers=["globex"])
 
     assert answer.quantity_series == {
         "2026-02-23": Decimal(60),
@@ -93,7 +92,7 @@ def test_a_series_is_none_without_data_and_nothing_of_a_sum_is_zero(usage: Accou
 
 
 def test_there_is_no_last_value_where_a_customer_has_no_event(usage: Account) -> None:
-    answer = ask(usage, metric="seats", group_by="customer", granularity="day", end_date=SECOND)
+    answer = usage_in_march(usage, metric="seats", group_by="customer", granularity="day", end_date=SECOND)
 
     assert answer.quantity_series == {"2026-03-01": Decimal(4), "2026-03-02": Decimal(11)}
     rows = {row.value: row.quantity_series for row in answer.rows}
@@ -101,8 +100,8 @@ def test_there_is_no_last_value_where_a_customer_has_no_event(usage: Account) ->
 
 
 def test_customers_are_found_by_id_and_by_name_in_any_case(usage: Account) -> None:
-    assert ask(usage, customers=["GLOBEX gmbh", "initech"]).quantity == 95
-    answer = ask(usage, customers=["init"])
+    assert usage_in_march(usage, customers=["GLOBEX gmbh", "initech"]).quantity == 95
+    answer = usage_in_march(usage, customers=["init"])
     assert answer.quantity is None
     assert answer.warnings == ["No customer has the id or name 'init'. Nearest: 'initech'."]
     assert answer.summary == "'Acme' has no event that matches of 'requests' from 2026-03-01 to 2026-03-31."
@@ -110,31 +109,31 @@ def test_customers_are_found_by_id_and_by_name_in_any_case(usage: Account) -> No
 
 def test_a_dimension_is_found_in_any_case_and_filters_are_joined_by_and(usage: Account) -> None:
     eu = UsageFilter(dimension="region", values=["eu"])
-    answer = ask(usage, filters=[eu], group_by="Dimension:Region")
+    answer = usage_in_march(usage, filters=[eu], group_by="Dimension:Region")
 
     assert answer.group_by == "dimension:Region"
     assert {row.value: row.quantity for row in answer.rows} == {"eu": Decimal(60), "EU": Decimal(25)}
     assert "Dimension 'region' was read as 'Region', as the events have it." in answer.warnings
     both = [eu, UsageFilter(dimension="dimension:Region", values=["us"])]
-    assert ask(usage, filters=both).quantity is None
+    assert usage_in_march(usage, filters=both).quantity is None
     none = [UsageFilter(dimension="Region", values=["(none)"])]
-    assert ask(usage, filters=none).quantity == Decimal("5.5")
+    assert usage_in_march(usage, filters=none).quantity == Decimal("5.5")
 
 
 def test_an_unknown_dimension_is_said(usage: Account) -> None:
-    answer = ask(usage, group_by="dimension:plan")
+    answer = usage_in_march(usage, group_by="dimension:plan")
     assert [(row.value, row.quantity) for row in answer.rows] == [("(none)", Decimal("100.5"))]
     assert answer.warnings == ["No event has dimension 'plan'. getAccountContext lists them."]
     with pytest.raises(
         UserError, match=r"group_by: 'plan' is not known\. Valid: customer, 'dimension:Region'"
     ):
-        ask(usage, group_by="plan")
+        usage_in_march(usage, group_by="plan")
 
 
 def test_two_units_add_up_with_a_warning(usage: Account) -> None:
-    push(usage, [event(THIRD, "initech", 1, unit="k calls")])
+    push_events(usage, [event(THIRD, "initech", 1, unit="k calls")])
 
-    answer = ask(usage)
+    answer = usage_in_march(usage)
 
     assert (answer.quantity, answer.unit, answer.units) == (Decimal("101.5"), None, ["call", "k calls"])
     assert answer.warnings == [
@@ -143,7 +142,7 @@ def test_two_units_add_up_with_a_warning(usage: Account) -> None:
 
 
 def test_days_with_today_are_said_to_be_unfinished(usage: Account) -> None:
-    push(usage, [event(datetime(2026, 3, 20, 11, 59, tzinfo=UTC), "globex", 7, unit="call")])
+    push_events(usage, [event(datetime(2026, 3, 20, 11, 59, tzinfo=UTC), "globex", 7, unit="call")])
 
     answer = query_usage(
         usage, UsageQuery(metric="requests", start_date=date(2026, 2, 19), end_date=date(2026, 3, 20))
@@ -163,7 +162,7 @@ def test_a_metric_left_out_is_the_first_and_the_others_are_named(usage: Account)
 def test_an_average_of_days_is_over_the_days_of_the_metric(usage: Account) -> None:
     UsageMetric.objects.filter(name="requests").update(aggregation="average_of_days", label="Requests a day")
 
-    answer = ask(usage, group_by="customer")
+    answer = usage_in_march(usage, group_by="customer")
 
     assert answer.quantity == Decimal("33.5")
     assert sum(row.quantity for row in answer.rows) == pytest.approx(answer.quantity)
@@ -174,7 +173,7 @@ def test_an_average_of_days_is_over_the_days_of_the_metric(usage: Account) -> No
 
 
 def test_days_without_events_say_which_have_some(usage: Account) -> None:
-    answer = ask(usage, start_date=date(2025, 1, 1), end_date=date(2025, 1, 31))
+    answer = usage_in_march(usage, start_date=date(2025, 1, 1), end_date=date(2025, 1, 31))
     assert (answer.quantity, answer.rows) == (None, [])
     assert answer.hint == "Ask for days from 2026-03-01 to 2026-03-09, which have events."
 
@@ -190,7 +189,7 @@ def test_too_many_buckets_say_what_to_ask_instead(usage: Account) -> None:
     with pytest.raises(
         UserError, match=r"more than 400 buckets\. Ask for fewer days or a coarser granularity"
     ):
-        ask(usage, start_date=date(2024, 1, 1), granularity="day")
+        usage_in_march(usage, start_date=date(2024, 1, 1), granularity="day")
 
 
 def test_every_group_apart_for_an_export(usage: Account) -> None:

@@ -21,7 +21,15 @@ from accounts.models import Account
 from finops.lib.periods import DateRange
 from ingestion.models import UsageMetric, UsageSource
 from ingestion.queries import MetricQuery, UsageGroup, read_usage
-from tests.ingestion.events import Event, empty_inbox, event, know, source_of, store, wait
+from tests.world.usage import (
+    Event,
+    add_metrics,
+    append_to_inbox,
+    empty_inbox,
+    event,
+    store_usage,
+    usage_source,
+)
 
 START, END = date(2026, 1, 1), date(2026, 2, 28)
 AGGREGATIONS = ("sum", "average_of_days", "last", "max")
@@ -68,8 +76,8 @@ PROPERTY = settings(
 
 @pytest.fixture
 def source(acme: Account) -> UsageSource:
-    know(acme, [event(START, "a", 1), event(START, "a", 1, metric="seats")])
-    return source_of(acme)
+    add_metrics(acme, [event(START, "a", 1), event(START, "a", 1, metric="seats")])
+    return usage_source(acme)
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
@@ -82,8 +90,8 @@ def test_every_quantity_equals_a_plain_computation(
     rows = with_positions([*found, *(event(day, "a", 1, metric="seats") for day in (START, END))])
     empty_inbox()
     waiting = min(waiting, len(found))
-    store(acme, rows[waiting:], source=source)
-    wait(acme, rows[:waiting], source=source)
+    store_usage(acme, rows[waiting:], source=source)
+    append_to_inbox(acme, rows[:waiting], source=source)
 
     answer = read_usage(acme, asked)
 

@@ -9,9 +9,9 @@ from accounts.models import Account
 from finops.costs.models import CostSource
 from finops.insights.models import Anomaly
 from finops.lib import clock
-from tests.finops.costs.rows import Line, add_source, cost
-from tests.mcpserver.answers.questions import WEEK, answer_of
+from tests.mcpserver.answers.questions import WEEK
 from tests.mcpserver.door import Door
+from tests.world.costs import Line, add_source, cost
 
 
 def days(count: int) -> list[date]:
@@ -19,7 +19,7 @@ def days(count: int) -> list[date]:
     return [clock.today() - timedelta(days=back) for back in range(count, 0, -1)]
 
 
-def test_below_zero_the_largest_by_size_stands_with_its_sign(acme: Account, ask: Door) -> None:
+def test_below_zero_the_largest_by_size_stands_with_its_sign(acme: Account, writer: Door) -> None:
     day = clock.today() - timedelta(days=2)
     add_source(
         acme,
@@ -31,7 +31,7 @@ def test_below_zero_the_largest_by_size_stands_with_its_sign(acme: Account, ask:
         ],
     )
 
-    summary = answer_of(ask, "querySpend", **WEEK, group_by=["service"])["summary"]
+    summary = writer.ask("querySpend", **WEEK, group_by=["service"])["summary"]
 
     assert "the largest parts are 'Compute credits' (-400.00 USD) and 'Compute' (90.00 USD)" in summary
     assert "most of EUR on 'Mail' (100.0 %)" in summary
@@ -56,7 +56,9 @@ def an_anomaly(account: Account, source: CostSource, service: str, impact: int, 
     )
 
 
-def test_beside_a_filtered_change_stand_anomalies_of_what_the_filters_hold(acme: Account, ask: Door) -> None:
+def test_beside_a_filtered_change_stand_anomalies_of_what_the_filters_hold(
+    acme: Account, writer: Door
+) -> None:
     def day_of(day: date, spike: bool) -> list[Line]:
         more = 90 if spike else 0
         return [
@@ -73,7 +75,7 @@ def test_beside_a_filtered_change_stand_anomalies_of_what_the_filters_hold(acme:
 
     def related_anomalies(**filters: str) -> list[str]:
         filter_list = [{"dimension": name, "values": [value]} for name, value in filters.items()]
-        answer = answer_of(ask, "explainSpendChange", period="last_7_days", filters=filter_list)
+        answer = writer.ask("explainSpendChange", period="last_7_days", filters=filter_list)
         return [each["what"].split(" of ")[0] for each in answer["beside"]]
 
     assert sorted(related_anomalies()) == [
@@ -87,25 +89,25 @@ def test_beside_a_filtered_change_stand_anomalies_of_what_the_filters_hold(acme:
     assert related_anomalies(provider="Google") == ["Source 'Google bill' has its first cost line; all"]
 
 
-def test_a_budget_is_in_whole_currency_units(acme: Account, ask: Door) -> None:
-    tools = {tool["name"]: tool for tool in ask.result("tools/list")["tools"]}
+def test_a_budget_is_in_whole_currency_units(acme: Account, writer: Door) -> None:
+    tools = {tool["name"]: tool for tool in writer.result("tools/list")["tools"]}
     description = tools["create_budget"]["inputSchema"]["properties"]["amount"]["description"]
 
-    created = answer_of(ask, "create_budget", name="Core", amount="1500.50", currency="USD")
+    created = writer.ask("create_budget", name="Core", amount="1500.50", currency="USD")
 
     assert "whole currency units: 1500.50 is 1,500.50 USD" in description
     assert created["budget"]["amount"] == 1500.5
 
 
-def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Account, ask: Door) -> None:
+def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Account, writer: Door) -> None:
     page = "http://127.0.0.1:8000/a/acme"
-    budget = answer_of(ask, "create_budget", name="Core", amount=100, currency="USD")["budget"]["id"]
-    board = answer_of(ask, "create_dashboard", name="Weekly")["dashboard"]["id"]
+    budget = writer.ask("create_budget", name="Core", amount=100, currency="USD")["budget"]["id"]
+    board = writer.ask("create_dashboard", name="Weekly")["dashboard"]["id"]
 
-    problem = ask.problem("create_budget", name="core", amount=200, currency="USD")
-    drawn = ask.problem("create_dashboard", name="weekly")
-    unknown = ask.error("tools/call", {"name": "update_budget", "arguments": {}})
-    other = ask.error("tools/call", {"name": "rename_customer", "arguments": {}})
+    problem = writer.problem("create_budget", name="core", amount=200, currency="USD")
+    drawn = writer.problem("create_dashboard", name="weekly")
+    unknown = writer.error("tools/call", {"name": "update_budget", "arguments": {}})
+    other = writer.error("tools/call", {"name": "rename_customer", "arguments": {}})
 
     assert f"exists already, with id {budget}" in problem
     assert problem.endswith(f"Its page: {page}/budgets/{budget}/")
@@ -114,12 +116,12 @@ def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Accoun
     assert other["message"].endswith(f"in the console: {page}/")
 
 
-def test_group_by_project_says_what_it_was_taken_for(acme: Account, ask: Door) -> None:
+def test_group_by_project_says_what_it_was_taken_for(acme: Account, writer: Door) -> None:
     add_source(
         acme, [cost(clock.today() - timedelta(days=2), 5, account_id="p-1", tags={"project": "apollo"})]
     )
 
-    answer = answer_of(ask, "querySpend", **WEEK, group_by=["project"])
+    answer = writer.ask("querySpend", **WEEK, group_by=["project"])
 
     assert answer["group_by"] == ["account"]
     assert any(

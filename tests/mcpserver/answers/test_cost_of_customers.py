@@ -12,9 +12,9 @@ from finops.allocation.models import SharedCostSplit
 from finops.lib import clock
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.models import Customer
-from tests.finops.costs.rows import add_source, cost
-from tests.mcpserver.answers.questions import WEEK, answer_of
+from tests.mcpserver.answers.questions import WEEK
 from tests.mcpserver.door import Door
+from tests.world.costs import add_source, cost
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def halden(acme: Account) -> Account:
 
 def spent_on(door: Door, dimension: str, *values: str, **more: Any) -> dict[str, Any]:
     filters = [{"dimension": dimension, "values": list(values)}]
-    return answer_of(door, "querySpend", **{**WEEK, "filters": filters, **more})
+    return door.ask("querySpend", **{**WEEK, "filters": filters, **more})
 
 
 @pytest.mark.usefixtures("halden")
@@ -63,10 +63,10 @@ def spent_on(door: Door, dimension: str, *values: str, **more: Any) -> dict[str,
     ],
 )
 def test_what_a_customer_costs_is_asked_by_name_and_says_what_splits_would_add(
-    ask: Door, dimension: str, name: str
+    writer: Door, dimension: str, name: str
 ) -> None:
-    answer = spent_on(ask, dimension, name)
-    after = spent_on(ask, dimension, name, splits="after")
+    answer = spent_on(writer, dimension, name)
+    after = spent_on(writer, dimension, name, splits="after")
 
     assert [(each["amount"], each["currency"]) for each in answer["totals"]] == [(100, "USD")]
     first = answer["summary"].split(". ")[0]
@@ -77,14 +77,14 @@ def test_what_a_customer_costs_is_asked_by_name_and_says_what_splits_would_add(
 
 
 @pytest.mark.usefixtures("halden")
-def test_cost_by_customer_needs_no_usage_and_has_names(ask: Door) -> None:
-    answer = answer_of(ask, "querySpend", **WEEK, group_by=["customer"])
-    by_tag = answer_of(ask, "querySpend", **WEEK, group_by=["tag:customer"])
-    values = answer_of(ask, "listDimensionValues", dimension="customer", search="halden")
-    spelled = answer_of(ask, "listDimensionValues", dimension="tag:customer", search="freight")
-    without = ask.problem("queryUnitCost", mode="per_customer")
-    part = answer_of(
-        ask, "querySpend", **WEEK, filters=[{"dimension": "customer", "op": "contains", "values": ["alde"]}]
+def test_cost_by_customer_needs_no_usage_and_has_names(writer: Door) -> None:
+    answer = writer.ask("querySpend", **WEEK, group_by=["customer"])
+    by_tag = writer.ask("querySpend", **WEEK, group_by=["tag:customer"])
+    values = writer.ask("listDimensionValues", dimension="customer", search="halden")
+    spelled = writer.ask("listDimensionValues", dimension="tag:customer", search="freight")
+    without = writer.problem("queryUnitCost", mode="per_customer")
+    part = writer.ask(
+        "querySpend", **WEEK, filters=[{"dimension": "customer", "op": "contains", "values": ["alde"]}]
     )
 
     rows = {row["group"]["customer"]: row for row in answer["rows"] if row["currency"] == "USD"}
@@ -108,9 +108,9 @@ def test_cost_by_customer_needs_no_usage_and_has_names(ask: Door) -> None:
 
 @pytest.mark.usefixtures("halden")
 @pytest.mark.parametrize("dimension", ["customer", "tag:customer"])
-def test_groups_name_what_splits_would_add_to_them(ask: Door, dimension: str) -> None:
+def test_groups_name_what_splits_would_add_to_them(writer: Door, dimension: str) -> None:
     def first(**more: Any) -> str:
-        summary: str = answer_of(ask, "querySpend", **{**WEEK, "group_by": [dimension], **more})["summary"]
+        summary: str = writer.ask("querySpend", **{**WEEK, "group_by": [dimension], **more})["summary"]
         return summary.split(". ")[0]
 
     added = (
@@ -128,9 +128,9 @@ def test_groups_name_what_splits_would_add_to_them(ask: Door, dimension: str) ->
 
 
 @pytest.mark.usefixtures("halden")
-def test_a_value_that_no_cost_has_is_refused_with_the_nearest(ask: Door) -> None:
+def test_a_value_that_no_cost_has_is_refused_with_the_nearest(writer: Door) -> None:
     def refusal(dimension: str, value: str) -> str:
-        return ask.problem("querySpend", **WEEK, filters=[{"dimension": dimension, "values": [value]}])
+        return writer.problem("querySpend", **WEEK, filters=[{"dimension": dimension, "values": [value]}])
 
     assert "no cost line of any day has 'tag:customer' 'c-77'. Nearest: 'c-7'" in refusal(
         "tag:customer", "c-77"
@@ -139,13 +139,12 @@ def test_a_value_that_no_cost_has_is_refused_with_the_nearest(ask: Door) -> None
     assert "no cost line of any day has currency 'GBP'. These days have: 'EUR', 'USD'" in refusal(
         "currency", "GBP"
     )
-    other_days = answer_of(
-        ask,
+    other_days = writer.ask(
         "querySpend",
         start_date="2026-03-17",
         end_date="2026-03-17",
         filters=[{"dimension": "tag:customer", "values": ["c-7"]}],
     )
     assert other_days["totals"] == []
-    some = spent_on(ask, "tag:customer", "c-8", "c-9")
+    some = spent_on(writer, "tag:customer", "c-8", "c-9")
     assert (some["totals"][0]["amount"], len(some["warnings"]) > 0) == (7, True)

@@ -13,10 +13,10 @@ from finops.unitcosts.models import CustomerAlias, CustomerKey
 from finops.unitcosts.services.customer_mappings import map_usage_dimension
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source, cost
-from tests.ingestion.events import event, know, source_of, store
-from tests.mcpserver.answers.questions import WEEK, answer_of
+from tests.mcpserver.answers.questions import WEEK
 from tests.mcpserver.door import Door
+from tests.world.costs import add_source, cost
+from tests.world.usage import add_usage, event
 
 
 @pytest.fixture
@@ -54,8 +54,7 @@ def regions(acme: Account) -> Account:
         event(day, customer, quantity, position=at, dimensions={"region": region})
         for at, (customer, quantity, region) in enumerate(used)
     ]
-    know(acme, events)
-    store(acme, events, source=source_of(acme))
+    add_usage(acme, events)
     CustomerKey.objects.create(account=acme, dimension="tag:customer")
     Customer.objects.filter(customer_id="globex").update(name="Globex Corporation")
     CustomerAlias.objects.create(account=acme, value="Globex Inc", customer_id="globex")
@@ -64,9 +63,7 @@ def regions(acme: Account) -> Account:
 
 def unit_cost(door: Door, *filters: tuple[str, str], **more: Any) -> dict[str, Any]:
     filter_list = [{"dimension": name, "values": [value]} for name, value in filters]
-    return answer_of(
-        door, "queryUnitCost", **{"usage_metric": "requests", **WEEK, "filters": filter_list, **more}
-    )
+    return door.ask("queryUnitCost", **{"usage_metric": "requests", **WEEK, "filters": filter_list, **more})
 
 
 @pytest.mark.parametrize(
@@ -78,12 +75,12 @@ def unit_cost(door: Door, *filters: tuple[str, str], **more: Any) -> dict[str, A
     ],
 )
 def test_a_filter_that_usage_has_too_divides_by_the_usage_that_it_holds(
-    regions: Account, cast: Cast, ask: Door, name: str, value: str, cost_: int, usage: int, by: str
+    regions: Account, cast: Cast, writer: Door, name: str, value: str, cost_: int, usage: int, by: str
 ) -> None:
     mapped = {"cost_dimension": "tag:market", "usage_dimension": "region"}
     map_usage_dimension(account=regions, actor=cast.actor, **mapped)
 
-    answer = unit_cost(ask, (name, value))
+    answer = unit_cost(writer, (name, value))
 
     (total,) = answer["totals"]
     assert (total["cost"], total["usage"]) == (cost_, usage)
@@ -94,9 +91,9 @@ def test_a_filter_that_usage_has_too_divides_by_the_usage_that_it_holds(
 
 
 @pytest.mark.usefixtures("regions")
-def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(ask: Door) -> None:
-    alone = unit_cost(ask, ("service", "Compute"))
-    both = unit_cost(ask, ("service", "Disk"), ("region", "eu"))
+def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(writer: Door) -> None:
+    alone = unit_cost(writer, ("service", "Compute"))
+    both = unit_cost(writer, ("service", "Disk"), ("region", "eu"))
 
     assert alone["totals"][0]["unit_cost"] == 37
     assert alone["unfiltered_dimensions"] == ["service"]
@@ -109,12 +106,12 @@ def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(ask: Door) -> N
 
 
 @pytest.mark.usefixtures("regions")
-def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast: Cast, ask: Door) -> None:
+def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast: Cast, writer: Door) -> None:
     eu = [{"dimension": "region", "values": ["eu"]}]
-    answer = unit_cost(ask, usage_filters=eu)
-    nobody = unit_cost(ask, usage_filters=[{"dimension": "customer", "values": ["Globex Corporation"]}])
-    none = unit_cost(ask, usage_filters=[{"dimension": "region", "values": ["mars"]}])
-    refused = ask.problem(
+    answer = unit_cost(writer, usage_filters=eu)
+    nobody = unit_cost(writer, usage_filters=[{"dimension": "customer", "values": ["Globex Corporation"]}])
+    none = unit_cost(writer, usage_filters=[{"dimension": "region", "values": ["mars"]}])
+    refused = writer.problem(
         "queryUnitCost", usage_metric="requests", usage_filters=[{"dimension": "regoin", "values": ["eu"]}]
     )
 
@@ -130,7 +127,7 @@ def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast
 
 
 def test_values_that_usage_does_not_have_give_no_unit_cost_but_the_reason(
-    regions: Account, cast: Cast, ask: Door
+    regions: Account, cast: Cast, writer: Door
 ) -> None:
     page = signed_in(cast.member)
     page.post(
@@ -138,9 +135,9 @@ def test_values_that_usage_does_not_have_give_no_unit_cost_but_the_reason(
         {"cost_dimension": "tag:zone", "usage_dimension": "region"},
     )
 
-    answer = unit_cost(ask, ("tag:zone", "east"))
+    answer = unit_cost(writer, ("tag:zone", "east"))
     no_value_answer = unit_cost(
-        ask, ("tag:zone", "east"), usage_filters=[{"dimension": "region", "values": ["US"]}]
+        writer, ("tag:zone", "east"), usage_filters=[{"dimension": "region", "values": ["US"]}]
     )
 
     assert answer["totals"][0]["unit_cost"] is None

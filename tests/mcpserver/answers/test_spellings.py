@@ -14,9 +14,9 @@ from finops.allocation.services.cost_tags import create_cost_tag
 from finops.allocation.services.teams import create_team, own_value, set_team_key
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.costs.rows import Line, add_source, cost
-from tests.mcpserver.answers.questions import WEEK, answer_of
+from tests.mcpserver.answers.questions import WEEK
 from tests.mcpserver.door import Door
+from tests.world.costs import Line, add_source, cost
 
 
 def a_day_of_environments() -> list[Line]:
@@ -48,7 +48,7 @@ ENVIRONMENT_RULES = [
 
 
 def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
-    acme: Account, cast: Cast, ask: Door
+    acme: Account, cast: Cast, writer: Door
 ) -> None:
     add_source(acme, a_day_of_environments())
     create_cost_tag(account=acme, actor=cast.actor, key="environment", rules=read_rules(ENVIRONMENT_RULES))
@@ -59,7 +59,7 @@ def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
     def answer_for(value: str, **other: str) -> dict[str, Any]:
         filters = [{"dimension": "tag:env", "values": [value]}]
         filters += [{"dimension": name, "values": [each]} for name, each in other.items()]
-        return answer_of(ask, "querySpend", **WEEK, filters=filters)
+        return writer.ask("querySpend", **WEEK, filters=filters)
 
     whole = answer_for("production")
     assert whole["totals"][0]["amount"] == 100
@@ -78,7 +78,9 @@ def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
         "; not in it: 11.00 USD under other spellings (tag:Environment = prod 11.00 USD)" in mail["summary"]
     )
 
-    refused = ask.problem("querySpend", **WEEK, filters=[{"dimension": "tag:Environment", "values": ["prd"]}])
+    refused = writer.problem(
+        "querySpend", **WEEK, filters=[{"dimension": "tag:Environment", "values": ["prd"]}]
+    )
     assert (
         "tag:Environment = prd leaves out 861.00 USD and 9.00 EUR under other spellings: tag:Environment = prod 711.00 USD, "
         "tag:env = production 100.00 USD, tag:env = PRD 30.00 USD, "
@@ -87,7 +89,7 @@ def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
 
 
 def test_other_spellings_beside_sums_that_were_split_or_spread_say_how_they_count(
-    acme: Account, ask: Door
+    acme: Account, writer: Door
 ) -> None:
     add_source(acme, a_day_of_environments())
     SharedCostSplit.objects.create(
@@ -101,7 +103,7 @@ def test_other_spellings_beside_sums_that_were_split_or_spread_say_how_they_coun
 
     def answer_for(**more: str) -> dict[str, Any]:
         filters = [{"dimension": "tag:env", "values": ["production"]}]
-        return answer_of(ask, "querySpend", **WEEK, filters=filters, **more)
+        return writer.ask("querySpend", **WEEK, filters=filters, **more)
 
     for more, amount, how in (
         ({}, 100, ""),
@@ -129,22 +131,20 @@ def test_other_spellings_beside_sums_that_were_split_or_spread_say_how_they_coun
     ],
 )
 def test_other_operators_name_other_spellings(
-    acme: Account, ask: Door, op: str, value: str, said: str
+    acme: Account, writer: Door, op: str, value: str, said: str
 ) -> None:
     add_source(acme, a_day_of_environments())
     values = [value] if value else []
 
-    answer = answer_of(
-        ask, "querySpend", **WEEK, filters=[{"dimension": "tag:env", "op": op, "values": values}]
-    )
+    answer = writer.ask("querySpend", **WEEK, filters=[{"dimension": "tag:env", "op": op, "values": values}])
 
     assert any(each.startswith(said) for each in answer["warnings"])
 
 
-def test_other_keys_stand_beside_groups_of_a_tag(acme: Account, ask: Door) -> None:
+def test_other_keys_stand_beside_groups_of_a_tag(acme: Account, writer: Door) -> None:
     add_source(acme, a_day_of_environments())
 
-    answer = answer_of(ask, "querySpend", **WEEK, group_by=["tag:env"])
+    answer = writer.ask("querySpend", **WEEK, group_by=["tag:env"])
 
     assert (
         "761.00 USD and 9.00 EUR without tag:env has keys that mean the same: tag:Environment "
@@ -154,7 +154,9 @@ def test_other_keys_stand_beside_groups_of_a_tag(acme: Account, ask: Door) -> No
     assert "tag:env PRD, Prod and production may mean the same: together 150.00 USD." in answer["warnings"]
 
 
-def test_untagged_no_team_and_a_default_value_name_each_other(acme: Account, cast: Cast, ask: Door) -> None:
+def test_untagged_no_team_and_a_default_value_name_each_other(
+    acme: Account, cast: Cast, writer: Door
+) -> None:
     add_source(acme, a_day_of_environments())
     create_cost_tag(
         account=acme,
@@ -171,7 +173,7 @@ def test_untagged_no_team_and_a_default_value_name_each_other(acme: Account, cas
     )
 
     def related_values(dimension: str, value: str) -> list[str]:
-        answer = answer_of(ask, "querySpend", **WEEK, filters=[{"dimension": dimension, "values": [value]}])
+        answer = writer.ask("querySpend", **WEEK, filters=[{"dimension": dimension, "values": [value]}])
         return [each for each in answer["warnings"] if each.startswith("Beside ")]
 
     untagged = "tag:env = (untagged) 824.00 USD and 9.00 EUR."
@@ -180,7 +182,7 @@ def test_untagged_no_team_and_a_default_value_name_each_other(acme: Account, cas
     filters = [{"dimension": "tag:env", "values": ["(untagged)"]}]
     assert (
         "; 761.00 USD and 9.00 EUR without tag:env has it under other keys (tag:Environment 761.00 USD and 9.00 EUR)"
-        in answer_of(ask, "querySpend", **WEEK, filters=filters)["summary"]
+        in writer.ask("querySpend", **WEEK, filters=filters)["summary"]
     )
     assert related_values("tag:env", "(untagged)") == [
         f"Beside tag:env = (untagged): {no_team}",

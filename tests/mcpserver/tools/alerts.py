@@ -9,17 +9,7 @@ import msgspec
 from accounts.models import Account
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.lib import clock
-from mcpserver.results import MAX_ANSWER_BYTES
-from tests.finops.alerts.delivery_helpers import message
-from tests.mcpserver.door import Door
-
-
-def answer_of(door: Door, tool: str, /, **arguments: Any) -> dict[str, Any]:
-    result = door.call(tool, **arguments)
-    assert not result["isError"], result["content"][0]["text"]
-    assert len(result["content"][0]["text"].encode()) <= MAX_ANSWER_BYTES
-    answer: dict[str, Any] = result["structuredContent"]
-    return answer
+from tests.world.deliveries import message
 
 
 def delivery(account: Account, ops: AlertChannel | None, status: str = "failed", /, **rest: Any) -> int:

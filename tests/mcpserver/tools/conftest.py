@@ -7,16 +7,15 @@ from decimal import Decimal
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.periods import add_months
 from finops.unitcosts.services.customer_mappings import set_customer_key
-from tests.cast import Cast, make_cast
-from tests.finops.costs.rows import add_source, cost
-from tests.ingestion.events import event, push
-from tests.lasting import lasting
+from tests.cast import ACTOR, Cast, make_cast
+from tests.world.costs import add_source, cost
+from tests.world.module_scope import module_world
+from tests.world.usage import event, push_events
 
 SERVICES, MONTHS, KEYS, CUSTOMERS = 200, 13, 60, 60
 
@@ -27,7 +26,7 @@ def busy_account(
 ) -> Iterator[Cast]:
     """The cast, whose account has thirteen months of 200 services with long names in two currencies, tagged with 60
     keys; every charge; and usage of 60 customers, one of whom has cost."""
-    with lasting(django_db_blocker, tmp_path_factory.mktemp("busy"), clock.now()):
+    with module_world(django_db_blocker, tmp_path_factory.mktemp("busy"), clock.now()):
         cast = make_cast()
         _fill(cast.account)
         yield cast
@@ -69,8 +68,8 @@ def _fill(account: Account) -> None:
     ]
     with account_scope(account):
         add_source(account, lines, name="All clouds")
-        push(account, used)
-        set_customer_key(account=account, actor=Actor.command("test"), dimension="tag:env")
+        push_events(account, used)
+        set_customer_key(account=account, actor=ACTOR, dimension="tag:env")
 
 
 def _days() -> list[date]:

@@ -9,33 +9,34 @@ import pytest
 from accounts.scoping import account_scope
 from finops.alerts import services
 from finops.alerts.models import AlertChannel
-from tests.cast import Cast, signed_in
-from tests.finops.alerts.world import ACTOR, channel, of_anomalies, of_budget, subscribe
-from tests.finops.budgets.world import make
+from tests.cast import ACTOR, Cast, signed_in
 from tests.mcpserver.door import Door, mint
-from tests.mcpserver.tools.alerts import answer_of, delivery, message_dict
+from tests.mcpserver.tools.alerts import delivery, message_dict
 from tests.mcpserver.tools.amounts import bare_amounts_of_answer
+from tests.world.alerts import create_channel, subscribe, subscribe_to_anomalies, subscribe_to_budget
+from tests.world.budgets import create_budget
 
 
 @pytest.fixture
 def ops(cast: Cast) -> AlertChannel:
     with account_scope(cast.account):
-        return channel(cast.account)
+        return create_channel(cast.account)
 
 
 @pytest.fixture
-def writer(cast: Cast, ops: AlertChannel) -> Door:
-    return Door(mint(cast, "read_write"))
+def writer(ops: AlertChannel, writer: Door) -> Door:
+    """Of an account that has the channel Ops."""
+    return writer
 
 
 def test_an_account_without_alerts_is_told_where_they_are_made(cast: Cast) -> None:
     door = Door(mint(cast))
 
-    channels = answer_of(door, "listAlertChannels")
+    channels = door.ask("listAlertChannels")
     assert (channels["summary"], channels["channels"]) == ("'Acme' has no alert channels.", [])
     assert "A person makes a channel on the page Alerts" in channels["hint"]
-    assert answer_of(door, "listAlertSubscriptions")["summary"] == "'Acme' has no alert subscriptions."
-    assert answer_of(door, "listAlertDeliveries")["summary"] == "'Acme' has no alert deliveries."
+    assert door.ask("listAlertSubscriptions")["summary"] == "'Acme' has no alert subscriptions."
+    assert door.ask("listAlertDeliveries")["summary"] == "'Acme' has no alert deliveries."
 
 
 def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
@@ -49,7 +50,7 @@ def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
         )
         subscribe(cast.account, channel=slack.pk)
 
-    answer = answer_of(Door(mint(cast)), "listAlertChannels", search="OPS")
+    answer = Door(mint(cast)).ask("listAlertChannels", search="OPS")
 
     assert answer["channels"] == [
         {
@@ -62,20 +63,20 @@ def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
         }
     ]
     assert "sealed-secret" not in json.dumps(answer)
-    assert answer_of(Door(mint(cast)), "listAlertChannels", search="zzz")["channels"] == []
+    assert Door(mint(cast)).ask("listAlertChannels", search="zzz")["channels"] == []
 
 
 def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: Door) -> None:
     with account_scope(cast.account):
-        budget = make(cast.account, "Cloud")
-        mine = of_budget(cast.account, "Cloud", 80, 100)
-        anomalies = of_anomalies(cast.account, 50)
+        budget = create_budget(cast.account, "Cloud")
+        mine = subscribe_to_budget(cast.account, "Cloud", 80, 100)
+        anomalies = subscribe_to_anomalies(cast.account, 50)
         subscribe(cast.account)
 
-    every = answer_of(writer, "listAlertSubscriptions")
-    of_one = answer_of(writer, "listAlertSubscriptions", budget_id=budget.pk)["subscriptions"]
-    first = answer_of(writer, "listAlertSubscriptions", limit=2)
-    rest = answer_of(writer, "listAlertSubscriptions", limit=2, cursor=first["cursor"])["subscriptions"]
+    every = writer.ask("listAlertSubscriptions")
+    of_one = writer.ask("listAlertSubscriptions", budget_id=budget.pk)["subscriptions"]
+    first = writer.ask("listAlertSubscriptions", limit=2)
+    rest = writer.ask("listAlertSubscriptions", limit=2, cursor=first["cursor"])["subscriptions"]
 
     assert every["summary"] == "'Acme' has 3 alert subscriptions."
     assert [row["trigger"] for row in every["subscriptions"]] == ["digest", "anomaly", "budget"]
@@ -94,10 +95,10 @@ def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: Do
 def test_paused_subscriptions_are_counted_in_the_first_sentence(cast: Cast, writer: Door) -> None:
     with account_scope(cast.account):
         paused = subscribe(cast.account)
-        of_anomalies(cast.account, 50)
+        subscribe_to_anomalies(cast.account, 50)
     services.pause_alert_subscription(subscription=paused, actor=ACTOR)
 
-    summary = answer_of(writer, "listAlertSubscriptions")["summary"]
+    summary = writer.ask("listAlertSubscriptions")["summary"]
 
     assert summary == "'Acme' has 2 alert subscriptions; 1 of those listed paused."
 
@@ -108,12 +109,11 @@ def test_deliveries_are_told_page_by_page_and_narrowed(cast: Cast, ops: AlertCha
         delivered = delivery(cast.account, ops, "delivered", is_test=True)
         other = delivery(cast.account, None)
 
-    every = answer_of(writer, "listAlertDeliveries")
-    is_error = answer_of(
-        writer, "listAlertDeliveries", status="failed", channel_id=ops.pk, include_tests=False, limit=2
+    every = writer.ask("listAlertDeliveries")
+    is_error = writer.ask(
+        "listAlertDeliveries", status="failed", channel_id=ops.pk, include_tests=False, limit=2
     )
-    last = answer_of(
-        writer,
+    last = writer.ask(
         "listAlertDeliveries",
         status="failed",
         channel_id=ops.pk,
@@ -157,19 +157,19 @@ def test_the_largest_lists_fit(cast: Cast, ops: AlertChannel) -> None:
         ("listAlertSubscriptions", "subscriptions"),
         ("listAlertDeliveries", "deliveries"),
     ):
-        answer = answer_of(door, tool, limit=50)
+        answer = door.ask(tool, limit=50)
         assert len(answer[rows]) >= 12
         assert bool(answer["cursor"]) == bool(answer["truncated"])
 
 
 def test_another_accounts_alerts_are_not_there(cast: Cast, writer: Door) -> None:
     with account_scope(cast.other_account):
-        theirs = channel(cast.other_account, "Theirs")
+        theirs = create_channel(cast.other_account, "Theirs")
         subscribe(cast.other_account, channel="Theirs")
         delivery(cast.other_account, theirs, channel_name="Theirs")
 
     for tool in ("listAlertChannels", "listAlertSubscriptions", "listAlertDeliveries"):
-        assert "Theirs" not in json.dumps(answer_of(writer, tool))
+        assert "Theirs" not in json.dumps(writer.ask(tool))
     for tool in ("listAlertSubscriptions", "listAlertDeliveries"):
         problems = [writer.problem(tool, channel_id=pk).replace(str(pk), "N") for pk in (theirs.pk, 999_999)]
         assert problems[0] == problems[1]

@@ -11,9 +11,9 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from mcpserver.registry import Access, Tool, registry
 from tests.cast import Cast
-from tests.ingestion.events import event, push
 from tests.mcpserver.door import Door
 from tests.mcpserver.tools.amounts import bare_amounts_of_answer
+from tests.world.usage import event, push_events
 
 TOOLS = list(registry)
 
@@ -40,16 +40,16 @@ def test_revenue_in_one_currency_stands_beside_no_cost_in_another(door: Door, ca
         for back in range(1, 60)
     ]
     with account_scope(cast.account):
-        push(cast.account, sold)
+        push_events(cast.account, sold)
 
-    answer = door.call(
+    answer = door.ask(
         "queryUnitCost",
         usage_metric="revenue",
         mode="per_customer",
         period="last_6_months",
         granularity="month",
         compare_to="previous_period",
-    )["structuredContent"]
+    )
 
     holders = [
         *answer["totals"],

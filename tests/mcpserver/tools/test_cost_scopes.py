@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.models import TeamKey
@@ -17,12 +16,10 @@ from finops.allocation.services.teams import create_team, own_value
 from finops.costs.models import CostSource
 from finops.insights.models import Anomaly
 from finops.lib import clock
-from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import Line, add_source
+from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.insights.savings.bills import NOON, daily
 from tests.mcpserver.door import Door, mint
-
-NOBODY = Actor.command("test")
+from tests.world.costs import Line, add_source
 
 
 @pytest.fixture
@@ -32,7 +29,7 @@ def acme(cast: Cast) -> Iterator[Account]:
         TeamKey.objects.create(account=cast.account, dimension="tag:team")
         for team, value in (("Core", "core"), ("Data", "data")):
             own_value(
-                team=create_team(account=cast.account, actor=NOBODY, name=team), actor=NOBODY, value=value
+                team=create_team(account=cast.account, actor=ACTOR, name=team), actor=ACTOR, value=value
             )
         yield cast.account
 
@@ -60,10 +57,7 @@ def bills(acme: Account) -> None:
 
 
 def savings(door: Door, **arguments: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = door.call("listSavingsRecommendations", rule="previous_generation", **arguments)[
-        "structuredContent"
-    ]
-    return answer
+    return door.ask("listSavingsRecommendations", rule="previous_generation", **arguments)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +96,8 @@ def test_a_scope_of_nobody_is_refused_with_the_nearest(door: Door, acme: Account
         ({"account": "labb"}, "lab"),
         ({"provider": "Azur"}, "AWS"),
     ):
-        result = door.call(tool, **scope)
-        assert result["isError"]
-        assert nearest in result["content"][0]["text"]
-    assert not door.call(tool, provider="aws", account="222")["isError"]
+        assert nearest in door.problem(tool, **scope)
+    door.ask(tool, provider="aws", account="222")
 
 
 @pytest.mark.parametrize("tool", ["listSavingsRecommendations", "listAnomalies"])
@@ -114,12 +106,11 @@ def test_a_currency_that_no_cost_is_in_is_refused_with_those_there_are(
 ) -> None:
     bills(acme)
 
-    refused = door.call(tool, currency="eur")
+    problem = door.problem(tool, currency="eur")
 
-    assert refused["isError"]
-    assert "'EUR'" in refused["content"][0]["text"]
-    assert "USD" in refused["content"][0]["text"]
-    assert not door.call(tool, currency="usd")["isError"]
+    assert "'EUR'" in problem
+    assert "USD" in problem
+    door.ask(tool, currency="usd")
 
 
 def test_the_page_of_savings_is_narrowed_alike_and_says_by_what(cast: Cast, acme: Account) -> None:
@@ -172,7 +163,7 @@ def test_anomalies_are_of_a_scope_whose_cost_moved_in_their_days(
     anomaly(source, 2, "Lake", 100)
 
     def of(**scope: str) -> list[tuple[str, Any, str]]:
-        rows = door.call("listAnomalies", **scope)["structuredContent"]["anomalies"]
+        rows = door.ask("listAnomalies", **scope)["anomalies"]
         return sorted((row["value"], row.get("impact_in_scope"), row["currency"]) for row in rows)
 
     assert of(team="Core") == [("Queue", 100, "USD")]

@@ -20,12 +20,11 @@ from finops.insights.anomalies.services import change_anomaly_settings
 from mcpserver.registry import registry
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, make_cast, signed_in
-from tests.finops.alerts.world import channel
-from tests.finops.budgets.world import make
 from tests.mcpserver.door import Door, mint
-from tests.mcpserver.tools.alerts import answer_of
 from tests.mcpserver.tools.row_numbers import replace_row_number
 from tests.waiting import threads, wait_until, waiting
+from tests.world.alerts import create_channel
+from tests.world.budgets import create_budget
 
 TOOL = "create_alert_subscription"
 DIGEST: dict[str, Any] = {"channel": "Ops", "trigger": "digest", "frequency": "weekly"}
@@ -34,12 +33,13 @@ DIGEST: dict[str, Any] = {"channel": "Ops", "trigger": "digest", "frequency": "w
 @pytest.fixture
 def ops(cast: Cast) -> AlertChannel:
     with account_scope(cast.account):
-        return channel(cast.account)
+        return create_channel(cast.account)
 
 
 @pytest.fixture
-def writer(cast: Cast, ops: AlertChannel) -> Door:
-    return Door(mint(cast, "read_write"))
+def writer(ops: AlertChannel, writer: Door) -> Door:
+    """Of an account that has the channel Ops."""
+    return writer
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ def test_a_channel_is_subscribed_and_answered_as_the_list_shows_it(
     cast: Cast, writer: Door, asked: dict[str, Any], about: str
 ) -> None:
     with account_scope(cast.account):
-        make(cast.account, "Cloud")
+        create_budget(cast.account, "Cloud")
         CostSource.objects.create(name="Bills")
         Team.objects.create(name="Core")
         CostTag.objects.create(key="Unit")
 
-    answer = answer_of(writer, TOOL, channel="ops", **asked)
+    answer = writer.ask(TOOL, channel="ops", **asked)
 
-    (listed,) = answer_of(writer, "listAlertSubscriptions")["subscriptions"]
+    (listed,) = writer.ask("listAlertSubscriptions")["subscriptions"]
     assert answer["subscription"] == listed
     assert listed["about"] == about
     assert answer["summary"] == f"Alert subscription {listed['id']} is made: {about}."
@@ -91,7 +91,7 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
     with account_scope(cast.account):
         Team.objects.create(name="Core")
 
-    answer = answer_of(writer, TOOL, channel="Ops", trigger="anomaly", team="Core")
+    answer = writer.ask(TOOL, channel="Ops", trigger="anomaly", team="Core")
 
     assert "Anomalies by team were not looked for in this account; now they are" in answer["warnings"][0]
 
@@ -147,7 +147,7 @@ def test_what_makes_no_subscription_is_refused_and_says_what_to_mend(
     cast: Cast, writer: Door, caplog: pytest.LogCaptureFixture, asked: dict[str, Any], says: str
 ) -> None:
     with account_scope(cast.account):
-        make(cast.account, "Cloud")
+        create_budget(cast.account, "Cloud")
         CostTag.objects.create(key="Unit")
 
     with caplog.at_level(logging.ERROR):
@@ -166,8 +166,8 @@ def test_what_another_account_has_answers_exactly_as_what_nobody_has(
 ) -> None:
     with account_scope(cast.other_account):
         theirs = {
-            "channel": channel(cast.other_account, "Theirs"),
-            "budget": make(cast.other_account, "Theirs"),
+            "channel": create_channel(cast.other_account, "Theirs"),
+            "budget": create_budget(cast.other_account, "Theirs"),
             "cost_source": CostSource.objects.create(name="Theirs"),
             "team": Team.objects.create(name="Theirs"),
             "cost_tag": CostTag.objects.create(key="Theirs"),
@@ -200,9 +200,7 @@ def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_
 
     answers = []
     for value in ("theirs", "nobody"):
-        answer = answer_of(
-            writer, TOOL, channel="Ops", trigger="anomaly", cost_tag="Unit", cost_tag_value=value
-        )
+        answer = writer.ask(TOOL, channel="Ops", trigger="anomaly", cost_tag="Unit", cost_tag_value=value)
         answers.append(
             json.dumps(replace_row_number(answer, answer["subscription"]["id"])).replace(value, "V")
         )
@@ -211,7 +209,7 @@ def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_
 
 
 def test_a_retried_create_names_the_subscription_that_exists(writer: Door) -> None:
-    pk = answer_of(writer, TOOL, **DIGEST)["subscription"]["id"]
+    pk = writer.ask(TOOL, **DIGEST)["subscription"]["id"]
 
     assert f"Subscription {pk} has the channel told of this already" in writer.problem(TOOL, **DIGEST)
 
@@ -229,7 +227,7 @@ def test_the_cap_filled_in_the_app_refuses_in_the_tool_and_the_reverse(
     with account_scope(cast.account):
         AlertSubscription.objects.all().delete()
 
-    answer_of(writer, TOOL, **DIGEST)
+    writer.ask(TOOL, **DIGEST)
     page = member.post(new, form)
     assert (page.status_code, full in page.content.decode()) == (422, True)
 
@@ -239,7 +237,7 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(settings: LazySettings) -> Non
     settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT = 1
     cast = make_cast()
     with account_scope(cast.account):
-        channel(cast.account)
+        create_channel(cast.account)
     doors = [Door(mint(cast, "read_write")) for _ in range(2)]
 
     with threads(2) as call:
@@ -260,8 +258,8 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(settings: LazySettings) -> Non
 def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, writer: Door) -> None:
     token = OAuthClient(client_name="Helper").connect(cast.member, access="read_write").access
 
-    answer_of(writer, TOOL, **DIGEST)
-    answer_of(Door(token), TOOL, **{**DIGEST, "frequency": "monthly"})
+    writer.ask(TOOL, **DIGEST)
+    Door(token).ask(TOOL, **{**DIGEST, "frequency": "monthly"})
 
     key = MCPKey.objects.unscoped().get()
     entries = AuditEntry.objects.unscoped().filter(action="alert_subscription.create").order_by("pk")

@@ -21,26 +21,18 @@ from finops.lib import clock
 from mcpserver.registry import registry
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, make_cast, signed_in
-from tests.finops.budgets.world import daily, make
-from tests.finops.costs.rows import add_source
 from tests.mcpserver.door import Door, mint
 from tests.mcpserver.tools.row_numbers import replace_row_number
 from tests.waiting import threads, wait_until, waiting
+from tests.world.budgets import create_budget, daily_cost
+from tests.world.costs import add_source
 
 TOOL = "create_budget"
 LEAST: dict[str, Any] = {"name": "Core", "amount": 100, "currency": "USD"}
 
 
-@pytest.fixture
-def writer(cast: Cast) -> Door:
-    return Door(mint(cast, "read_write"))
-
-
-def create_budget(door: Door, /, **arguments: Any) -> dict[str, Any]:
-    result = door.call(TOOL, **{**LEAST, **arguments})
-    assert not result["isError"], result["content"][0]["text"]
-    answer: dict[str, Any] = result["structuredContent"]
-    return answer
+def request_budget(door: Door, /, **arguments: Any) -> dict[str, Any]:
+    return door.ask(TOOL, **{**LEAST, **arguments})
 
 
 def budget_refusal(door: Door, /, **arguments: Any) -> str:
@@ -55,7 +47,7 @@ def budgets(account: Account) -> list[str]:
 def spend(account: Account) -> None:
     """10 USD a day for the last 60 days, of the source Bills, tagged env: prod."""
     today = clock.today()
-    lines = daily(today - timedelta(days=60), today - timedelta(days=1), "10", tags={"env": "prod"})
+    lines = daily_cost(today - timedelta(days=60), today - timedelta(days=1), "10", tags={"env": "prod"})
     with account_scope(account):
         add_source(account, lines, name="Bills")
 
@@ -63,9 +55,9 @@ def spend(account: Account) -> None:
 def test_a_budget_is_answered_as_the_list_shows_it_and_its_page_opens(cast: Cast, writer: Door) -> None:
     spend(cast.account)
 
-    answer = create_budget(writer, amount="250.50", currency="usd", warning_percent=60)
+    answer = request_budget(writer, amount="250.50", currency="usd", warning_percent=60)
 
-    (listed,) = writer.call("listBudgets")["structuredContent"]["budgets"]
+    (listed,) = writer.ask("listBudgets")["budgets"]
     assert answer["budget"] == listed
     assert (listed["amount"], listed["currency"], listed["scope"]) == (250.5, "USD", "account")
     assert answer["summary"].startswith(f"Budget 'Core' is made, with id {listed['id']}. ")
@@ -85,9 +77,9 @@ def test_a_scope_is_named_or_given_by_its_id(cast: Cast, writer: Door, scope: st
     value = {"cost_tag_value": "x"} if scope == "cost_tag" else {}
 
     created = [
-        create_budget(writer, name="By name", scope=scope, **{scope: "mINE"}, **value)["budget"],
-        create_budget(writer, name="By id", scope=scope, **{scope: pk}, **value)["budget"],
-        create_budget(writer, name="Its scope understood", **{scope: str(pk)}, **value)["budget"],
+        request_budget(writer, name="By name", scope=scope, **{scope: "mINE"}, **value)["budget"],
+        request_budget(writer, name="By id", scope=scope, **{scope: pk}, **value)["budget"],
+        request_budget(writer, name="Its scope understood", **{scope: str(pk)}, **value)["budget"],
     ]
 
     assert {(row["scope"], row["scope_name"]) for row in created} == {
@@ -98,7 +90,7 @@ def test_a_scope_is_named_or_given_by_its_id(cast: Cast, writer: Door, scope: st
 def test_periods_have_amounts_of_their_own(cast: Cast, writer: Door) -> None:
     today = clock.today()
 
-    answer = create_budget(writer, period="yearly", amounts={f"{today.year}-01-01": "99.99"})
+    answer = request_budget(writer, period="yearly", amounts={f"{today.year}-01-01": "99.99"})
 
     assert answer["budget"]["amount"] == 99.99
     assert (answer["budget"]["start_date"], answer["budget"]["period"]) == (f"{today.year}-01-01", "yearly")
@@ -223,7 +215,7 @@ def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_
 
     answers = []
     for value in ("prod", "none"):
-        answer = create_budget(writer, cost_tag="Unit", cost_tag_value=value)
+        answer = request_budget(writer, cost_tag="Unit", cost_tag_value=value)
         text = json.dumps(replace_row_number(answer, answer["budget"]["id"]))
         answers.append(text.replace(f"Unit: {value}", "Unit: V"))
         with account_scope(cast.account):
@@ -233,13 +225,13 @@ def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_
 
 
 def test_a_name_that_another_account_has_is_free(cast: Cast, writer: Door) -> None:
-    make(cast.other_account, "Core")
+    create_budget(cast.other_account, "Core")
 
-    assert create_budget(writer)["budget"]["name"] == "Core"
+    assert request_budget(writer)["budget"]["name"] == "Core"
 
 
 def test_a_retried_create_names_the_budget_that_exists(cast: Cast, writer: Door) -> None:
-    pk = create_budget(writer)["budget"]["id"]
+    pk = request_budget(writer)["budget"]["id"]
 
     assert f"name: the budget 'Core' exists already, with id {pk}." in budget_refusal(writer, name=" cORE")
     assert budgets(cast.account) == ["Core"]
@@ -258,7 +250,7 @@ def test_the_cap_filled_in_the_app_refuses_in_the_tool_and_the_reverse(
     with account_scope(cast.account):
         Budget.objects.all().delete()
 
-    create_budget(writer, name="By the tool")
+    request_budget(writer, name="By the tool")
     page = member.post("/a/acme/budgets/new/", {**form, "name": "In the app"})
     assert (page.status_code, full in page.content.decode()) == (422, True)
     assert budgets(cast.account) == ["By the tool"]

@@ -10,7 +10,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from finops.costs.spend_query import SpendQuery
-from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast
 from tests.mcpserver.door import Door
 
@@ -20,21 +19,6 @@ YEAR = {"period": "last_12_months"}
 @pytest.fixture
 def cast(busy_account: Cast, db: None) -> Cast:
     return busy_account
-
-
-def answer_of(door: Door, tool: str, **arguments: Any) -> dict[str, Any]:
-    result = door.call(tool, **arguments)
-    assert not result.get("isError"), result["content"][0]["text"]
-    assert len(result["content"][0]["text"].encode()) <= MAX_ANSWER_BYTES
-    answer: dict[str, Any] = result["structuredContent"]
-    return answer
-
-
-def problem_of(door: Door, tool: str, **arguments: Any) -> str:
-    result = door.call(tool, **arguments)
-    assert result["isError"]
-    text: str = result["content"][0]["text"]
-    return text
 
 
 @pytest.mark.parametrize(
@@ -48,7 +32,7 @@ def problem_of(door: Door, tool: str, **arguments: Any) -> str:
     ],
 )
 def test_an_answer_fits_and_still_adds_up(door: Door, more: dict[str, Any]) -> None:
-    answer = answer_of(door, "querySpend", **YEAR, **more)
+    answer = door.ask("querySpend", **YEAR, **more)
 
     for total in answer["totals"]:
         rows = [row for row in answer["rows"] if row["currency"] == total["currency"]]
@@ -66,7 +50,7 @@ def test_the_console_url_is_the_page_with_the_same_question(door: Door) -> None:
         "granularity": "week",
     }
 
-    url = urlsplit(answer_of(door, "querySpend", **arguments)["console_url"])
+    url = urlsplit(door.ask("querySpend", **arguments)["console_url"])
 
     assert url.path == "/a/acme/cost-explorer/"
     assert SpendQuery.from_params(parse_qs(url.query)).to_params() == parse_qs(url.query)
@@ -74,8 +58,7 @@ def test_the_console_url_is_the_page_with_the_same_question(door: Door) -> None:
 
 
 def test_arguments_are_taken_kindly(door: Door) -> None:
-    answer = answer_of(
-        door,
+    answer = door.ask(
         "querySpend",
         period="Last Month",
         group_by="Service",
@@ -105,19 +88,19 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
     ],
 )
 def test_an_error_alone_says_how_to_repair_the_call(door: Door, arguments: dict[str, Any], said: str) -> None:
-    assert said in problem_of(door, "querySpend", **arguments)
+    assert said in door.problem("querySpend", **arguments)
 
 
 def test_values_are_listed_page_by_page(door: Door) -> None:
-    first = answer_of(door, "listDimensionValues", dimension="service", limit=200)
-    second = answer_of(door, "listDimensionValues", dimension="service", limit=200, cursor=first["cursor"])
+    first = door.ask("listDimensionValues", dimension="service", limit=200)
+    second = door.ask("listDimensionValues", dimension="service", limit=200, cursor=first["cursor"])
 
     assert first["total_values"] == 201
     assert not {v["value"] for v in first["values"]} & {v["value"] for v in second["values"]}
 
 
 def test_the_context_says_where_to_begin(door: Door) -> None:
-    context = answer_of(door, "getAccountContext")
+    context = door.ask("getAccountContext")
 
     assert context["access"] == "read"
     assert context["currencies"] == ["EUR", "USD"]
@@ -127,7 +110,7 @@ def test_the_context_says_where_to_begin(door: Door) -> None:
 
 
 def test_data_health_answers(door: Door) -> None:
-    health = answer_of(door, "getDataHealth")
+    health = door.ask("getDataHealth")
 
     assert [(each["kind"], each["status"]) for each in health["connections"]] == [
         ("usage", "no_data"),
@@ -138,7 +121,7 @@ def test_data_health_answers(door: Door) -> None:
 
 def test_a_call_takes_few_database_queries(door: Door) -> None:
     with CaptureQueriesContext(connection) as queries:
-        answer_of(door, "querySpend", **YEAR, group_by=["service", "tag:env"], granularity="month")
+        door.ask("querySpend", **YEAR, group_by=["service", "tag:env"], granularity="month")
 
     assert len([query for query in queries if "SELECT" in query["sql"]]) <= 9
 
@@ -152,7 +135,7 @@ def test_a_call_takes_few_database_queries(door: Door) -> None:
     ],
 )
 def test_long_arguments_give_short_answers(door: Door, arguments: dict[str, Any]) -> None:
-    answer = answer_of(door, "querySpend", **YEAR, **arguments)
+    answer = door.ask("querySpend", **YEAR, **arguments)
 
     assert len(answer["console_url"]) < 4_000
 
@@ -167,4 +150,4 @@ def test_long_arguments_give_short_answers(door: Door, arguments: dict[str, Any]
     ],
 )
 def test_long_mistakes_give_short_errors(door: Door, arguments: dict[str, Any]) -> None:
-    assert len(problem_of(door, "querySpend", **arguments)) < 1_000
+    assert len(door.problem("querySpend", **arguments)) < 1_000

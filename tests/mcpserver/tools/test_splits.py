@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import msgspec
 import pytest
@@ -13,10 +12,9 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.models import SharedCostSplit
 from mcpserver.registry import registry
-from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast
-from tests.finops.costs.rows import add_source, cost
 from tests.mcpserver.door import Door, mint
+from tests.world.costs import add_source, cost
 
 
 @pytest.fixture
@@ -42,18 +40,8 @@ def account_with_split(cast: Cast) -> Account:
     return cast.account
 
 
-@pytest.fixture
-def door(cast: Cast) -> Door:
-    return Door(mint(cast))
-
-
-def answer_of(door: Door, name: str, **arguments: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = door.call(name, **arguments)["structuredContent"]
-    return answer
-
-
 def test_each_split_says_what_it_moved_with_its_currency(door: Door, account_with_split: Account) -> None:
-    answer = answer_of(door, "listSharedCostSplits")
+    answer = door.ask("listSharedCostSplits")
 
     (split,) = answer["splits"]
     days = {28: 280, 29: 290, 30: 300, 31: 310}[int(answer["end_date"][-2:])]
@@ -68,7 +56,7 @@ def test_each_split_says_what_it_moved_with_its_currency(door: Door, account_wit
 
 
 def test_a_question_after_splits_says_which_applied(door: Door, account_with_split: Account) -> None:
-    answer = answer_of(door, "querySpend", period="last_30_days", group_by=["service"], splits="after")
+    answer = door.ask("querySpend", period="last_30_days", group_by=["service"], splits="after")
 
     assert {row["group"]["service"]: row["amount"] for row in answer["rows"]} == {"S3": 315, "RDS": 105}
     assert [split["name"] for split in answer["applied_splits"]] == ["Cluster"]
@@ -89,17 +77,14 @@ def test_hundreds_of_targets_fit(door: Door, cast: Cast, account_with_split: Acc
                 ],
             )
 
-    answer = door.call("listSharedCostSplits")
-
-    assert len(msgspec.json.encode(answer["structuredContent"])) <= MAX_ANSWER_BYTES
-    assert "narrow with search" in answer["structuredContent"]["truncated"]
-    assert len(answer_of(door, "listSharedCostSplits", search="CLUSTER")["splits"]) == 1
+    assert "narrow with search" in door.ask("listSharedCostSplits")["truncated"]
+    assert len(door.ask("listSharedCostSplits", search="CLUSTER")["splits"]) == 1
 
 
 def test_another_account_has_none_of_them(cast: Cast, account_with_split: Account) -> None:
     theirs = Door(mint(replace(cast, account=cast.other_account)))
 
-    assert answer_of(theirs, "listSharedCostSplits")["splits"] == []
+    assert theirs.ask("listSharedCostSplits")["splits"] == []
 
 
 def test_the_definition_is_small() -> None:

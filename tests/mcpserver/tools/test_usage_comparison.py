@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -12,10 +12,10 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from tests.cast import Cast
-from tests.ingestion.events import event, push
 from tests.mcpserver.door import Door, mint
+from tests.world.days import NOON
+from tests.world.usage import event, push_events
 
-NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)
 TODAY = NOON.date()
 
 
@@ -26,11 +26,11 @@ def door(cast: Cast) -> Iterator[Door]:
 
 
 @pytest.fixture
-def pushed(cast: Cast, door: Door) -> Account:
+def usage_account(cast: Cast, door: Door) -> Account:
     """acme 10 a day in February and 20 in March, initech 4 a day in March alone, globex 6 once in February."""
     february = [date(2026, 2, 1) + timedelta(days=back) for back in range(28)]
     march = [date(2026, 3, 1) + timedelta(days=back) for back in range(20)]
-    push(
+    push_events(
         cast.account,
         [
             *(event(day, "acme", 10) for day in february),
@@ -42,14 +42,13 @@ def pushed(cast: Cast, door: Door) -> Account:
     return cast.account
 
 
-def ask(door: Door, **arguments: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = door.call("queryUsage", metric="requests", **arguments)["structuredContent"]
-    return answer
+def compare(door: Door, **arguments: Any) -> dict[str, Any]:
+    return door.ask("queryUsage", metric="requests", **arguments)
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_a_month_to_date_is_compared_with_the_same_days_over_of_the_month_before(door: Door) -> None:
-    answer = ask(door, period="month_to_date", group_by="customer", compare_to="previous_period")
+    answer = compare(door, period="month_to_date", group_by="customer", compare_to="previous_period")
 
     # 19 days are over: 19 * 24 against 19 * 10 + 6; today's 24 count in the quantity alone.
     assert answer["quantity"] == 20 * 24
@@ -75,28 +74,28 @@ def test_a_month_to_date_is_compared_with_the_same_days_over_of_the_month_before
     assert "+132.7 % against 2026-02-01 to 2026-02-19; 2 customers active, 2 before" in answer["summary"]
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_customers_are_counted_within_the_filters_whatever_groups(door: Door) -> None:
-    assert ask(door, period="last_month")["active_customers"] == 2
+    assert compare(door, period="last_month")["active_customers"] == 2
     of_eu = {"filters": [{"dimension": "region", "values": ["EU"]}], "period": "month_to_date"}
-    assert ask(door, **of_eu)["active_customers"] == 1
-    assert ask(door, **of_eu, group_by="dimension:region")["active_customers"] == 1
+    assert compare(door, **of_eu)["active_customers"] == 1
+    assert compare(door, **of_eu, group_by="dimension:region")["active_customers"] == 1
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_without_usage_before_or_days_over_a_change_is_null_with_the_reason(door: Door) -> None:
-    before = ask(door, start_date="2026-02-01", end_date="2026-02-28", compare_to="previous_period")
+    before = compare(door, start_date="2026-02-01", end_date="2026-02-28", compare_to="previous_period")
     assert (before["change"]["ratio"], before["change"]["previous_quantity"]) == (None, None)
     assert before["change"]["reason"] == "The metric has no event in the earlier days."
 
-    today = ask(door, period="today", compare_to="previous_period")
+    today = compare(door, period="today", compare_to="previous_period")
     assert today["change"] is None
     assert "No day of the period is over yet" in today["warnings"][0]
 
 
-@pytest.mark.usefixtures("pushed")
+@pytest.mark.usefixtures("usage_account")
 def test_a_metric_that_begins_within_the_earlier_days_has_no_change_but_the_reason(door: Door) -> None:
-    answer = ask(door, start_date="2026-02-15", end_date="2026-03-14", compare_to="previous_period")
+    answer = compare(door, start_date="2026-02-15", end_date="2026-03-14", compare_to="previous_period")
 
     assert (answer["change"]["current_quantity"], answer["change"]["ratio"]) == (14 * 10 + 14 * 24, None)
     assert "No change is known against 2026-01-18 to 2026-02-14" in answer["summary"]
@@ -105,9 +104,9 @@ def test_a_metric_that_begins_within_the_earlier_days_has_no_change_but_the_reas
 
 def test_days_without_events_on_one_side_are_said_beside_the_change(cast: Cast, door: Door) -> None:
     jobs = [date(2026, 1, 4), date(2026, 2, 5), date(2026, 2, 6), date(2026, 3, 2)]
-    push(cast.account, [event(day, "acme", 5) for day in jobs])
+    push_events(cast.account, [event(day, "acme", 5) for day in jobs])
 
-    answer = ask(door, period="month_to_date", compare_to="previous_period")
+    answer = compare(door, period="month_to_date", compare_to="previous_period")
 
     assert answer["change"]["ratio"] == -0.5
     assert (
@@ -119,16 +118,16 @@ def test_days_without_events_on_one_side_are_said_beside_the_change(cast: Cast, 
 def test_without_days_it_is_the_last_30_as_in_questions_about_cost_or_today_when_pushing_has_just_begun(
     door: Door, cast: Cast
 ) -> None:
-    push(cast.account, [event(TODAY, "acme", 5)])
-    first = ask(door)
+    push_events(cast.account, [event(TODAY, "acme", 5)])
+    first = compare(door)
     assert (first["quantity"], first["period"]["start_date"]) == (5, "2026-03-20")
     assert "this is of today" in first["warnings"][0]
 
-    push(
+    push_events(
         cast.account,
         [event(TODAY - timedelta(days=30), "acme", 7), event(TODAY - timedelta(days=31), "acme", 9)],
     )
-    later = ask(door)
+    later = compare(door)
     assert (later["quantity"], later["period"]["start_date"], later["period"]["end_date"]) == (
         7,
         "2026-02-18",

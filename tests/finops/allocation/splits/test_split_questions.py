@@ -24,31 +24,31 @@ from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from tests.cast import Cast
-from tests.finops.costs.rows import Line, add_source, cost
-from tests.ingestion.events import event, know, source_of, store
+from tests.world.costs import Line, add_source, cost
+from tests.world.usage import add_usage, event
 
 FIRST, SECOND, THIRD = date(2026, 3, 1), date(2026, 3, 2), date(2026, 3, 3)
 MARCH: dict[str, Any] = {"start_date": FIRST, "end_date": THIRD}
 
 
-def spent(day: date, amount: str | int, app: str | None = None, /, **columns: Any) -> Line:
+def app_cost(day: date, amount: str | int, app: str | None = None, /, **columns: Any) -> Line:
     return cost(day, amount, tags={} if app is None else {"app": app}, **columns)
 
 
 LINES = [
-    spent(FIRST, 90, "cluster", service="EKS"),
-    spent(FIRST, 10, "web", service="EC2"),
-    spent(FIRST, 20, "api", service="EC2"),
-    spent(SECOND, 30, "cluster", service="EKS"),
-    spent(SECOND, 5, "web", service="S3"),
-    spent(THIRD, 7, "cluster", service="EKS"),
-    spent(THIRD, 4, "cluster", service="EKS", currency="EUR"),
-    spent(THIRD, 2, service="S3"),
+    app_cost(FIRST, 90, "cluster", service="EKS"),
+    app_cost(FIRST, 10, "web", service="EC2"),
+    app_cost(FIRST, 20, "api", service="EC2"),
+    app_cost(SECOND, 30, "cluster", service="EKS"),
+    app_cost(SECOND, 5, "web", service="S3"),
+    app_cost(THIRD, 7, "cluster", service="EKS"),
+    app_cost(THIRD, 4, "cluster", service="EKS", currency="EUR"),
+    app_cost(THIRD, 2, service="S3"),
 ]
 
 
 @pytest.fixture
-def billed(acme: Account) -> Account:
+def payer(acme: Account) -> Account:
     add_source(acme, LINES)
     return acme
 
@@ -80,10 +80,10 @@ def amounts(answer: Any, currency: str = "USD") -> dict[str, Any]:
     return {"/".join(row.group.values()): row.amount for row in answer.rows if row.currency == currency}
 
 
-def test_cost_moves_to_the_targets_and_the_total_stays(billed: Account) -> None:
-    split(billed)
+def test_cost_moves_to_the_targets_and_the_total_stays(payer: Account) -> None:
+    split(payer)
 
-    answer = ask_spend(billed)
+    answer = ask_spend(payer)
 
     assert amounts(answer) == {"web": Decimal("78.5"), "api": Decimal("83.5"), "(untagged)": Decimal(2)}
     assert amounts(answer, "EUR") == {"web": 2, "api": 2}
@@ -93,19 +93,19 @@ def test_cost_moves_to_the_targets_and_the_total_stays(billed: Account) -> None:
     assert (applied.name, applied.source_value, applied.stayed) == ("Cluster", "cluster", [])
 
 
-def test_before_splits_is_as_if_there_were_none(billed: Account) -> None:
-    split(billed)
+def test_before_splits_is_as_if_there_were_none(payer: Account) -> None:
+    split(payer)
 
-    answer = ask_spend(billed, splits="before")
+    answer = ask_spend(payer, splits="before")
 
     assert amounts(answer)["cluster"] == 127
     assert answer.applied_splits == []
 
 
-def test_proportional_goes_by_each_days_cost_and_what_has_no_weight_stays(billed: Account) -> None:
-    split(billed, "proportional")
+def test_proportional_goes_by_each_days_cost_and_what_has_no_weight_stays(payer: Account) -> None:
+    split(payer, "proportional")
 
-    answer = ask_spend(billed, granularity="day")
+    answer = ask_spend(payer, granularity="day")
 
     assert amounts(answer) == {"web": 75, "api": 80, "cluster": 7, "(untagged)": 2}
     assert answer.rows[0].currency == "USD"
@@ -118,80 +118,78 @@ def test_proportional_goes_by_each_days_cost_and_what_has_no_weight_stays(billed
     assert any("left 4.00 EUR and 7.00 USD on 'cluster'" in warning for warning in answer.warnings)
 
 
-def test_proportional_weighs_whole_targets_whatever_the_question_filters(billed: Account) -> None:
-    split(billed, "proportional")
+def test_proportional_weighs_whole_targets_whatever_the_question_filters(payer: Account) -> None:
+    split(payer, "proportional")
 
-    answer = ask_spend(billed, filters=[Filter(dimension="service", values=["EKS"])])
+    answer = ask_spend(payer, filters=[Filter(dimension="service", values=["EKS"])])
 
     assert amounts(answer) == {"web": 60, "api": 60, "cluster": 7}
 
 
-def test_fixed_percentages_share_out_to_the_last_digit(billed: Account) -> None:
+def test_fixed_percentages_share_out_to_the_last_digit(payer: Account) -> None:
     targets = [{"value": "web", "percent": "33.3"}, {"value": "api", "percent": "66.7"}]
-    split(billed, "fixed", targets=())
+    split(payer, "fixed", targets=())
     SharedCostSplit.objects.update(targets=targets)
 
-    assert amounts(ask_spend(billed)) == {
+    assert amounts(ask_spend(payer)) == {
         "web": Decimal("57.291"),
         "api": Decimal("104.709"),
         "(untagged)": Decimal(2),
     }
 
 
-def test_usage_shares_out_among_every_customer_of_the_day(billed: Account) -> None:
+def test_usage_shares_out_among_every_customer_of_the_day(payer: Account) -> None:
     events = [
         event(FIRST, "web", 1),
         event(FIRST, "new", 2),
         event(SECOND, "cluster", 5),
         event(SECOND, "web", -1),
     ]
-    know(billed, events)
-    store(billed, events, source=source_of(billed))
-    split(billed, "usage", (), every_customer=True, usage_metric="requests")
+    add_usage(payer, events)
+    split(payer, "usage", (), every_customer=True, usage_metric="requests")
 
-    answer = ask_spend(billed)
+    answer = ask_spend(payer)
 
     assert amounts(answer) == {"web": 45, "new": 60, "api": 20, "cluster": 37, "(untagged)": 2}
     assert "usage of 'requests' above 0 on 2026-03-02 and 2026-03-03" in answer.applied_splits[0].reason
 
 
-def test_usage_of_named_customers_counts_theirs_alone(billed: Account) -> None:
+def test_usage_of_named_customers_counts_theirs_alone(payer: Account) -> None:
     events = [event(FIRST, "web", 1), event(FIRST, "api", 2), event(FIRST, "other", 97)]
-    know(billed, events)
-    store(billed, events, source=source_of(billed))
-    split(billed, "usage", ("api", "web"), usage_metric="requests", valid_to=FIRST)
+    add_usage(payer, events)
+    split(payer, "usage", ("api", "web"), usage_metric="requests", valid_to=FIRST)
 
-    assert amounts(ask_spend(billed)) == {"api": 80, "web": 45, "cluster": 37, "(untagged)": 2}
+    assert amounts(ask_spend(payer)) == {"api": 80, "web": 45, "cluster": 37, "(untagged)": 2}
 
 
-def test_a_metric_that_is_gone_moves_nothing(billed: Account) -> None:
-    split(billed, "usage", (), every_customer=True, usage_metric="requests")
+def test_a_metric_that_is_gone_moves_nothing(payer: Account) -> None:
+    split(payer, "usage", (), every_customer=True, usage_metric="requests")
 
-    answer = ask_spend(billed)
+    answer = ask_spend(payer)
 
     assert amounts(answer)["cluster"] == 127
     assert answer.applied_splits[0].moved == []
 
 
-def test_a_split_moves_within_its_days_alone(billed: Account) -> None:
-    split(billed, valid_from=SECOND, valid_to=SECOND)
+def test_a_split_moves_within_its_days_alone(payer: Account) -> None:
+    split(payer, valid_from=SECOND, valid_to=SECOND)
 
-    assert amounts(ask_spend(billed))["cluster"] == 97
+    assert amounts(ask_spend(payer))["cluster"] == 97
 
 
-def test_a_filter_on_a_target_finds_what_moved_there(billed: Account) -> None:
-    split(billed)
+def test_a_filter_on_a_target_finds_what_moved_there(payer: Account) -> None:
+    split(payer)
 
-    answer = ask_spend(billed, group_by=["service"], filters=[Filter(dimension="tag:app", values=["WEB"])])
+    answer = ask_spend(payer, group_by=["service"], filters=[Filter(dimension="tag:app", values=["WEB"])])
 
     assert amounts(answer) == {"EKS": Decimal("63.5"), "EC2": 10, "S3": 5}
     assert answer.totals[0].amount == Decimal("78.5")
 
 
-def test_a_filter_on_a_target_without_cost_of_its_own_finds_it_too(billed: Account) -> None:
-    split(billed, targets=("web", "batch"))
+def test_a_filter_on_a_target_without_cost_of_its_own_finds_it_too(payer: Account) -> None:
+    split(payer, targets=("web", "batch"))
 
-    answer = ask_spend(billed, group_by=[], filters=[Filter(dimension="tag:app", values=["batch"])])
+    answer = ask_spend(payer, group_by=[], filters=[Filter(dimension="tag:app", values=["batch"])])
 
     assert [total.amount for total in answer.totals] == [Decimal("63.5"), 2]
     assert not [warning for warning in answer.warnings if "No cost line" in warning]
@@ -210,26 +208,26 @@ def test_a_filter_on_a_target_without_cost_of_its_own_finds_it_too(billed: Accou
     ],
 )
 def test_every_filter_is_of_values_after_the_splits(
-    billed: Account, op: Any, values: list[str], amount: str
+    payer: Account, op: Any, values: list[str], amount: str
 ) -> None:
-    split(billed)
+    split(payer)
 
-    answer = ask_spend(billed, group_by=[], filters=[Filter(dimension="tag:app", op=op, values=values)])
+    answer = ask_spend(payer, group_by=[], filters=[Filter(dimension="tag:app", op=op, values=values)])
 
     assert [total.amount for total in answer.totals if total.currency == "USD"] == [Decimal(amount)]
 
 
-def test_untagged_cost_can_be_shared_out(billed: Account) -> None:
-    split(billed, source_value="(untagged)")
+def test_untagged_cost_can_be_shared_out(payer: Account) -> None:
+    split(payer, source_value="(untagged)")
 
-    assert amounts(ask_spend(billed)) == {"cluster": 127, "web": 16, "api": 21}
+    assert amounts(ask_spend(payer)) == {"cluster": 127, "web": 16, "api": 21}
 
 
-def test_two_dimensions_are_split_one_after_the_other(billed: Account) -> None:
-    split(billed)
-    split(billed, name="EKS", dimension="service", source_value="EKS", targets=("EC2", "S3"))
+def test_two_dimensions_are_split_one_after_the_other(payer: Account) -> None:
+    split(payer)
+    split(payer, name="EKS", dimension="service", source_value="EKS", targets=("EC2", "S3"))
 
-    answer = ask_spend(billed, group_by=["tag:app", "service"])
+    answer = ask_spend(payer, group_by=["tag:app", "service"])
 
     assert amounts(answer) == {
         "web/EC2": Decimal("41.75"),
@@ -240,19 +238,19 @@ def test_two_dimensions_are_split_one_after_the_other(billed: Account) -> None:
     }
 
 
-def test_both_sides_of_a_comparison_are_after_the_splits(billed: Account) -> None:
-    split(billed, "proportional")
+def test_both_sides_of_a_comparison_are_after_the_splits(payer: Account) -> None:
+    split(payer, "proportional")
 
-    answer = ask_spend(billed, start_date=SECOND, end_date=SECOND, compare_to="previous_period")
+    answer = ask_spend(payer, start_date=SECOND, end_date=SECOND, compare_to="previous_period")
 
     (web,) = (row for row in answer.rows if row.group["tag:app"] == "web")
     assert (web.amount, web.change.previous_amount, web.change.change) == (35, 40, -5)
 
 
-def test_the_ranking_is_of_what_is_left(billed: Account) -> None:
-    split(billed)
+def test_the_ranking_is_of_what_is_left(payer: Account) -> None:
+    split(payer)
 
-    answer = ask_spend(billed, top=1)
+    answer = ask_spend(payer, top=1)
 
     usd = [row for row in answer.rows if row.currency == "USD"]
     assert [(row.group["tag:app"], row.amount, row.other_groups) for row in usd] == [
@@ -266,10 +264,10 @@ def test_credits_move_as_credits_and_what_the_view_leaves_out_stays_left_out(acm
     add_source(
         acme,
         [
-            spent(FIRST, 100, "cluster"),
-            spent(FIRST, -40, "cluster", charge_category="Credit"),
-            spent(FIRST, 1, "web"),
-            spent(FIRST, -3, "api", charge_category="Credit"),
+            app_cost(FIRST, 100, "cluster"),
+            app_cost(FIRST, -40, "cluster", charge_category="Credit"),
+            app_cost(FIRST, 1, "web"),
+            app_cost(FIRST, -3, "api", charge_category="Credit"),
         ],
     )
     split(acme)
@@ -281,19 +279,19 @@ def test_credits_move_as_credits_and_what_the_view_leaves_out_stays_left_out(acm
     assert (total.amount, total.left_out_amount, total.whole_amount) == (101, -43, 58)
 
 
-def test_product_has_the_splits_of_the_tag_that_it_stands_for(billed: Account) -> None:
-    CostView.objects.create(account=billed, product_key="tag:app")
-    split(billed)
+def test_product_has_the_splits_of_the_tag_that_it_stands_for(payer: Account) -> None:
+    CostView.objects.create(account=payer, product_key="tag:app")
+    split(payer)
 
-    assert amounts(ask_spend(billed, group_by=["product"]))["web"] == Decimal("78.5")
+    assert amounts(ask_spend(payer, group_by=["product"]))["web"] == Decimal("78.5")
 
 
 @pytest.mark.parametrize("granularity", ["none", "week", "month"])
-def test_coarser_figures_are_the_sums_of_the_days(billed: Account, granularity: Any) -> None:
-    split(billed, valid_from=SECOND, valid_to=SECOND)
-    split(billed, "even", ("batch",), name="After", valid_from=THIRD)
+def test_coarser_figures_are_the_sums_of_the_days(payer: Account, granularity: Any) -> None:
+    split(payer, valid_from=SECOND, valid_to=SECOND)
+    split(payer, "even", ("batch",), name="After", valid_from=THIRD)
 
-    assert amounts(ask_spend(billed, granularity=granularity)) == {
+    assert amounts(ask_spend(payer, granularity=granularity)) == {
         "cluster": 90,
         "web": 30,
         "api": 35,
@@ -301,7 +299,7 @@ def test_coarser_figures_are_the_sums_of_the_days(billed: Account, granularity: 
         "(untagged)": 2,
     }
     compared = ask_spend(
-        billed,
+        payer,
         granularity=granularity,
         start_date=SECOND,
         end_date=SECOND,
@@ -330,20 +328,20 @@ def test_names_of_ids_come_with_what_moved(acme: Account) -> None:
     ]
 
 
-def test_a_question_on_other_dimensions_says_that_no_split_applies(billed: Account) -> None:
-    assert any("no shared-cost splits" in warning for warning in ask_spend(billed).warnings)
-    split(billed)
+def test_a_question_on_other_dimensions_says_that_no_split_applies(payer: Account) -> None:
+    assert any("no shared-cost splits" in warning for warning in ask_spend(payer).warnings)
+    split(payer)
 
-    answer = ask_spend(billed, group_by=["service"])
+    answer = ask_spend(payer, group_by=["service"])
 
     assert amounts(answer)["EKS"] == 127
     assert any("they are on tag:app" in warning for warning in answer.warnings)
 
 
-def test_allocated_and_direct_cost_add_up(billed: Account) -> None:
-    split(billed)
+def test_allocated_and_direct_cost_add_up(payer: Account) -> None:
+    split(payer)
 
-    costs: Any = read_costs(billed, SpendQuery(**MARCH, group_by=["tag:app"], splits="after")).by_value()
+    costs: Any = read_costs(payer, SpendQuery(**MARCH, group_by=["tag:app"], splits="after")).by_value()
 
     amounts_by_value = {each.value: (each.amount, each.allocated) for each in costs if each.currency == "USD"}
     assert amounts_by_value == {
@@ -353,34 +351,34 @@ def test_allocated_and_direct_cost_add_up(billed: Account) -> None:
     }
 
 
-def test_another_accounts_splits_move_nothing_here(billed: Account, cast: Cast) -> None:
+def test_another_accounts_splits_move_nothing_here(payer: Account, cast: Cast) -> None:
     with account_scope(cast.other_account):
         split(cast.other_account)
 
-    assert amounts(ask_spend(billed))["cluster"] == 127
+    assert amounts(ask_spend(payer))["cluster"] == 127
 
 
 @pytest.mark.parametrize(("method", "more"), [("even", 1), ("proportional", 1)])
-def test_before_splits_costs_what_it_did(billed: Account, method: str, more: int) -> None:
-    split(billed, method)
+def test_before_splits_costs_what_it_did(payer: Account, method: str, more: int) -> None:
+    split(payer, method)
 
     def queries(splits: str) -> int:
-        ask_spend(billed, splits=splits)
+        ask_spend(payer, splits=splits)
         with CaptureQueriesContext(connection) as captured:
-            ask_spend(billed, splits=splits)
+            ask_spend(payer, splits=splits)
         return len(captured)
 
     before = queries("before")
     SharedCostSplit.objects.all().delete()
     assert queries("before") == before
-    split(billed, method)
+    split(payer, method)
     assert queries("after") == before + more
 
 
-def test_the_effect_of_one_split_is_told_value_by_value(billed: Account) -> None:
-    split(billed)
+def test_the_effect_of_one_split_is_told_value_by_value(payer: Account) -> None:
+    split(payer)
 
-    effect: Any = split_effect(billed, SharedCostSplit.objects.get(), DateRange(FIRST, SECOND))
+    effect: Any = split_effect(payer, SharedCostSplit.objects.get(), DateRange(FIRST, SECOND))
 
     (total,) = effect.totals
     assert [(row.value, row.before, row.moved, row.after) for row in total.rows] == [
@@ -392,7 +390,7 @@ def test_the_effect_of_one_split_is_told_value_by_value(billed: Account) -> None
 
 
 def test_the_list_says_what_each_moved_in_the_last_complete_month(acme: Account) -> None:
-    february = [spent(date(2026, 2, number), 1, "cluster") for number in range(1, 29)]
+    february = [app_cost(date(2026, 2, number), 1, "cluster") for number in range(1, 29)]
     add_source(acme, [*february, *LINES])
     split(acme)
     split(acme, name="Dead", dimension="cost_tag:gone", source_value="x", targets=("y",))
@@ -413,10 +411,10 @@ def test_the_list_says_what_each_moved_in_the_last_complete_month(acme: Account)
 
 
 def test_a_question_of_too_many_parts_says_how_to_ask_for_less(
-    billed: Account, monkeypatch: pytest.MonkeyPatch
+    payer: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(allocator, "MAX_PARTS", 3)
-    split(billed)
+    split(payer)
 
     with pytest.raises(UserError, match="fewer days or one group_by"):
-        ask_spend(billed)
+        ask_spend(payer)

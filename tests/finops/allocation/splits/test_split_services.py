@@ -16,8 +16,8 @@ from finops.allocation.services.splits import SplitDraft, create_split, delete_s
 from finops.costs.models import CostView
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.costs.rows import add_source, cost
-from tests.ingestion.events import event, know
+from tests.world.costs import add_source, cost
+from tests.world.usage import add_metrics, event
 
 DAY = date(2026, 3, 2)
 CLUSTER = SplitDraft(
@@ -30,35 +30,37 @@ CLUSTER = SplitDraft(
 
 
 @pytest.fixture
-def billed(acme: Account) -> Account:
+def payer(acme: Account) -> Account:
     """Cost with a tag, and a metric."""
     add_source(acme, [cost(DAY, 3, tags={"app": "cluster"})])
-    know(acme, [event(DAY, "globex", 1)])
+    add_metrics(acme, [event(DAY, "globex", 1)])
     return acme
 
 
-def made(cast: Cast, **changes: Any) -> SharedCostSplit:
+def create_shared(cast: Cast, **changes: Any) -> SharedCostSplit:
     return create_split(account=cast.account, actor=cast.actor, draft=replace(CLUSTER, **changes))
 
 
 def refusal_of(cast: Cast, **changes: Any) -> str:
     with pytest.raises(UserError) as problem:
-        made(cast, **{"name": "Another", **changes})
+        create_shared(cast, **{"name": "Another", **changes})
     return problem.value.message
 
 
-def test_a_split_is_kept_as_it_was_said(billed: Account, cast: Cast) -> None:
-    split = made(cast, method="fixed", targets=[("web", "33.30"), ("api", "66,7 %")])
+def test_a_split_is_kept_as_it_was_said(payer: Account, cast: Cast) -> None:
+    split = create_shared(cast, method="fixed", targets=[("web", "33.30"), ("api", "66,7 %")])
 
     assert split.targets == [{"value": "web", "percent": "33.3"}, {"value": "api", "percent": "66.7"}]
     assert (split.dimension, split.source_value, split.usage_metric) == ("tag:app", "cluster", "")
-    entry = AuditEntry.objects.get(account=billed, action="split.create")
+    entry = AuditEntry.objects.get(account=payer, action="split.create")
     assert (entry.target, entry.detail["targets"]) == ("Cluster", split.targets)
 
 
-def test_what_another_method_needs_is_left_out(billed: Account, cast: Cast) -> None:
-    even = made(cast, every_customer=True, usage_metric="requests", targets=[("web", "40"), ("api", "1")])
-    by_usage = made(
+def test_what_another_method_needs_is_left_out(payer: Account, cast: Cast) -> None:
+    even = create_shared(
+        cast, every_customer=True, usage_metric="requests", targets=[("web", "40"), ("api", "1")]
+    )
+    by_usage = create_shared(
         cast,
         name="By use",
         source_value="db",
@@ -72,24 +74,24 @@ def test_what_another_method_needs_is_left_out(billed: Account, cast: Cast) -> N
     assert (by_usage.every_customer, by_usage.usage_metric, by_usage.targets) == (True, "requests", [])
 
 
-def test_a_changed_split_says_both_in_the_audit_log(billed: Account, cast: Cast) -> None:
-    split = made(cast)
+def test_a_changed_split_says_both_in_the_audit_log(payer: Account, cast: Cast) -> None:
+    split = create_shared(cast)
 
     save_split(split=split, actor=cast.actor, draft=replace(CLUSTER, targets=[("web", "")], valid_from=DAY))
 
     split.refresh_from_db()
     assert ([target["value"] for target in split.targets], split.valid_from) == (["web"], DAY)
-    detail = AuditEntry.objects.get(account=billed, action="split.change").detail
+    detail = AuditEntry.objects.get(account=payer, action="split.change").detail
     assert [len(detail["from"]["targets"]), len(detail["to"]["targets"])] == [2, 1]
 
 
-def test_a_deleted_split_is_gone_once(billed: Account, cast: Cast) -> None:
-    split = made(cast)
+def test_a_deleted_split_is_gone_once(payer: Account, cast: Cast) -> None:
+    split = create_shared(cast)
 
     delete_split(split=split, actor=cast.actor)
 
     assert not SharedCostSplit.objects.exists()
-    assert AuditEntry.objects.filter(account=billed, action="split.delete", target="Cluster").exists()
+    assert AuditEntry.objects.filter(account=payer, action="split.delete", target="Cluster").exists()
     with pytest.raises(UserError, match="gone already"):
         delete_split(split=split, actor=cast.actor)
     with pytest.raises(UserError, match="gone already"):
@@ -128,20 +130,20 @@ def test_a_deleted_split_is_gone_once(billed: Account, cast: Cast) -> None:
     ids=lambda value: value[:40] if isinstance(value, str) else None,
 )
 def test_what_would_not_add_up_is_refused_with_the_reason(
-    billed: Account, cast: Cast, changes: dict[str, Any], reason: str
+    payer: Account, cast: Cast, changes: dict[str, Any], reason: str
 ) -> None:
     assert reason in refusal_of(cast, **changes)
 
 
-def test_percentages_reach_100_exactly_or_not_at_all(billed: Account, cast: Cast) -> None:
+def test_percentages_reach_100_exactly_or_not_at_all(payer: Account, cast: Cast) -> None:
     thirds = [("a", "33.333333"), ("b", "33.333333"), ("c", "33.333333")]
     assert "0.000001 short of 100" in refusal_of(cast, method="fixed", targets=thirds)
 
-    made(cast, method="fixed", targets=[*thirds[:2], ("c", "33.333334")])
+    create_shared(cast, method="fixed", targets=[*thirds[:2], ("c", "33.333334")])
 
 
-def test_a_target_of_one_split_is_no_source_of_another(billed: Account, cast: Cast) -> None:
-    made(cast)
+def test_a_target_of_one_split_is_no_source_of_another(payer: Account, cast: Cast) -> None:
+    create_shared(cast)
 
     assert "'web' is a target of split 'Cluster', so it cannot be a source" in refusal_of(
         cast, source_value="web", targets=[("worker", "")]
@@ -151,47 +153,47 @@ def test_a_target_of_one_split_is_no_source_of_another(billed: Account, cast: Ca
     )
 
 
-def test_a_cycle_is_named(billed: Account, cast: Cast) -> None:
-    made(cast)
+def test_a_cycle_is_named(payer: Account, cast: Cast) -> None:
+    create_shared(cast)
 
     assert "split 'Cluster' would make a cycle: web → cluster → web" in refusal_of(
         cast, source_value="web", targets=[("cluster", "")]
     )
 
 
-def test_a_value_has_one_split_a_day(billed: Account, cast: Cast) -> None:
-    split = made(cast, valid_to=date(2026, 3, 31))
+def test_a_value_has_one_split_a_day(payer: Account, cast: Cast) -> None:
+    split = create_shared(cast, valid_to=date(2026, 3, 31))
 
     assert "'Cluster' shares out 'cluster' already, until 2026-03-31" in refusal_of(cast)
-    made(cast, name="From April", valid_from=date(2026, 4, 1))
+    create_shared(cast, name="From April", valid_from=date(2026, 4, 1))
     with pytest.raises(UserError, match="already, from 2026-04-01 on"):
         save_split(split=split, actor=cast.actor, draft=CLUSTER)
 
 
-def test_product_is_the_dimension_that_it_stands_for(billed: Account, cast: Cast) -> None:
-    CostView.objects.create(account=billed, product_key="tag:app")
-    made(cast)
+def test_product_is_the_dimension_that_it_stands_for(payer: Account, cast: Cast) -> None:
+    CostView.objects.create(account=payer, product_key="tag:app")
+    create_shared(cast)
 
     assert "shares out 'cluster' already" in refusal_of(cast, dimension="product")
 
 
-def test_the_same_values_in_another_dimension_are_others(billed: Account, cast: Cast) -> None:
-    made(cast)
+def test_the_same_values_in_another_dimension_are_others(payer: Account, cast: Cast) -> None:
+    create_shared(cast)
 
-    made(cast, name="By service", dimension="service", source_value="web", targets=[("cluster", "")])
+    create_shared(cast, name="By service", dimension="service", source_value="web", targets=[("cluster", "")])
 
 
-def test_a_name_is_taken_once_whatever_its_case(billed: Account, cast: Cast) -> None:
-    made(cast)
+def test_a_name_is_taken_once_whatever_its_case(payer: Account, cast: Cast) -> None:
+    create_shared(cast)
 
     with pytest.raises(ValidationError, match="exists already"):
-        made(cast, name="CLUSTER", source_value="db")
+        create_shared(cast, name="CLUSTER", source_value="db")
 
 
 def test_an_account_has_only_so_many_splits(
-    billed: Account, cast: Cast, monkeypatch: pytest.MonkeyPatch
+    payer: Account, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "MAX_SPLITS", 1)
-    made(cast)
+    create_shared(cast)
 
     assert "at most 1 splits" in refusal_of(cast, source_value="db")

@@ -19,8 +19,8 @@ from finops.costs.models import CostSource
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import Filter, SpendQuery
 from tests.finops.allocation.splits.reference_model import Plain, PlainSplit, Usage
-from tests.finops.costs.rows import Line, add_source, cost, key_of, put
-from tests.ingestion.events import event, know, source_of, store
+from tests.world.costs import Line, add_source, cost, key_of, store_lines
+from tests.world.usage import add_usage, event
 
 START, END = date(2026, 2, 27), date(2026, 3, 2)
 DAYS = [START + timedelta(days=number) for number in range((END - START).days + 1)]
@@ -126,8 +126,7 @@ def source(acme: Account) -> CostSource:
         for (metric, day), used in USED.items()
         for customer, quantity in used.items()
     ]
-    know(acme, events)
-    store(acme, events, source=source_of(acme))
+    add_usage(acme, events)
     return add_source(acme, [])
 
 
@@ -141,7 +140,7 @@ def test_the_parts_add_up_to_the_whole_and_equal_plain_fractions(
     acme: Account, source: CostSource, rows: list[Line], split: list[PlainSplit], query: SpendQuery
 ) -> None:
     rows = _every_month(rows)
-    put(acme, source, rows)
+    store_lines(acme, source, rows)
     _keep(acme, split)
 
     answer = query_spend(acme, query)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,8 +14,9 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.models import SharedCostSplit
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source, cost
-from tests.ingestion.events import event, know, source_of, store
+from tests.pages import csv_rows, get_page, text_of
+from tests.world.costs import add_source, cost
+from tests.world.usage import add_usage, event
 
 PAGE = "/a/acme/shared-costs/"
 FORM = {
@@ -30,7 +30,7 @@ FORM = {
 
 
 @pytest.fixture
-def billed(cast: Cast) -> Account:
+def payer(cast: Cast) -> Account:
     """Three months of cost by day of an app tag, and requests."""
     today = datetime.now(UTC).date()
     days = [today - timedelta(days=back) for back in range(1, 92)]
@@ -42,12 +42,11 @@ def billed(cast: Cast) -> Account:
     events = [event(day, "web", 1) for day in days]
     with account_scope(cast.account):
         add_source(cast.account, lines)
-        know(cast.account, events)
-        store(cast.account, events, source=source_of(cast.account))
+        add_usage(cast.account, events)
     return cast.account
 
 
-def made(account: Account, **changes: Any) -> SharedCostSplit:
+def create_shared(account: Account, **changes: Any) -> SharedCostSplit:
     with account_scope(account):
         return SharedCostSplit.objects.create(
             **{
@@ -62,58 +61,44 @@ def made(account: Account, **changes: Any) -> SharedCostSplit:
         )
 
 
-def text_of(answer: Any) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.content.decode()))
-
-
-def rows_of(answer: Any) -> list[dict[str, str]]:
-    return list(csv.DictReader(b"".join(answer.streaming_content).decode().splitlines()))
-
-
-@pytest.fixture
-def member(cast: Cast) -> Client:
-    return signed_in(cast.member)
-
-
 def test_an_account_without_splits_is_told_what_they_are_for(member: Client, cast: Cast) -> None:
-    assert "No split yet" in text_of(member.get(PAGE))
+    assert "No split yet" in get_page(member, PAGE)
     assert "/shared-costs/new/" in member.get(PAGE).content.decode()
     assert "/shared-costs/new/" not in signed_in(cast.viewer).get(PAGE).content.decode()
 
 
-def test_a_split_is_made_and_listed_with_what_it_moved(member: Client, billed: Account) -> None:
+def test_a_split_is_made_and_listed_with_what_it_moved(member: Client, payer: Account) -> None:
     answer = member.post(f"{PAGE}new/", FORM, follow=True)
 
     assert "Cluster is saved" in text_of(answer)
-    with account_scope(billed):
+    with account_scope(payer):
         split = SharedCostSplit.objects.get()
     assert split.targets == [{"value": "web", "percent": "70"}, {"value": "api", "percent": "30"}]
-    text = text_of(member.get(PAGE))
+    text = get_page(member, PAGE)
     assert "Fixed web 70 %, api 30 % always" in text
     assert re.search(r"(280|290|300|310)\.00 USD", text)
 
 
-def test_the_list_sorts_searches_and_exports(member: Client, billed: Account) -> None:
-    made(billed)
-    made(billed, name="Another", source_value="db", targets=[{"value": "web", "percent": None}])
+def test_the_list_sorts_searches_and_exports(member: Client, payer: Account) -> None:
+    create_shared(payer)
+    create_shared(payer, name="Another", source_value="db", targets=[{"value": "web", "percent": None}])
 
-    rows = rows_of(member.get(f"{PAGE}?format=csv&sort=-name"))
+    rows = csv_rows(member.get(f"{PAGE}?format=csv&sort=-name"))
 
     assert [row["Split"] for row in rows] == ["Cluster", "Another"]
     assert (rows[0]["Shared cost"], rows[0]["Among"], rows[0]["Currency"]) == ("cluster", "web, api", "USD")
     assert float(rows[0]["Moved last month"]) >= 280
-    assert [row["Split"] for row in rows_of(member.get(f"{PAGE}?format=csv&q=db"))] == ["Another"]
+    assert [row["Split"] for row in csv_rows(member.get(f"{PAGE}?format=csv&q=db"))] == ["Another"]
 
 
-def test_what_is_refused_keeps_what_was_typed(member: Client, billed: Account) -> None:
+def test_what_is_refused_keeps_what_was_typed(member: Client, payer: Account) -> None:
     answer = member.post(f"{PAGE}new/", {**FORM, "percent": ["70", "29", ""]})
 
-    assert answer.status_code == 422
-    assert "add up to 99, 1 short of 100" in text_of(answer)
+    assert "add up to 99, 1 short of 100" in text_of(answer, status=422)
     assert 'value="29"' in answer.content.decode()
 
 
-def test_the_form_asks_for_what_the_method_needs(member: Client, billed: Account) -> None:
+def test_the_form_asks_for_what_the_method_needs(member: Client, payer: Account) -> None:
     def part(**params: Any) -> str:
         answer = member.get(
             f"{PAGE}new/?{urlencode({**FORM, **params}, doseq=True)}", headers={"HX-Request": "true"}
@@ -129,32 +114,32 @@ def test_the_form_asks_for_what_the_method_needs(member: Client, billed: Account
     assert part(method="even", more="1").count('name="target"') == 6
 
 
-def test_the_preview_says_what_would_move_and_what_would_be_refused(member: Client, billed: Account) -> None:
+def test_the_preview_says_what_would_move_and_what_would_be_refused(member: Client, payer: Account) -> None:
     def preview(**params: Any) -> str:
-        return text_of(member.get(f"{PAGE}preview/?{urlencode({**FORM, **params}, doseq=True)}"))
+        return get_page(member, f"{PAGE}preview/?{urlencode({**FORM, **params}, doseq=True)}")
 
     assert "moved, billed" in preview()
     assert "is the source, so it cannot be a target" in preview(target=["cluster", "web"])
     assert "Choose the dimension" in preview(dimension="")
-    with account_scope(billed):
+    with account_scope(payer):
         assert not SharedCostSplit.objects.exists()
 
 
-def test_the_preview_of_a_change_does_not_meet_itself(member: Client, billed: Account) -> None:
-    split = made(billed)
+def test_the_preview_of_a_change_does_not_meet_itself(member: Client, payer: Account) -> None:
+    split = create_shared(payer)
 
     answer = member.get(f"{PAGE}preview/?{urlencode({**FORM, 'split': split.pk}, doseq=True)}")
 
     assert "moved, billed" in text_of(answer)
-    with account_scope(billed):
+    with account_scope(payer):
         assert SharedCostSplit.objects.get().method == "even"
 
 
-def test_before_and_after_stand_side_by_side(member: Client, billed: Account) -> None:
-    split = made(billed)
+def test_before_and_after_stand_side_by_side(member: Client, payer: Account) -> None:
+    split = create_shared(payer)
 
     answer = member.get(f"{PAGE}{split.pk}/?period=last_30_days")
-    rows = rows_of(member.get(f"{PAGE}{split.pk}/?period=last_30_days&format=csv"))
+    rows = csv_rows(member.get(f"{PAGE}{split.pk}/?period=last_30_days&format=csv"))
 
     assert "300.00 USD moved, billed" in text_of(answer)
     assert [(row["value"], row["before"], row["moved"], row["after"]) for row in rows] == [
@@ -168,8 +153,8 @@ def three(*amounts: int) -> tuple[str, ...]:
     return tuple(f"{amount}.000000000000000000" for amount in amounts)
 
 
-def test_a_period_that_is_not_known_is_said(member: Client, billed: Account) -> None:
-    split = made(billed)
+def test_a_period_that_is_not_known_is_said(member: Client, payer: Account) -> None:
+    split = create_shared(payer)
 
     answer = member.get(f"{PAGE}{split.pk}/?period=someday", headers={"HX-Request": "true"})
 
@@ -177,8 +162,8 @@ def test_a_period_that_is_not_known_is_said(member: Client, billed: Account) -> 
     assert "&#x27;someday&#x27; is not known" in answer.content.decode()
 
 
-def test_a_split_is_changed_and_deleted(member: Client, billed: Account) -> None:
-    split = made(billed)
+def test_a_split_is_changed_and_deleted(member: Client, payer: Account) -> None:
+    split = create_shared(payer)
 
     changed = member.post(
         f"{PAGE}{split.pk}/edit/",
@@ -188,30 +173,30 @@ def test_a_split_is_changed_and_deleted(member: Client, billed: Account) -> None
     assert "among every customer that used it that day" in text_of(changed)
 
     assert "Cluster is deleted" in text_of(member.post(f"{PAGE}{split.pk}/delete/", follow=True))
-    with account_scope(billed):
+    with account_scope(payer):
         assert not SharedCostSplit.objects.exists()
 
 
 @pytest.mark.parametrize("path", ["new/", "preview/", "{}/edit/", "{}/delete/"])
-def test_a_viewer_changes_nothing(cast: Cast, billed: Account, path: str) -> None:
-    split = made(billed)
+def test_a_viewer_changes_nothing(cast: Cast, payer: Account, path: str) -> None:
+    split = create_shared(payer)
     viewer, url = signed_in(cast.viewer), PAGE + path.format(split.pk)
 
     answer = viewer.get(url) if path == "preview/" else viewer.post(url, FORM)
 
     assert answer.status_code == 403
-    with account_scope(billed):
+    with account_scope(payer):
         assert SharedCostSplit.objects.get().method == "even"
 
 
-def test_the_explorer_shows_figures_after_splits(member: Client, billed: Account) -> None:
-    made(billed)
+def test_the_explorer_shows_figures_after_splits(member: Client, payer: Account) -> None:
+    create_shared(payer)
 
     answer = member.get(
         "/a/acme/cost-explorer/?period=last_30_days&group_by=tag:app&granularity=day&splits=after"
     )
 
     text = text_of(answer)
-    assert "Split &#x27;Cluster&#x27; moved 300.00 USD of cluster (tag:app) to its targets." in text
+    assert "Split 'Cluster' moved 300.00 USD of cluster (tag:app) to its targets." in text
     assert "240.00 USD" in text
     assert '<option value="after" selected>' in answer.content.decode()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
 from accounts.models import Account
 from finops.insights.anomalies.services import detect_if_due
 from finops.insights.models import Anomaly
-from tests.finops.costs.rows import Line, cost
+from tests.world.costs import Line, cost
 
-NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)
 LAST = date(2026, 3, 19)
 FIRST = LAST - timedelta(days=239)
 SPIKE = date(2026, 3, 10)

@@ -1,24 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 
 from accounts.models import Account
-from accounts.scoping import account_scope
 from finops.insights.models import Anomaly
-from finops.lib import clock
-from tests.cast import Cast
-from tests.finops.costs.rows import add_source
-from tests.finops.insights.anomalies.bills import NOON, SPIKE, bill, look, with_extra
-
-
-@pytest.fixture
-def acme(cast: Cast) -> Iterator[Account]:
-    """Acme in scope, at noon of 20 March 2026."""
-    with account_scope(cast.account), clock.frozen(NOON):
-        yield cast.account
+from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
+from tests.world.costs import add_source
 
 
 @pytest.fixture

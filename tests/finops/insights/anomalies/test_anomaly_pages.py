@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 from decimal import Decimal
 
@@ -13,8 +11,9 @@ from django.test import Client
 from accounts.models import Account, AuditEntry, User
 from finops.insights.models import Anomaly, AnomalySettings
 from tests.cast import Cast
-from tests.finops.costs.rows import add_source
 from tests.finops.insights.anomalies.bills import bill, look
+from tests.pages import csv_rows
+from tests.world.costs import add_source
 
 ClientFor = Callable[[User], Client]
 LIST = "/a/acme/anomalies/"
@@ -48,7 +47,7 @@ def test_the_csv_has_exact_amounts_and_their_currency(
 ) -> None:
     answer = client_for(cast.viewer).get(f"{LIST}?state=all&format=csv")
 
-    (row,) = csv.DictReader(io.StringIO(b"".join(answer).decode()))
+    (row,) = csv_rows(answer)
     assert (row["Id"], row["Currency"], row["State"]) == (spike.key, "USD", "open")
     assert Decimal(row["Impact"]) == spike.impact
     assert Decimal(row["Actual"]) - Decimal(row["Expected"]) == spike.impact

@@ -13,8 +13,8 @@ from finops.insights.anomalies.causes import ValueSides, causes_of
 from finops.insights.anomalies.queries import causes_of_row
 from finops.insights.models import Anomaly
 from finops.lib.money import exact_sum
-from tests.finops.costs.rows import add_source
 from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
+from tests.world.costs import add_source
 
 amounts = st.decimals(-(10**12), 10**12, places=18, allow_nan=False, allow_infinity=False)
 sides = st.dictionaries(

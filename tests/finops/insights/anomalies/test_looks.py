@@ -26,8 +26,9 @@ from finops.lake.models import LakeSegment
 from finops.lib import clock
 from finops.lib.time_limit import limit_time
 from tests.cast import Cast
-from tests.finops.costs.rows import add_source, cost, put
-from tests.finops.insights.anomalies.bills import LAST, NOON, SPIKE, bill, look, steady, with_extra
+from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, look, steady, with_extra
+from tests.world.costs import add_source, cost, store_lines
+from tests.world.days import NOON
 
 
 def test_a_spike_is_found_with_its_exact_money(acme: Account) -> None:
@@ -56,7 +57,7 @@ def test_it_is_due_once_for_each_change_and_day(acme: Account) -> None:
     assert due_accounts() == []
     assert not detect_if_due(acme)
 
-    put(acme, source, [cost(LAST, 100, service="Compute")])
+    store_lines(acme, source, [cost(LAST, 100, service="Compute")])
 
     assert due_accounts() == [acme.pk]
 
@@ -84,7 +85,7 @@ def test_one_that_grows_stays_the_same(acme: Account) -> None:
     assert (before.ongoing, before.last_day) == (True, LAST)
 
     with later(2):
-        put(
+        store_lines(
             acme,
             source,
             bill(with_extra(first, LAST + timedelta(days=2), "200"), last=LAST + timedelta(days=2)),
@@ -124,12 +125,12 @@ def test_a_restated_bill_takes_one_away_and_brings_it_back(acme: Account) -> Non
     source = add_source(acme, odd)
     (before,) = look(acme)
 
-    put(acme, source, bill())
+    store_lines(acme, source, bill())
     (retracted,) = look(acme)
     assert (retracted.state, retracted.note) == ("resolved", GONE)
     assert retracted.gone_at is not None
 
-    put(acme, source, odd)
+    store_lines(acme, source, odd)
     (back,) = look(acme)
 
     assert (back.pk, back.state, back.note, back.gone_at) == (before.pk, "open", "", None)
@@ -155,7 +156,9 @@ def test_the_newest_day_is_no_drop_before_the_next_has_come(acme: Account) -> No
 
     with later(1):
         following = LAST + timedelta(days=1)
-        put(acme, source, bill(lambda day: steady(day) if day != LAST else Decimal(5), last=following))
+        store_lines(
+            acme, source, bill(lambda day: steady(day) if day != LAST else Decimal(5), last=following)
+        )
         (anomaly,) = look(acme)
 
     assert (anomaly.kind, anomaly.first_day) == ("drop", LAST)
@@ -255,7 +258,7 @@ def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -
 
     with later(3):
         end = LAST + timedelta(days=3)
-        put(acme, source, bill(with_extra(first, end, "200"), last=end))
+        store_lines(acme, source, bill(with_extra(first, end, "200"), last=end))
         (after,) = look(acme)
         assert (after.state, after.last_day) == ("expected", LAST)
 
@@ -273,7 +276,7 @@ def test_one_that_goes_on_after_it_was_resolved_opens_again(acme: Account, cast:
 
     with later(5):
         end = LAST + timedelta(days=5)
-        put(acme, source, bill(with_extra(first, end, "200"), last=end))
+        store_lines(acme, source, bill(with_extra(first, end, "200"), last=end))
         (after,) = look(acme)
 
     assert (after.pk, after.state) == (anomaly.pk, "open")
@@ -286,7 +289,7 @@ def test_one_that_ended_long_ago_is_closed(acme: Account) -> None:
 
     with later(100):
         end = LAST + timedelta(days=100)
-        put(acme, source, bill(with_extra(SPIKE, SPIKE, "500"), last=end))
+        store_lines(acme, source, bill(with_extra(SPIKE, SPIKE, "500"), last=end))
         (old,) = look(acme)
 
     assert (old.state, old.marked_by_label) == ("resolved", "the detector")

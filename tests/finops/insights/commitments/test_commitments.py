@@ -20,7 +20,7 @@ from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentQuery
 from finops.lib.errors import UserError
 from finops.lib.money import exact_difference, exact_sum
-from tests.finops.costs.rows import Line, add_source, cost, put
+from tests.world.costs import Line, add_source, cost, store_lines
 
 JANUARY = CommitmentQuery(start_date=date(2026, 1, 1), end_date=date(2026, 1, 31))
 DAY = date(2026, 1, 5)
@@ -57,13 +57,15 @@ def on_demand(amount: str, **columns: Any) -> Line:
     return cost(DAY, amount, **values)
 
 
-def ask(acme: Account, lines: Sequence[Line], query: CommitmentQuery = JANUARY) -> CommitmentAnswer:
+def utilization(acme: Account, lines: Sequence[Line], query: CommitmentQuery = JANUARY) -> CommitmentAnswer:
     add_source(acme, lines)
     return commitment_utilization(acme, query)
 
 
 def test_utilization_waste_savings_and_coverage_of_a_spend_commitment(acme: Account) -> None:
-    answer = ask(acme, [commitment_line("75", "Used"), commitment_line("25", "Unused"), on_demand("100")])
+    answer = utilization(
+        acme, [commitment_line("75", "Used"), commitment_line("25", "Unused"), on_demand("100")]
+    )
 
     (total,) = answer.totals
     assert (total.committed_cost, total.used_cost, total.unused_cost) == (
@@ -85,7 +87,7 @@ def test_utilization_waste_savings_and_coverage_of_a_spend_commitment(acme: Acco
 
 def test_a_usage_based_commitment_is_measured_in_its_quantity(acme: Account) -> None:
     usage: dict[str, Any] = {"commitment_category": "Usage", "commitment_unit": "Hours"}
-    answer = ask(
+    answer = utilization(
         acme,
         [
             commitment_line("10", "Used", commitment_quantity=Decimal(9), **usage),
@@ -102,7 +104,7 @@ def test_purchases_count_neither_as_cost_nor_as_quantity(acme: Account) -> None:
     fee = commitment_line(
         "0", None, charge_category="Purchase", charge_frequency="One-Time", list_cost=Decimal(999)
     )
-    answer = ask(
+    answer = utilization(
         acme,
         [fee | {"billed_cost": Decimal(400)}, commitment_line("3", "Used"), commitment_line("1", "Unused")],
     )
@@ -114,7 +116,9 @@ def test_purchases_count_neither_as_cost_nor_as_quantity(acme: Account) -> None:
 
 
 def test_used_lines_without_an_on_demand_price_give_no_savings_rate(acme: Account) -> None:
-    answer = ask(acme, [commitment_line("3", "Used", contracted_cost=None), commitment_line("1", "Unused")])
+    answer = utilization(
+        acme, [commitment_line("3", "Used", contracted_cost=None), commitment_line("1", "Unused")]
+    )
 
     (total,) = answer.totals
     assert total.commitment_savings_rate is None
@@ -124,7 +128,7 @@ def test_used_lines_without_an_on_demand_price_give_no_savings_rate(acme: Accoun
 def test_the_effective_savings_rate_is_over_all_eligible_usage(acme: Account) -> None:
     """Covered 150 contracted (300 list) for 75, waste 25, uncovered 100 contracted (125 list) for 100: actual 200 of 250
     (425). Spot, other services and purchases are no part of it; the savings rate of commitments is 50 of 150."""
-    answer = ask(
+    answer = utilization(
         acme,
         [
             commitment_line("75", "Used"),
@@ -156,7 +160,7 @@ def test_the_effective_savings_rate_is_over_all_eligible_usage(acme: Account) ->
 def test_without_all_prices_the_effective_savings_rate_names_its_prices_or_is_null(
     acme: Account, missing: dict[str, Any], rate: Decimal | None, prices: str, reason: str
 ) -> None:
-    answer = ask(
+    answer = utilization(
         acme, [commitment_line("75", "Used"), commitment_line("25", "Unused"), on_demand("100", **missing)]
     )
 
@@ -177,7 +181,9 @@ def test_another_source_with_unused_lines_says_nothing_of_this_one(acme: Account
 
 
 def test_unused_lines_of_another_month_show_that_the_export_has_them(acme: Account) -> None:
-    answer = ask(acme, [commitment_line("1", "Unused", date(2025, 11, 3)), commitment_line("1", "Used")])
+    answer = utilization(
+        acme, [commitment_line("1", "Unused", date(2025, 11, 3)), commitment_line("1", "Used")]
+    )
 
     assert answer.rows[0].utilization == 1
 
@@ -188,7 +194,7 @@ def test_rows_by_type_buckets_by_day_and_currencies_apart(acme: Account) -> None
         commitment_line("1", "Unused", date(2026, 1, 6)),
         commitment_line("5", "Used", commitment_id="ri-1", commitment_type="Reservation", currency="EUR"),
     ]
-    answer = ask(
+    answer = utilization(
         acme,
         lines,
         CommitmentQuery(start_date=date(2026, 1, 5), end_date=date(2026, 1, 6), by="type", granularity="day"),
@@ -207,7 +213,7 @@ def test_rows_by_type_buckets_by_day_and_currencies_apart(acme: Account) -> None
 
 def test_the_commitments_that_are_not_listed_are_summed(acme: Account) -> None:
     lines = [commitment_line(str(n), "Unused", commitment_id=f"sp-{n}") for n in range(1, 6)]
-    answer = ask(
+    answer = utilization(
         acme, lines, CommitmentQuery(start_date=JANUARY.start_date, end_date=JANUARY.end_date, top=2)
     )
 
@@ -220,7 +226,7 @@ def test_the_commitments_that_are_not_listed_are_summed(acme: Account) -> None:
 
 
 def test_an_account_without_commitments_is_told_so(acme: Account) -> None:
-    answer = ask(acme, [on_demand("5")])
+    answer = utilization(acme, [on_demand("5")])
 
     assert answer.totals == []
     assert answer.summary == "'Acme' has no commitment in its bills from 2026-01-01 to 2026-01-31."
@@ -249,7 +255,7 @@ def three(acme: Account, **columns: Any) -> CommitmentAnswer:
         commitment_line("1", "Unused", **reserved),
         commitment_line("5", "Used", **unknown),
     ]
-    return ask(acme, lines, replace(JANUARY, **columns))
+    return utilization(acme, lines, replace(JANUARY, **columns))
 
 
 @pytest.mark.parametrize(
@@ -284,7 +290,7 @@ def test_a_type_that_no_commitment_has_is_refused_with_the_nearest(acme: Account
 
 def test_the_end_of_a_term_is_estimated_from_its_purchase_and_its_name(acme: Account) -> None:
     fee = commitment_line("0", None, charge_category="Purchase", charge_frequency="One-Time")
-    answer = ask(
+    answer = utilization(
         acme, [on_demand("1") | {"charge_date": date(2026, 1, 2)}, fee, commitment_line("1", "Unused")]
     )
 
@@ -308,7 +314,7 @@ def test_eligibility_details_are_the_denominator(acme: Account) -> None:
         on_demand("50", **priced("50")),
         on_demand("7", **priced("7"), commitment_program_eligibility_details='{"CommitmentPrograms": []}'),
     ]
-    answer = ask(acme, lines)
+    answer = utilization(acme, lines)
     (total,) = answer.totals
 
     assert (total.eligible_by, total.covered_cost, total.eligible_cost) == (
@@ -320,7 +326,7 @@ def test_eligibility_details_are_the_denominator(acme: Account) -> None:
     assert total.effective_savings_rate == Decimal("0.25")
     assert any("line by line" in warning for warning in answer.warnings)
 
-    put(
+    store_lines(
         acme,
         CostSource.objects.get(),
         [{**each, "commitment_program_eligibility_details": None} for each in lines],
@@ -378,11 +384,6 @@ lines = st.builds(
 )
 
 
-@pytest.fixture
-def source(acme: Account) -> CostSource:
-    return add_source(acme, [])
-
-
 # Without shrinking: an example writes files.
 @settings(
     max_examples=25,
@@ -394,7 +395,7 @@ def source(acme: Account) -> CostSource:
 def test_rows_and_buckets_add_up_to_the_totals(
     acme: Account, source: CostSource, rows: list[Line], top: int
 ) -> None:
-    put(acme, source, rows)
+    store_lines(acme, source, rows)
 
     answer = commitment_utilization(
         acme,

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from accounts.models import Account
 from finops.costs.models import CostImport, CostSource
 from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.schemas import CommitmentQuery, CommitmentTotal
 from tests.cast import Cast
-from tests.finops.costs.import_helpers import import_bill
+from tests.world.imports import import_bill
 
 EXAMPLES = Path(__file__).parents[3] / "data" / "focus" / "spec-examples-1.2"
 SCENARIOS, FLEXIBILITY = (
@@ -26,11 +25,6 @@ SCENARIOS, FLEXIBILITY = (
 )
 DEFAULTS = {"BillingCurrency": "USD", "ProviderName": "Cloud", "ServiceName": "Compute"}
 JANUARY = CommitmentQuery(start_date=date(2023, 1, 1), end_date=date(2023, 1, 31))
-
-
-@pytest.fixture
-def source(acme: Account) -> CostSource:
-    return CostSource.objects.create(account=acme, name="Examples")
 
 
 def total_of(cast: Cast, source: CostSource, path: Path) -> CommitmentTotal:

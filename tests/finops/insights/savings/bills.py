@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from tests.finops.costs.rows import Line, cost
+from tests.world.costs import Line, cost
+from tests.world.days import days
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LAST = date(2026, 2, 28)
@@ -16,10 +17,6 @@ WEEKENDS = 8
 """Weekend days in the window; 22 weekdays."""
 
 Amount = Callable[[date], str | Decimal | int]
-
-
-def days(first: date = FIRST, last: date = LAST) -> list[date]:
-    return [first + timedelta(days=index) for index in range((last - first).days + 1)]
 
 
 def daily(

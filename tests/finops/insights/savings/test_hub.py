@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.audit import Actor
 from accounts.models import Account, AuditEntry
 from finops.costs.models import CostSource
 from finops.insights.models import ImportedSaving
@@ -23,10 +22,10 @@ from finops.insights.savings.queries import list_savings, recommendation
 from finops.insights.savings.schemas import Recommendation, SavingsQuery
 from finops.insights.savings.services import HubImport, dismiss, import_recommendations
 from finops.lib.errors import UserError
-from tests.cast import Cast
-from tests.finops.costs.rows import add_source
+from tests.cast import ACTOR, Cast
 from tests.finops.insights.savings.bills import daily, volume
 from tests.finops.insights.savings.hub_files import VOLUME_ARN, Row, as_csv, as_gzip, as_parquet, row
+from tests.world.costs import add_source
 
 COMPUTE_PLAN = {
     "action_type": "PurchaseSavingsPlans",
@@ -46,7 +45,7 @@ def source(acme: Account) -> CostSource:
 
 
 def bring(source: CostSource, *rows: Row) -> HubImport:
-    return import_recommendations(source=source, actor=Actor.command("test"), file=io.BytesIO(as_csv(rows)))
+    return import_recommendations(source=source, actor=ACTOR, file=io.BytesIO(as_csv(rows)))
 
 
 def hub(account: Account) -> list[Recommendation]:
@@ -59,7 +58,7 @@ def test_an_export_is_read_in_each_of_its_formats(
 ) -> None:
     rows = [row(), row(recommendation_id="b", resource_arn=f"{VOLUME_ARN}2", restart_needed=True)]
 
-    done = import_recommendations(source=source, actor=Actor.command("test"), file=io.BytesIO(written(rows)))
+    done = import_recommendations(source=source, actor=ACTOR, file=io.BytesIO(written(rows)))
 
     assert (done.kept, done.left_out) == (2, 0)
     first = ImportedSaving.objects.get(recommendation_id="MTEx==")
@@ -106,7 +105,7 @@ def test_a_dismissed_one_gives_the_resource_back_to_our_rule(acme: Account, sour
     bring(source, row())
     candidate, _ = recommendation(acme, hub(acme)[0].id)
     assert candidate is not None
-    dismiss(account=acme, actor=Actor.command("test"), candidate=candidate, reason="Needs the IOPS")
+    dismiss(account=acme, actor=ACTOR, candidate=candidate, reason="Needs the IOPS")
 
     assert [each.rule for each in list_savings(acme, SavingsQuery()).recommendations] == ["volume_type"]
 
@@ -212,7 +211,7 @@ def test_a_file_that_is_no_export_changes_nothing(source: CostSource, content: b
     bring(source, row())
 
     with pytest.raises(UserError, match=problem):
-        import_recommendations(source=source, actor=Actor.command("test"), file=io.BytesIO(content))
+        import_recommendations(source=source, actor=ACTOR, file=io.BytesIO(content))
 
     assert ImportedSaving.objects.count() == 1
 
@@ -230,9 +229,7 @@ def test_what_unpacks_to_too_much_is_refused(source: CostSource, monkeypatch: py
     monkeypatch.setattr("finops.insights.savings.hub.MAX_UNPACKED", 1_000)
 
     with pytest.raises(UserError, match="unpacks to more than 1,000 bytes"):
-        import_recommendations(
-            source=source, actor=Actor.command("test"), file=io.BytesIO(as_gzip([row()] * 50))
-        )
+        import_recommendations(source=source, actor=ACTOR, file=io.BytesIO(as_gzip([row()] * 50)))
 
 
 @pytest.mark.parametrize(
@@ -249,7 +246,7 @@ def test_a_small_file_that_unpacks_to_much_work_is_refused(
     source: CostSource, content: bytes, problem: str
 ) -> None:
     with pytest.raises(UserError, match=problem):
-        import_recommendations(source=source, actor=Actor.command("test"), file=io.BytesIO(content))
+        import_recommendations(source=source, actor=ACTOR, file=io.BytesIO(content))
 
 
 @given(st.one_of(st.binary(max_size=300), st.binary(max_size=200).map(lambda tail: as_csv([row()]) + tail)))

@@ -15,9 +15,9 @@ from finops.insights.savings.schemas import SavingsQuery
 from finops.insights.savings.services import dismiss
 from finops.lib import clock
 from tests.cast import make_cast
-from tests.finops.costs.rows import add_source
 from tests.finops.insights.savings.bills import NOON, volume
 from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.world.costs import add_source
 
 
 def _dismiss(account: Account, user: User, candidate: Candidate, reason: str) -> SavingsDismissal:

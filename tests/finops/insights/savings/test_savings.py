@@ -12,7 +12,6 @@ import pytest
 from accounts.models import Account
 from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import Recommendation, SavingsAnswer, SavingsQuery
-from tests.finops.costs.rows import Line, add_source
 from tests.finops.insights.savings.bills import (
     FIRST,
     LAST,
@@ -23,11 +22,12 @@ from tests.finops.insights.savings.bills import (
     storage_lines,
     volume,
 )
+from tests.world.costs import Line, add_source
 
 WEEKEND = (5, 6)
 
 
-def ask(acme: Account, lines: Sequence[Line], **query: Any) -> SavingsAnswer:
+def savings_of(acme: Account, lines: Sequence[Line], **query: Any) -> SavingsAnswer:
     add_source(acme, lines)
     return list_savings(acme, SavingsQuery(**query))
 
@@ -37,7 +37,7 @@ def of_rule(answer: SavingsAnswer, rule: str) -> list[Recommendation]:
 
 
 def find_rule(acme: Account, lines: Sequence[Line], rule: str) -> list[Recommendation]:
-    return of_rule(ask(acme, lines), rule)
+    return of_rule(savings_of(acme, lines), rule)
 
 
 def test_without_bills_there_is_nothing_and_no_window(acme: Account) -> None:
@@ -93,7 +93,7 @@ def test_what_the_bills_cannot_prove_has_no_saving_and_says_why(acme: Account) -
         service="Compute Engine",
         usage_type="N1 Predefined Instance Core running in Iowa",
     )
-    answer = ask(acme, lines)
+    answer = savings_of(acme, lines)
 
     (row,) = of_rule(answer, "previous_generation")
     assert [row.monthly_saving, row.monthly_cost] == [None, 300]
@@ -136,7 +136,7 @@ def test_the_tag_may_be_written_otherwise(acme: Account) -> None:
 
 
 def test_one_line_counts_for_one_rule_and_the_other_is_named(acme: Account) -> None:
-    answer = ask(acme, old("7", **{"tag:env": "test"}))
+    answer = savings_of(acme, old("7", **{"tag:env": "test"}))
 
     (row,) = answer.recommendations
     assert (row.rule, row.instead_of) == ("weekends_off", ["previous_generation"])
@@ -144,7 +144,7 @@ def test_one_line_counts_for_one_rule_and_the_other_is_named(acme: Account) -> N
 
 
 def test_a_rule_that_loses_some_resources_says_how_many(acme: Account) -> None:
-    answer = ask(acme, [*old("7", **{"tag:env": "test"}), *old("10", resource_id="i-other")])
+    answer = savings_of(acme, [*old("7", **{"tag:env": "test"}), *old("10", resource_id="i-other")])
 
     (row,) = of_rule(answer, "previous_generation")
     assert [row.monthly_saving, row.evidence_count] == [12, 1]
@@ -152,7 +152,7 @@ def test_a_rule_that_loses_some_resources_says_how_many(acme: Account) -> None:
 
 
 def test_unused_commitment_is_waste_and_no_saving(acme: Account) -> None:
-    answer = ask(acme, [*commitment_lines("9", "Used"), *commitment_lines("1", "Unused"), *old("10")])
+    answer = savings_of(acme, [*commitment_lines("9", "Used"), *commitment_lines("1", "Unused"), *old("10")])
 
     (row,) = of_rule(answer, "unused_commitment")
     assert [row.monthly_saving, row.monthly_waste, row.title] == [
@@ -171,7 +171,7 @@ def test_unused_commitment_is_waste_and_no_saving(acme: Account) -> None:
 
 
 def test_with_nothing_but_waste_nothing_could_be_saved(acme: Account) -> None:
-    answer = ask(acme, commitment_lines("1", "Unused", service_category="Other"))
+    answer = savings_of(acme, commitment_lines("1", "Unused", service_category="Other"))
 
     assert [answer.totals[0].monthly_saving, answer.totals[0].monthly_waste] == [0, 30]
     assert answer.summary.startswith("'Acme' has no open recommendation that would save.")
@@ -191,7 +191,7 @@ def test_a_recommendation_is_labelled_by_all_its_lines(acme: Account) -> None:
             "10", service="AWS Fargate", usage_type="Fargate-vCPU-Hours", account_id="222", account_name="b"
         ),
     ]
-    answer = ask(acme, lines)
+    answer = savings_of(acme, lines)
 
     one, two = sorted(of_rule(answer, "unused_commitment"), key=lambda row: row.monthly_cost)
     assert (one.service, one.account, one.services) == ("Amazon Elastic Compute Cloud", "prod", [])
@@ -212,7 +212,7 @@ def test_a_renamed_account_is_one_account_under_its_newest_name(acme: Account) -
         *storage_lines([1000, 1020, 1040, 1100]),
         *storage_lines([1000, 1020, 1040, 1100], resource_id="bucket-2", **new),
     ]
-    answer = ask(acme, lines)
+    answer = savings_of(acme, lines)
 
     rules = ("unused_commitment", "steady_on_demand", "growing_storage")
     assert {rule: [row.account for row in of_rule(answer, rule)] for rule in rules} == {
@@ -227,7 +227,7 @@ def test_a_commitment_that_is_98_percent_used_is_well_used(acme: Account) -> Non
 
 
 def test_an_export_without_unused_lines_is_said(acme: Account) -> None:
-    assert "leaves them out" in ask(acme, commitment_lines("9", "Used")).warnings[-1]
+    assert "leaves them out" in savings_of(acme, commitment_lines("9", "Used")).warnings[-1]
 
 
 def test_steady_on_demand_is_saved_at_a_stated_assumption(acme: Account) -> None:
@@ -269,7 +269,7 @@ def test_what_no_commitment_would_cover_is_left_alone(acme: Account, lines: list
 
 
 def test_what_other_rules_count_is_no_part_of_the_floor(acme: Account) -> None:
-    answer = ask(acme, [*old("10"), *daily("10")])
+    answer = savings_of(acme, [*old("10"), *daily("10")])
 
     (row,) = of_rule(answer, "steady_on_demand")
     assert [row.monthly_cost, row.monthly_saving] == [300, 48]
@@ -304,7 +304,7 @@ def test_less_than_one_unit_a_month_is_not_listed(acme: Account) -> None:
 
 
 def test_currencies_are_never_added_and_ids_are_stable(acme: Account) -> None:
-    answer = ask(acme, [*volume("10"), *volume("20", currency="EUR")])
+    answer = savings_of(acme, [*volume("10"), *volume("20", currency="EUR")])
 
     assert {total.currency: total.monthly_saving for total in answer.totals} == {"USD": 60, "EUR": 120}
     again = list_savings(acme, SavingsQuery())

@@ -17,8 +17,9 @@ from finops.insights.models import SavingsDismissal
 from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import Recommendation, SavingsQuery
 from tests.cast import Cast
-from tests.finops.costs.rows import add_source, put
 from tests.finops.insights.savings.bills import FIRST, LAST, commitment_lines, daily, old, volume
+from tests.pages import csv_rows
+from tests.world.costs import add_source, store_lines
 
 ClientFor = Callable[[User], Client]
 LIST = "/a/acme/savings/"
@@ -64,7 +65,7 @@ def test_the_csv_has_exact_amounts_with_their_currency(
 ) -> None:
     answer = client_for(cast.viewer).get(f"{LIST}?format=csv&rule=volume_type")
 
-    (row,) = csv.DictReader(io.StringIO(b"".join(answer).decode()))
+    (row,) = csv_rows(answer)
     assert (row["Id"], row["Currency"], row["Effort"]) == (gp2.id, "USD", "low")
     assert Decimal(row["Saving a month"]) == 60
 
@@ -185,7 +186,7 @@ def test_what_was_saved_is_what_the_next_bills_cost_less(
             for day in (FIRST - timedelta(days=30) + timedelta(days=at) for at in range(60))
         )
     ]
-    put(acme, source, lines)
+    store_lines(acme, source, lines)
 
     answer = list_savings(acme, SavingsQuery(status="acted"))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from datetime import date
@@ -14,7 +12,8 @@ import pytest
 
 from accounts.scoping import account_scope
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source, cost
+from tests.pages import csv_rows
+from tests.world.costs import add_source, cost
 
 URL = "/a/acme/spend-change/"
 MONTHS = {
@@ -80,7 +79,7 @@ def test_htmx_gets_the_result_alone_and_the_address(account_with_costs: Cast) ->
 def test_the_csv_has_every_move_with_its_effects(account_with_costs: Cast) -> None:
     answer = get(account_with_costs, {**MONTHS, "format": "csv"})
 
-    rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
+    rows = csv_rows(answer)
     names = ("change", "volume", "price", "unmeasured")
     assert [(row["service"], *(Decimal(row[name]) for name in names)) for row in rows] == [
         ("<b>Compute</b>", Decimal("14.5"), 10, Decimal("4.5"), 0),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date
 from decimal import Decimal
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +13,7 @@ from finops.costs.models import CostSource
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from finops.lib.money import exact_difference, exact_sum
-from tests.finops.costs.rows import Line, add_source, add_up, cost, key_of, put
+from tests.world.costs import Line, add_up, cost, key_of, store_lines
 
 JANUARY, FEBRUARY = date(2026, 1, 1), date(2026, 2, 1)
 EFFECTS = ("volume", "price", "new", "gone", "credits", "refunds", "unmeasured")
@@ -41,11 +40,6 @@ lines = st.builds(
 )
 
 
-@pytest.fixture
-def source(acme: Account) -> CostSource:
-    return add_source(acme, [])
-
-
 # Without shrinking: an example writes files.
 @settings(
     max_examples=40,
@@ -65,7 +59,7 @@ def test_the_parts_of_a_change_add_up_to_it(
         FEBRUARY.replace(day=day) for day in range(1, 29)
     ]
     every = [*rows, *(cost(day, 0, currency="USD") for day in days)]
-    put(acme, source, every)
+    store_lines(acme, source, every)
 
     answer = explain_spend_change(
         acme,

@@ -17,9 +17,9 @@ from finops.allocation.rules import Copy, Rule
 from finops.allocation.services.cost_tags import create_cost_tag
 from finops.insights.tag_recommendations.queries import RecommendationDetail, find_recommendations
 from tests.cast import Cast, signed_in
-from tests.finops.costs.rows import add_source
 from tests.finops.insights.tag_recommendations.test_recommendations import UNTIDY, tagged_line
 from tests.mcpserver.door import Door, mint
+from tests.world.costs import add_source
 
 PAGE = "/a/acme/cost-tags/recommendations/"
 DRAFT = f"{PAGE}draft/"
@@ -127,9 +127,8 @@ def test_a_recommendation_that_is_gone_leads_to_the_present_ones(cast: Cast, unt
 
 def test_the_tool_answers_as_the_page_does(cast: Cast, untidy: Account) -> None:
     detail = _first(untidy, "same_values")
-    call = {"name": "listTagRecommendations", "arguments": {"kind": "same_values"}}
 
-    answer = Door(mint(cast)).result("tools/call", call)["structuredContent"]
+    answer = Door(mint(cast)).ask("listTagRecommendations", kind="same_values")
 
     (row,) = answer["recommendations"]
     assert row["id"] == detail.row.id

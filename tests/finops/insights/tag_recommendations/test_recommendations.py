@@ -24,7 +24,7 @@ from finops.insights.tag_recommendations.schemas import TagRecommendationsQuery
 from finops.lake import schema
 from finops.lib.money import exact_sum
 from tests.cast import Cast
-from tests.finops.costs.rows import Line, add_source, add_up, cost, put
+from tests.world.costs import Line, add_source, add_up, cost, store_lines
 
 START, END = date(2026, 3, 1), date(2026, 3, 19)
 
@@ -190,7 +190,7 @@ def test_bills_without_tags_say_so(acme: Account) -> None:
 def test_ids_stay_as_cost_grows(acme: Account) -> None:
     source = add_source(acme, UNTIDY)
     before = {each.row.id for each in find_recommendations(acme).details}
-    put(acme, source, [*UNTIDY, tagged_line("100", {"Env": "prod"}, account_id="1", service="S3")])
+    store_lines(acme, source, [*UNTIDY, tagged_line("100", {"Env": "prod"}, account_id="1", service="S3")])
 
     assert before == {each.row.id for each in find_recommendations(acme).details}
 
@@ -217,7 +217,7 @@ def empty(acme: Account) -> CostSource:
 def test_coverage_is_plain_sums_and_a_draft_covers_what_its_preview_says(
     acme: Account, empty: CostSource, found: list[Line]
 ) -> None:
-    put(acme, empty, found)
+    store_lines(acme, empty, found)
 
     answer = find_recommendations(acme)
 

@@ -30,7 +30,7 @@ from finops.lake.storage.storage import storage
 from finops.lib.errors import UserError
 from finops.lib.time_limit import limit_time
 from tests.cast import Cast
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, as_dict, ask, by, line, store, total
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, as_dict, by, line, run_query, store, total
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +51,7 @@ def test_sums_equal_those_of_python_decimal_to_the_last_digit(
         for _, cost, service in rows:
             expected[service] += cost
         everything = sum(expected.values())
-    assert as_dict(ask(cast.account, by("service"))) == expected
+    assert as_dict(run_query(cast.account, by("service"))) == expected
     assert total(cast.account) == everything
 
 
@@ -69,7 +69,7 @@ def test_months_and_sources_add_up(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     store(cast.account, [line(FEBRUARY, 2)], month=FEBRUARY)
     store(cast.account, [line(FEBRUARY, 4)], month=FEBRUARY, source_id=2)
-    by_month = ask(
+    by_month = run_query(
         cast.account,
         lambda cost: cost.group_by(key=cost.charge_date.truncate("M")).agg(total=cost.billed_cost.sum()),
     )
@@ -114,27 +114,27 @@ def test_tag_keys_that_differ_in_case_stay_apart(cast: Cast) -> None:
         [line(JANUARY, 1, tags={"Env": "a", "env": "b"}), line(JANUARY, 2, tags={"env": "a"})],
     )
     keys = ["Env", "env"]
-    assert as_dict(ask(cast.account, by(schema.tag_column("Env")), tag_keys=keys)) == {"a": 1, None: 2}
-    assert as_dict(ask(cast.account, by(schema.tag_column("env")), tag_keys=keys)) == {"b": 1, "a": 2}
+    assert as_dict(run_query(cast.account, by(schema.tag_column("Env")), tag_keys=keys)) == {"a": 1, None: 2}
+    assert as_dict(run_query(cast.account, by(schema.tag_column("env")), tag_keys=keys)) == {"b": 1, "a": 2}
     assert queries.tag_keys(cast.account) == ["Env", "env"]
 
 
 def test_a_tag_that_only_some_months_have_is_null_in_the_others(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1, tags={"team": "web"})])
     store(cast.account, [line(FEBRUARY, 2)], month=FEBRUARY)
-    assert as_dict(ask(cast.account, by("tag:team"), tag_keys=["team"])) == {"web": 1, None: 2}
+    assert as_dict(run_query(cast.account, by("tag:team"), tag_keys=["team"])) == {"web": 1, None: 2}
 
 
 def test_a_tag_that_nothing_has_is_null_everywhere(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    assert as_dict(ask(cast.account, by("tag:team"), tag_keys=["team"])) == {None: 1}
+    assert as_dict(run_query(cast.account, by("tag:team"), tag_keys=["team"])) == {None: 1}
 
 
 @pytest.mark.parametrize("key", ["a b", 'qu"ote', "sla/sh\\", "it's", "*", "日本", "a.b", "", "NULL", "a\tb"])
 def test_any_tag_key_can_be_asked(cast: Cast, key: str) -> None:
     store(cast.account, [line(JANUARY, 1, tags={key: "x"})])
     store(cast.account, [line(FEBRUARY, 2)], month=FEBRUARY)
-    assert as_dict(ask(cast.account, by(schema.tag_column(key)), tag_keys=[key])) == {"x": 1, None: 2}
+    assert as_dict(run_query(cast.account, by(schema.tag_column(key)), tag_keys=[key])) == {"x": 1, None: 2}
 
 
 HOSTILE = [
@@ -162,9 +162,9 @@ def test_a_hostile_filter_value_is_only_a_value(cast: Cast, text: str) -> None:
     store(cast.account, [line(JANUARY, 1, service=text), line(JANUARY, 2, service="other")])
 
     def having(condition: Any) -> Decimal:
-        found: Decimal = ask(cast.account, lambda cost: cost.filter(condition).agg(t=cost.billed_cost.sum()))[
-            0
-        ]["t"]
+        found: Decimal = run_query(
+            cast.account, lambda cost: cost.filter(condition).agg(t=cost.billed_cost.sum())
+        )[0]["t"]
         return found
 
     column = engine.cost_table().service
@@ -186,7 +186,7 @@ def test_any_text_is_found_again_by_an_equal_filter(cast: Cast, text: str) -> No
 
 def ask_or_message(cast: Cast, text: str) -> Decimal | str:
     try:
-        rows = ask(
+        rows = run_query(
             cast.account, lambda cost: cost.filter(cost.service == text).agg(total=cost.billed_cost.sum())
         )
     except UserError as error:
@@ -198,7 +198,7 @@ def ask_or_message(cast: Cast, text: str) -> Decimal | str:
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
 def test_text_that_no_cost_line_can_hold_is_refused(cast: Cast, text: str) -> None:
     with pytest.raises(UserError, match="filter value"):
-        ask(cast.account, lambda cost: cost.filter(cost.service == text))
+        run_query(cast.account, lambda cost: cost.filter(cost.service == text))
 
 
 def test_an_account_sees_its_own_facts_only(cast: Cast) -> None:
@@ -238,7 +238,7 @@ def test_retired_and_unswapped_files_do_not_count(cast: Cast) -> None:
 def test_a_passed_deadline_stops_before_any_statement(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     with pytest.raises(engine.LakeTimeout, match="fewer days"):
-        ask(cast.account, by("service"), deadline=time.monotonic())
+        run_query(cast.account, by("service"), deadline=time.monotonic())
 
 
 def test_a_query_is_interrupted_at_its_deadline(cast: Cast) -> None:
@@ -252,7 +252,7 @@ def test_a_query_is_interrupted_at_its_deadline(cast: Cast) -> None:
 
     began = time.monotonic()
     with pytest.raises(engine.LakeTimeout, match="fewer days"):
-        ask(cast.account, endless, deadline=began + 0.3)
+        run_query(cast.account, endless, deadline=began + 0.3)
     assert time.monotonic() - began < 20  # what it would have by default
     assert total(cast.account) == sum(range(20_000))
 
@@ -279,7 +279,7 @@ def test_waiting_for_other_queries_counts_against_the_deadline(cast: Cast, setti
         turns.acquire()
     try:
         with pytest.raises(engine.LakeBusy, match="Try again"):
-            ask(cast.account, by("service"), deadline=time.monotonic() + 2)
+            run_query(cast.account, by("service"), deadline=time.monotonic() + 2)
     finally:
         for _ in range(settings.LAKE_CONCURRENCY):
             turns.release()
@@ -362,7 +362,7 @@ def test_too_large_a_query_gets_advice(cast: Cast, settings: Settings, tmp_path:
         return pairs.group_by(key=pairs.resource_id, other=pairs.resource_id_right).agg(n=pairs.count())
 
     with pytest.raises((engine.LakeTooLarge, engine.LakeTimeout), match="fewer"):
-        ask(cast.account, large)
+        run_query(cast.account, large)
 
 
 def test_a_forked_child_has_an_engine_of_its_own(cast: Cast) -> None:
@@ -393,7 +393,7 @@ def test_eight_threads_asking_for_two_accounts_get_their_own_answers(cast: Cast)
     def right(number: int) -> bool:
         account = cast.account if number % 2 else cast.other_account
         try:
-            return as_dict(ask(account, by("service"))) == expected[account.pk]
+            return as_dict(run_query(account, by("service"))) == expected[account.pk]
         finally:
             connection.close()
 

@@ -30,7 +30,7 @@ from finops.lake.storage.storage import storage
 from finops.lake.usage import inbox
 from finops.lake.usage.inbox import InboxEvent
 from tests.cast import Cast
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, ask, by, line, store, total
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, run_query, store, total
 
 pytestmark = pytest.mark.django_db
 
@@ -43,14 +43,14 @@ def lose_files(account: Account) -> None:
 
 def test_a_question_asked_before_reads_no_file(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    first = ask(cast.account, by("service"))
+    first = run_query(cast.account, by("service"))
     lose_files(cast.account)
-    assert ask(cast.account, by("service")) == first
+    assert run_query(cast.account, by("service")) == first
 
 
 def test_another_question_does(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    ask(cast.account, by("service"))
+    run_query(cast.account, by("service"))
     lose_files(cast.account)
     for build, days in ((by("region"), EVER), (by("service"), (JANUARY, FEBRUARY))):
         with pytest.raises(engine.LakeUnavailable):
@@ -72,22 +72,22 @@ def test_usage_that_waits_is_counted_anew_and_usage_in_files_is_kept(cast: Cast)
         event = InboxEvent(0, moment, "c1", "requests", None, Decimal(quantity), None)
         inbox.append(account=cast.account, source_id=1, batch=uuid4(), received_at=moment, events=[event])
 
-    def used() -> Decimal | None:
+    def usage_total() -> Decimal | None:
         table = engine.run(
             cast.account, Kind.USAGE, *EVER, lambda usage: usage.aggregate(total=usage.quantity.sum())
         )
         found: Decimal | None = table["total"][0].as_py()
         return found
 
-    assert used() is None
+    assert usage_total() is None
     for pushed, expected in ((1, 1), (2, 3), (4, 7)):
         push(pushed)
-        assert used() == used() == expected
+        assert usage_total() == usage_total() == expected
 
 
 def test_a_manifest_of_another_account_is_refused(cast: Cast) -> None:
     with pytest.raises(ValueError, match="another account"):
-        ask(cast.account, by("service"), manifest=cost_manifest(cast.other_account))
+        run_query(cast.account, by("service"), manifest=cost_manifest(cast.other_account))
 
 
 changes = st.lists(

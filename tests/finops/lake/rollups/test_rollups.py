@@ -25,7 +25,7 @@ from finops.lake.storage import garbage_collection
 from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, ask, by, line, store, total
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, run_query, store, total
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +48,7 @@ def summarise(account: Account, levels: Sequence[Level] = ALWAYS) -> list[LakeSu
     return list(LakeSummary.objects.unscoped().filter(account=account).order_by("segment__month", "pk"))
 
 
-def alike(count: int, /, **columns: Any) -> list[dict[str, Any]]:
+def equal_lines(count: int, /, **columns: Any) -> list[dict[str, Any]]:
     return [line(JANUARY, "0.01", resource_id=f"vm-{number}", **columns) for number in range(count)]
 
 
@@ -112,7 +112,7 @@ BUILDS: dict[str, Callable[[Any], Any]] = {
 
 def answers(account: Account, *, allow_rollups: bool) -> dict[str, list[str]]:
     return {
-        name: sorted(map(str, ask(account, build, tag_keys=["env"], allow_rollups=allow_rollups)))
+        name: sorted(map(str, run_query(account, build, tag_keys=["env"], allow_rollups=allow_rollups)))
         for name, build in BUILDS.items()
     }
 
@@ -139,7 +139,10 @@ def test_sums_over_summaries_are_those_of_the_lines_to_the_last_digit(
 
 
 def test_the_smallest_rollup_that_has_the_columns_is_read(cast: Cast) -> None:
-    store(cast.account, [*alike(40, sku_id="a", service="EC2"), *alike(40, sku_id="b", service="EC2")])
+    store(
+        cast.account,
+        [*equal_lines(40, sku_id="a", service="EC2"), *equal_lines(40, sku_id="b", service="EC2")],
+    )
 
     fine, coarse = summarise(cast.account)
 
@@ -151,25 +154,25 @@ def test_the_smallest_rollup_that_has_the_columns_is_read(cast: Cast) -> None:
 
 
 def test_a_question_that_counts_lines_reads_the_lines(cast: Cast) -> None:
-    store(cast.account, alike(7, service="EC2"))
+    store(cast.account, equal_lines(7, service="EC2"))
     summarise(cast.account)
 
-    assert ask(cast.account, lambda cost: cost.agg(lines=cost.count())) == [{"lines": 7}]
+    assert run_query(cast.account, lambda cost: cost.agg(lines=cost.count())) == [{"lines": 7}]
 
 
 def test_a_column_that_a_month_lacks_hinders_no_rollup(cast: Cast) -> None:
-    store(cast.account, alike(9, tags={"env": "prod"}))
+    store(cast.account, equal_lines(9, tags={"env": "prod"}))
     store(cast.account, [line(FEBRUARY, 1) for _ in range(9)], month=FEBRUARY)
     summarise(cast.account)
 
-    rows = ask(cast.account, by("tag:env"), tag_keys=["env"], allow_rollups=True)
+    rows = run_query(cast.account, by("tag:env"), tag_keys=["env"], allow_rollups=True)
 
     assert all(read(cast.account, "tag:env", "billed_cost"))
     assert {row["key"]: row["total"] for row in rows} == {"prod": Decimal("0.09"), None: Decimal(9)}
 
 
 def test_another_accounts_summaries_are_never_read(cast: Cast) -> None:
-    store(cast.account, alike(9, service="EC2"))
+    store(cast.account, equal_lines(9, service="EC2"))
     store(cast.other_account, [line(JANUARY, 5, service="Other") for _ in range(9)])
     summarise(cast.account)
     summarise(cast.other_account)
@@ -179,7 +182,7 @@ def test_another_accounts_summaries_are_never_read(cast: Cast) -> None:
 
 
 def total_over(account: Account) -> dict[str, Decimal]:
-    return {row["key"]: row["total"] for row in ask(account, BY_SERVICE, allow_rollups=True)}
+    return {row["key"]: row["total"] for row in run_query(account, BY_SERVICE, allow_rollups=True)}
 
 
 # What is written
@@ -219,14 +222,14 @@ def test_where_the_finer_is_not_worth_it_the_coarser_may_be(cast: Cast) -> None:
 
 
 def test_small_segments_are_not_due(cast: Cast) -> None:
-    store(cast.account, alike(3))
+    store(cast.account, equal_lines(3))
 
     assert rollup_scheduler.due_accounts() == []
     assert rollup_scheduler.roll_up_account(cast.account) == 0
 
 
 def test_due_is_what_is_large_live_and_not_looked_at(cast: Cast) -> None:
-    store(cast.account, alike(3))
+    store(cast.account, equal_lines(3))
     LakeSegment.objects.unscoped().update(rows=rollup_scheduler.LEAST_ROWS)
     assert rollup_scheduler.due_accounts() == [cast.account.pk]
 
@@ -238,7 +241,7 @@ def test_due_is_what_is_large_live_and_not_looked_at(cast: Cast) -> None:
 
 
 def test_a_restated_month_is_read_anew_at_once(cast: Cast) -> None:
-    store(cast.account, alike(9, service="EC2"))
+    store(cast.account, equal_lines(9, service="EC2"))
     summarise(cast.account)
 
     store(cast.account, [line(JANUARY, 7, service="EC2")])
@@ -248,7 +251,7 @@ def test_a_restated_month_is_read_anew_at_once(cast: Cast) -> None:
 
 
 def test_a_rollup_goes_with_its_segment_and_stays_as_long(cast: Cast) -> None:
-    store(cast.account, alike(9))
+    store(cast.account, equal_lines(9))
     files = [file_of(rollup) for rollup in summarise(cast.account)]
     store(cast.account, [line(JANUARY, 2)])
 
@@ -264,7 +267,7 @@ def test_a_rollup_goes_with_its_segment_and_stays_as_long(cast: Cast) -> None:
 
 
 def test_a_named_rollup_is_no_orphan(cast: Cast) -> None:
-    store(cast.account, alike(9))
+    store(cast.account, equal_lines(9))
     files = [file_of(rollup) for rollup in summarise(cast.account)]
 
     with clock.frozen(datetime.now(UTC) + timedelta(days=3)):
@@ -273,7 +276,7 @@ def test_a_named_rollup_is_no_orphan(cast: Cast) -> None:
 
 
 def test_where_a_rollup_is_gone_the_lines_answer(cast: Cast) -> None:
-    store(cast.account, alike(9, service="EC2"))
+    store(cast.account, equal_lines(9, service="EC2"))
     for rollup in summarise(cast.account):
         storage().delete(rollup.path)
 
@@ -281,7 +284,7 @@ def test_where_a_rollup_is_gone_the_lines_answer(cast: Cast) -> None:
 
 
 def test_a_segment_that_cannot_be_read_stops_no_other(cast: Cast, caplog: pytest.LogCaptureFixture) -> None:
-    store(cast.account, alike(9))
+    store(cast.account, equal_lines(9))
     store(cast.account, [line(FEBRUARY, 1) for _ in range(9)], month=FEBRUARY)
     broken = LakeSegment.objects.unscoped().get(month=FEBRUARY)
     storage().delete(broken.path)
@@ -293,7 +296,7 @@ def test_a_segment_that_cannot_be_read_stops_no_other(cast: Cast, caplog: pytest
 
 def test_an_answer_over_lines_is_kept_for_the_rollup_of_them(cast: Cast) -> None:
     with override_settings(LAKE_ANSWERS_BYTES=2**20):
-        store(cast.account, alike(9, service="EC2"))
+        store(cast.account, equal_lines(9, service="EC2"))
         _first, before = (
             engine.run(cast.account, Kind.COST, *EVER, BY_SERVICE, allow_rollups=True) for _ in range(2)
         )

@@ -59,7 +59,7 @@ def test_a_damaged_download_is_not_kept(tmp_path: Path) -> None:
     assert list((tmp_path / ".download").iterdir()) == []
 
 
-def _used(cache: FileCache, path: str, seconds_ago: float) -> Path:
+def _use(cache: FileCache, path: str, seconds_ago: float) -> Path:
     file = cache.file(path, CHECKSUM, Origin())
     then = time.time() - seconds_ago
     os.utime(file, (then, then))
@@ -68,14 +68,14 @@ def _used(cache: FileCache, path: str, seconds_ago: float) -> Path:
 
 def test_the_least_recently_used_files_go_when_the_cap_is_reached(tmp_path: Path) -> None:
     cache = FileCache(tmp_path, len(CONTENT) * 3)
-    oldest, middle, newest = (_used(cache, name, ago) for name, ago in (("a", 900), ("b", 600), ("c", 300)))
+    oldest, middle, newest = (_use(cache, name, ago) for name, ago in (("a", 900), ("b", 600), ("c", 300)))
     cache.file("d", CHECKSUM, Origin())
     assert [file.exists() for file in (oldest, middle, newest)] == [False, True, True]
 
 
 def test_reading_a_file_makes_it_recent(tmp_path: Path) -> None:
     cache, untouched = FileCache(tmp_path, len(CONTENT) * 2), Origin()
-    first, second = _used(cache, "a", 900), _used(cache, "b", 600)
+    first, second = _use(cache, "a", 900), _use(cache, "b", 600)
     cache.file("a", CHECKSUM, untouched)
     cache.file("c", CHECKSUM, Origin())
     assert (first.exists(), second.exists(), untouched.downloads) == (True, False, 0)
@@ -83,13 +83,13 @@ def test_reading_a_file_makes_it_recent(tmp_path: Path) -> None:
 
 def test_files_that_a_running_query_may_read_stay_beyond_the_cap(tmp_path: Path) -> None:
     cache = FileCache(tmp_path, 1)
-    in_use, idle = _used(cache, "a", IN_USE_SECONDS / 2), _used(cache, "b", IN_USE_SECONDS * 2)
+    in_use, idle = _use(cache, "a", IN_USE_SECONDS / 2), _use(cache, "b", IN_USE_SECONDS * 2)
     cache.file("c", CHECKSUM, Origin())
     assert (in_use.exists(), idle.exists()) == (True, False)
 
 
 def test_what_nobody_read_for_a_week_is_trimmed(tmp_path: Path) -> None:
     cache = FileCache(tmp_path, 10**9)
-    old, recent = _used(cache, "a", 8 * 86_400), _used(cache, "b", 6 * 86_400)
+    old, recent = _use(cache, "a", 8 * 86_400), _use(cache, "b", 6 * 86_400)
     cache.trim()
     assert (old.exists(), recent.exists()) == (False, True)

@@ -18,7 +18,7 @@ from finops.lake.storage import garbage_collection, segments
 from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.facts import JANUARY, line, rows_of, store, swap, total, write
+from tests.finops.lake.facts import JANUARY, line, manifest_rows, store, swap, total, write
 
 pytestmark = pytest.mark.django_db
 
@@ -36,31 +36,31 @@ def age(segment: LakeSegment | segments.NewSegment, hours: float) -> None:
 def test_a_retired_file_stays_an_hour_and_then_goes(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     store(cast.account, [line(JANUARY, 2)])
-    old, live = rows_of(cast.account)
+    old, live = manifest_rows(cast.account)
     with clock.frozen(datetime.now(UTC) + timedelta(minutes=59)):
         assert garbage_collection.sweep().retired == 0
     assert exists(old)
     with clock.frozen(datetime.now(UTC) + timedelta(minutes=61)):
         assert garbage_collection.sweep().retired == 1
     assert not exists(old)
-    assert rows_of(cast.account) == [live]
+    assert manifest_rows(cast.account) == [live]
     assert total(cast.account) == 2
 
 
 def test_a_sweep_interrupted_between_file_and_row_is_finished_by_the_next(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     store(cast.account, [])
-    (segment,) = rows_of(cast.account)
+    (segment,) = manifest_rows(cast.account)
     storage().delete(segment.path)
     with clock.frozen(datetime.now(UTC) + timedelta(hours=2)):
         garbage_collection.sweep()
-    assert rows_of(cast.account) == []
+    assert manifest_rows(cast.account) == []
 
 
 def test_an_orphan_goes_after_a_day_and_a_named_file_never(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     orphan = write(cast.account, [line(JANUARY, 2)])
-    age(rows_of(cast.account)[0], 1_000)
+    age(manifest_rows(cast.account)[0], 1_000)
     age(orphan, 23)
     garbage_collection.sweep()
     assert exists(orphan)
@@ -72,7 +72,7 @@ def test_an_orphan_goes_after_a_day_and_a_named_file_never(cast: Cast) -> None:
 
 def test_the_files_of_a_deleted_account_become_orphans(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    (segment,) = rows_of(cast.account)
+    (segment,) = manifest_rows(cast.account)
     segment.delete()
     age(segment, 25)
     garbage_collection.sweep()

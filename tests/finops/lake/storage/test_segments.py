@@ -24,7 +24,18 @@ from finops.lake.storage import segments
 from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, ask, line, rows_of, store, swap, total, write
+from tests.finops.lake.facts import (
+    EVER,
+    FEBRUARY,
+    JANUARY,
+    line,
+    manifest_rows,
+    run_query,
+    store,
+    swap,
+    total,
+    write,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +48,7 @@ in_parallel = pytest.mark.django_db(transaction=True)
 def test_the_manifest_describes_the_file(cast: Cast) -> None:
     days = [JANUARY + timedelta(days=3), JANUARY, JANUARY + timedelta(days=9)]
     swap(cast.account, write(cast.account, [line(day, 1, tags={"Env": "x"}) for day in days]))
-    (segment,) = rows_of(cast.account)
+    (segment,) = manifest_rows(cast.account)
     file = Path(storage().local(segment.path, segment.checksum))
     assert (segment.first_day, segment.last_day, segment.rows) == (JANUARY, JANUARY + timedelta(days=9), 3)
     assert segment.bytes == file.stat().st_size
@@ -69,7 +80,7 @@ def test_a_file_has_whole_row_groups_however_small_its_batches_are(cast: Cast) -
 def test_dictionary_encoded_strings_are_stored_as_strings(cast: Cast) -> None:
     full = schema.segment_schema(Kind.COST, ["env"])
     table = pa.Table.from_pylist([line(JANUARY, 1, service="EC2", tags={"env": "a"})], schema=full)
-    encoded = pa.table({name: _encoded(table[name]) for name in full.names})
+    encoded = pa.table({name: _dictionary_encode(table[name]) for name in full.names})
     segment = segments.write_segment(
         account_id=cast.account.pk,
         kind=Kind.COST,
@@ -100,7 +111,7 @@ def test_a_segment_from_before_a_column_and_one_with_it_answer_together(cast: Ca
     assert found.to_pylist() == [{**dict.fromkeys(asked), "pricing_quantity": None}]
     february = line(FEBRUARY, 2, charge_period_end=ended, invoice_id="I-1", pricing_quantity=Decimal(3))
     store(cast.account, [february], source_id=2, month=FEBRUARY)
-    rows = ask(
+    rows = run_query(
         cast.account,
         lambda cost: cost.group_by(*asked).agg(
             total=cost.billed_cost.sum(), quantity=cost.pricing_quantity.sum()
@@ -112,11 +123,11 @@ def test_a_segment_from_before_a_column_and_one_with_it_answer_together(cast: Ca
     assert [(row["total"], row["quantity"]) for row in rows if not row["invoice_id"]] == [(Decimal(1), None)]
 
 
-def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _dictionary_encode(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.dictionary_encode() if pa.types.is_string(column.type) else column
 
 
-def _refused(
+def _assert_refused(
     cast: Cast, message: str, rows: list[dict[str, Any]], full: pa.Schema = schema.COST_SCHEMA
 ) -> None:
     before = {file.path for file in storage().files()}
@@ -133,33 +144,35 @@ def _refused(
 
 
 def test_a_segment_without_rows_is_refused(cast: Cast) -> None:
-    _refused(cast, "at least one row", [])
+    _assert_refused(cast, "at least one row", [])
 
 
 def test_a_row_without_a_day_is_refused(cast: Cast) -> None:
-    _refused(cast, "1 rows have no charge_date", [line(JANUARY, 1), {"billed_cost": Decimal(1)}])
+    _assert_refused(cast, "1 rows have no charge_date", [line(JANUARY, 1), {"billed_cost": Decimal(1)}])
 
 
 def test_an_amount_whose_sum_could_wrap_around_is_refused(cast: Cast) -> None:
-    _refused(cast, "billed_cost has an amount", [line(JANUARY, -(10**15))])
+    _assert_refused(cast, "billed_cost has an amount", [line(JANUARY, -(10**15))])
 
 
 def test_a_schema_of_another_kind_is_refused(cast: Cast) -> None:
-    _refused(cast, "begins with the columns", [], schema.USAGE_SCHEMA)
+    _assert_refused(cast, "begins with the columns", [], schema.USAGE_SCHEMA)
 
 
 def test_a_column_of_another_type_is_refused(cast: Cast) -> None:
     place = schema.COST_SCHEMA.get_field_index("billed_cost")
     floats = schema.COST_SCHEMA.set(place, pa.field("billed_cost", pa.float64()))
-    _refused(cast, "do not have the type", [], floats)
+    _assert_refused(cast, "do not have the type", [], floats)
 
 
 def test_more_than_a_thousand_keys_are_refused(cast: Cast) -> None:
-    _refused(cast, "at most 1000", [], schema.segment_schema(Kind.COST, [f"k{n}" for n in range(1_001)]))
+    _assert_refused(
+        cast, "at most 1000", [], schema.segment_schema(Kind.COST, [f"k{n}" for n in range(1_001)])
+    )
 
 
 def test_a_dimension_column_in_a_cost_segment_is_refused(cast: Cast) -> None:
-    _refused(cast, "begin with 'tag:'", [], schema.COST_SCHEMA.append(pa.field("dim:x", pa.string())))
+    _assert_refused(cast, "begin with 'tag:'", [], schema.COST_SCHEMA.append(pa.field("dim:x", pa.string())))
 
 
 # What counts
@@ -253,7 +266,7 @@ def test_after_any_swaps_the_last_of_each_source_and_month_counts(
 
 
 @contextmanager
-def _repeated(work: Callable[[], None]) -> Iterator[Future[None]]:
+def _repeat_in_thread(work: Callable[[], None]) -> Iterator[Future[None]]:
     """`work`, again and again in a thread of its own, while the block runs; done before only if it failed."""
     over = threading.Event()
 
@@ -290,7 +303,7 @@ def test_a_reader_during_swaps_sees_exactly_an_old_or_a_new_sum(cast: Cast) -> N
 
     seen: set[Decimal | None] = set()
     reads = 0
-    with _repeated(next_version) as running:
+    with _repeat_in_thread(next_version) as running:
         while reads < 60 or (len(swaps) < 4 and not running.done()):
             seen.add(total(cast.account))
             reads += 1
@@ -310,7 +323,7 @@ def test_swaps_of_one_month_at_once_leave_one_winner(cast: Cast) -> None:
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(one, new))
     assert total(cast.account) in {Decimal(10**number) for number in range(8)}
-    assert sum(row.retired_at is None for row in rows_of(cast.account)) == 1
+    assert sum(row.retired_at is None for row in manifest_rows(cast.account)) == 1
 
 
 @in_parallel

@@ -41,7 +41,9 @@ def bytewise(row: Row) -> tuple[bytes, date, bytes]:
     return row[0].encode(), row[1], row[2].encode()
 
 
-def written(file: Path, rows: list[Row], *, first: int = 0, with_key: bool = True, group: int = 7) -> Path:
+def write_sorted(
+    file: Path, rows: list[Row], *, first: int = 0, with_key: bool = True, group: int = 7
+) -> Path:
     columns: dict[str, Any] = {
         "customer_id": [row[2] for row in rows],
         "metric": [row[0] for row in rows],
@@ -70,7 +72,7 @@ def test_all_rows_of_all_files_come_in_order_with_all_their_values(
     paths = []
     for number, (rows, with_key) in enumerate(files):
         in_order, first = sorted(rows, key=bytewise), number * 1_000
-        paths.append(written(tmp_path / f"{number}.parquet", in_order, first=first, with_key=with_key))
+        paths.append(write_sorted(tmp_path / f"{number}.parquet", in_order, first=first, with_key=with_key))
         for at, row in enumerate(in_order):
             expected[first + at] = (*row, f"v{at % 3}" if with_key and at % 2 else None)
     found = read(paths).to_pylist()
@@ -85,8 +87,8 @@ def test_of_a_file_that_is_not_sorted_no_row_is_lost(tmp_path: Path, monkeypatch
     monkeypatch.setattr(sorted_files, "LEAST_ROWS", 2)
     falling = [(f"m{9 - at % 10}", FIRST + timedelta(days=-at % 5), f"c{at % 3}") for at in range(40)]
     files = [
-        written(tmp_path / "falling.parquet", falling),
-        written(tmp_path / "rising.parquet", sorted(falling, key=bytewise), first=100),
+        write_sorted(tmp_path / "falling.parquet", falling),
+        write_sorted(tmp_path / "rising.parquet", sorted(falling, key=bytewise), first=100),
     ]
     assert sorted(read(files)["number"].to_pylist()) == [*range(40), *range(100, 140)]
 
@@ -98,7 +100,7 @@ def test_no_files_give_no_rows() -> None:
 def test_memory_does_not_grow_with_the_rows_of_the_files(tmp_path: Path) -> None:
     def most(rows: int) -> int:
         line: list[Row] = [("calls", FIRST + timedelta(days=at * 20 // rows), "c" * 40) for at in range(rows)]
-        files = [written(tmp_path / f"{rows}-{n}.parquet", line, group=20_000) for n in range(4)]
+        files = [write_sorted(tmp_path / f"{rows}-{n}.parquet", line, group=20_000) for n in range(4)]
         before = int(pa.total_allocated_bytes())
         return max(int(pa.total_allocated_bytes()) - before for _ in merge_sorted_files(files, SCHEMA, ORDER))
 
@@ -106,7 +108,7 @@ def test_memory_does_not_grow_with_the_rows_of_the_files(tmp_path: Path) -> None
 
 
 def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
-    file = written(tmp_path / "whole.parquet", [("m", FIRST, "c")] * 100)
+    file = write_sorted(tmp_path / "whole.parquet", [("m", FIRST, "c")] * 100)
     damaged = bytearray(file.read_bytes())
     damaged[10:200] = b"\xff" * 190
     file.write_bytes(damaged)

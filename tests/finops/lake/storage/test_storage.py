@@ -19,7 +19,7 @@ from finops.lake.storage import garbage_collection
 from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.facts import FEBRUARY, JANUARY, as_dict, ask, by, line, store, total, write
+from tests.finops.lake.facts import FEBRUARY, JANUARY, as_dict, by, line, run_query, store, total, write
 from tests.s3 import variables
 
 CONTENT = b"facts"
@@ -50,7 +50,7 @@ def test_a_lake_under_a_pattern_is_refused(settings: Settings, tmp_path: Path) -
 def test_a_directory_with_any_name_serves(cast: Cast, settings: Settings, tmp_path: Path, name: str) -> None:
     settings.LAKE_URL = str(tmp_path / name)
     store(cast.account, [line(JANUARY, 1, service="S3")])
-    assert as_dict(ask(cast.account, by("service"))) == {"S3": 1}
+    assert as_dict(run_query(cast.account, by("service"))) == {"S3": 1}
 
 
 def _put(path: str) -> None:
@@ -86,7 +86,7 @@ def bucket(s3: Any, settings: Settings, tmp_path: Path) -> str:
     return name
 
 
-def _cached(root: Path) -> set[str]:
+def _cached_files(root: Path) -> set[str]:
     return {file.name for file in root.glob("cache/*/files/**/*.parquet")}
 
 
@@ -107,7 +107,7 @@ def test_a_machine_that_did_not_write_a_segment_downloads_it_once(
     settings.VAR_DIR = tmp_path / "another"
     assert total(cast.account) == 1
     name = Path(LakeSegment.objects.unscoped().get().path).name
-    assert _cached(tmp_path / "another") == {name}
+    assert _cached_files(tmp_path / "another") == {name}
     s3.delete_object(Bucket=bucket, Key=f"facts/{LakeSegment.objects.unscoped().get().path}")
     assert total(cast.account) == 1
 
@@ -125,7 +125,7 @@ def test_a_lost_or_changed_remote_segment_is_a_clear_error(
     settings.VAR_DIR = tmp_path / "another"
     with pytest.raises(engine.LakeUnavailable, match="cannot be read"):
         total(cast.account)
-    assert _cached(tmp_path / "another") == set()
+    assert _cached_files(tmp_path / "another") == set()
 
 
 @pytest.mark.django_db
@@ -153,5 +153,5 @@ def test_the_sweep_clears_s3_and_the_cache(cast: Cast, bucket: str, s3: Any, tmp
         assert garbage_collection.sweep() == garbage_collection.SweepResult(retired=1, orphans=1)
     live = LakeSegment.objects.unscoped().get()
     assert [item["Key"] for item in s3.list_objects_v2(Bucket=bucket)["Contents"]] == [f"facts/{live.path}"]
-    assert _cached(tmp_path) == {Path(live.path).name}
+    assert _cached_files(tmp_path) == {Path(live.path).name}
     assert total(cast.account) == 2

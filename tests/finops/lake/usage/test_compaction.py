@@ -22,13 +22,13 @@ from finops.lake.usage.flush import flush_usage
 from finops.lake.usage.usage_removal import drop_usage_before, rows_to_scan, void_batch
 from finops.lib import clock, time_limit
 from tests.cast import Cast
-from tests.finops.lake.events import ALWAYS, NOON, Event, ask, by, push
+from tests.finops.lake.events import ALWAYS, NOON, Event, by, push, run_query
 from tests.finops.lake.usage.test_flush import live, rows
 
 pytestmark = pytest.mark.django_db
 
 
-def flushed(cast: Cast, *events: Event, source_id: int = 1) -> uuid.UUID:
+def flush(cast: Cast, *events: Event, source_id: int = 1) -> uuid.UUID:
     batch = push(cast.account, events, source_id=source_id)
     flush_usage(cast.account)
     return batch
@@ -52,14 +52,14 @@ def test_size_classes_are_powers_of_eight(rows: int, expected: int) -> None:
 
 def test_eight_segments_of_a_size_become_one_with_the_same_events_in_order(cast: Cast) -> None:
     for number in range(7):
-        flushed(cast, *some(number))
+        flush(cast, *some(number))
     assert merge_usage(cast.account) == CompactionResult(0, 0)
-    flushed(cast, *some(7))
+    flush(cast, *some(7))
     before = rows(cast.account)
     assert merge_usage(cast.account) == CompactionResult(1, 8)
     assert counts(cast) == [8]
     assert rows(cast.account) == before
-    found = ask(cast.account, lambda usage: usage.select(*usage_table.SORTED_BY))
+    found = run_query(cast.account, lambda usage: usage.select(*usage_table.SORTED_BY))
     order = [tuple(row[column] for column in usage_table.SORTED_BY) for row in found]
     assert order == sorted(order)
     assert merge_usage(cast.account) == CompactionResult(0, 0)
@@ -67,33 +67,33 @@ def test_eight_segments_of_a_size_become_one_with_the_same_events_in_order(cast:
 
 def test_segments_of_another_size_source_or_month_stay(cast: Cast) -> None:
     for number in range(7):
-        flushed(cast, *some(number))
-    flushed(cast, *some(0, 8))
-    flushed(cast, *some(0), source_id=2)
-    flushed(cast, Event(event_time=NOON + timedelta(days=40)))
+        flush(cast, *some(number))
+    flush(cast, *some(0, 8))
+    flush(cast, *some(0), source_id=2)
+    flush(cast, Event(event_time=NOON + timedelta(days=40)))
     assert merge_usage(cast.account) == CompactionResult(0, 0)
     assert sorted(counts(cast)) == [1] * 9 + [8]
 
 
 def test_merging_goes_on_until_no_month_has_eight_of_a_size(cast: Cast) -> None:
     for _ in range(7):
-        flushed(cast, *some(0, 8))
+        flush(cast, *some(0, 8))
     for number in range(8):
-        flushed(cast, *some(number))
+        flush(cast, *some(number))
     assert merge_usage(cast.account) == CompactionResult(2, 8 + 64)
     assert counts(cast) == [64]
 
 
 def test_where_to_look_may_be_said(cast: Cast) -> None:
     for number in range(8):
-        flushed(cast, *some(number))
+        flush(cast, *some(number))
     assert merge_usage(cast.account, {(2, date(2026, 1, 1)), (1, date(2026, 2, 1))}) == CompactionResult(0, 0)
     assert merge_usage(cast.account, {(1, date(2026, 1, 1))}) == CompactionResult(1, 8)
 
 
 def test_the_nightly_pass_leaves_one_segment_a_month(cast: Cast) -> None:
     for number in range(3):
-        flushed(cast, *some(number, 1 + 7 * number), Event(event_time=datetime(2025, 5, 1, tzinfo=UTC)))
+        flush(cast, *some(number, 1 + 7 * number), Event(event_time=datetime(2025, 5, 1, tzinfo=UTC)))
     before = rows(cast.account)
     assert tidy_usage(cast.account) == CompactionResult(2, 3 + 24)
     assert sorted(counts(cast)) == [3, 24]
@@ -104,7 +104,7 @@ def test_the_nightly_pass_leaves_one_segment_a_month(cast: Cast) -> None:
 def test_large_segments_are_not_written_again(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "FULL_ROWS", 8)
     for number in (8, 8, 1, 2):
-        flushed(cast, *some(0, number))
+        flush(cast, *some(0, number))
     assert tidy_usage(cast.account) == CompactionResult(1, 3)
     assert sorted(counts(cast)) == [3, 8, 8]
 
@@ -114,7 +114,7 @@ def test_segments_of_too_many_keys_together_merge_as_far_as_they_fit(
 ) -> None:
     monkeypatch.setattr(schema, "MAX_KEYS", 5)
     for number in range(8):
-        flushed(cast, Event(Decimal(number), dimensions={f"Key{number}": "v", "shared": "v"}))
+        flush(cast, Event(Decimal(number), dimensions={f"Key{number}": "v", "shared": "v"}))
     assert merge_usage(cast.account) == CompactionResult(1, 4)
     assert tidy_usage(cast.account) == CompactionResult(1, 4)
     assert all(len(segment.key_columns) <= 5 for segment in live(cast.account))
@@ -125,7 +125,7 @@ def test_segments_of_too_many_keys_together_merge_as_far_as_they_fit(
 
 def test_keys_that_differ_by_case_alone_stay_apart_in_one_file(cast: Cast) -> None:
     for number, key in enumerate(["env", "Env", "ENV", "straße", "STRASSE", "k", "\u212a", ""]):
-        flushed(cast, Event(Decimal(2**number), dimensions={key: f"v{number}"}))
+        flush(cast, Event(Decimal(2**number), dimensions={key: f"v{number}"}))
     before = queries.dimension_keys(cast.account)
     assert merge_usage(cast.account) == CompactionResult(1, 8)
     assert queries.dimension_keys(cast.account) == before
@@ -136,7 +136,7 @@ def test_a_file_that_lost_rows_or_took_too_long_is_never_used(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(8):
-        flushed(cast, *some(number))
+        flush(cast, *some(number))
     before = list(storage().files())
     rows_ = segment_rewriter._rows
     monkeypatch.setattr(segment_rewriter, "_rows", lambda *args: (batch.slice(1) for batch in rows_(*args)))
@@ -153,7 +153,7 @@ def test_a_file_that_lost_rows_or_took_too_long_is_never_used(
 
 def test_files_that_were_merged_stay_an_hour_and_go(cast: Cast) -> None:
     for number in range(8):
-        flushed(cast, *some(number))
+        flush(cast, *some(number))
     merge_usage(cast.account)
     assert sweep().retired == 0
     with clock.frozen(datetime.now(UTC) + timedelta(hours=2)):
@@ -162,7 +162,7 @@ def test_files_that_were_merged_stay_an_hour_and_go(cast: Cast) -> None:
 
 
 def test_what_a_killed_flush_or_merge_left_goes_after_a_day(cast: Cast) -> None:
-    flushed(cast, *some(0))
+    flush(cast, *some(0))
     table = next(iter(segment_rewriter._rows(live(cast.account), schema.USAGE_SCHEMA, None)))
     left = segments.write_segment(
         account_id=cast.account.pk,
@@ -204,7 +204,7 @@ def test_a_void_takes_a_batch_out_of_inbox_and_segments_and_nothing_else(cast: C
 
 
 def test_a_void_looks_at_its_own_account_source_and_days_only(cast: Cast) -> None:
-    batch = flushed(cast, Event(Decimal(1)))
+    batch = flush(cast, Event(Decimal(1)))
     assert void(cast, batch, source_id=2) == 0
     later = (NOON.date() + timedelta(days=1), date.max)
     assert void(cast, batch, days=later) == 0
@@ -223,7 +223,7 @@ def test_a_void_looks_at_its_own_account_source_and_days_only(cast: Cast) -> Non
 
 
 def test_a_void_finds_its_batch_after_merges(cast: Cast) -> None:
-    batches = [flushed(cast, *some(number)) for number in range(8)]
+    batches = [flush(cast, *some(number)) for number in range(8)]
     merge_usage(cast.account)
     for number in (3, 5):
         assert void(cast, batches[number]) == 1
@@ -233,7 +233,7 @@ def test_a_void_finds_its_batch_after_merges(cast: Cast) -> None:
 
 def test_usage_of_the_months_before_is_dropped_whole_and_the_rest_stays(cast: Cast) -> None:
     days = [date(2025, 12, 31), date(2026, 1, 1), date(2026, 1, 31), date(2026, 2, 1)]
-    flushed(cast, *(Event(Decimal(1), datetime(d.year, d.month, d.day, tzinfo=UTC)) for d in days))
+    flush(cast, *(Event(Decimal(1), datetime(d.year, d.month, d.day, tzinfo=UTC)) for d in days))
     assert drop_usage_before(account=cast.account, month=date(2026, 1, 1)) == 1
     assert by(cast.account, "day") == dict.fromkeys(days[1:], 1)
     assert drop_usage_before(account=cast.account, month=date(2026, 2, 1)) == 2

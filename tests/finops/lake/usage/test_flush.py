@@ -18,7 +18,7 @@ from finops.lake.storage.storage import storage
 from finops.lake.usage import flush, usage_table
 from finops.lake.usage.flush import flush_usage
 from tests.cast import Cast
-from tests.finops.lake.events import ALWAYS, NOON, Event, added, ask, by, push
+from tests.finops.lake.events import ALWAYS, NOON, Event, by, push, run_query, sum_by_key
 
 pytestmark = pytest.mark.django_db
 COLUMNS = ("event_time", "source", "customer_id", "metric", "unit", "quantity", "batch", "position")
@@ -30,15 +30,15 @@ def live(account: Account) -> list[LakeSegment]:
 
 def rows(account: Account, *keys: str) -> list[dict[str, Any]]:
     columns = [*COLUMNS, "received_at", "day", *map(schema.dimension_column, keys)]
-    found = ask(account, lambda usage: usage.select(*columns), *keys)
+    found = run_query(account, lambda usage: usage.select(*columns), *keys)
     return sorted(found, key=lambda row: (row["batch"], row["position"]))
 
 
-def stored(account: Account) -> Iterator[str]:
+def usage_files(account: Account) -> Iterator[str]:
     return (file.path for file in storage().files() if file.path.startswith(f"{account.pk}/usage/"))
 
 
-def varied() -> list[Event]:
+def varied_events() -> list[Event]:
     return [
         Event(
             Decimal(n) / 2**6,
@@ -52,8 +52,8 @@ def varied() -> list[Event]:
 
 
 def test_every_column_of_every_event_is_the_same_after_the_flush(cast: Cast) -> None:
-    push(cast.account, varied(), source_id=1)
-    push(cast.account, [Event(dimensions={"plan": "pro", "Plan": ""}), *varied()[:50]], source_id=2)
+    push(cast.account, varied_events(), source_id=1)
+    push(cast.account, [Event(dimensions={"plan": "pro", "Plan": ""}), *varied_events()[:50]], source_id=2)
     before = rows(cast.account, "plan", "Plan")
     flushed = flush_usage(cast.account)
     assert rows(cast.account, "plan", "Plan") == before
@@ -111,7 +111,7 @@ def test_a_segment_is_of_one_source_and_month_whatever_came_together(cast: Cast)
         (1, date(9999, 12, 1)),
     }
     twice = [*every, *every[:24]]
-    assert by(cast.account, "day") == added((event.day, event.quantity) for event in twice)
+    assert by(cast.account, "day") == sum_by_key((event.day, event.quantity) for event in twice)
 
 
 def test_a_late_event_joins_its_own_month(cast: Cast) -> None:
@@ -124,9 +124,9 @@ def test_a_late_event_joins_its_own_month(cast: Cast) -> None:
 
 
 def test_a_segment_is_sorted_by_metric_day_and_customer(cast: Cast) -> None:
-    push(cast.account, varied()[:60])
+    push(cast.account, varied_events()[:60])
     flush_usage(cast.account)
-    found = ask(cast.account, lambda usage: usage.select(*usage_table.SORTED_BY))
+    found = run_query(cast.account, lambda usage: usage.select(*usage_table.SORTED_BY))
     order = [tuple(row[column] for column in usage_table.SORTED_BY) for row in found]
     assert order == sorted(order)
 
@@ -209,7 +209,7 @@ def test_what_the_storage_refuses_waits_on_and_leaves_no_file(
         patch.setattr(store, "put", full)
         with pytest.raises(OSError, match="No space"):
             flush_usage(cast.account)
-    assert list(stored(cast.account)) == []
+    assert list(usage_files(cast.account)) == []
     assert (flush.count_pending(cast.account), live(cast.account)) == (2, [])
     assert by(cast.account, "metric") == {"calls": 3}
     assert flush_usage(cast.account).events == 2

@@ -31,7 +31,7 @@ from finops.lake.usage.usage_removal import drop_usage_before, void_batch
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.lake.events import Event, by, push
-from tests.finops.lake.process_kills import database_url
+from tests.servers import database_url
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -36,7 +36,7 @@ def migrate_on() -> None:
 
 
 @pytest.fixture
-def before(cast: Cast) -> Iterator[None]:
+def inbox_before_migration(cast: Cast) -> Iterator[None]:
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE lake_usageinbox")
     migrate("0003_usage_flush_trouble")
@@ -46,7 +46,7 @@ def before(cast: Cast) -> Iterator[None]:
         cursor.execute("TRUNCATE lake_usageinbox")
 
 
-@pytest.mark.usefixtures("before")
+@pytest.mark.usefixtures("inbox_before_migration")
 def test_what_waits_is_carried_over(cast: Cast) -> None:
     batch, other = uuid.uuid4(), uuid.uuid4()
     of_upload = [_row(cast.account.pk, 1, batch, at) for at in range(EVENTS)]

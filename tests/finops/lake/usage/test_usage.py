@@ -23,7 +23,19 @@ from finops.lake.storage import segments
 from finops.lake.storage.storage import storage
 from tests.cast import Cast
 from tests.finops.lake import facts
-from tests.finops.lake.events import ALWAYS, NOON, Event, added, ask, by, flush, forget, push, store, write
+from tests.finops.lake.events import (
+    ALWAYS,
+    NOON,
+    Event,
+    by,
+    flush,
+    forget,
+    push,
+    run_query,
+    store,
+    sum_by_key,
+    write,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -57,17 +69,21 @@ def test_events_split_over_segments_and_inbox_add_up_as_python_adds_them(
 ) -> None:
     forget(cast.account)
     every = [event for event, _ in split]
-    for _, month in itertools.groupby(_stored(split), key=lambda event: (event.day.year, event.day.month)):
+    for _, month in itertools.groupby(
+        _stored_events(split), key=lambda event: (event.day.year, event.day.month)
+    ):
         store(cast.account, list(month))
     push(cast.account, [event for event, place in split if place >= 2])
     keys = sorted({key for event in every for key in event.dimensions})
 
-    assert by(cast.account, "customer_id") == added((event.customer_id, event.quantity) for event in every)
-    assert by(cast.account, "unit") == added((event.unit, event.quantity) for event in every)
-    assert by(cast.account, "day") == added((event.day, event.quantity) for event in every)
-    assert by(cast.account, "event_time") == added((event.event_time, event.quantity) for event in every)
+    assert by(cast.account, "customer_id") == sum_by_key(
+        (event.customer_id, event.quantity) for event in every
+    )
+    assert by(cast.account, "unit") == sum_by_key((event.unit, event.quantity) for event in every)
+    assert by(cast.account, "day") == sum_by_key((event.day, event.quantity) for event in every)
+    assert by(cast.account, "event_time") == sum_by_key((event.event_time, event.quantity) for event in every)
     for key in keys:
-        assert by(cast.account, schema.dimension_column(key), *keys) == added(
+        assert by(cast.account, schema.dimension_column(key), *keys) == sum_by_key(
             (event.dimensions.get(key), event.quantity) for event in every
         )
     assert queries.dimension_keys(cast.account) == keys
@@ -77,7 +93,7 @@ def test_events_split_over_segments_and_inbox_add_up_as_python_adds_them(
     assert (found.first_day, found.last_day, found.rows) == (min(days), max(days), len(every))
 
 
-def _stored(split: list[tuple[Event, int]]) -> list[Event]:
+def _stored_events(split: list[tuple[Event, int]]) -> list[Event]:
     return sorted((event for event, place in split if place < 2), key=lambda event: event.event_time)
 
 
@@ -88,7 +104,7 @@ def test_any_text_comes_back_from_the_inbox_as_it_was(cast: Cast, found: list[tu
     forget(cast.account)
     push(cast.account, [Event(customer_id=one, unit=other, dimensions={one: other}) for one, other in found])
     keys = sorted({one for one, _ in found})
-    rows = ask(
+    rows = run_query(
         cast.account,
         lambda usage: usage.select("position", "customer_id", "unit", *map(schema.dimension_column, keys)),
         *keys,
@@ -101,7 +117,7 @@ def test_any_text_comes_back_from_the_inbox_as_it_was(cast: Cast, found: list[tu
 def test_a_waiting_event_has_every_column_that_a_stored_one_has(cast: Cast) -> None:
     noon = Event(Decimal("2.5"), NOON.replace(microsecond=7), "c-1", "calls", "call", {"plan": "pro"})
     batch = push(cast.account, [Event(Decimal(0)), noon], source_id=42)
-    rows = ask(cast.account, lambda usage: usage.filter(usage.position == 1), "plan")
+    rows = run_query(cast.account, lambda usage: usage.filter(usage.position == 1), "plan")
     assert rows[0].pop("received_at").tzinfo is not None
     assert rows == [
         {
@@ -121,10 +137,10 @@ def test_a_waiting_event_has_every_column_that_a_stored_one_has(cast: Cast) -> N
 
 def test_a_question_of_one_column_counts_its_nulls_too(cast: Cast) -> None:
     push(cast.account, [Event(unit=unit) for unit in (None, "", None, "call", None)])
-    rows = ask(cast.account, lambda usage: usage.group_by("unit").agg(events=usage.count()))
+    rows = run_query(cast.account, lambda usage: usage.group_by("unit").agg(events=usage.count()))
     assert {row["unit"]: row["events"] for row in rows} == {None: 3, "": 1, "call": 1}
     push(cast.account, [Event()])
-    assert ask(cast.account, lambda usage: usage.agg(n=usage["dim:plan"].count()), "plan") == [{"n": 0}]
+    assert run_query(cast.account, lambda usage: usage.agg(n=usage["dim:plan"].count()), "plan") == [{"n": 0}]
 
 
 @pytest.mark.parametrize("waiting", [True, False], ids=["inbox", "segment"])
@@ -163,7 +179,7 @@ def test_a_thousand_dimensions_wait_and_are_asked_together(cast: Cast) -> None:
     store(cast.account, [Event(dimensions=dict.fromkeys(keys[::2], "stored"))])
     push(cast.account, [Event(dimensions=dict.fromkeys(keys, "waiting"))])
     columns = [schema.dimension_column(key) for key in keys]
-    rows = ask(cast.account, lambda usage: usage.select(*columns), *keys)
+    rows = run_query(cast.account, lambda usage: usage.select(*columns), *keys)
     assert len(rows) == 2
     assert {row[columns[1]] for row in rows} == {None, "waiting"}
     assert {row[columns[998]] for row in rows} == {"stored", "waiting"}
@@ -229,7 +245,10 @@ def test_a_sum_with_more_digits_than_there_are_is_refused_and_not_wrapped(cast: 
     """Quantities below the limit would have to come 1.7 million times; the inbox takes larger ones by hand."""
     huge = Decimal(10) ** 25 * 9
     push(cast.account, [Event(huge, customer_id=f"c-{number % 3}") for number in range(5_000)])
-    assert max(row["q"] for row in ask(cast.account, lambda usage: usage.agg(q=usage.quantity.max()))) == huge
+    assert (
+        max(row["q"] for row in run_query(cast.account, lambda usage: usage.agg(q=usage.quantity.max())))
+        == huge
+    )
     for column in ("customer_id", "metric"):
         with pytest.raises(engine.LakeTooLarge, match="counted exactly"):
             by(cast.account, column)
@@ -369,7 +388,7 @@ def test_while_events_move_to_segments_every_answer_has_each_exactly_once(cast: 
     def read(_: int) -> list[tuple[Decimal, int]]:
         try:
             rows = [
-                ask(cast.account, lambda usage: usage.agg(q=usage.quantity.sum(), n=usage.count()))[0]
+                run_query(cast.account, lambda usage: usage.agg(q=usage.quantity.sum(), n=usage.count()))[0]
                 for _ in range(30)
             ]
         finally:

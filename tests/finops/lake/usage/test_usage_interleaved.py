@@ -28,7 +28,7 @@ from finops.lake.usage.compaction import CompactionResult, merge_usage, tidy_usa
 from finops.lake.usage.flush import flush_usage
 from finops.lake.usage.usage_removal import void_batch
 from tests.cast import Cast
-from tests.finops.lake.events import ALWAYS, NOON, Event, ask, push
+from tests.finops.lake.events import ALWAYS, NOON, Event, push, run_query
 from tests.finops.lake.steps import watching
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.soak]
@@ -88,8 +88,8 @@ def _rows(batches: dict[uuid.UUID, int]) -> Rows:
     return sorted((str(batch), position) for batch, count in batches.items() for position in range(count))
 
 
-def asked(account: Account) -> Rows:
-    rows = ask(account, lambda usage: usage.select("batch", "position"))
+def rows_of(account: Account) -> Rows:
+    rows = run_query(account, lambda usage: usage.select("batch", "position"))
     return sorted((row["batch"], row["position"]) for row in rows)
 
 
@@ -111,7 +111,7 @@ def test_a_question_between_any_two_steps_sees_each_event_exactly_once(cast: Cas
     with another_thread() as elsewhere:
 
         def look(step: str) -> None:
-            answer = elsewhere(lambda: asked(cast.account))
+            answer = elsewhere(lambda: rows_of(cast.account))
             assert answer in ledger.allowed(), step
             steps.append(step)
 
@@ -142,9 +142,9 @@ def test_what_happens_in_the_middle_of_a_question_does_not_change_its_answer(
         for _ in range(INTERLEAVINGS // 10):
             ledger.push()
             before = _rows(ledger.batches)
-            assert asked(cast.account) == before
+            assert rows_of(cast.account) == before
     monkeypatch.undo()
-    assert [asked(cast.account)] == ledger.allowed()
+    assert [rows_of(cast.account)] == ledger.allowed()
 
 
 def test_a_merge_that_a_void_overtakes_is_thrown_away_and_done_again(
@@ -175,10 +175,10 @@ def test_a_merge_that_a_void_overtakes_is_thrown_away_and_done_again(
 
         monkeypatch.setattr(segment_rewriter, "rewrite", overtaken)
         assert merge_usage(cast.account) == CompactionResult(0, 0)
-    assert asked(cast.account) == _rows(batches)
+    assert rows_of(cast.account) == _rows(batches)
     assert not any(file.path == written[0] for file in storage().files())
     assert tidy_usage(cast.account) == CompactionResult(1, 7)
-    assert asked(cast.account) == _rows(batches)
+    assert rows_of(cast.account) == _rows(batches)
 
 
 class Crowd:
@@ -231,7 +231,7 @@ class Crowd:
     def look(self) -> None:
         """What was there before the question is in its answer, and nothing twice."""
         before = _rows(dict.fromkeys(list(self.kept), 2))
-        asked_for = ask(
+        asked_for = run_query(
             self.account, lambda usage: usage.filter(usage.metric == "calls").select("batch", "position")
         )
         found = {(row["batch"], row["position"]) for row in asked_for}
@@ -252,7 +252,7 @@ def test_all_at_once_by_many_threads_and_nothing_lost_or_doubled(cast: Cast) -> 
     crowd.void()
     whole = _rows(dict.fromkeys(crowd.kept, 2))
     assert len(crowd.kept) == crowd.rounds * 2
-    assert asked(cast.account) == whole
+    assert rows_of(cast.account) == whole
     flush_usage(cast.account)
     tidy_usage(cast.account)
-    assert asked(cast.account) == whole
+    assert rows_of(cast.account) == whole

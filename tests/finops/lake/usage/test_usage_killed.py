@@ -18,7 +18,7 @@ from finops.lake.usage.flush import count_pending, flush_usage
 from finops.lake.usage.usage_removal import void_batch
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.events import ALWAYS, NOON, Event, ask, push
+from tests.finops.lake.events import ALWAYS, NOON, Event, push, run_query
 from tests.finops.lake.process_kills import Workers, workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,8 +35,8 @@ def two_months(count: int = 6) -> list[Event]:
     return [Event(Decimal(2**n), time, f"c-{n}", dimensions={"k": str(n)}) for n, time in enumerate(times)]
 
 
-def counted(account: Account) -> list[tuple[str, int]]:
-    rows = ask(account, lambda usage: usage.select("batch", "position"))
+def rows_of(account: Account) -> list[tuple[str, int]]:
+    rows = run_query(account, lambda usage: usage.select("batch", "position"))
     return sorted((row["batch"], row["position"]) for row in rows)
 
 
@@ -72,7 +72,7 @@ def test_a_flush_killed_at_any_step_moves_all_or_nothing(cast: Cast, worker_make
         return worker_maker.killed_at(step, "flush", cast.account.pk)
 
     def check() -> None:
-        assert counted(cast.account) == expected(*batches)
+        assert rows_of(cast.account) == expected(*batches)
 
     steps = every_step(kill, check)
     assert {"after _take_chunk", "before replace", "after replace", "before _commit", "after _commit"} <= set(
@@ -101,7 +101,7 @@ def test_a_merge_killed_at_any_step_counts_as_a_whole_or_not_at_all(
         return worker_maker.killed_at(step, "merge", cast.account.pk)
 
     def check() -> None:
-        assert counted(cast.account) == expected(*batches, count=2)
+        assert rows_of(cast.account) == expected(*batches, count=2)
 
     steps = every_step(kill, check)
     assert {
@@ -129,22 +129,22 @@ def test_a_void_killed_at_any_step_removes_all_of_the_batch_or_nothing(
         wrong.append(push(cast.account, two_months()))
 
     def kill(step: int) -> str:
-        if not wrong or not left():
+        if not wrong or not missing_count():
             push_both()
             flush_usage(cast.account)
             tidy_usage(cast.account)
         return worker_maker.killed_at(step, "void", cast.account.pk, str(wrong[-1]))
 
-    def left() -> int:
-        return len(counted(cast.account)) - 6 * len(kept)
+    def missing_count() -> int:
+        return len(rows_of(cast.account)) - 6 * len(kept)
 
     def check() -> None:
-        there = expected(*kept, *wrong[-1:]) if left() else expected(*kept)
-        assert counted(cast.account) == there
+        there = expected(*kept, *wrong[-1:]) if missing_count() else expected(*kept)
+        assert rows_of(cast.account) == there
 
     steps = every_step(kill, check)
     assert {"after _remove_waiting", "after rows_of_batch", "after put", "after retire"} <= set(steps)
     void_batch(account=cast.account, source_id=1, batch=wrong[-1], first_day=ALWAYS[0], last_day=ALWAYS[1])
-    assert counted(cast.account) == expected(*kept)
+    assert rows_of(cast.account) == expected(*kept)
     no_trace(cast.account)
-    assert counted(cast.account) == expected(*kept)
+    assert rows_of(cast.account) == expected(*kept)

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +19,7 @@ from django.conf import settings
 from finops import embedded
 from finops.embedded import Cluster
 from tests.finops.lake.outages import EVENTS
+from tests.waiting import wait_until
 
 KILLS = 100 if os.environ.get("SOAK") else 4
 WAIT_SECONDS = 120.0
@@ -79,10 +79,12 @@ class World:
 
 def until_it_grows(*files: Path) -> None:
     """Everybody has got something done since now."""
-    before, deadline = [file.stat().st_size for file in files], time.monotonic() + WAIT_SECONDS
-    while any(file.stat().st_size <= size for file, size in zip(files, before, strict=True)):
-        assert time.monotonic() < deadline, [file.name for file in files]
-        time.sleep(0.01)
+    before = [file.stat().st_size for file in files]
+    wait_until(
+        lambda: all(file.stat().st_size > size for file, size in zip(files, before, strict=True)),
+        str([file.name for file in files]),
+        seconds=WAIT_SECONDS,
+    )
 
 
 @pytest.mark.soak

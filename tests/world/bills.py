@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,8 +12,8 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.models import CostSource
-from finops.lib import clock
 from tests.cast import Cast
+from tests.world.days import at, days
 
 Amount = Decimal | int | str
 Line = dict[str, str]
@@ -23,10 +22,6 @@ COLUMNS = (
     *("BillingPeriodStart", "ChargePeriodStart", "ChargePeriodEnd", "ProviderName", "ServiceName"),
     *("ChargeCategory", "ChargeFrequency", "BillingCurrency", "BilledCost", "EffectiveCost"),
 )
-
-
-def days(first: date, last: date) -> list[date]:
-    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
 
 
 def line(
@@ -59,12 +54,6 @@ def usage(
         for name, of_day in services_.items()
         if Decimal(amount := of_day(day))
     ]
-
-
-@contextmanager
-def at(day: date, hour: int = 12) -> Iterator[None]:
-    with clock.frozen(datetime(day.year, day.month, day.day, hour, tzinfo=UTC)):
-        yield
 
 
 class Bills:

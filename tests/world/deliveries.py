@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.alerts import services
@@ -13,9 +12,9 @@ from finops.alerts.messages import Fact, Message
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.recipients import confirm_recipient
 from finops.lib import clock
+from tests.cast import ACTOR
 from tests.receivers import Receiver
 
-ACTOR = Actor.command("test")
 KEY = "0123456789abcdef0123456789abcdef"
 
 
@@ -33,11 +32,13 @@ def message(**rest: Any) -> Message:
     return Message(**{**fields, **rest})
 
 
-def channel_to(account: Account, receiver: Receiver, kind: str = "slack", name: str = "Hook") -> AlertChannel:
-    return with_secret(account, receiver, kind, name)[0]
+def create_channel_to(
+    account: Account, receiver: Receiver, kind: str = "slack", name: str = "Hook"
+) -> AlertChannel:
+    return create_channel_with_secret(account, receiver, kind, name)[0]
 
 
-def with_secret(
+def create_channel_with_secret(
     account: Account, receiver: Receiver, kind: str = "webhook", name: str = "Hook"
 ) -> tuple[AlertChannel, str]:
     key = {"routing_key": KEY} if kind == "pagerduty" else {}
@@ -45,7 +46,7 @@ def with_secret(
     return services.create_channel(account=account, actor=ACTOR, name=name, kind=kind, target=target)
 
 
-def mail_channel(
+def create_mail_channel(
     account: Account, *addresses: str, name: str = "Mail", confirmed: bool = True
 ) -> AlertChannel:
     target = {"addresses": list(addresses)}
@@ -58,7 +59,7 @@ def deliver(channel: AlertChannel, **rest: Any) -> AlertDelivery:
     return services.deliver(account=channel.account, channel=channel, message=message(**rest))
 
 
-def work(*, at: datetime | None = None) -> int:
+def run_deliveries(*, at: datetime | None = None) -> int:
     """What beat and workers do at a moment: everything that is due, until nothing is. How many attempts."""
     with clock.frozen(at or clock.now()):
         done = 0
@@ -69,17 +70,17 @@ def work(*, at: datetime | None = None) -> int:
         return done
 
 
-def after(row: AlertDelivery) -> AlertDelivery:
+def reload(row: AlertDelivery) -> AlertDelivery:
     with account_scope(row.account):
         return AlertDelivery.objects.get(pk=row.pk)
 
 
 def attempt_answers(row: AlertDelivery) -> list[tuple[int | None, str]]:
-    return [(each["status_code"], each["answer"]) for each in after(row).attempts]
+    return [(each["status_code"], each["answer"]) for each in reload(row).attempts]
 
 
-def waits(row: AlertDelivery) -> timedelta:
+def retry_delay(row: AlertDelivery) -> timedelta:
     """From the last attempt to the next."""
-    delivery = after(row)
+    delivery = reload(row)
     assert delivery.next_attempt_at is not None
     return delivery.next_attempt_at - datetime.fromisoformat(delivery.attempts[-1]["at"])

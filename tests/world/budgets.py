@@ -2,48 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
+from collections.abc import Sequence
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from accounts.audit import Actor
 from accounts.models import Account
+from finops.budgets import services
 from finops.budgets.models import Budget
 from finops.budgets.scopes import ScopeDraft
-from finops.budgets.services import BudgetDraft, create_budget
-from tests.finops.costs.rows import Line, cost
+from finops.budgets.services import BudgetDraft
+from tests.cast import ACTOR
+from tests.world.costs import Line, cost
+from tests.world.days import days
 
-ACTOR = Actor.command("test")
 
-
-def draft(name: str = "Everything", amount: str | int = 1000, /, **rest: Any) -> BudgetDraft:
+def budget_draft(name: str = "Everything", amount: str | int = 1000, /, **rest: Any) -> BudgetDraft:
     """A monthly budget of the whole account in USD, unless it says otherwise; scopes as `scope=ScopeDraft(…)`."""
     return BudgetDraft(name=name, amount=Decimal(amount), **{"currency": "USD", **rest})
 
 
-def make(account: Account, name: str = "Everything", amount: str | int = 1000, /, **rest: Any) -> Budget:
-    return create_budget(account=account, actor=ACTOR, draft=draft(name, amount, **rest))
+def create_budget(
+    account: Account, name: str = "Everything", amount: str | int = 1000, /, **rest: Any
+) -> Budget:
+    return services.create_budget(account=account, actor=ACTOR, draft=budget_draft(name, amount, **rest))
 
 
-def of_source(source: Any) -> ScopeDraft:
+def source_scope(source: Any) -> ScopeDraft:
     return ScopeDraft(scope="cost_source", cost_source=source)
 
 
-def of_team(team: Any) -> ScopeDraft:
+def team_scope(team: Any) -> ScopeDraft:
     return ScopeDraft(scope="team", team=team)
 
 
-def of_tag(key: Any, value: str) -> ScopeDraft:
+def cost_tag_scope(key: Any, value: str) -> ScopeDraft:
     return ScopeDraft(scope="cost_tag", cost_tag=key, cost_tag_value=value)
 
 
-def days(first: date, last: date) -> Iterator[date]:
-    for count in range((last - first).days + 1):
-        yield first + timedelta(days=count)
-
-
-def daily(first: date, last: date, amount: str | int, /, **columns: Any) -> list[Line]:
+def daily_cost(first: date, last: date, amount: str | int, /, **columns: Any) -> list[Line]:
     """The same cost every day, both days inside."""
     return [cost(day, amount, **columns) for day in days(first, last)]
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from accounts.models import Account
 from finops.unitcosts.models import CustomerKey
+from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import Customer
-from tests.finops.costs.rows import Line, add_source, cost
-from tests.ingestion.events import Event, event, know, source_of, store
+from tests.world.costs import Line, add_source, cost
+from tests.world.usage import Event, add_usage, event
 
 MARCH = {"start_date": date(2026, 3, 1), "end_date": date(2026, 3, 10)}
 
@@ -29,12 +30,13 @@ def usage_event(number: int, customer: str, quantity: str | int, **rest: Any) ->
     return event(day(number), customer, quantity, **rest)
 
 
-def fill(account: Account, lines: Sequence[Line], events: Sequence[Event] = (), **aggregations: str) -> None:
+def add_data(
+    account: Account, lines: Sequence[Line], events: Sequence[Event] = (), **aggregations: str
+) -> None:
     """These lines and events are all there is; customers are found by tag:customer."""
     add_source(account, [*lines, cost_line(10, 0, "-", currency="USD")])
     if events:
-        know(account, events, **aggregations)
-        store(account, events, source=source_of(account))
+        add_usage(account, events, **aggregations)
     CustomerKey.objects.create(account=account, dimension="tag:customer")
 
 
@@ -48,3 +50,8 @@ def march_query(metric: str = "requests", **rest: Any) -> UnitCostQuery:
 
 def by_customer(metric: str = "requests", **rest: Any) -> UnitCostQuery:
     return march_query(metric, mode="per_customer", **rest)
+
+
+def cost_per_unit(account: Account, query: UnitCostQuery) -> Any:
+    """The answer; untyped, so that figures compare with plain numbers."""
+    return query_unit_cost(account, query)

@@ -25,11 +25,11 @@ def cost(day: date, amount: str | Decimal | int, /, **columns: Any) -> Line:
 def add_source(account: Account, lines: Sequence[Line], *, name: str = "Bill") -> CostSource:
     """A cost source with these lines. The account must be in scope."""
     source = CostSource.objects.create(account=account, name=name)
-    put(account, source, lines)
+    store_lines(account, source, lines)
     return source
 
 
-def put(account: Account, source: CostSource, lines: Sequence[Line]) -> None:
+def store_lines(account: Account, source: CostSource, lines: Sequence[Line]) -> None:
     """Make these lines the whole truth about the months that they are in."""
     months: dict[date, list[Line]] = defaultdict(list)
     for one in lines:

@@ -49,22 +49,21 @@ def event(day: date | datetime, customer: str, quantity: str | int | Decimal, **
     return Event(at, customer, Decimal(quantity), **rest)  # type: ignore[arg-type]
 
 
-def source_of(account: Account, name: str = "Backend") -> UsageSource:
+def usage_source(account: Account, name: str = "Backend") -> UsageSource:
     """The account's push source of this name. The account must be in scope."""
     return UsageSource.objects.get_or_create(account=account, name=name)[0]
 
 
-def know(account: Account, events: Sequence[Event], **aggregations: str) -> None:
+def add_metrics(account: Account, events: Sequence[Event], **aggregations: str) -> None:
     """The rows of metrics and customers that come with a push. The account must be in scope."""
     for metric in sorted({one.metric for one in events}):
         UsageMetric.objects.update_or_create(
             account=account, name=metric, defaults={"aggregation": aggregations.get(metric, "sum")}
         )
-    for customer in sorted({one.customer for one in events}):
-        Customer.objects.get_or_create(account=account, customer_id=customer)
+    add_customers(account, events)
 
 
-def store(account: Account, events: Sequence[Event], *, source: UsageSource) -> None:
+def store_usage(account: Account, events: Sequence[Event], *, source: UsageSource) -> None:
     """Make these events the whole truth about the months that they are in, as segments."""
     months: dict[date, list[Event]] = defaultdict(list)
     for one in events:
@@ -86,20 +85,26 @@ def store(account: Account, events: Sequence[Event], *, source: UsageSource) -> 
         )
 
 
-def push(account: Account, events: Sequence[Event], *, source: UsageSource | None = None) -> None:
+def add_usage(account: Account, events: Sequence[Event], **aggregations: str) -> None:
+    """These events as segments of the source Backend, with their metrics and customers."""
+    add_metrics(account, events, **aggregations)
+    store_usage(account, events, source=usage_source(account))
+
+
+def push_events(account: Account, events: Sequence[Event], *, source: UsageSource | None = None) -> None:
     """Events as a push leaves them: in the inbox, one batch, positions in order; with their metrics and customers."""
-    push_source = source or source_of(account)
-    know(account, [one for one in events if not UsageMetric.objects.filter(name=one.metric).exists()])
-    know_customers(account, events)
+    push_source = source or usage_source(account)
+    add_metrics(account, [one for one in events if not UsageMetric.objects.filter(name=one.metric).exists()])
+    add_customers(account, events)
     batch, received = uuid.uuid4(), clock.now()
-    wait(
+    append_to_inbox(
         account,
         [replace(one, batch=batch, received=received, position=place) for place, one in enumerate(events)],
         source=push_source,
     )
 
 
-def wait(account: Account, events: Sequence[Event], *, source: UsageSource) -> None:
+def append_to_inbox(account: Account, events: Sequence[Event], *, source: UsageSource) -> None:
     """Let these events, as they are, wait in the inbox."""
     batches: dict[tuple[datetime, uuid.UUID], list[inbox.InboxEvent]] = defaultdict(list)
     for one in events:
@@ -125,7 +130,7 @@ def empty_inbox() -> None:
         cursor.execute("DELETE FROM lake_usageinbox")
 
 
-def know_customers(account: Account, events: Sequence[Event]) -> None:
+def add_customers(account: Account, events: Sequence[Event]) -> None:
     for customer in sorted({one.customer for one in events}):
         Customer.objects.get_or_create(account=account, customer_id=customer)
 

@@ -19,7 +19,7 @@ from finops.lib import clock
 
 
 @contextmanager
-def lasting(blocker: DjangoDbBlocker, var: Path, now: datetime) -> Iterator[None]:
+def module_world(blocker: DjangoDbBlocker, var: Path, now: datetime) -> Iterator[None]:
     """Rows and files that many tests see, each in a transaction of its own inside; gone at the end."""
     with (
         override_settings(VAR_DIR=var, LAKE_URL=str(var / "lake")),

@@ -5,17 +5,15 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from accounts.audit import Actor
 from accounts.models import Account
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.alerts.recipients import confirm_recipient
 from finops.alerts.subscription_drafts import SubscriptionDraft
+from tests.cast import ACTOR
 
-ACTOR = Actor.command("test")
 
-
-def channel(account: Account, name: str = "Ops") -> AlertChannel:
+def create_channel(account: Account, name: str = "Ops") -> AlertChannel:
     """An e-mail channel, whose address confirmed."""
     confirm_recipient(account=account, address="ops@example.com")
     new_channel, _secret = services.create_channel(
@@ -24,36 +22,42 @@ def channel(account: Account, name: str = "Ops") -> AlertChannel:
     return new_channel
 
 
-def draft(trigger: str = "digest", /, **rest: Any) -> SubscriptionDraft:
+def subscription_draft(trigger: str = "digest", /, **rest: Any) -> SubscriptionDraft:
     """To the channel Ops, weekly for a digest, unless it says otherwise."""
     fields = {"frequency": "weekly"} if trigger == "digest" else {}
     return SubscriptionDraft(**{"channel": "Ops", "trigger": trigger, **fields, **rest})
 
 
-def subscribed(account: Account, trigger: str = "digest", /, **rest: Any) -> services.SubscriptionResult:
-    return services.create_alert_subscription(account=account, actor=ACTOR, draft=draft(trigger, **rest))
+def create_subscription(
+    account: Account, trigger: str = "digest", /, **rest: Any
+) -> services.SubscriptionResult:
+    return services.create_alert_subscription(
+        account=account, actor=ACTOR, draft=subscription_draft(trigger, **rest)
+    )
 
 
 def subscribe(account: Account, trigger: str = "digest", /, **rest: Any) -> AlertSubscription:
-    return subscribed(account, trigger, **rest).subscription
+    return create_subscription(account, trigger, **rest).subscription
 
 
-def of_budget(account: Account, budget: Any, *thresholds: int, **rest: Any) -> AlertSubscription:
+def subscribe_to_budget(account: Account, budget: Any, *thresholds: int, **rest: Any) -> AlertSubscription:
     return subscribe(account, "budget", budget=budget, thresholds=thresholds, **rest)
 
 
-def of_anomalies(account: Account, impact: str | int | None = None, **rest: Any) -> AlertSubscription:
+def subscribe_to_anomalies(
+    account: Account, impact: str | int | None = None, **rest: Any
+) -> AlertSubscription:
     money = {} if impact is None else {"minimum_impact": Decimal(impact), "currency": "USD"}
     return subscribe(account, "anomaly", **{**money, **rest})
 
 
-def titles(account: Account) -> list[str]:
+def delivery_titles(account: Account) -> list[str]:
     """What was sent so far, in order, without the account's name."""
     rows = AlertDelivery.objects.filter(account=account).order_by("pk")
     return [str(row.message["title"]).removeprefix(f"'{account.name}': ") for row in rows]
 
 
-def told(account: Account) -> list[str]:
+def evaluate(account: Account) -> list[str]:
     """Evaluate; what was sent by that."""
     return [
         str(each.message["title"]).removeprefix(f"'{account.name}': ") for each in services.evaluate(account)

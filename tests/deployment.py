@@ -1,4 +1,4 @@
-"""A world whose parts may be killed: a durable PostgreSQL of its own, and web processes on it that start again."""
+"""A deployment whose parts may be killed: a durable PostgreSQL of its own, and web processes on it that start again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +20,7 @@ from finops import embedded
 from finops.web.server import command
 from tests.migrated import migrate
 from tests.servers import ROOT, LiveServer, _end_with_the_tests, _wait_until_ready, free_port
+from tests.waiting import wait_until
 
 
 class Web:
@@ -69,24 +69,20 @@ def redis_server() -> Iterator[str]:
             preexec_fn=_end_with_the_tests,
         )
         try:
-            _wait_for_redis(port)
+            wait_until(lambda: _redis_answers(port), "Redis did not come up")
             yield f"redis://127.0.0.1:{port}/0"
         finally:
             server.terminate()
             server.wait()
 
 
-def _wait_for_redis(port: int) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        with suppress(RedisError), Redis(port=port) as redis:
-            redis.ping()
-            return
-        time.sleep(0.01)
-    raise RuntimeError("Redis did not come up")
+def _redis_answers(port: int) -> bool:
+    with suppress(RedisError), Redis(port=port) as redis:
+        return bool(redis.ping())
+    return False
 
 
-class World:
+class Deployment:
     """`web` runs; `call` runs a function of a test module in its settings; `rows` asks its database."""
 
     def __init__(self, cluster: embedded.Cluster, web: Web) -> None:
@@ -113,7 +109,7 @@ class World:
 
 
 @contextmanager
-def world(**settings: str) -> Iterator[World]:
+def deployment(**settings: str) -> Iterator[Deployment]:
     with tempfile.TemporaryDirectory(prefix="finops-kill-", dir="/tmp") as folder:
         place = Path(folder)
         place.chmod(0o711)
@@ -132,7 +128,7 @@ def world(**settings: str) -> Iterator[World]:
         try:
             migrate(cluster.url())
             web.start()
-            yield World(cluster, web)
+            yield Deployment(cluster, web)
         finally:
             web.kill()
             cluster.stop()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import ibis
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.models import Account
 from finops.costs import services
@@ -25,6 +26,12 @@ def write_bill(folder: Path, text: str, name: str = "focus.csv") -> Path:
     path = folder / name
     path.write_text(text)
     return path
+
+
+def queue_import(cast: Cast, source: CostSource, data: bytes) -> CostImport:
+    """An import that waits for a worker."""
+    upload = SimpleUploadedFile("focus.csv", data)
+    return services.queue_import(source=source, uploads=[upload], actor=cast.actor)
 
 
 def import_bill(cast: Cast, source: CostSource, *paths: Path, **defaults: str) -> CostImport:

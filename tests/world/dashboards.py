@@ -6,17 +6,15 @@ from typing import Any
 
 import msgspec
 
-from accounts.audit import Actor
 from accounts.models import Account, User
 from finops.dashboards.layouts import WidgetDraft
 from finops.dashboards.models import Dashboard
 from finops.dashboards.placement import Place
 from finops.dashboards.services import create_dashboard
 from finops.dashboards.widgets import CATALOGUE
+from tests.cast import ACTOR
 
-ACTOR = Actor.command("test")
-
-LEAST: dict[str, dict[str, Any]] = {
+REQUIRED_SETTINGS: dict[str, dict[str, Any]] = {
     "unit_cost": {"unit_metric": "Per request"},
     "cost_tag_breakdown": {"cost_tag": "env"},
 }
@@ -35,7 +33,7 @@ def widget(
     )
 
 
-def board(
+def create_board(
     account: Account, name: str = "Weekly", /, *widgets: WidgetDraft, owner: User | None = None
 ) -> Dashboard:
     return create_dashboard(account=account, actor=ACTOR, name=name, owner=owner, widgets=widgets)

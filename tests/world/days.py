@@ -1,0 +1,21 @@
+"""Days and moments of tests."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from datetime import UTC, date, datetime, timedelta
+
+from finops.lib import clock
+
+NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)
+"""A Friday: now, where a test names no other moment."""
+
+
+def days(first: date, last: date) -> list[date]:
+    """Both inside."""
+    return [first + timedelta(days=count) for count in range((last - first).days + 1)]
+
+
+def at(day: date, hour: int = 12) -> AbstractContextManager[None]:
+    """The clock stands still at this hour of the day."""
+    return clock.frozen(datetime(day.year, day.month, day.day, hour, tzinfo=UTC))
