@@ -6,7 +6,7 @@ nearest there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
@@ -17,7 +17,8 @@ from msgspec import Meta
 
 from accounts.models import Account
 from finops.allocation.cost_tags.resolution import context_of
-from finops.costs.dimensions import DimensionContext
+from finops.costs.dated_names import with_date_prefix
+from finops.costs.dimensions import Dimension, DimensionContext
 from finops.costs.filters import ResolvedFilter, resolve_filters
 from finops.costs.queries.context import currencies_of
 from finops.costs.queries.filter_values import FilterFindings, look_up
@@ -96,6 +97,17 @@ class CostScope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WHOLE_ACCOUNT = CostScope()
+
+
+def dimension_columns(lines: Any, dimensions: Sequence[Dimension]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`key0`, `key1` …: the value of each dimension; `label0` …: its dated name, where it has names."""
+    keys = {f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(dimensions)}
+    labels = {
+        f"label{at}": with_date_prefix(lines, each.label(lines))
+        for at, each in enumerate(dimensions)
+        if each.label is not None
+    }
+    return keys, labels
 
 
 def scope_from_params(params: Mapping[str, str]) -> dict[str, Any]:

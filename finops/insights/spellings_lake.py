@@ -156,7 +156,7 @@ def _first_place(conditions: Sequence[Any]) -> Any:
 
 
 def _has_meaning(value: Any, meanings: Sequence[str]) -> Any:
-    """`alike.value_meaning` in the lake: whether a value means one of these. Null is no."""
+    """`similarity.value_meaning` in the lake: whether a value means one of these. Null is no."""
     words = {word for word, meaning in VALUE_WORDS.items() if meaning in meanings} | set(meanings)
     text = value.lower()
     for _ in range(2):  # 1.2.3: the second sign begins where the first match ended

@@ -31,6 +31,7 @@ class PeriodUsed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Answer = TypeVar("Answer")
+Element = TypeVar("Element")
 Item = TypeVar("Item", bound=Hashable)
 
 
@@ -62,6 +63,14 @@ def fit_to_size(
         else:
             most = middle - 1
     return best
+
+
+def group_by(items: Iterable[Element], key: Callable[[Element], Item]) -> dict[Item, list[Element]]:
+    """The items by what `key` says of them, groups and items in the order in which they come."""
+    groups: dict[Item, list[Element]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def places_within(items: Iterable[Item], part: Callable[[Item], Hashable]) -> dict[Item, int]:

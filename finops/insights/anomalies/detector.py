@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from statistics import median
 
-from finops.insights.anomalies.expectation import Expectation, Prediction, median
+from finops.insights.anomalies.expectation import Expectation, Prediction
 
 SPIKE, STEP, RAMP, DROP, NEW = "spike", "step", "ramp", "drop", "new"
 

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
+from statistics import median
 
 WEEKS, RATIOS, ERRORS, MONTHS = 4, 8, 70, 6
 QUARTERS, QUARTER_CLEAR = 4, 2.0
@@ -90,12 +91,6 @@ class _Effect:
 
 
 _NONE = _Effect()
-
-
-def median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    middle, odd = divmod(len(ordered), 2)
-    return ordered[middle] if odd else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 @lru_cache(maxsize=4096)
@@ -183,7 +178,8 @@ class Expectation:
         """From `first` on the level is another: as if it had always been so. `values` are the days since then."""
         pairs = [(value, was) for value, was in zip(values, expected, strict=True) if value is not None]
         factor, addend = _level_shift(pairs)
-        self._alternates.append(_previous_level(len(self.base) + MEMORY, factor, addend))
+        previous = _Alternate(len(self.base) + MEMORY, 1 / factor if factor > 0 else 1.0, -addend)
+        self._alternates.append(previous)
         self.base = [max(0.0, each * factor + addend) for each in self.base[:first]] + [
             was if value is None else value for value, was in zip(values, self.base[first:], strict=False)
         ]
@@ -308,7 +304,3 @@ def _level_shift(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     by_factor = sum(abs(value - was * factor) for value, was in pairs)
     by_addend = sum(abs(value - was - addend) for value, was in pairs)
     return (factor, 0.0) if by_factor <= by_addend else (1.0, addend)
-
-
-def _previous_level(until: int, factor: float, addend: float) -> _Alternate:
-    return _Alternate(until, 1 / factor if factor > 0 else 1.0, -addend)

@@ -21,8 +21,9 @@ from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import NO_CURRENCY, TAX, is_in_range, part_of
 from finops.insights.anomalies.causes import Causes, ValueSides, causes_of, excess_over_mean
 from finops.insights.anomalies.detector import Detection
-from finops.insights.cost_scope import CostReader
+from finops.insights.cost_scope import CostReader, dimension_columns
 from finops.insights.models import SERVICE, Anomaly
+from finops.lib.answers import group_by
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange
@@ -119,14 +120,7 @@ class CausesBuild:
             table.currency.coalesce(NO_CURRENCY) == self.key.currency,
         ]
         lines = table.filter(reduce(and_, conditions))
-        keys = {
-            f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(self.dimensions)
-        }
-        labels = {
-            f"label{at}": with_date_prefix(lines, each.label(lines))
-            for at, each in enumerate(self.dimensions)
-            if each.label is not None
-        }
+        keys, labels = dimension_columns(lines, self.dimensions)
         zero = ibis.literal(Decimal(0), type="decimal(38, 18)")
         inside = is_in_range(lines, self.days)
         cost = lines.effective_cost.coalesce(zero)
@@ -186,11 +180,8 @@ def impacts_in_scope(
 ) -> dict[int, Decimal]:
     """What the cost that the filters hold moved in each anomaly's days against the 28 before, by the anomaly's pk; those
     in which it took no part are left out. One lake query for each dimension that the rows are of."""
-    by_dimension: dict[str, list[Anomaly]] = defaultdict(list)
-    for row in rows:
-        by_dimension[row.dimension].append(row)
     impacts: dict[int, Decimal] = {}
-    for name, ours in by_dimension.items():
+    for name, ours in group_by(rows, lambda row: row.dimension).items():
         costs = _costs_around(reader, name, ours, filters)
         for row in ours:
             cost = costs.get(ScopeKey(row.source_id, row.value, row.currency), DailyCost())

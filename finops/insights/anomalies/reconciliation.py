@@ -6,7 +6,6 @@ A row is found again by scope and days, so that one that grows, or is restated, 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -22,6 +21,7 @@ from finops.insights.anomalies.detector import Detection, Observation
 from finops.insights.anomalies.lake import DailyCost
 from finops.insights.models import SERVICE, Anomaly
 from finops.lib import clock
+from finops.lib.answers import group_by
 from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 
@@ -95,11 +95,8 @@ def record(account: Account, candidates: Sequence[Candidate], *, window: DateRan
         .filter(last_day__gte=window.start - timedelta(days=1))
         .order_by("pk")
     )
-    by_scope: dict[Scope, list[Candidate]] = defaultdict(list)
-    for candidate in candidates:
-        by_scope[Scope.of_candidate(candidate)].append(candidate)
     kept: set[int] = set()
-    for scope, of_scope in by_scope.items():
+    for scope, of_scope in group_by(candidates, Scope.of_candidate).items():
         of_scope.sort(key=lambda each: each.detection.first)
         spans = [(each.detection.first, each.detection.last) for each in of_scope]
         matches = match([row for row in rows if Scope.of(row) == scope], spans)
@@ -216,10 +213,7 @@ def group(window: DateRange) -> None:
     changed = [row for row in rows if (row.primary_id, row.shared_impact) != places[row.pk]]
     for row in changed:
         row.primary_id, row.shared_impact = places[row.pk]
-    by_incident: dict[int, list[Anomaly]] = {}
-    for row in rows:
-        by_incident.setdefault(row.incident, []).append(row)
-    for views in by_incident.values():
+    for views in group_by(rows, lambda row: row.incident).values():
         changed += _align_states(views, previous_primaries)
     for row in {row.pk: row for row in changed}.values():
         row.updated_at = clock.now()

@@ -54,15 +54,17 @@ ORDER BY live.account_id
 
 
 def mark_expected(*, account: Account, actor: Actor, anomaly: Anomaly, note: str) -> Anomaly:
-    """Say that the cost was meant to be so, and why, of all views of the incident. The detector learns it: the days count as normal, and what goes on
-    is the new level. Raises UserError without a note."""
+    """Say that the cost was meant to be so, and why, of all views of the incident. The detector learns it: the days count
+    as normal, and what goes on is the new level. Raises UserError without a note, or for one that is too long."""
     if not note.strip():
         raise UserError("Say in the note why this cost was expected.", field="note")
     return _mark(account, actor, anomaly, Anomaly.State.EXPECTED, note, "anomaly.expect")
 
 
 def resolve(*, account: Account, actor: Actor, anomaly: Anomaly, note: str = "") -> Anomaly:
-    """Say that it was dealt with. One that goes on for three more days opens again by itself."""
+    """Say that it was dealt with. One that goes on for three more days opens again by itself.
+
+    Raises UserError for a note that is too long."""
     return _mark(account, actor, anomaly, Anomaly.State.RESOLVED, note, "anomaly.resolve")
 
 

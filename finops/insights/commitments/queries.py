@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -43,7 +42,7 @@ from finops.insights.commitments.schemas import (
     CommitmentTotal,
 )
 from finops.insights.cost_scope import CostReader
-from finops.lib.answers import largest_that_fits
+from finops.lib.answers import group_by, largest_that_fits
 from finops.lib.errors import unknown_value
 from finops.lib.money import currencies_by_amount
 from finops.lib.periods import DateRange
@@ -146,9 +145,7 @@ def _filter_commitments(facts: CommitmentFacts) -> CommitmentFacts:
         raise unknown_value("type", wanted, sorted({_type(each) for each in ours}))
     warnings: tuple[str, ...] = ()
     if query.expires_before:
-        sums_by_name: dict[str, list[CommitmentSum]] = defaultdict(list)
-        for each in ours:
-            sums_by_name[each.commitment].append(each)
+        sums_by_name = group_by(ours, lambda each: each.commitment)
         ends = {name: facts.term(facts.figures(sums_by_name[name])).ends_on for name in commitments}
         commitments = {name for name, day in ends.items() if day is not None and day < query.expires_before}
         warnings = text.without_end(sum(day is None for day in ends.values()))
@@ -231,9 +228,7 @@ def _total(facts: CommitmentFacts, currency: str, eligibility: Eligibility) -> C
     sums = [each for each in facts.sums if each.currency == currency]
     figures = facts.figures(sums)
     coverage, savings = coverage_of(sums, eligibility), effective_savings_of(sums, eligibility)
-    by_bucket: dict[date | None, list[CommitmentSum]] = defaultdict(list)
-    for each in sums:
-        by_bucket[each.bucket].append(each)
+    by_bucket = group_by(sums, lambda each: each.bucket)
     return CommitmentTotal(
         **_utilization(figures, currency),
         commitments=len(figures.commitments),
@@ -249,7 +244,8 @@ def _total(facts: CommitmentFacts, currency: str, eligibility: Eligibility) -> C
         coverage_reason=coverage.share.reason,
         eligible_by=eligibility.rules(sums),
         buckets=[
-            _bucket(facts, each, by_bucket[each.start], currency, eligibility) for each in facts.buckets
+            _bucket(facts, each, by_bucket.get(each.start, []), currency, eligibility)
+            for each in facts.buckets
         ],
     )
 
@@ -296,11 +292,11 @@ def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow
     """In the order that is asked for, by what was wasted unless it says otherwise; the rest as one row."""
     if facts.query.by == "none":
         return []
-    groups: dict[tuple[str, ...], list[CommitmentSum]] = defaultdict(list)
-    for each in facts.sums:
-        if each.commitment and each.currency == currency:
-            key = (each.commitment,) if facts.query.by == "commitment" else (each.provider, _type(each))
-            groups[key].append(each)
+
+    def key(each: CommitmentSum) -> tuple[str, ...]:
+        return (each.commitment,) if facts.query.by == "commitment" else (each.provider, _type(each))
+
+    groups = group_by((each for each in facts.sums if each.commitment and each.currency == currency), key)
     ranked = _rank_groups(facts, [facts.figures(sums) for sums in groups.values()])
     rows = [_row(facts, figures, currency) for figures in ranked[:top]]
     rest = ranked[top:]

@@ -6,7 +6,6 @@ hours, so only 80 % of it counts; unused commitment for compute comes off it fir
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -25,6 +24,7 @@ from finops.insights.savings.candidates import (
     part,
 )
 from finops.insights.savings.resource_rules import AWS, AZURE, GOOGLE, cloud_of
+from finops.lib.answers import group_by
 from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange, each_day
 from finops.lib.sentences import money, percent_text, quote
@@ -85,12 +85,9 @@ def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
 
 def unused_commitments(sums: Iterable[DailySum]) -> list[Candidate]:
     """Commitments of which more than 2 % was paid for and not used."""
-    groups: dict[tuple[str, ...], list[DailySum]] = defaultdict(list)
-    for each in sums:
-        if each.commitment:
-            groups[(each.source, each.currency, each.commitment)].append(each)
     candidates = []
-    for group in groups.values():
+    ours = (each for each in sums if each.commitment)
+    for group in group_by(ours, lambda each: (each.source, each.currency, each.commitment)).values():
         cost = exact_sum(each.cost for each in group)
         wasted = exact_sum(each.cost for each in group if each.status == "Unused")
         if wasted > part(cost, UNUSED_SHARE):
@@ -126,9 +123,7 @@ def _unused_candidate(group: Sequence[DailySum], cost: Decimal, wasted: Decimal)
 
 def steady_on_demand(sums: Sequence[DailySum], days: DateRange) -> list[Candidate]:
     """The on-demand compute of a source that was there on every day of the window."""
-    groups: dict[tuple[str, str, str], list[DailySum]] = defaultdict(list)
-    for each in sums:
-        groups[(each.source, each.currency, cloud_of(each.provider))].append(each)
+    groups = group_by(sums, lambda each: (each.source, each.currency, cloud_of(each.provider)))
     candidates = (_on_demand(group, days, cloud) for (_, _, cloud), group in groups.items())
     return [each for each in candidates if each is not None]
 
@@ -189,8 +184,6 @@ def _discount(group: Sequence[DailySum], cloud: str) -> tuple[Decimal, str]:
 
 
 def _services(ours: Sequence[DailySum]) -> str:
-    costs: dict[str, list[Decimal]] = defaultdict(list)
-    for each in ours:
-        costs[each.service].append(each.cost)
-    ranked = sorted(((exact_sum(amounts), name) for name, amounts in costs.items()), reverse=True)
+    groups = group_by(ours, lambda each: each.service).items()
+    ranked = sorted(((exact_sum(each.cost for each in sums), name) for name, sums in groups), reverse=True)
     return ", ".join(f"{name} {money(amount, ours[0].currency)}" for amount, name in ranked[:4])

@@ -12,7 +12,6 @@ import gzip
 import io
 import shutil
 import zlib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -28,6 +27,7 @@ import pyarrow.compute as pc
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.insights.models import ImportedSaving
 from finops.insights.savings.candidates import HUB, Candidate, LineKey, Piece
+from finops.lib.answers import group_by
 from finops.lib.currencies import currency_code
 from finops.lib.errors import UserError
 
@@ -305,10 +305,7 @@ _EFFORT: Final = {"verylow": "low", "low": "low", "medium": "medium", "high": "h
 
 def hub_candidates(rows: Iterable[ImportedSaving]) -> list[Candidate]:
     """The recommendations that count: one for each resource, and for each commitment that is to be bought."""
-    groups: dict[tuple[str, ...], list[ImportedSaving]] = defaultdict(list)
-    for row in rows:
-        groups[_about(row)].append(row)
-    return [_candidate(group) for group in groups.values()]
+    return [_candidate(group) for group in group_by(rows, _about).values()]
 
 
 def buys_compute(each: Candidate) -> bool:

@@ -22,6 +22,7 @@ from finops.insights.savings.schemas import (
     SavingsQuery,
     SavingsTotal,
 )
+from finops.lib.answers import group_by
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
@@ -219,10 +220,7 @@ def _past_recommendation(
 
 def _totals(rows: Sequence[Recommendation]) -> list[SavingsTotal]:
     """Of the open ones, by currency: each line of the bills is in one of them at most; waste stands apart."""
-    by_currency: dict[str, list[Recommendation]] = defaultdict(list)
-    for row in rows:
-        if row.status == OPEN:
-            by_currency[row.currency].append(row)
+    by_currency = group_by((row for row in rows if row.status == OPEN), lambda row: row.currency)
     totals = [
         SavingsTotal(
             monthly_saving=exact_sum(row.monthly_saving or Decimal(0) for row in ours),

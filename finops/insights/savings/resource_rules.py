@@ -7,7 +7,6 @@ within about 3 % in other regions). None where the bills cannot prove a saving, 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -26,6 +25,7 @@ from finops.insights.savings.candidates import (
     account_label,
     part,
 )
+from finops.lib.answers import group_by
 from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange, add_months, each_day, month_end, month_start
 from finops.lib.sentences import money, percent_text, quote
@@ -131,6 +131,11 @@ class ResourceSum:
     name: str
     account_name: str
 
+    @property
+    def unit(self) -> tuple[str, ...]:
+        """Source, currency, account and service."""
+        return self.line.source, self.line.currency, self.line.account, self.service
+
 
 def read_resources(rows: Iterable[Mapping[str, Any]]) -> list[ResourceSum]:
     """The result of `ResourceBuild` as typed rows."""
@@ -165,12 +170,12 @@ def line_of(row: Mapping[str, Any]) -> LineKey:
 def weekends_off(sums: Iterable[ResourceSum], days: DateRange) -> list[Candidate]:
     """What has a dev or test tag, ran on every day, and cost at weekends at least 90 % of what it did on weekdays."""
     weekend = sum(day.weekday() >= 5 for day in each_day(days))
-    groups: dict[tuple[str, ...], list[ResourceSum]] = defaultdict(list)
-    for each in sums:
-        if each.dev and each.line.resource and _never_off(each, days.days - weekend, weekend):
-            line = each.line
-            groups[(line.source, line.currency, line.account, each.service)].append(each)
-    return [_weekends(group) for group in groups.values()]
+    never_off = (
+        each
+        for each in sums
+        if each.dev and each.line.resource and _never_off(each, days.days - weekend, weekend)
+    )
+    return [_weekends(group) for group in group_by(never_off, lambda each: each.unit).values()]
 
 
 def _never_off(each: ResourceSum, weekdays: int, weekend: int) -> bool:
@@ -215,16 +220,13 @@ def _of_a_weekday(each: ResourceSum) -> str:
 
 def successors(sums: Iterable[ResourceSum]) -> list[Candidate]:
     """On-demand lines of a previous generation or of gp2, by account and product."""
-    groups: dict[tuple[str, ...], list[ResourceSum]] = defaultdict(list)
-    of: dict[tuple[str, ...], Successor] = {}
-    for each in sums:
-        one = successor_of(each.provider, each.service, each.line.usage_type)
-        if one is not None and each.cost > 0:
-            line = each.line
-            unit = (one.rule, line.source, line.currency, line.account, each.service, one.old)
-            groups[unit].append(each)
-            of[unit] = one
-    return [_successor(of[unit], group) for unit, group in groups.items()]
+    pairs = [
+        (one, each)
+        for each in sums
+        if each.cost > 0 and (one := successor_of(each.provider, each.service, each.line.usage_type))
+    ]
+    groups = group_by(pairs, lambda pair: (pair[0].rule, *pair[1].unit, pair[0].old)).values()
+    return [_successor(group[-1][0], [each for _one, each in group]) for group in groups]
 
 
 def _successor(one: Successor, group: Sequence[ResourceSum]) -> Candidate:
@@ -237,34 +239,26 @@ def _successor(one: Successor, group: Sequence[ResourceSum]) -> Candidate:
             None if one.ratio is None else part(cost, 1 - one.ratio),
             f"{one.old} to {one.new}",
         )
-        for line, rows in _by_line(group).items()
+        # A resource whose tags changed in the window has two rows.
+        for line, rows in group_by(group, lambda each: each.line).items()
     ]
-    has_ratio = one.ratio is not None
     formula = (
         f"Month's on-demand cost * (1 - {one.ratio}); {one.ratio} is {one.new} ÷ {one.old} by {one.source}."
     )
+    if one.ratio is None:
+        formula = "Month's on-demand cost, of which the bills prove no part as saved."
     return Candidate(
         rule=one.rule,
         unit=(first.line.account, first.service, one.old),
         title=f"Move {quote(one.old)} to {quote(one.new)}: {quote(first.service)} in {quote(first.account_name)}",
         advice=f"Change {one.old} to the same size of {one.new}.",
-        formula=formula
-        if has_ratio
-        else "Month's on-demand cost, of which the bills prove no part as saved.",
+        formula=formula,
         provider=first.provider,
         service=first.service,
         account_name=first.account_name,
         pieces=pieces,
-        reason="" if has_ratio else one.source,
+        reason=one.source if one.ratio is None else "",
     )
-
-
-def _by_line(group: Sequence[ResourceSum]) -> dict[LineKey, list[ResourceSum]]:
-    """A resource whose tags changed in the window has two rows."""
-    groups: dict[LineKey, list[ResourceSum]] = defaultdict(list)
-    for each in group:
-        groups[each.line].append(each)
-    return groups
 
 
 MONTHS: Final = 4
@@ -313,12 +307,9 @@ def read_storage_sums(rows: Iterable[Mapping[str, Any]]) -> list[StoredSum]:
 
 def growing_storage(sums: Iterable[StoredSum], months: Sequence[DateRange]) -> list[Candidate]:
     """What stored more a day in each month than in the one before, 5 % or more in all, and costs 1 more a month."""
-    groups: dict[tuple[str, ...], list[StoredSum]] = defaultdict(list)
-    for each in sums:
-        if _only_grows(each, months):
-            line = each.line
-            groups[(line.source, line.currency, each.service)].append(each)
-    return [_candidate(group, months) for group in groups.values() if _growth_amount(group) >= MINIMUM]
+    growing = (each for each in sums if _only_grows(each, months))
+    groups = group_by(growing, lambda each: (each.line.source, each.line.currency, each.service)).values()
+    return [_candidate(group, months) for group in groups if _growth_amount(group) >= MINIMUM]
 
 
 def _only_grows(each: StoredSum, months: Sequence[DateRange]) -> bool:

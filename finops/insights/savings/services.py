@@ -24,7 +24,9 @@ OLDEST_DAYS = 365
 
 
 def dismiss(*, account: Account, actor: Actor, candidate: Candidate, reason: str) -> SavingsDismissal:
-    """Put a recommendation aside: it counts in no total any more. Raises UserError without a reason."""
+    """Put a recommendation aside: it counts in no total any more.
+
+    Raises UserError without a reason, or for one that is too long."""
     if not reason.strip():
         raise UserError(
             "Say why it is dismissed, so that the next person does not ask again.", field="reason"
@@ -37,7 +39,7 @@ def mark_acted(
 ) -> SavingsDismissal:
     """Say on which day something was done about it: the bills after it show what that saved.
 
-    Raises UserError for a day in the future or more than a year ago."""
+    Raises UserError for a day in the future or more than a year ago, and for a reason that is too long."""
     today = clock.today()
     if not today - timedelta(days=OLDEST_DAYS) <= acted_on <= today:
         raise UserError(
@@ -81,7 +83,8 @@ def _mark(
     # Two people at once: the second waits for the first one's row, and what they say last holds.
     row, _ = SavingsDismissal.objects.update_or_create(account=account, key=candidate.key, defaults=fields)
     detail = {"id": row.key, "status": status, "reason": row.reason, "acted_on": str(acted_on or "")}
-    _audit(account, actor, f"saving.{'act' if acted_on else 'dismiss'}", row, detail)
+    action = f"saving.{'act' if acted_on else 'dismiss'}"
+    audit.record(account=account, actor=actor, action=action, target=row.title[:254], detail=detail)
     return row
 
 
@@ -90,13 +93,7 @@ def reopen(*, account: Account, actor: Actor, mark: SavingsDismissal) -> None:
     """Forget what was said of it: while the bills show it, it is open again. The audit log keeps what was said."""
     was = {"id": mark.key, "status": mark.status, "reason": mark.reason}
     SavingsDismissal.objects.filter(pk=mark.pk).delete()
-    _audit(account, actor, "saving.reopen", mark, was)
-
-
-def _audit(
-    account: Account, actor: Actor, action: str, row: SavingsDismissal, detail: dict[str, str]
-) -> None:
-    audit.record(account=account, actor=actor, action=action, target=row.title[:254], detail=detail)
+    audit.record(account=account, actor=actor, action="saving.reopen", target=mark.title[:254], detail=was)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -33,6 +32,7 @@ from finops.insights.spend_change.schemas import (
     RelatedEvent,
     SpendChangeAnswer,
 )
+from finops.lib.answers import group_by
 from finops.lib.money import currencies_by_amount, exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, money
@@ -73,9 +73,8 @@ class ChangeFacts:
     @cached_property
     def by_currency(self) -> Mapping[str, list[ChangeItem]]:
         """The currency of most money first."""
-        items_by_currency: dict[str, list[ChangeItem]] = defaultdict(list)
-        for each in self.sums:
-            items_by_currency[each.currency].append(ChangeItem(each, parts_of(each)))
+        items = (ChangeItem(each, parts_of(each)) for each in self.sums)
+        items_by_currency = group_by(items, lambda item: item.sum.currency)
         now = {currency: _amounts(items)[0] for currency, items in items_by_currency.items()}
         return {currency: items_by_currency[currency] for currency in currencies_by_amount(now)}
 
@@ -112,10 +111,11 @@ def describe_left_out(
     if compared.current is None:
         return ""
     names = {source: each.name for source, each in sources.health.items()}
-    by_currency: dict[str, list[Decimal]] = defaultdict(list)
-    for each in sums:
-        by_currency[each.currency].append(each.left_out)
-    amounts = {currency: total for currency, each in by_currency.items() if (total := exact_sum(each))}
+    totals = {
+        currency: exact_sum(each.left_out for each in ours)
+        for currency, ours in group_by(sums, lambda each: each.currency).items()
+    }
+    amounts = {currency: total for currency, total in totals.items() if total}
     parts = []
     if amounts:
         costs = join_with_and([money(amounts[name], name) for name in currencies_by_amount(amounts)])
@@ -184,10 +184,8 @@ def _lumps(items: Sequence[ChangeItem]) -> Iterator[tuple[Hashable, Sides]]:
 
 def _moves(facts: ChangeFacts, items: Sequence[ChangeItem], top: int) -> list[Move]:
     """The groups by the size of their change, then the rest as one."""
-    groups: dict[tuple[str, ...], list[ChangeItem]] = defaultdict(list)
-    for item in items:
-        groups[item.sum.keys].append(item)
-    ranked = sorted(groups.values(), key=_rank)
+    groups = group_by(items, lambda item: item.sum.keys).values()
+    ranked = sorted(groups, key=lambda group: (-abs(exact_difference(*_amounts(group))), group[0].sum.keys))
     moves = [_move(facts, group) for group in ranked[:top]]
     rest = [item for group in ranked[top:] for item in group]
     if rest:
@@ -195,10 +193,6 @@ def _moves(facts: ChangeFacts, items: Sequence[ChangeItem], top: int) -> list[Mo
         other_groups = len(ranked) - top
         moves.append(Move(**_figures(facts, rest), group=group, kind=OTHER, other_groups=other_groups))
     return moves
-
-
-def _rank(group: Sequence[ChangeItem]) -> tuple[Decimal, tuple[str, ...]]:
-    return -abs(exact_difference(*_amounts(group))), group[0].sum.keys
 
 
 def _move(facts: ChangeFacts, items: Sequence[ChangeItem]) -> Move:
@@ -243,9 +237,7 @@ def _labels(names: Sequence[str], items: Sequence[ChangeItem]) -> dict[str, str]
 
 def _causes(items: Sequence[ChangeItem], currency: str) -> list[Cause]:
     """The usage types that moved most."""
-    by_type: dict[str, list[ChangeItem]] = defaultdict(list)
-    for item in items:
-        by_type[item.sum.item or NO_METER].append(item)
+    by_type = group_by(items, lambda item: item.sum.item or NO_METER)
     parts_by_type = {name: sum_parts(item.parts for item in ours) for name, ours in by_type.items()}
     ranked = sorted(parts_by_type, key=lambda name: (-abs(parts_by_type[name].whole), name))
     return [

@@ -14,7 +14,6 @@ import ibis
 import pyarrow as pa
 
 from finops.costs.comparison import SourceOverride
-from finops.costs.dated_names import with_date_prefix
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import (
@@ -27,6 +26,7 @@ from finops.costs.queries.spend_lake import (
     lump_service,
     part_of,
 )
+from finops.insights.cost_scope import dimension_columns
 from finops.lib.periods import DateRange, whole_months
 
 _SIDES = ("now", "before")
@@ -71,18 +71,13 @@ class ChangePlan:
         )
         sides = {"now": self._now(lines), "before": self._before(lines)}
         amount = lines[COST_COLUMNS[self.basis]].coalesce(_zero())
+        keys, labels = dimension_columns(lines, self.dimensions)
         selected = lines.select(
             currency=lines.currency.coalesce(NO_CURRENCY),
             part=_credit_or_refund(lines, amount),
             **({"lump": lump_service(lines)} if self.compares_parts else {}),
-            **{
-                f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(self.dimensions)
-            },
-            **{
-                f"label{at}": with_date_prefix(lines, each.label(lines))
-                for at, each in enumerate(self.dimensions)
-                if each.label is not None
-            },
+            **keys,
+            **labels,
             **(_metered_columns(lines) if self.metered else {}),
             **{f"amount_{side}": ibis.ifelse(here, amount, _zero()) for side, here in sides.items()},
             amount_left_out=ibis.ifelse(sides["now"] | sides["before"], _zero(), amount),

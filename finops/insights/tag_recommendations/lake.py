@@ -33,6 +33,7 @@ from finops.insights.tag_recommendations.similarity import (
     read_tagged_costs,
 )
 from finops.lake.schema import tag_column
+from finops.lib.answers import group_by
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange
 
@@ -134,7 +135,7 @@ class AssociationBuild:
         ]
         for place, pair in self.key_pair:
             agreement = pair.differ(lines).cases((True, DIFFER), (False, AGREE))
-            sums.append(self._of(lines, place, _no_lines, KEY_PAIR, agreement))
+            sums.append(self._of(lines, place, lambda _lines: ibis.null("string"), KEY_PAIR, agreement))
         return ibis.union(*sums)
 
     def _of(self, lines: Any, place: int, value: Expression, dimension: str, column: Any) -> Any:
@@ -147,10 +148,6 @@ class AssociationBuild:
         return _most_lines(sums, names, ASSOCIATED_ROWS).mutate(
             subject=ibis.literal(place, "int64"), dimension=ibis.literal(dimension)
         )
-
-
-def _no_lines(_lines: Any) -> Any:
-    return ibis.null("string")
 
 
 def _most_lines(sums: Any, names: Sequence[str], count: int) -> Any:
@@ -259,9 +256,7 @@ class Reader:
         build = AssociationBuild(tuple(each.value for each in subjects), tuple(pairs))
         keys = [key for each in subjects for key in each.tag_keys]
         rows = self._rows(build, [*keys, *[key for _, pair in pairs for key in (*pair.ones, *pair.others)]])
-        parts: dict[tuple[int, str], Rows] = {}
-        for row in rows:
-            parts.setdefault((row["subject"], row["dimension"]), []).append(row)
+        parts = group_by(rows, lambda row: (row["subject"], row["dimension"]))
         return [
             read_tagged_costs(
                 (dimension, row["neighbor"], row["value"], row["currency"], row["cost"] or Decimal(0))

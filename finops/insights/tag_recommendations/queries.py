@@ -121,7 +121,9 @@ def tag_recommendations(
 
 
 def find_recommendations(account: Account, *, deadline: float | None = None) -> TagRecommendationsResult:
-    """All of the last 30 days with data. Cost: at most four lake queries, whose answers the lake keeps."""
+    """All of the last 30 days with data. Cost: at most four lake queries, whose answers the lake keeps.
+
+    Raises LakeTimeout, LakeTooLarge or LakeUnavailable."""
     sources = load_sources(account)
     days = last_days(sources.coverage, PREVIEW_DAYS)
     cost = CostReader(account, sources, deadline)

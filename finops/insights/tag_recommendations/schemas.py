@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Annotated, Literal
@@ -37,6 +38,11 @@ class TagCover(msgspec.Struct, frozen=True, kw_only=True):
     share: Decimal | None
 
 
+def share_of(covers: Sequence[TagCover]) -> Decimal | None:
+    """Of the currency where it covers most of the cost."""
+    return max((each.share for each in covers if each.share is not None), default=None)
+
+
 # `covers`: what saving would give a value by these rules (same_values: what would have the values put right), in the
 # account's cost view. `rules`: those that are new or changed, in words.
 class TagRecommendation(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,8 +58,7 @@ class TagRecommendation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> Decimal:
-        """Of the currency where it covers most of the cost."""
-        return max((each.share for each in self.covers if each.share is not None), default=Decimal(0))
+        return share_of(self.covers) or Decimal(0)
 
 
 # `covers`: amortized usage cost of lines that have the key.

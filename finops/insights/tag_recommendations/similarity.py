@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from finops.allocation.rules.document import MAX_VALUE_LENGTH
+from finops.lib.answers import group_by
 from finops.lib.money import exact_sum
 
 Amounts = Mapping[str, Decimal]
@@ -91,9 +92,7 @@ class KeyGroup:
 
 def key_groups(keys: Sequence[str], values: Mapping[str, Mapping[str, Amounts]]) -> list[KeyGroup]:
     """The keys by meaning, in their order. `values`: the cost of the values of the keys that are compared."""
-    keys_by_meaning: dict[str, list[str]] = {}
-    for key in keys:
-        keys_by_meaning.setdefault(key_meaning(key), []).append(key)
+    keys_by_meaning = group_by(keys, key_meaning)
     names: list[list[str]] = []
     for name in keys_by_meaning:
         like = next((each for each in names if _same_values(keys_by_meaning, each[0], name, values)), None)

@@ -34,7 +34,7 @@ register.filter("move_badge", badge_of)
 @register.filter
 def tag_kind(name: str) -> str:
     """`same_keys` → `Same key`."""
-    return next(title for kind, title in KINDS.items() if kind == name)
+    return {str(kind): title for kind, title in KINDS.items()}[name]
 
 
 @register.filter

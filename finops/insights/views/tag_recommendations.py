@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
@@ -19,7 +18,13 @@ from finops.insights.tag_recommendations.queries import (
     find_recommendations,
     recommendation,
 )
-from finops.insights.tag_recommendations.schemas import KINDS, KeyCoverage, TagCover, TagRecommendation
+from finops.insights.tag_recommendations.schemas import (
+    KINDS,
+    KeyCoverage,
+    TagCover,
+    TagRecommendation,
+    share_of,
+)
 from finops.insights.templatetags.insights import tag_kind
 from finops.lib import sentences
 from finops.lib.errors import UserError
@@ -27,10 +32,6 @@ from finops.lib.listing import Column, ListPage
 
 KEYS = "keys"
 TEMPLATE = "insights/tag_recommendations.html"
-
-
-def _share(covers: Sequence[TagCover]) -> Decimal | None:
-    return max((each.share for each in covers if each.share is not None), default=None)
 
 
 def _amounts(covers: Sequence[TagCover]) -> list[str]:
@@ -60,7 +61,7 @@ TAG_KEYS = ListPage[KeyCoverage](
     order="-share",
     columns=[
         Column("key", "Tag key", lambda row: row.key),
-        Column("share", "Cost with the key", lambda row: _share(row.covers), numeric=True),
+        Column("share", "Cost with the key", lambda row: share_of(row.covers), numeric=True),
         Column("amounts", "Amounts", lambda row: _amounts(row.covers), shown=False),
     ],
 )

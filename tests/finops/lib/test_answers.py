@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finops.lib.answers import fit_to_size, places_within
+from finops.lib.answers import fit_to_size, group_by, places_within
 
 
 @settings(deadline=None)
@@ -24,3 +24,9 @@ def test_places_are_counted_in_each_part_alone() -> None:
         "alder": 1,
         "oak": 0,
     }
+
+
+def test_groups_and_their_items_come_in_the_order_of_the_items() -> None:
+    groups = group_by(iter(["beech", "ash", "birch", "oak"]), lambda word: word[0])
+
+    assert list(groups.items()) == [("b", ["beech", "birch"]), ("a", ["ash"]), ("o", ["oak"])]
