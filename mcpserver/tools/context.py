@@ -54,6 +54,8 @@ def get_account_context(call: ToolCall, arguments: GetAccountContextArguments) -
     answer = queries.account_context(call.account, call.credential, deadline=call.deadline)
     base_fields = {name: getattr(answer, name) for name in answer.__struct_fields__}
     metrics = usage_metrics(call.account, deadline=call.deadline)
+    days = {metric.name: metric.last_day.toordinal() if metric.last_day else 0 for metric in metrics}
+    newest = sorted(metrics, key=lambda metric: (-days[metric.name], metric.name))
     dimensions = lake_queries.dimension_keys(call.account)
     return AccountContext(
         **{
@@ -61,7 +63,7 @@ def get_account_context(call: ToolCall, arguments: GetAccountContextArguments) -
             "cost_tags": cost_tag_keys(call.account)[:SHOWN_NAMES],
             "teams": team_names(call.account)[:SHOWN_NAMES],
             "unit_metrics": [metric.name for metric in unit_metrics_of(call.account)[:SHOWN_NAMES]],
-            "usage_metrics": [_truncate_metric(metric) for metric in _newest_first(metrics)[:SHOWN_METRICS]],
+            "usage_metrics": [_truncate_metric(metric) for metric in newest[:SHOWN_METRICS]],
             "usage_dimensions": [truncate(key, MAX_TEXT) for key in dimensions[:SHOWN_DIMENSIONS]],
             "customer_key": customer_key(call.account),
             "truncated": f"{answer.truncated} {_truncation_note(metrics, dimensions)}".strip(),
@@ -75,11 +77,6 @@ def _truncate_metric(metric: MetricInfo) -> MetricInfo:
     return msgspec.structs.replace(
         metric, units=[truncate(unit, MAX_TEXT) for unit in metric.units[:SHOWN_UNITS]]
     )
-
-
-def _newest_first(metrics: list[MetricInfo]) -> list[MetricInfo]:
-    days = {metric.name: metric.last_day.toordinal() if metric.last_day else 0 for metric in metrics}
-    return sorted(metrics, key=lambda metric: (-days[metric.name], metric.name))
 
 
 def _truncation_note(metrics: list[MetricInfo], dimensions: list[str]) -> str:

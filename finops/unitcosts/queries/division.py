@@ -69,6 +69,10 @@ def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
     if not money:
         return answer
     others = [total.currency for total in answer.totals if total.currency != money and answer.usage_days]
+    warning = (
+        f"{answer.usage_metric} is in {money} and some cost in {join_with_and(others)}: amounts of two currencies make no "
+        "share, and no exchange rate is applied."
+    )
     return replace(
         answer,
         totals=[
@@ -80,9 +84,14 @@ def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
             for total in answer.totals
         ],
         rows=[
-            replace(row, share=_row_share(row, money), margin=margin_of(row, money)) for row in answer.rows
+            replace(
+                row,
+                share=_share(row.cost, row.currency, row.usage, money) if row.unit_cost is not None else None,
+                margin=margin_of(row, money),
+            )
+            for row in answer.rows
         ],
-        warnings=[*answer.warnings, *_currency_warnings(answer, money, others)],
+        warnings=[*answer.warnings, *([warning] if others else [])],
         hint=f"{MARGIN} {answer.hint}",
     )
 
@@ -119,16 +128,5 @@ def order_rows(rows: Sequence[UnitCostRow], order_by: UnitCostOrder, unit: str |
     return sorted(rows, key=place)
 
 
-def _row_share(row: UnitCostRow, money: str) -> Decimal | None:
-    return None if row.unit_cost is None else _share(row.cost, row.currency, row.usage, money)
-
-
 def _share(cost: Decimal, currency: str, usage: Decimal | None, money: str) -> Decimal | None:
     return divide_cost(cost, usage)[0] if currency == money else None
-
-
-def _currency_warnings(answer: UnitCostAnswer, money: str, others: list[str]) -> list[str]:
-    if not others:
-        return []
-    text = f"{answer.usage_metric} is in {money} and some cost in {join_with_and(others)}: amounts of two currencies make no share"
-    return [f"{text}, and no exchange rate is applied."]

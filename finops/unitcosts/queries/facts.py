@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -75,10 +75,13 @@ def read_facts(
     scope = usage_scope(account, metric, query, cost, only, deadline)
     reader = _UsageReader(account, metric, query, scope, deadline)
     usage = reader.read(cost.days, granularity=query.granularity, by="customer" if by_customer else "")
-    customers = _customers(account, cost, usage, only) if key else None
-    if customers and only:
+    customers = None
+    if key:
         values = {part.keys[0] or "" for part in cost.sums}
-        cost = cost.only({value for value in values if customers.id_of(value) in only})
+        usage_ids = {group.value or "" for group in usage.groups}
+        customers = customers_of(account, values, aliases_of(account), usage_ids | set(only))
+        if only:
+            cost = cost.only({value for value in values if customers.id_of(value) in only})
     current, previous = _comparison_ranges(cost)
     return Facts(
         account=account,
@@ -95,12 +98,6 @@ def read_facts(
         notes=[*notes_of(metric, query.usage_metric), *strange, *scope.notes],
         scope=scope,
     )
-
-
-def _customers(account: Account, cost: CostSums, usage: MetricUsage, only: Collection[str]) -> Customers:
-    values = {part.keys[0] or "" for part in cost.sums}
-    usage_ids = {group.value or "" for group in usage.groups}
-    return customers_of(account, values, aliases_of(account), usage_ids | set(only))
 
 
 def _comparison_ranges(cost: CostSums) -> tuple[DateRange | None, DateRange | None]:
