@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
-_ROOM = 2
+_CAPACITY = 2
 _WAIT_SECONDS = 0.1
 
 
@@ -17,20 +17,20 @@ def prefetch(items: Iterator[T]) -> Iterator[T]:
 
     `items` runs in a thread of its own and must not touch the database. It is closed when the caller stops early.
     """
-    room: queue.Queue[tuple[T | None, BaseException | None, bool]] = queue.Queue(_ROOM)
+    buffer: queue.Queue[tuple[T | None, BaseException | None, bool]] = queue.Queue(_CAPACITY)
     stopped = threading.Event()
-    thread = threading.Thread(target=_fill, args=(items, room, stopped), daemon=True)
+    thread = threading.Thread(target=_fill, args=(items, buffer, stopped), daemon=True)
     thread.start()
     try:
-        yield from _drain(room)
+        yield from _drain(buffer)
     finally:
         stopped.set()
         thread.join()
 
 
-def _drain(room: queue.Queue[tuple[T | None, BaseException | None, bool]]) -> Iterator[T]:
+def _drain(buffer: queue.Queue[tuple[T | None, BaseException | None, bool]]) -> Iterator[T]:
     while True:
-        item, error, ended = room.get()
+        item, error, ended = buffer.get()
         if error is not None:
             raise error
         if ended or item is None:
@@ -40,17 +40,17 @@ def _drain(room: queue.Queue[tuple[T | None, BaseException | None, bool]]) -> It
 
 def _fill(
     items: Iterator[T],
-    room: queue.Queue[tuple[T | None, BaseException | None, bool]],
+    buffer: queue.Queue[tuple[T | None, BaseException | None, bool]],
     stopped: threading.Event,
 ) -> None:
     try:
         for item in items:
-            if not _put(room, (item, None, False), stopped):
+            if not _put(buffer, (item, None, False), stopped):
                 break
         else:
-            _put(room, (None, None, True), stopped)
+            _put(buffer, (None, None, True), stopped)
     except BaseException as error:  # noqa: BLE001 it is raised in the thread that asked
-        _put(room, (None, error, False), stopped)
+        _put(buffer, (None, error, False), stopped)
     finally:
         close = getattr(items, "close", None)
         if close is not None:
@@ -58,14 +58,14 @@ def _fill(
 
 
 def _put(
-    room: queue.Queue[tuple[T | None, BaseException | None, bool]],
+    buffer: queue.Queue[tuple[T | None, BaseException | None, bool]],
     item: tuple[T | None, BaseException | None, bool],
     stopped: threading.Event,
 ) -> bool:
-    """Whether the item found room before the caller stopped."""
+    """Whether the item found a place before the caller stopped."""
     while not stopped.is_set():
         try:
-            room.put(item, timeout=_WAIT_SECONDS)
+            buffer.put(item, timeout=_WAIT_SECONDS)
         except queue.Full:
             continue
         return True

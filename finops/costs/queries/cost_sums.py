@@ -1,4 +1,4 @@
-"""Exact cost by every value of a dimension, none folded: what higher rooms divide and allocate."""
+"""Exact cost by every value of a dimension, none folded: what apps above divide and allocate."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def sum_counted(
 
 
 def with_names(plan: SpendPlan, sums: list[SpendSum]) -> list[SpendSum]:
-    """The sums, their listed values with the names that a higher room knows. A query for each such dimension."""
+    """The sums, their listed values with the names that an app above knows. A query for each such dimension."""
     for place, dimension in enumerate(plan.dimensions):
         if dimension.names is None:
             continue
@@ -186,7 +186,7 @@ class SpendFacts:
     after_splits: SplitPreview = field(default_factory=SplitPreview)
     """What splits would change, where the question is before them."""
     related_notes: SpendNotes = field(default_factory=SpendNotes)
-    """What higher rooms name beside the amount."""
+    """What apps above name beside the amount."""
 
     @property
     def names(self) -> dict[int, str]:

@@ -1,4 +1,4 @@
-"""The changes around an anomaly: what the audit log knows, and what rooms register."""
+"""The changes around an anomaly: what the audit log knows, and what apps register."""
 
 from __future__ import annotations
 
