@@ -17,9 +17,9 @@ from finops.lake.usage import inbox
 from finops.lib import clock
 from finops.lib.ratelimit import rate_limiter
 from ingestion import parsing
-from ingestion.keys import authenticate_usage_key, lock_active_key
 from ingestion.parsing import Batch
 from ingestion.services import accept, event_ids, ledger
+from ingestion.services.keys import authenticate_usage_key, lock_active_key
 from ingestion.views.push import PATH, push
 
 STEP_TURNS = 60

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingestion.views import openapi, push
+from ingestion.views import api_page, push
 
 urlpatterns = [
     path("api/usage/events", push.push, name="usage_events"),
-    path("api/usage/openapi.json", openapi.openapi, name="usage_openapi"),
+    path("api/usage/openapi.json", api_page.openapi, name="usage_openapi"),
 ]

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from finops.lib.charts import PLACES, Line, SeriesTable, bucket_label, by_bucket, chart_spec, other_name
 from finops.lib.sentences import truncate
-from ingestion.answers import UsageAnswer, UsageRow
+from ingestion.schemas import UsageAnswer, UsageRow
 
 SHOWN_LENGTH = 300
 

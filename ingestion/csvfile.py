@@ -1,5 +1,5 @@
 """A CSV file of usage events, read as a stream: each line becomes the JSON that a push would have of it, so both have
-one set of rules. Memory holds one piece of at most a thousand lines.
+one set of rules. Memory holds one chunk of at most a thousand lines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_LINE: Final = 2**20
 CHECKPOINT_RECORDS: Final = 20_000
 """Records between two looks whether a file is still to be read; some 50 ms."""
 CHUNK_BYTES: Final = 4 * 2**20
-"""A piece ends with this many bytes of file too, should its lines be long."""
+"""A chunk ends with this many bytes of file too, should its lines be long."""
 
 NOT_UTF8: Final = "the line is not UTF-8"
 NO_LINE_ENDS: Final = (
@@ -81,12 +81,11 @@ class _Reader:
         self._file = file
         self._bytes = self._record_start = 0
         first = self._read_first_line()
-        self._rows = csv.reader(chain([first], self._lines()), delimiter=_delimiter(first), strict=True)
-        self.header = _parse_header(self._header_cells())
-
-    def _header_cells(self) -> list[str]:
+        self._rows = csv.reader(
+            chain([first], self._lines()), delimiter=max(",;\t", key=first.count), strict=True
+        )
         try:
-            return next(self._rows, [])
+            self.header = _parse_header(next(self._rows, []))
         except csv.Error:
             raise UserError(NO_LINE_ENDS.format(line=1), field="upload") from None
 
@@ -129,7 +128,7 @@ class _Reader:
             yield chunk
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
-        """Lines with something on them, each with the number that it begins at."""
+        """Lines with something on them, each with the number that it begins at. Raises UserError where the file stops being CSV."""
         while True:
             line, self._record_start = self._rows.line_num + 1, self._bytes
             try:
@@ -160,14 +159,11 @@ def _text(line: bytes) -> str:
     return line.decode(errors="surrogateescape")
 
 
-def _delimiter(header: str) -> str:
-    return max(",;\t", key=header.count)
-
-
 def _parse_header(cells: Sequence[str]) -> list[str]:
     if any("\ud800" <= sign <= "\udfff" for sign in "".join(cells)):
         raise UserError("The header line is not UTF-8. Save the file as “CSV UTF-8”.", field="upload")
-    header = [_column(cell) for cell in cells]
+    names = [cell.strip() for cell in cells]
+    header = [name if name.startswith(DIMENSION) else name.lower() for name in names]
     for place, name in enumerate(header, 1):
         if not name:
             raise UserError(
@@ -185,11 +181,6 @@ def _parse_header(cells: Sequence[str]) -> list[str]:
     return header
 
 
-def _column(cell: str) -> str:
-    name = cell.strip()
-    return name if name.startswith(DIMENSION) else name.lower()
-
-
 def _unknown(name: str) -> str:
     close = nearest_choices(name, COLUMNS)
     hint = f"Did you mean {close[0]}? " if close else ""
@@ -203,16 +194,13 @@ def _event(row: dict[str, str]) -> bytes:
     """The event of a line, as JSON. An empty optional cell is a field that is not there."""
     event: dict[str, Any] = {name: row[name] for name in REQUIRED}
     event |= {name: row[name] for name in ("customer_name", "unit", "event_id") if row.get(name)}
-    event["quantity"] = _quantity(row["quantity"].strip())
+    # The digits as they stand, if JSON takes them for a number; else a string, which the rules refuse.
+    quantity = row["quantity"].strip()
+    event["quantity"] = msgspec.Raw(quantity.encode()) if _NUMBER.fullmatch(quantity) else quantity
     dimensions = _dimensions(row)
     if dimensions:
         event["dimensions"] = dimensions
     return msgspec.json.encode(event)
-
-
-def _quantity(text: str) -> Any:
-    """The digits as they stand, if JSON takes them for a number; else a string, which the rules refuse."""
-    return msgspec.Raw(text.encode()) if _NUMBER.fullmatch(text) else text
 
 
 def _dimensions(row: dict[str, str]) -> Any:

@@ -68,49 +68,40 @@ _EVENT: Schema = {
     },
 }
 
-_RESULT: Schema = {
-    "type": "object",
-    "required": ["accepted", "rejected", "errors"],
-    "additionalProperties": False,
-    "properties": {
-        "accepted": {
-            "type": "integer",
-            "minimum": 0,
-            "description": "With those that were stored by an earlier push.",
-        },
-        "rejected": {"type": "integer", "minimum": 0},
-        "errors": {
-            "type": "array",
-            "description": "One for each rejected event, ascending by index.",
-            "items": {
-                "type": "object",
-                "required": ["index", "error"],
-                "additionalProperties": False,
-                "properties": {
-                    "index": {"type": "integer", "minimum": 0, "description": "Place in `events`."},
-                    "error": {"type": "string"},
-                },
-            },
-        },
-    },
-}
 
-_ERROR: Schema = {
-    "type": "object",
-    "required": ["error"],
-    "additionalProperties": False,
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message"],
-            "additionalProperties": False,
-            "properties": {
-                "code": {"type": "string", "description": "For programs."},
-                "message": {"type": "string", "description": "For people."},
-            },
-        }
+def _object(**properties: Schema) -> Schema:
+    """An object with exactly these fields."""
+    return {
+        "type": "object",
+        "required": list(properties),
+        "additionalProperties": False,
+        "properties": properties,
+    }
+
+
+_RESULT = _object(
+    accepted={
+        "type": "integer",
+        "minimum": 0,
+        "description": "With those that were stored by an earlier push.",
     },
-}
+    rejected={"type": "integer", "minimum": 0},
+    errors={
+        "type": "array",
+        "description": "One for each rejected event, ascending by index.",
+        "items": _object(
+            index={"type": "integer", "minimum": 0, "description": "Place in `events`."},
+            error={"type": "string"},
+        ),
+    },
+)
+
+_ERROR = _object(
+    error=_object(
+        code={"type": "string", "description": "For programs."},
+        message={"type": "string", "description": "For people."},
+    )
+)
 
 
 def _count(description: str) -> Schema:

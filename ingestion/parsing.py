@@ -65,16 +65,12 @@ class Batch(Struct):
     def excerpts(self, indexes: Sequence[int], longest: int) -> list[str]:
         """The beginnings of these events as they were sent. What looks like a key of ours is not among it."""
         raw_events = _split(self.body) if indexes else []
-        return [_excerpt(bytes(raw_events[index]), longest) for index in indexes]
+        # A character is at most four bytes, and a key that is cut off at the end shall be found too.
+        texts = (bytes(raw_events[index])[: 4 * longest + 400].decode(errors="ignore") for index in indexes)
+        return [_KEY.sub(r"\1_…", text).replace("\0", "")[:longest] for text in texts]
 
 
 _KEY = re.compile(r"(fuse|fmcp)_\w+")
-
-
-def _excerpt(raw_event: bytes, longest: int) -> str:
-    # A character is at most four bytes, and a key that is cut off at the end shall be found too.
-    text = raw_event[: 4 * longest + 400].decode(errors="ignore")
-    return _KEY.sub(r"\1_…", text).replace("\0", "")[:longest]
 
 
 class _TypedBatch(Struct):
@@ -102,7 +98,7 @@ _ONE = msgspec.json.Decoder(PushedEvent, float_hook=Decimal)
 
 
 def check_batch(body: bytes) -> Batch:
-    """The events of a body, each checked on its own. Raises Malformed. About 3 µs an event, thrice that for a wrong one."""
+    """The events of a body, each checked on its own. Raises MalformedBody. About 3 µs an event, thrice that for a wrong one."""
     try:
         return _check(_utf8(body))
     except RecursionError:
@@ -114,7 +110,7 @@ def _check(body: bytes) -> Batch:
         typed = _TYPED.decode(body).events
     except (msgspec.DecodeError, ArithmeticError):
         body = _without_lone_surrogates(body)
-        return _check_one_by_one(body, _decode_one_by_one(body))
+        return _check_one_by_one(body, [_decode_or_raw(raw_event) for raw_event in _raw_events(body)])
     rounded: list[int] = []
     fast_results = (
         list(map(_event_parser(body), count(), typed, repeat(rounded))) if _has_no_nul(body) else []
@@ -133,7 +129,7 @@ def _check(body: bytes) -> Batch:
 
 
 def _event_parser(body: bytes) -> Callable[[int, PushedEvent, list[int]], InboxEvent | None]:
-    """What may judge the events of a body. JSON has text beyond visible ASCII and spaces in it only as such or escaped."""
+    """The fast path for the events of a body. JSON has text beyond visible ASCII and spaces in it only as such or escaped."""
     return fast_path_event if body.isascii() and b"\\" not in body else fast_path_event_any_text
 
 
@@ -148,7 +144,7 @@ def _check_one_by_one(
     fast_results: Sequence[InboxEvent | None] = (),
     rounded: Sequence[int] = (),
 ) -> Batch:
-    """Some of the events are not plainly right. `found`: what `accepted` said of them, if it was asked already, and
+    """Some of the events are not plainly right. `fast_results`: what the fast path made of them, if it was taken already, and
     `rounded` of which of them it rounded the quantity."""
     batch, has_no_nul, parse_event = (
         Batch(body=body, rounded=[*rounded]),
@@ -190,10 +186,6 @@ def last_names(events: Sequence[InboxEvent], names: Sequence[str | None]) -> dic
     return last
 
 
-def _decode_one_by_one(body: bytes) -> list[PushedEvent | Raw]:
-    return [_decode_or_raw(raw_event) for raw_event in _raw_events(body)]
-
-
 def _decode_or_raw(raw_event: Raw) -> PushedEvent | Raw:
     try:
         return _ONE.decode(raw_event)
@@ -202,6 +194,7 @@ def _decode_or_raw(raw_event: Raw) -> PushedEvent | Raw:
 
 
 def _raw_events(body: bytes) -> list[Raw]:
+    """Raises MalformedBody for what is no object with an array of up to 1,000 events."""
     try:
         return _split(body)
     except msgspec.ValidationError as error:
@@ -224,7 +217,8 @@ def _split(body: bytes) -> list[Raw]:
 
 
 def _utf8(body: bytes) -> bytes:
-    """The body without a byte order mark; msgspec looks for wrong UTF-8 only in the strings that it keeps."""
+    """The body without a byte order mark; msgspec looks for wrong UTF-8 only in the strings that it keeps. Raises
+    MalformedBody for what is not UTF-8."""
     if not body.isascii():
         try:
             body.decode()
@@ -246,8 +240,4 @@ def _without_lone_surrogates(body: bytes) -> bytes:
     """Each lone surrogate as a NUL, as wrong wherever it counts: msgspec takes a body with one for no JSON at all."""
     if b"\\ud" not in body and b"\\uD" not in body:
         return body
-    return _ESCAPE.sub(_no_surrogate, body)
-
-
-def _no_surrogate(escape: re.Match[bytes]) -> bytes:
-    return b"\\u0000" if escape[1] else escape[0]
+    return _ESCAPE.sub(lambda escape: b"\\u0000" if escape[1] else escape[0], body)

@@ -1,16 +1,20 @@
-"""The reference of the push endpoint as its page shows it: read from the OpenAPI document and from the rules themselves.
+"""The reference of the push endpoint as its page shows it, read from the OpenAPI document and from the rules themselves, and
+what a backend engineer pastes to push a first event.
 
 Nothing is written down twice: a limit or a message that changes in the code changes on the page.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from http import HTTPStatus
 from typing import Any, Final
 
+from finops.lib import clock
 from ingestion.events import (
     LONG_DIMENSION_KEY,
     MAX_CUSTOMER_ID,
@@ -144,3 +148,66 @@ def _messages() -> Iterator[Message]:
     when = f"the source has {MAX_DIMENSION_KEYS:,} keys, and this event has another; events of known keys are taken on"
     yield Message(TOO_MANY_KEYS, when)
     yield Message(OTHER_CONTENT, "an event of this id was stored, and said something else")
+
+
+@dataclasses.dataclass(frozen=True)
+class Snippet:
+    id: str
+    title: str
+    hint: str
+    text: str
+
+
+def snippets_for(url: str, key: str) -> list[Snippet]:
+    """Snippets for the push endpoint at `url` and a plaintext key; each sends one event of now."""
+    return [
+        Snippet("curl", "curl", "Run in a terminal.", _curl(url, key)),
+        Snippet("python", "Python", "Standard library only, Python 3.7 or later.", _python(url, key)),
+        Snippet("node", "Node.js", "No package needed, Node 18 or later.", _node(url, key)),
+    ]
+
+
+def _event() -> dict[str, object]:
+    return {
+        "customer_id": "customer-1",
+        "customer_name": "First customer",
+        "metric": "api_requests",
+        "unit": "requests",
+        "quantity": 1,
+        "dimensions": {"region": "eu"},
+        "timestamp": clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+def _curl(url: str, key: str) -> str:
+    body = json.dumps({"events": [_event()]}, indent=2)
+    return f"curl {url} \\\n  -H \"Authorization: Bearer {key}\" \\\n  -d '{body}'"
+
+
+def _python(url: str, key: str) -> str:
+    event = json.dumps(_event(), indent=4)
+    return f"""import json, urllib.request
+
+events = [{event}]  # up to 1,000 in one request
+request = urllib.request.Request(
+    "{url}",
+    data=json.dumps({{"events": events}}).encode(),
+    headers={{"Authorization": "Bearer {key}", "Content-Type": "application/json"}},
+)
+answer = json.load(urllib.request.urlopen(request, timeout=30))
+print(answer)  # {{"accepted": 1, "rejected": 0, "errors": []}}
+"""
+
+
+def _node(url: str, key: str) -> str:
+    event = json.dumps(_event(), indent=2)
+    return f"""(async () => {{
+  const events = [{event}]; // up to 1,000 in one request
+  const answer = await fetch("{url}", {{
+    method: "POST",
+    headers: {{ Authorization: "Bearer {key}", "Content-Type": "application/json" }},
+    body: JSON.stringify({{ events }}),
+  }});
+  console.log(await answer.json()); // {{ accepted: 1, rejected: 0, errors: [] }}
+}})();
+"""

@@ -12,9 +12,9 @@ from finops.lake.usage import flush_scheduler
 from finops.lake.usage.compaction import is_compaction_due, tidy_usage
 from finops.lake.usage.usage_segments import accounts_with_usage
 from finops.lib import clock
-from ingestion import retention, services
+from ingestion import services
 from ingestion.models import UsageUpload
-from ingestion.services import event_ids, idempotency, ledger, upload_files
+from ingestion.services import event_ids, idempotency, ledger, retention, upload_files
 from ingestion.services.uploads import RUN_TASK
 from ingestion.services.voiding import VOID_TASK
 

@@ -35,7 +35,7 @@ from finops.lake.usage.flush_scheduler import StuckFlush
 from finops.lib import clock, disk
 from finops.lib.periods import DateRange, each_day, month_end
 from finops.lib.sentences import join_with_and, quote
-from ingestion.queries.deliveries import LEDGER_DAYS, UsageDeliveries, usage_deliveries
+from ingestion.queries.activity import LEDGER_DAYS, UsageDeliveries, usage_deliveries
 
 
 # Days (both ends inside) without cost lines, of a source that otherwise has some every day.

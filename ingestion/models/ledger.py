@@ -6,9 +6,9 @@ import uuid
 
 from django.db import models
 from django.db.models import F, Q
-from django.utils import timezone
 
 from accounts.scoping import AccountOwned
+from finops.lib import clock
 from ingestion.models.sources import UsageSource
 
 
@@ -27,7 +27,7 @@ class UsageBatch(AccountOwned):
         UsageSource, null=True, blank=True, on_delete=models.SET_NULL, related_name="batches"
     )
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.PUSH)
-    received_at = models.DateTimeField(default=timezone.now, editable=False)
+    received_at = models.DateTimeField(default=clock.now, editable=False)
     accepted = models.IntegerField()
     rejected = models.IntegerField()
     duplicates = models.IntegerField(default=0, help_text="Accepted, and stored by an earlier batch already.")
@@ -101,7 +101,7 @@ class RejectedEvent(AccountOwned):
     position = models.IntegerField()
     error = models.CharField(max_length=200)
     excerpt = models.CharField(max_length=500, help_text="The beginning of the event as it was sent.")
-    received_at = models.DateTimeField(default=timezone.now, editable=False)
+    received_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["-received_at", "position"]
@@ -119,7 +119,7 @@ class PushAnswer(AccountOwned):
     status = models.SmallIntegerField(default=200)
     answer = models.BinaryField(editable=False)
     headers = models.JSONField(default=dict)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         indexes = [models.Index(fields=["created_at"], name="push_answer_by_age")]

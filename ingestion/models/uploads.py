@@ -7,9 +7,9 @@ import uuid
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from accounts.scoping import AccountOwned
+from finops.lib import clock
 from ingestion.models.sources import UsageSource
 
 
@@ -17,7 +17,7 @@ class UsageUpload(AccountOwned):
     """A CSV file of events on its way into a source: how far it is, and what came of it.
 
     The row is the queue. All events of a file are one batch; `rows` and the counts change in the transaction that
-    stores a piece of the file, so whoever takes the upload up again goes on exactly there.
+    stores a chunk of the file, so whoever takes the upload up again goes on exactly there.
     """
 
     class Status(models.TextChoices):
@@ -37,7 +37,9 @@ class UsageUpload(AccountOwned):
     bytes_total = models.BigIntegerField(default=0)
     bytes_done = models.BigIntegerField(default=0)
     rows = models.BigIntegerField(default=0, help_text="Lines with an event that have been dealt with.")
-    pieces = models.IntegerField(default=0, help_text="Transactions that stored a part of it.")
+    chunks = models.IntegerField(
+        default=0, db_column="pieces", help_text="Transactions that stored a part of it."
+    )
     accepted = models.BigIntegerField(default=0)
     duplicates = models.BigIntegerField(default=0)
     rejected = models.BigIntegerField(default=0)
@@ -51,11 +53,11 @@ class UsageUpload(AccountOwned):
     actor_user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     cancel_requested_at = models.DateTimeField(
-        null=True, blank=True, help_text="When a person canceled it; the worker looks before each piece."
+        null=True, blank=True, help_text="When a person canceled it; the worker looks before each chunk."
     )
 
     class Meta:

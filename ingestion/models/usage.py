@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from django.db import models
-from django.utils import timezone
 
 from accounts.scoping import AccountOwned
+from finops.lib import clock
 from ingestion.models.sources import UsageSource
 
 BLANK = "(blank)"
@@ -17,7 +17,7 @@ class Customer(AccountOwned):
 
     customer_id = models.CharField(max_length=255)
     name = models.TextField(blank=True)
-    first_seen_at = models.DateTimeField(default=timezone.now, editable=False)
+    first_seen_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["customer_id"]
@@ -35,7 +35,7 @@ class UsageDimension(AccountOwned):
 
     source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="dimensions")
     name = models.CharField(max_length=255, blank=True)
-    first_seen_at = models.DateTimeField(default=timezone.now, editable=False)
+    first_seen_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["name"]
@@ -57,7 +57,7 @@ class UsageMetric(AccountOwned):
     name = models.CharField(max_length=100)
     label = models.CharField(max_length=100, blank=True)
     aggregation = models.CharField(max_length=20, choices=Aggregation.choices, default=Aggregation.SUM)
-    first_seen_at = models.DateTimeField(default=timezone.now, editable=False)
+    first_seen_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["name"]

@@ -1,12 +1,12 @@
 """Reads about usage, the same for tools and pages. The account must be in scope."""
 
+from ingestion.queries.billing import metered_events, metered_events_by_month
 from ingestion.queries.customers import CustomerMetric, CustomerUsage, customer_metrics, list_customers
 from ingestion.queries.events import list_usage_events
-from ingestion.queries.metering import metered_events, metered_events_by_month
 from ingestion.queries.metrics import MetricInfo, find_metric, first_metric, metrics_of, usage_metrics
+from ingestion.queries.resolution import Suggestion, suggest_values
 from ingestion.queries.usage import MetricQuery, MetricUsage, UsageGroup, read_usage
 from ingestion.queries.usage_answer import fit_to_size, query_usage
-from ingestion.queries.values import Suggestion, suggest_values
 
 __all__ = [
     "CustomerMetric",

@@ -9,13 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 from accounts.models import Account
-from finops.lake.engine import engine
-from finops.lake.schema import Kind
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange
 from ingestion.models import Customer, UsageMetric
-from ingestion.queries.metrics import EVER
-from ingestion.queries.usage_lake import AVERAGE, LAST, MAX, latest
+from ingestion.queries.usage_lake import AVERAGE, EVER, LAST, MAX, latest, usage_rows
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ def list_customers(
     account: Account, days: DateRange, metrics: Sequence[UsageMetric], *, deadline: float | None = None
 ) -> list[CustomerUsage]:
     """Every customer by id, with its usage of these metrics in these days. One query, two lake queries."""
-    ever = engine.run(account, Kind.USAGE, *EVER, _FirstAndLast(), deadline=deadline).to_pylist()
+    ever = usage_rows(account, EVER, _FirstAndLast(), deadline=deadline)
     event_spans = {row["customer_id"]: row for row in ever}
     used = _usage_by_customer(account, days, metrics, deadline)
     rows = Customer.objects.filter(account=account).order_by("customer_id")
@@ -65,8 +62,8 @@ def customer_metrics(
     account: Account, customer_id: str, *, deadline: float | None = None
 ) -> list[CustomerMetric]:
     """The metrics that a customer has events of, the most events first. One lake query."""
-    table = engine.run(account, Kind.USAGE, *EVER, _OfCustomer(customer_id), deadline=deadline)
-    rows = sorted(table.to_pylist(), key=lambda row: (-row["events"], row["metric"]))
+    rows = usage_rows(account, EVER, _OfCustomer(customer_id), deadline=deadline)
+    rows.sort(key=lambda row: (-row["events"], row["metric"]))
     return [CustomerMetric(row["metric"], row["events"], row["first"], row["last"]) for row in rows]
 
 
@@ -106,10 +103,9 @@ class _UsageTotals:
 def _usage_by_customer(
     account: Account, days: DateRange, metrics: Sequence[UsageMetric], deadline: float | None
 ) -> dict[str, dict[str, Decimal]]:
-    table = engine.run(account, Kind.USAGE, days.start, days.end, _UsageTotals(), deadline=deadline)
     aggregations = {metric.name: metric.aggregation for metric in metrics}
     used_by_customer: dict[str, dict[str, Decimal]] = {}
-    for row in table.to_pylist():
+    for row in usage_rows(account, days, _UsageTotals(), deadline=deadline):
         if row["metric"] in aggregations:
             quantity = _by_aggregation(aggregations[row["metric"]], row)
             used_by_customer.setdefault(row["customer_id"], {})[row["metric"]] = quantity

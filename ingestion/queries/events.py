@@ -15,8 +15,7 @@ import ibis
 
 from accounts.models import Account
 from finops.lake import queries as lake_queries
-from finops.lake.engine import engine
-from finops.lake.schema import Kind, dimension_column, dimension_key, is_key_column
+from finops.lake.schema import dimension_column, dimension_key, is_key_column
 from finops.lib import clock
 from finops.lib.answers import AccountRef
 from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
@@ -24,14 +23,14 @@ from finops.lib.errors import UserError
 from finops.lib.money import round_amount
 from finops.lib.periods import DateRange
 from finops.lib.sentences import quote, truncate
-from ingestion.answers import EventsAnswer, UsageEvent
 from ingestion.models import UsageSource
-from ingestion.queries import usage_words as words
+from ingestion.queries import usage_text
 from ingestion.queries.metrics import find_metric, metrics_of
 from ingestion.queries.resolution import customer_names, find_customers
+from ingestion.queries.usage_lake import EVER, usage_rows
+from ingestion.schemas import EventsAnswer, UsageEvent
 from ingestion.usage_query import MAX_EVENTS, EventsQuery, events_days
 
-EVER = DateRange(date.min, date.max)
 RECENT_DAYS = 31
 _KEY = ("event_time", "received_at", "batch", "position")
 _COLUMNS = (
@@ -97,7 +96,7 @@ def list_usage_events(account: Account, query: EventsQuery, *, deadline: float |
     metrics = metrics_of(account)
     if not metrics:
         return _answer(
-            account, [], hint=words.HOW_TO_PUSH, summary=f"{quote(account.name)} has no usage yet."
+            account, [], hint=usage_text.HOW_TO_PUSH, summary=f"{quote(account.name)} has no usage yet."
         )
     customers, warnings = find_customers(account, [query.customer] if query.customer else [])
     page = _Page(
@@ -155,16 +154,10 @@ def _read_page(
         return []
     newest = min(day_range.end, clock.today())
     first = date.fromordinal(max(day_range.start.toordinal(), newest.toordinal() - RECENT_DAYS))
-    rows = _run(account, page, DateRange(first, day_range.end), deadline)
+    rows = usage_rows(account, DateRange(first, day_range.end), page, keys=page.keys, deadline=deadline)
     if len(rows) <= page.limit and first > day_range.start:
-        rows = _run(account, page, day_range, deadline)
+        rows = usage_rows(account, day_range, page, keys=page.keys, deadline=deadline)
     return sorted(rows, key=lambda row: tuple(row[name] for name in _KEY), reverse=True)
-
-
-def _run(account: Account, page: _Page, days: DateRange, deadline: float | None) -> list[dict[str, Any]]:
-    table = engine.run(account, Kind.USAGE, days.start, days.end, page, tag_keys=page.keys, deadline=deadline)
-    rows: list[dict[str, Any]] = table.to_pylist()
-    return rows
 
 
 def _events(account: Account, rows: Sequence[dict[str, Any]]) -> list[UsageEvent]:
@@ -213,8 +206,8 @@ def _answer(
 
 
 def _summary(account: Account, query: EventsQuery, rows: Sequence[dict[str, Any]], more: str) -> str:
-    of = f" of {truncate(query.metric, words.NAME_LENGTH)!r}" if query.metric else ""
-    by = f" of customer {truncate(query.customer, words.NAME_LENGTH)!r}" if query.customer else ""
+    of = f" of {truncate(query.metric, usage_text.NAME_LENGTH)!r}" if query.metric else ""
+    by = f" of customer {truncate(query.customer, usage_text.NAME_LENGTH)!r}" if query.customer else ""
     if not rows:
         return f"{quote(account.name)} has no {'older ' if query.cursor else ''}usage event{of}{by} here."
     count = f"{len(rows)} usage events" if len(rows) > 1 else "one usage event"

@@ -10,13 +10,10 @@ from typing import Any
 import msgspec
 
 from accounts.models import Account
-from finops.lake.engine import engine
-from finops.lake.schema import Kind
 from finops.lib.errors import UserError, unknown_value
 from ingestion.events import is_blank
 from ingestion.models import UsageMetric
-
-EVER = (date.min, date.max)
+from ingestion.queries.usage_lake import EVER, usage_rows
 
 
 class MetricInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -73,8 +70,7 @@ def usage_metrics(account: Account, *, deadline: float | None = None) -> list[Me
     metrics = metrics_of(account)
     if not metrics:
         return []
-    table = engine.run(account, Kind.USAGE, *EVER, _MetricDays(), deadline=deadline)
-    rows: list[dict[str, Any]] = table.to_pylist()
+    rows = usage_rows(account, EVER, _MetricDays(), deadline=deadline)
     return [_info(metric, [row for row in rows if row["metric"] == metric.name]) for metric in metrics]
 
 

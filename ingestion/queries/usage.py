@@ -8,14 +8,20 @@ from datetime import date
 from decimal import Decimal
 
 from accounts.models import Account
-from finops.lake.engine import engine
-from finops.lake.schema import Kind
 from finops.lib.errors import unknown_value
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange
 from ingestion.models import UsageMetric
 from ingestion.queries.metrics import find_metric, metrics_of
-from ingestion.queries.usage_lake import AVERAGE, GroupSums, UsageBuild, UsagePlan, UsageSums, read_sums
+from ingestion.queries.usage_lake import (
+    AVERAGE,
+    GroupSums,
+    UsageBuild,
+    UsagePlan,
+    UsageSums,
+    read_sums,
+    usage_rows,
+)
 
 GRANULARITIES = ("none", "day", "week", "month")
 
@@ -93,16 +99,9 @@ def read_metric(
 ) -> MetricUsage:
     """`read_usage` of a metric that is found already. One lake query."""
     plan = plan_of(metric, metric_query)
-    table = engine.run(
-        account,
-        Kind.USAGE,
-        metric_query.days.start,
-        metric_query.days.end,
-        UsageBuild(plan),
-        tag_keys=plan.dimension_keys,
-        deadline=deadline,
-    )
-    return _metric_usage(plan, read_sums(plan, table))
+    keys = plan.dimension_keys
+    rows = usage_rows(account, metric_query.days, UsageBuild(plan), keys=keys, deadline=deadline)
+    return _metric_usage(plan, read_sums(rows))
 
 
 def plan_of(metric: UsageMetric, metric_query: MetricQuery) -> UsagePlan:
@@ -126,7 +125,15 @@ def plan_of(metric: UsageMetric, metric_query: MetricQuery) -> UsagePlan:
 def _metric_usage(plan: UsagePlan, sums: UsageSums) -> MetricUsage:
     units = sorted(unit for unit in sums.units if unit)
     days = sums.metric_days
-    groups = [_group(plan, group, days) for group in sums.groups]
+    groups = [
+        UsageGroup(
+            value=group.value,
+            quantity=_divide_average(plan, group.whole, days.get(None, 0)) or Decimal(0),
+            days_with_data=group.days,
+            buckets=_buckets(plan, group, days),
+        )
+        for group in sums.groups
+    ]
     return MetricUsage(
         metric=plan.metric,
         aggregation=plan.aggregation,
@@ -143,12 +150,8 @@ def _metric_usage(plan: UsagePlan, sums: UsageSums) -> MetricUsage:
     )
 
 
-def _group(plan: UsagePlan, group: GroupSums, days: Mapping[date | None, int]) -> UsageGroup:
-    quantity = _divide_average(plan, group.whole, days.get(None, 0))
-    return UsageGroup(group.value, quantity or Decimal(0), group.days, _buckets(plan, group, days))
-
-
 def _by_size(group: UsageGroup) -> tuple[bool, Decimal, str]:
+    # Exactly: the operators would round to the 28 digits of the context.
     return group.value is None, group.quantity.copy_abs().copy_negate(), group.value or ""
 
 

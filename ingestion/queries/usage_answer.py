@@ -16,9 +16,8 @@ from finops.lib.errors import UserError
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange, bucket_start, next_bucket, partial_bucket_warnings
 from finops.lib.sentences import percent_text, quote
-from ingestion.answers import QuantitySeries, UsageAnswer, UsageRow
 from ingestion.models import UsageMetric
-from ingestion.queries import usage_words as words
+from ingestion.queries import usage_text
 from ingestion.queries.metrics import find_metric, metrics_of
 from ingestion.queries.resolution import (
     EventDimensions,
@@ -36,6 +35,7 @@ from ingestion.queries.usage_comparison import (
     compare_usage,
 )
 from ingestion.queries.usage_lake import AVERAGE, SUM
+from ingestion.schemas import QuantitySeries, UsageAnswer, UsageRow
 from ingestion.usage_query import CUSTOMER, MAX_TOP, UsageQuery, query_days
 
 OTHER = "other"
@@ -47,7 +47,7 @@ Fits = Callable[[UsageAnswer], bool]
 
 @dataclass(frozen=True)
 class _ResolvedQuery:
-    """A query with everything in it found."""
+    """A query with its metric, dimensions and customers as the data has them."""
 
     account: Account
     query: UsageQuery
@@ -141,11 +141,19 @@ def _without_series(answer: UsageAnswer) -> UsageAnswer:
 def _resolve_query(
     account: Account, query: UsageQuery, metrics: Sequence[UsageMetric], *, all_groups: bool
 ) -> _ResolvedQuery:
+    """Raises UserError for an unknown metric, group or period, and for too many buckets."""
     days, event_dimensions = query_days(account, query), EventDimensions(account)
-    _check_buckets(query, days)
+    if days.days > MAX_BUCKETS * BUCKET_DAYS[query.granularity]:
+        raise UserError(
+            f"granularity {query.granularity} over {days.days} days gives more than {MAX_BUCKETS} buckets. "
+            "Ask for fewer days or a coarser granularity (week, month).",
+            field="granularity",
+            value=query.granularity,
+        )
     metric = find_metric(metrics, query.metric) if query.metric else metrics[0]
     group = find_group(event_dimensions, query.group_by)
-    customers, of_customers = find_customers(account, _customer_names(query))
+    filtered = [value for item in query.filters if item.dimension == CUSTOMER for value in item.values]
+    customers, of_customers = find_customers(account, [*query.customers, *filtered])
     of_keys = [item for item in query.filters if item.dimension != CUSTOMER]
     dimensions, of_dimensions = find_filters(event_dimensions, of_keys)
     metric_query = MetricQuery(
@@ -157,39 +165,23 @@ def _resolve_query(
         dimensions=dimensions,
         top=None if all_groups else query.top,
     )
-    metric_warnings = words.default_metric_warning(metric, metrics) if not query.metric else []
+    metric_warnings = usage_text.default_metric_warning(metric, metrics) if not query.metric else []
     of_group = [group.warning] if group.warning else []
     return _ResolvedQuery(
         account, query, metric, metric_query, [*metric_warnings, *of_group, *of_customers, *of_dimensions]
     )
 
 
-def _customer_names(query: UsageQuery) -> list[str]:
-    """Those of `customers`, and of filters on the customer."""
-    filtered = [value for item in query.filters if item.dimension == CUSTOMER for value in item.values]
-    return [*query.customers, *filtered]
-
-
-def _check_buckets(query: UsageQuery, days: DateRange) -> None:
-    if days.days > MAX_BUCKETS * BUCKET_DAYS[query.granularity]:
-        raise UserError(
-            f"granularity {query.granularity} over {days.days} days gives more than {MAX_BUCKETS} buckets. "
-            "Ask for fewer days or a coarser granularity (week, month).",
-            field="granularity",
-            value=query.granularity,
-        )
-
-
 def _answer(
     resolved_query: _ResolvedQuery, usage: MetricUsage, comparison: PeriodComparison | None, customers: int
 ) -> UsageAnswer:
-    metric_query, query = resolved_query.metric_query, resolved_query.query
-    names = _names(resolved_query, usage)
+    account, metric_query, query = resolved_query.account, resolved_query.metric_query, resolved_query.query
+    group_values = [group.value for group in usage.groups if group.value is not None]
+    names = customer_names(account, group_values) if metric_query.by == CUSTOMER else {}
     rows = [_row(resolved_query, usage, group, names, comparison) for group in usage.groups]
-    account = resolved_query.account
     return UsageAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=words.summary(account, resolved_query.metric, metric_query, usage, rows)
+        summary=usage_text.summary(account, resolved_query.metric, metric_query, usage, rows)
         + _comparison_text(comparison, customers),
         metric=usage.metric,
         label=resolved_query.metric.label,
@@ -214,15 +206,7 @@ def _answer(
             *_comparison_warnings(query, comparison),
             *_warnings(metric_query, usage),
         ],
-        hint=words.hint(account, resolved_query.metric, metric_query, usage),
-    )
-
-
-def _names(resolved_query: _ResolvedQuery, usage: MetricUsage) -> dict[str, str]:
-    if resolved_query.metric_query.by != CUSTOMER:
-        return {}
-    return customer_names(
-        resolved_query.account, [group.value for group in usage.groups if group.value is not None]
+        hint=usage_text.hint(account, resolved_query.metric, metric_query, usage),
     )
 
 
@@ -306,7 +290,7 @@ def _starts(metric_query: MetricQuery) -> list[date]:
 
 
 def _warnings(metric_query: MetricQuery, usage: MetricUsage) -> list[str]:
-    warnings = words.several_units(usage)
+    warnings = usage_text.several_units(usage)
     if (
         metric_query.days.start <= clock.today() <= metric_query.days.end
         and usage.last_day
@@ -354,5 +338,5 @@ def _empty_answer(account: Account, query: UsageQuery) -> UsageAnswer:
         data_through=None,
         truncated="",
         warnings=[],
-        hint=words.HOW_TO_PUSH,
+        hint=usage_text.HOW_TO_PUSH,
     )

@@ -10,15 +10,13 @@ from operator import and_
 from typing import Any
 
 from accounts.models import Account
-from finops.lake.engine import engine
-from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.money import exact_difference, ratio
 from finops.lib.periods import DateRange, previous_period, previous_year, whole_period
-from ingestion.answers import UsageChange, UsageComparison
 from ingestion.models import UsageMetric
 from ingestion.queries.usage import MetricQuery, MetricUsage, plan_of, read_metric
-from ingestion.queries.usage_lake import UsagePlan, conditions_of
+from ingestion.queries.usage_lake import UsagePlan, conditions_of, usage_rows
+from ingestion.schemas import UsageChange, UsageComparison
 from ingestion.usage_query import UsageQuery
 
 MAX_GROUPS = 5_000
@@ -156,16 +154,9 @@ def active_customers(
 ) -> int:
     """How many customers have an event that counts in the days. One lake query."""
     plan = plan_of(metric, replace(metric_query, by="", top=None, granularity="none"))
-    table = engine.run(
-        account,
-        Kind.USAGE,
-        metric_query.days.start,
-        metric_query.days.end,
-        CustomersBuild(plan),
-        tag_keys=plan.dimension_keys,
-        deadline=deadline,
-    )
-    count: int = table.to_pylist()[0]["customers"]
+    keys = plan.dimension_keys
+    (row,) = usage_rows(account, metric_query.days, CustomersBuild(plan), keys=keys, deadline=deadline)
+    count: int = row["customers"]
     return count
 
 

@@ -1,4 +1,4 @@
-"""The one expression behind `read_usage`, and reading its result. Pure: only the engine runs it.
+"""Reading the account's events in the lake, and the one expression behind `read_usage` with its result.
 
 Events are first reduced to one row for each customer, group, unit and day (as far as the aggregation needs them apart);
 all the answer's figures come from those rows, in one statement and so in one snapshot: the value of the whole range
@@ -7,7 +7,7 @@ and of each bucket, in total and by group, the days with data, the units.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -16,10 +16,15 @@ from operator import and_
 from typing import Any
 
 import ibis
-import pyarrow as pa
 
+from accounts.models import Account
 from finops.lake import ranking
-from finops.lake.schema import dimension_column
+from finops.lake.engine import engine
+from finops.lake.engine.compiler import Build
+from finops.lake.schema import Kind, dimension_column
+from finops.lib.periods import DateRange
+
+EVER = DateRange(date.min, date.max)
 
 NONE = "(none)"
 """The group of events without a value in the dimension."""
@@ -31,6 +36,21 @@ EVENT_ORDER = ("event_time", "received_at", "batch", "position")
 """What makes one event later than another."""
 
 _DAYS, _UNIT, _TOTAL, _GROUP = "days", "unit", "total", "group"
+
+
+def usage_rows(
+    account: Account,
+    days: DateRange,
+    build: Build,
+    *,
+    keys: Collection[str] = (),
+    deadline: float | None = None,
+) -> list[dict[str, Any]]:
+    """The rows of an expression over the account's events of these days, with the columns of these dimension keys. One lake
+    query. Raises UserError when the lake cannot answer."""
+    table = engine.run(account, Kind.USAGE, days.start, days.end, build, tag_keys=keys, deadline=deadline)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
 
 
 @dataclass(frozen=True)
@@ -74,14 +94,14 @@ class UsageBuild:
         plan = self.plan
         days = _daily_rows(plan, table.filter(table.metric == plan.metric))
         rows = days.filter(days.wanted)
-        pieces = [
+        parts = [
             *_metric_days(plan, days),
-            _piece(rows.select("unit").distinct(), _UNIT),
+            _part(rows.select("unit").distinct(), _UNIT),
             *_figures(plan, rows, _TOTAL, []),
         ]
         if plan.by:
-            pieces += _figures(plan, _fold_beyond_top(plan, rows), _GROUP, ["value", "place", "groups"])
-        return reduce(lambda one, other: one.union(other), pieces)
+            parts += _figures(plan, _fold_beyond_top(plan, rows), _GROUP, ["value", "place", "groups"])
+        return reduce(lambda one, other: one.union(other), parts)
 
 
 def _daily_rows(plan: UsagePlan, events: Any) -> Any:
@@ -89,7 +109,8 @@ def _daily_rows(plan: UsagePlan, events: Any) -> Any:
 
     The only place that names the events: a table that is named twice is read once and held, 75 bytes an event.
     """
-    passes = _filter_condition(plan, events)
+    conditions = conditions_of(plan, events)
+    passes = reduce(and_, conditions) if conditions else ibis.literal(True)
     value = ibis.ifelse(passes, _value(plan, events), ibis.null("string"))
     keys = {"wanted": passes, "value": value, "unit": events.unit, "day": events.day}
     if not plan.counts_customers:
@@ -99,23 +120,15 @@ def _daily_rows(plan: UsagePlan, events: Any) -> Any:
     return events.group_by(customer_id=customer, **keys).aggregate(best=best.max())
 
 
-def _filter_condition(plan: UsagePlan, events: Any) -> Any:
-    """Whether an event passes the filters."""
-    conditions = conditions_of(plan, events)
-    return reduce(and_, conditions) if conditions else ibis.literal(True)
-
-
 def conditions_of(plan: UsagePlan, events: Any) -> list[Any]:
-    """The filters of a plan, each as a condition."""
-    conditions = [_has_value(events, key, values) for key, values in plan.dimensions]
+    """The filters of a plan, each as a condition; values without regard to case."""
+    conditions = [
+        _dimension(events, key).lower().isin([ibis.literal(value).lower() for value in values])
+        for key, values in plan.dimensions
+    ]
     if plan.customers:
         conditions.append(events.customer_id.isin(list(plan.customers)))
     return conditions
-
-
-def _has_value(events: Any, key: str, values: Sequence[str]) -> Any:
-    """Without regard to case; an event without a value has the value `(none)`."""
-    return _dimension(events, key).lower().isin([ibis.literal(value).lower() for value in values])
 
 
 def _value(plan: UsagePlan, events: Any) -> Any:
@@ -153,11 +166,11 @@ def _quantity(plan: UsagePlan, rows: Any, keys: Sequence[str]) -> Any:
 def _figures(plan: UsagePlan, rows: Any, kind: str, keys: list[str]) -> list[Any]:
     """The whole range, and each bucket."""
     whole_range = rows.mutate(whole=ibis.literal(True))
-    pieces = [_piece(_quantity(plan, whole_range, [*keys, "whole"]), kind)]
+    parts = [_part(_quantity(plan, whole_range, [*keys, "whole"]), kind)]
     if plan.granularity != "none":
         bucketed = rows.mutate(bucket=_bucket(plan, rows))
-        pieces.append(_piece(_quantity(plan, bucketed, [*keys, "bucket"]), kind))
-    return pieces
+        parts.append(_part(_quantity(plan, bucketed, [*keys, "bucket"]), kind))
+    return parts
 
 
 def _bucket(plan: UsagePlan, rows: Any) -> Any:
@@ -167,11 +180,11 @@ def _bucket(plan: UsagePlan, rows: Any) -> Any:
 def _metric_days(plan: UsagePlan, rows: Any) -> list[Any]:
     """On how many days the metric has events, whoever's: what an average of days is divided by."""
     whole = rows.aggregate(days=rows.day.nunique(), first_day=rows.day.min(), last_day=rows.day.max())
-    pieces = [_piece(whole, _DAYS)]
+    parts = [_part(whole, _DAYS)]
     if plan.granularity != "none":
         bucketed = rows.mutate(bucket=_bucket(plan, rows))
-        pieces.append(_piece(bucketed.group_by("bucket").aggregate(days=bucketed.day.nunique()), _DAYS))
-    return pieces
+        parts.append(_part(bucketed.group_by("bucket").aggregate(days=bucketed.day.nunique()), _DAYS))
+    return parts
 
 
 def _fold_beyond_top(plan: UsagePlan, rows: Any) -> Any:
@@ -183,8 +196,8 @@ def _fold_beyond_top(plan: UsagePlan, rows: Any) -> Any:
     return ranking.fold_rest(rows, listed, keys=["value"])
 
 
-def _piece(rows: Any, kind: str) -> Any:
-    """Rows in the columns that every piece of the answer has."""
+def _part(rows: Any, kind: str) -> Any:
+    """Rows in the columns that every part of the answer has."""
     have = rows.columns
     empty = {
         "value": ibis.null("string"),
@@ -228,8 +241,8 @@ class UsageSums:
     last_day: date | None
 
 
-def read_sums(plan: UsagePlan, table: pa.Table) -> UsageSums:
-    rows: list[dict[str, Any]] = table.to_pylist()
+def read_sums(rows: Sequence[dict[str, Any]]) -> UsageSums:
+    """The rows of a `UsageBuild`."""
     by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in (_DAYS, _UNIT, _TOTAL, _GROUP)}
     groups: dict[str | None, list[dict[str, Any]]] = {}
     for row in by_kind[_GROUP]:

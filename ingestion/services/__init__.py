@@ -5,18 +5,19 @@ from __future__ import annotations
 from ingestion.services.accept import KeyRevoked, accept_events
 from ingestion.services.idempotency import IdempotencyKeyReused, Retry
 from ingestion.services.keys import generate_usage_key, regenerate_usage_key, revoke_usage_key
-from ingestion.services.metrics import set_metric
-from ingestion.services.receipts import Receipt, Result
 from ingestion.services.retention import set_usage_retention
-from ingestion.services.sources import create_usage_source, delete_usage_source, rename_usage_source
+from ingestion.services.sources import (
+    create_usage_source,
+    delete_usage_source,
+    rename_usage_source,
+    set_metric,
+)
 from ingestion.services.uploads import cancel_upload, due_uploads, queue_upload, run_upload
 from ingestion.services.voiding import accounts_with_requested_voids, void_asked, void_usage_batch
 
 __all__ = [
     "IdempotencyKeyReused",
     "KeyRevoked",
-    "Receipt",
-    "Result",
     "Retry",
     "accept_events",
     "accounts_with_requested_voids",

@@ -16,12 +16,11 @@ from django.db import transaction
 from accounts.models import Account
 from finops.lake.usage import inbox
 from finops.lib import clock, prepared_statements
-from ingestion.keys import PushCredential, lock_active_key
 from ingestion.parsing import Batch, last_names
 from ingestion.services import dimension_keys, event_ids, idempotency, ledger
 from ingestion.services.event_ids import DedupResult
-from ingestion.services.idempotency import Retry
-from ingestion.services.receipts import Receipt
+from ingestion.services.idempotency import Receipt, Retry
+from ingestion.services.keys import PushCredential, lock_active_key
 
 
 class KeyRevoked(Exception):
@@ -35,9 +34,9 @@ def accept_events(
     """Store the new events of a batch with the customers and metrics that they name; they count from the commit.
 
     A retry of what was stored gets the answer of then. A dry run gets the answer that it would get, and stores nothing.
-    Raises KeyRevoked when the key no longer lives, also for a batch without a valid event, and answers.IdempotencyKeyReused. Cost:
-    one statement to look at the key, one for the ledger; with events two more: customers and metrics, COPY; one or two
-    more with event ids, with an Idempotency-Key, with rejected events.
+    Raises KeyRevoked when the key no longer lives, also for a batch without a valid event, and IdempotencyKeyReused. Cost: one
+    statement to look at the key, one for the ledger; with events two more: customers and metrics, COPY; one or two more
+    with event ids, with an Idempotency-Key, with rejected events.
     """
     if not lock_active_key(credential.key_id):
         raise KeyRevoked
@@ -50,7 +49,7 @@ def accept_events(
     batch, keys = dimension_keys.admit(account_id=account_id, source_id=credential.source_id, batch=batch)
     dedup_result = event_ids.deduplicate(account_id=account_id, batch=batch, batch_id=batch_id)
     _store(credential, batch, batch_id, dedup_result, keys)
-    receipt = _receipt(batch_id, dedup_result)
+    receipt = Receipt.of(batch_id, dedup_result)
     if retry:
         idempotency.store_answer(account_id=account_id, retry=retry, receipt=receipt)
     return receipt
@@ -61,17 +60,7 @@ def _dry_run_receipt(credential: PushCredential, batch: Batch, retry: Retry | No
     if retry and (stored_receipt := idempotency.find(account_id=account_id, retry=retry)):
         return stored_receipt
     batch = dimension_keys.check(source_id=credential.source_id, batch=batch)
-    return _receipt(None, event_ids.deduplicate(account_id=account_id, batch=batch, batch_id=None))
-
-
-def _receipt(batch_id: UUID | None, dedup_result: DedupResult) -> Receipt:
-    return Receipt.of(
-        batch=batch_id,
-        accepted=len(dedup_result.events) + dedup_result.duplicates,
-        duplicates=dedup_result.duplicates,
-        rejected=dedup_result.rejected,
-        rounded=dedup_result.rounded,
-    )
+    return Receipt.of(None, event_ids.deduplicate(account_id=account_id, batch=batch, batch_id=None))
 
 
 def _store(
@@ -114,10 +103,8 @@ def store_events(
     """
     if not dedup_result.events:
         return
-    names, metrics = (
-        last_names(dedup_result.events, dedup_result.names),
-        {event.metric for event in dedup_result.events},
-    )
+    names = last_names(dedup_result.events, dedup_result.names)
+    metrics = {event.metric for event in dedup_result.events}
     _upsert_customers_and_metrics(account.pk, names, metrics, received_at)
     inbox.append(
         account=account,

@@ -1,4 +1,4 @@
-"""Storing a piece of an uploaded file: its events, its refused lines, and that it is done, in one transaction."""
+"""Storing a chunk of an uploaded file: its events, its refused lines, and that it is done, in one transaction."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ class AttemptSuperseded(Exception):
 
 @transaction.atomic
 def store_chunk(*, job: UsageUpload, chunk: Chunk) -> None:
-    """Store a piece under the rules of a push; `job` says afterwards how far the upload is.
+    """Store a chunk under the rules of a push; `job` says afterwards how far the upload is.
 
-    Raises Lost when the upload is not this attempt's any more, Canceled when a person canceled it. Locks: the upload's row, then as a push does.
+    Raises AttemptSuperseded when the upload is not this attempt's any more, JobCanceled when a person canceled it. Locks: the
+    upload's row, then as a push does.
     """
     _fence(job)
     batch = check_batch(chunk.body)
@@ -48,7 +49,7 @@ def store_chunk(*, job: UsageUpload, chunk: Chunk) -> None:
         rounded=[chunk.lines[at] for at in batch.rounded],
     )
     by_line, _keys = dimension_keys.admit(account_id=job.account_id, source_id=job.source_id, batch=by_line)
-    chunk_id = chunk_ids(job.batch, job.pieces + 1)[-1]
+    chunk_id = chunk_ids(job.batch, job.chunks + 1)[-1]
     dedup_result = event_ids.deduplicate(account_id=job.account_id, batch=by_line, batch_id=chunk_id)
     rejections = sorted([*((one.index, one.error) for one in dedup_result.rejected), *chunk.rejections])
     store_events(
@@ -75,7 +76,7 @@ def _fence(job: UsageUpload) -> None:
 
 
 def check_cancellation(job: UsageUpload) -> None:
-    """Raise Canceled as `store_chunk` does, without storing anything."""
+    """Raises JobCanceled as `store_chunk` does, and stores nothing."""
     # Unscoped: a worker names the row itself.
     if UsageUpload.objects.unscoped().filter(pk=job.pk).exclude(cancel_requested_at=None).exists():
         raise JobCanceled
@@ -83,13 +84,10 @@ def check_cancellation(job: UsageUpload) -> None:
 
 def _excerpts(batch: Batch, chunk: Chunk) -> dict[int, str]:
     """By line; also of events whose id may turn out to be another's."""
-    places = sorted({one.index for one in batch.rejected} | _positions_with_ids(batch))
-    return dict(zip((chunk.lines[at] for at in places), batch.excerpts(places, EXCERPT), strict=True))
-
-
-def _positions_with_ids(batch: Batch) -> set[int]:
     pairs = zip(batch.events, batch.event_ids, strict=True)
-    return {event.position for event, name in pairs if name is not None}
+    with_ids = {event.position for event, name in pairs if name is not None}
+    places = sorted({one.index for one in batch.rejected} | with_ids)
+    return dict(zip((chunk.lines[at] for at in places), batch.excerpts(places, EXCERPT), strict=True))
 
 
 _LEDGER = """
@@ -110,15 +108,8 @@ def _write_ledger(job: UsageUpload, dedup_result: DedupResult, rejected: int) ->
     days = [event.event_time.date() for event in dedup_result.events]
     accepted = len(dedup_result.events) + dedup_result.duplicates
     values = (
-        *(
-            job.batch,
-            job.account_id,
-            job.source_id,
-            job.created_at,
-            accepted,
-            rejected,
-            dedup_result.duplicates,
-        ),
+        *(job.batch, job.account_id, job.source_id, job.created_at),
+        *(accepted, rejected, dedup_result.duplicates),
         *((min(days), max(days)) if days else (None, None)),
     )
     with connection.cursor() as cursor:
@@ -137,18 +128,15 @@ def _move_on(
     job: UsageUpload, chunk: Chunk, dedup_result: DedupResult, rejections: Sequence[tuple[int, str]]
 ) -> None:
     job.rows += chunk.rows
-    job.pieces += 1
+    job.chunks += 1
     job.bytes_done = min(chunk.bytes_done, job.bytes_total)
     job.accepted += len(dedup_result.events) + dedup_result.duplicates
     job.duplicates += dedup_result.duplicates
     job.rejected += len(rejections)
     job.rounded += dedup_result.rounded
     job.reasons = _count_reasons(job.reasons, rejections)
-    job.save(
-        update_fields=[
-            *("rows", "pieces", "bytes_done", "accepted", "duplicates", "rejected", "rounded", "reasons"),
-        ]
-    )
+    counts = ("rows", "chunks", "bytes_done", "accepted", "duplicates", "rejected", "rounded", "reasons")
+    job.save(update_fields=counts)
 
 
 def _count_reasons(reasons: dict[str, int], rejections: Sequence[tuple[int, str]]) -> dict[str, int]:

@@ -35,10 +35,13 @@ def admit(*, account_id: int, source_id: int, batch: Batch) -> tuple[Batch, set[
         return batch, keys
     stored_keys = _stored_keys(source_id)
     if not keys <= stored_keys:
-        _lock(source_id)
+        with connection.cursor() as cursor:
+            cursor.execute(_LOCK, [f"dimension keys {source_id}"])
         stored_keys = _stored_keys(source_id)
         batch, keys = _reject_excess_keys(batch, stored_keys, keys)
-        _insert(account_id, source_id, sorted(keys - stored_keys))
+        if names := sorted(keys - stored_keys):
+            with connection.cursor() as cursor:
+                cursor.execute(_INSERT, [account_id, source_id, clock.now(), names])
     transaction.on_commit(partial(_remember, source_id, frozenset(stored_keys | keys)))
     return batch, keys
 
@@ -92,20 +95,8 @@ def _stored_keys(source_id: int) -> set[str]:
     return {name for (name,) in rows}
 
 
-def _lock(source_id: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"dimension keys {source_id}"]
-        )
-
-
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 _INSERT: Final = """
 INSERT INTO ingestion_usagedimension (account_id, source_id, name, first_seen_at)
 SELECT %s, %s, name, %s FROM unnest(%s::text[]) AS new(name)
 """
-
-
-def _insert(account_id: int, source_id: int, names: Sequence[str]) -> None:
-    if names:
-        with connection.cursor() as cursor:
-            cursor.execute(_INSERT, [account_id, source_id, clock.now(), list(names)])

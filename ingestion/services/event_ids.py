@@ -47,7 +47,12 @@ def deduplicate(*, account_id: int, batch: Batch, batch_id: UUID | None) -> Dedu
     Holds the ids until the caller's transaction ends: another push with one of them waits. Without a batch id nothing
     is remembered and nobody waits. Cost: one statement, a second where an id is known; none for a batch without ids.
     """
-    claims = _claims(batch)
+    # By place among the events: the hashes of the id and of what the event says.
+    claims = {
+        at: (_digest(name.encode()), content_of(batch.events[at]))
+        for at, name in enumerate(batch.event_ids)
+        if name is not None
+    }
     if not claims:
         return DedupResult(batch.events, batch.names, 0, batch.rejected, len(batch.rounded))
     digests = dict(reversed(claims.values()))  # from the last, so that the first of each id counts
@@ -56,14 +61,6 @@ def deduplicate(*, account_id: int, batch: Batch, batch_id: UUID | None) -> Dedu
     else:
         stored_contents = _remember(account_id, batch_id, digests)
     return _partition(batch, claims, {**digests, **stored_contents}, stored_contents)
-
-
-def _claims(batch: Batch) -> dict[int, tuple[str, str]]:
-    """By place among the events: the hashes of the id and of what the event says."""
-    ids = enumerate(batch.event_ids)
-    return {
-        at: (_digest(name.encode()), content_of(batch.events[at])) for at, name in ids if name is not None
-    }
 
 
 def content_of(event: InboxEvent) -> str:

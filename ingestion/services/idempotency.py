@@ -1,17 +1,52 @@
-"""Idempotency-Key: the answer to a push is kept, and a retry under the same key gets it again for 24 hours."""
+"""The answer to a push, and Idempotency-Key: the answer is kept, and a retry under the same key gets it again for 24 hours."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
+from typing import Self
+from uuid import UUID
 
+import msgspec
 from django.db import connection
 
 from finops.lib import clock
 from ingestion.models import PushAnswer
-from ingestion.services.receipts import Receipt
+from ingestion.parsing import Rejection
+from ingestion.services.event_ids import DedupResult
+
+
+class Result(msgspec.Struct):
+    """The ingestion result: every event is in one of the two counts, every rejected one among the errors."""
+
+    accepted: int
+    rejected: int
+    errors: Sequence[Rejection]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The answer to a push: a Result as JSON, and what does not belong to the interface's body, as headers."""
+
+    body: bytes
+    headers: dict[str, str]
+
+    @classmethod
+    def of(cls, batch_id: UUID | None, dedup_result: DedupResult) -> Self:
+        """Accepted are new events and duplicates. Without a batch id nothing was stored."""
+        accepted, rejected = len(dedup_result.events) + dedup_result.duplicates, dedup_result.rejected
+        headers = {
+            "Usage-Rejected": str(len(rejected)),
+            "Usage-Duplicates": str(dedup_result.duplicates),
+            "Usage-Rounded": str(dedup_result.rounded),
+        }
+        if batch_id is not None:
+            headers["Usage-Batch-Id"] = str(batch_id)
+        return cls(msgspec.json.encode(Result(accepted, len(rejected), rejected)), headers)
+
 
 HOURS = 24
 REPLAYED = "Idempotent-Replayed"

@@ -1,18 +1,73 @@
-"""The life of a usage key: generated on a push source, regenerated, revoked. One living key a source."""
+"""Usage keys: generated on a push source, regenerated, revoked, and what one stands for at the push endpoint. One living
+key a source.
+
+Made as MCP keys are (`accounts/keys.py`), with a prefix of their own, so neither can pass for the other.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import hmac
+
 from django.db import transaction
-from django.utils import timezone
 
 from accounts import audit
 from accounts.audit import Actor
-from accounts.keys import digest_of, new_secret
+from accounts.keys import digest_of, lookup_of, new_secret
 from accounts.models import Account
 from finops.lake.storage import locks
+from finops.lib import clock, prepared_statements
 from finops.lib.errors import UserError
-from ingestion.keys import PREFIX
 from ingestion.models import UsageKey, UsageSource, UsageUpload
+
+PREFIX = "fuse_"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PushCredential:
+    """A usage key that was alive when it was shown: whose events come, and by which source."""
+
+    key_id: int
+    source_id: int
+    account: Account
+
+
+# One statement: find, check, note the use. A last-used time may be lost in a crash, so its commit waits for no disk.
+_USE = """
+WITH loose AS (SELECT set_config('synchronous_commit', 'off', true))
+UPDATE ingestion_usagekey k
+   SET last_used_at = %(now)s
+  FROM accounts_account a, loose
+ WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL AND a.id = k.account_id
+RETURNING k.id, k.digest, k.source_id, a.id, a.name, a.slug, a.fiscal_start_month
+"""
+
+
+def authenticate_usage_key(plaintext: str) -> PushCredential | None:
+    """What the living key that this is stands for, its use noted; None for anything else.
+
+    Cost: one statement, none for text that is no usage key.
+    """
+    lookup = lookup_of(plaintext, PREFIX)
+    if lookup is None:
+        return None
+    digest = digest_of(plaintext)
+    rows = prepared_statements.fetch(_USE, {"lookup": lookup, "digest": digest, "now": clock.now()})
+    row = rows[0] if rows else None
+    if row is None or not hmac.compare_digest(bytes(row[1]), digest):
+        return None
+    account = Account(id=row[3], name=row[4], slug=row[5], fiscal_start_month=row[6])
+    return PushCredential(key_id=row[0], source_id=row[2], account=account)
+
+
+# KEY SHARE, because pushes of one key and the last-used update above do not wait for each other under it; what ends
+# a key takes FOR UPDATE first, which waits for all of them and makes later ones wait.
+_LOCK_ACTIVE_KEY = "SELECT 1 FROM ingestion_usagekey WHERE id = %s AND revoked_at IS NULL FOR KEY SHARE"
+
+
+def lock_active_key(key_id: int) -> bool:
+    """Whether the key lives, and if so keep it living until the caller's transaction ends. One statement."""
+    return bool(prepared_statements.fetch(_LOCK_ACTIVE_KEY, [key_id]))
 
 
 @transaction.atomic
@@ -80,7 +135,7 @@ def end_pushes(*, account: Account, source_id: int | None = None) -> None:
 
 
 def _lock_push_source(source: UsageSource) -> None:
-    """Until the transaction ends nobody else changes the source's key."""
+    """Until the transaction ends nobody else changes the source's key. Raises UserError for a source that pulls."""
     # Unscoped: the caller found the source in its account. NO KEY: a push that has locked the key refers to the source
     # when it writes its batch, and would wait for us while we wait for it.
     row = UsageSource.objects.unscoped().select_for_update(no_key=True).get(pk=source.pk)
@@ -92,13 +147,13 @@ def _lock_push_source(source: UsageSource) -> None:
 
 
 def _active_key(source: UsageSource) -> UsageKey | None:
-    # FOR UPDATE waits for the pushes that are storing under this key, see ingestion/keys.py.
+    # FOR UPDATE waits for the pushes that are storing under this key, see ingestion/services/keys.py.
     keys = UsageKey.objects.unscoped().select_for_update()
     return keys.filter(source_id=source.pk, revoked_at=None).first()
 
 
 def _end(key: UsageKey) -> None:
-    key.revoked_at = timezone.now()
+    key.revoked_at = clock.now()
     key.save(update_fields=["revoked_at"])
 
 

@@ -13,8 +13,8 @@ from django.db import connection
 
 from finops.lake.usage.payload import InboxEvent
 from finops.lib import clock, prepared_statements
-from ingestion.keys import PushCredential
 from ingestion.parsing import Batch, Rejection
+from ingestion.services.keys import PushCredential
 
 LEDGER_DAYS = 35
 REJECTED_OF_A_PUSH = 10

@@ -1,7 +1,7 @@
-"""Backfill by file: an upload is queued by a request and stored by a worker, piece by piece, each event once.
+"""Backfill by file: an upload is queued by a request and stored by a worker, chunk by chunk, each event once.
 
-A piece of a thousand lines is one transaction, which also says how far the upload is: after kill -9 at any moment the
-next worker goes on with the line after the last one stored. All pieces are one batch, so an upload is voided as one.
+A chunk of a thousand lines is one transaction, which also says how far the upload is: after kill -9 at any moment the
+next worker goes on with the line after the last one stored. All chunks are one batch, so an upload is voided as one.
 A file, known by its SHA-256, is taken once an account, until what it brought is voided; one that brought nothing, again.
 """
 
@@ -46,7 +46,7 @@ RUN_TASK: Final = "ingestion.run_upload"
 MAX_ATTEMPTS: Final = 10
 """An upload that takes its worker down ten times will do so again."""
 MAX_DEATHS: Final = 3
-"""One whose child dies so often without storing a piece, too."""
+"""One whose child dies so often without storing a chunk, too."""
 
 Status = UsageUpload.Status
 
@@ -54,9 +54,9 @@ Status = UsageUpload.Status
 def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor) -> UsageUpload:
     """Keep a CSV file and ask a worker to store its events in `source`.
 
-    A file whose upload failed goes on where that stopped; one that brought nothing is taken anew. Raises UserError for a source that nothing is pushed to, a
-    header that lacks a column or has one that is not known, a file that was taken before, and while as many uploads of the
-    account wait and run as may.
+    A file whose upload failed goes on where that stopped; one that brought nothing is taken anew. Raises UserError for a
+    source that nothing is pushed to, a header that lacks a column or has one that is not known, a file that was taken before,
+    and while as many uploads of the account wait and run as may; LowDisk without room for the file.
     """
     if source.kind != UsageSource.Kind.PUSH:
         raise UserError("This source fetches its usage itself; upload into a push source.", field="upload")
@@ -76,9 +76,9 @@ def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor
 
 @transaction.atomic
 def cancel_upload(*, job: UsageUpload, actor: Actor) -> UsageUpload:
-    """Store no more of an upload: one that waits ends now, one that runs after the piece it stores. What was stored
-    counts until it is voided, and the same file goes on there. Canceling twice changes nothing. UserError when it has
-    ended."""
+    """Store no more of an upload: one that waits ends now, one that runs after the chunk it stores. What was stored
+    counts until it is voided, and the same file goes on there. Canceling twice changes nothing. Raises UserError when it
+    has ended."""
     rows = UsageUpload.objects.select_for_update(of=("self",)).select_related("source", "account")
     row = rows.get(pk=job.pk)
     if not row.is_unfinished:

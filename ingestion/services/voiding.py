@@ -34,7 +34,7 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
     if at_once:
         # Before any row, as when a source or the account is deleted.
         locks.lock_usage(batch.account)
-    # Unscoped: the batch names its account. The upload's row comes first, as when a piece of it is stored.
+    # Unscoped: the batch names its account. The upload's row comes first, as when a chunk of it is stored.
     upload = _upload_of(batch.pk)
     rows = UsageBatch.objects.unscoped().select_for_update(of=("self",)).select_related("account")
     row = rows.filter(pk=batch.pk).first()
@@ -70,7 +70,10 @@ def accounts_with_requested_voids() -> list[int]:
 
 
 def void_asked(*, account: Account) -> int:
-    """Void the batches of an account that wait for it, a transaction each; how many. One done elsewhere is skipped."""
+    """Void the batches of an account that wait for it, a transaction each; how many. One done elsewhere is skipped.
+
+    Raises what `time_limit.check` raises when the task's time is over; what is voided by then stays so.
+    """
     voided_count = 0
     for pk in list(_requested_voids().filter(account=account).values_list("pk", flat=True)):
         time_limit.check()
@@ -114,7 +117,7 @@ def _void(row: UsageBatch, upload: UsageUpload | None) -> None:
             first_day=row.first_day,
             last_day=row.last_day,
         )
-    _forget_ids(row.account_id, [row.pk] if upload is None else chunk_ids(upload.batch, upload.pieces))
+    _forget_ids(row.account_id, [row.pk] if upload is None else chunk_ids(upload.batch, upload.chunks))
     if upload is not None:
         upload.status = UsageUpload.Status.VOIDED
         upload.save(update_fields=["status"])
@@ -122,12 +125,12 @@ def _void(row: UsageBatch, upload: UsageUpload | None) -> None:
     row.save(update_fields=["voided_at"])
 
 
-def chunk_ids(batch: UUID, pieces: int) -> list[UUID]:
-    """What the event ids of an upload are remembered under: a name for each of its pieces.
+def chunk_ids(batch: UUID, chunks: int) -> list[UUID]:
+    """What the event ids of an upload are remembered under: a name for each of its chunks.
 
-    Not the batch's own for all: an id that comes twice in a file must be found to be another piece's.
+    Not the batch's own for all: an id that comes twice in a file must be found to be another chunk's.
     """
-    return [uuid5(batch, str(number)) for number in range(pieces)]
+    return [uuid5(batch, str(number)) for number in range(chunks)]
 
 
 def _forget_ids(account_id: int, batches: list[UUID]) -> None:
@@ -151,7 +154,7 @@ def forget_ids_of_source(source: UsageSource) -> None:
 
     The caller keeps pushes and uploads of the source away. Reads all ids of the account once.
     """
-    uploads = UsageUpload.objects.unscoped().filter(source=source).values_list("batch", "pieces")
+    uploads = UsageUpload.objects.unscoped().filter(source=source).values_list("batch", "chunks")
     chunk_batch_ids = [one for batch, count in uploads for one in chunk_ids(batch, count)]
     with connection.cursor() as cursor:
         cursor.execute(_FORGET_OF_SOURCE, [source.pk, chunk_batch_ids, source.account_id])

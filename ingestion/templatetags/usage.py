@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from finops.lib import amounts
 from finops.lib.money import round_amount
 from ingestion import charts
-from ingestion.answers import UsageRow
+from ingestion.schemas import UsageRow
 
 register = template.Library()
 

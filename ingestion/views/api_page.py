@@ -1,18 +1,26 @@
-"""The reference of the push endpoint, in the console."""
+"""The reference of the push endpoint: the page in the console, and the OpenAPI document for everybody."""
 
 from __future__ import annotations
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
+from ingestion.openapi import document
 from ingestion.parsing import MAX_EVENTS
-from ingestion.reference import reference
+from ingestion.reference import reference, snippets_for
 from ingestion.services.event_ids import DAYS
-from ingestion.snippets import snippets_for
 from ingestion.views.sources import push_url
+
+
+@require_safe
+def openapi(request: HttpRequest) -> JsonResponse:
+    answer = JsonResponse(document())
+    answer["Access-Control-Allow-Origin"] = "*"  # it is public, and viewers of such documents run in browsers
+    return answer
+
 
 KEY = "fuse_your-key"
 

@@ -25,7 +25,7 @@ from ingestion.forms import RetentionForm
 from ingestion.models import UsageRetention
 from ingestion.queries import billing
 from ingestion.queries.billing import MeteredMonth
-from ingestion.retention import retention_start
+from ingestion.services.retention import retention_start
 
 MONTHS = ListPage[MeteredMonth](
     name="metered-usage",

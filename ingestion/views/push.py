@@ -29,9 +29,9 @@ from rest_framework.throttling import BaseThrottle
 from finops.lib.ratelimit import rate_limiter
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 from finops.web.admission import BUSY, TENANT, tenant
-from ingestion.keys import PushCredential, authenticate_usage_key
 from ingestion.parsers import EventBatchParser, PushError, PushRequest
 from ingestion.services import IdempotencyKeyReused, KeyRevoked, Retry, accept_events
+from ingestion.services.keys import PushCredential, authenticate_usage_key
 
 PATH: Final = "/api/usage/events"
 _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")

@@ -22,7 +22,7 @@ from ingestion import services
 from ingestion.forms import UsageSourceForm
 from ingestion.models import UsageKey, UsageSource
 from ingestion.queries.activity import count_live_events
-from ingestion.snippets import snippets_for
+from ingestion.reference import snippets_for
 from ingestion.views.batches import recent
 from ingestion.views.push import PATH
 

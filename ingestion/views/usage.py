@@ -17,11 +17,11 @@ from finops.lib.choices import GRANULARITIES, PERIODS, TOPS
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_response
 from finops.lib.query_page import QueryPage
-from ingestion.answers import UsageAnswer
 from ingestion.charts import row_name, usage_table
 from ingestion.choices import dimension_choices, field_value
 from ingestion.queries import find_metric, first_metric, metrics_of, query_usage, suggest_values
 from ingestion.queries.resolution import PREFIX
+from ingestion.schemas import UsageAnswer
 from ingestion.usage_query import CUSTOMER, UsageQuery
 
 SUGGESTIONS = 20

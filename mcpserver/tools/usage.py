@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from finops.lib.sentences import truncate
 from ingestion import queries
-from ingestion.answers import EventsAnswer, UsageAnswer, UsageEvent
+from ingestion.schemas import EventsAnswer, UsageAnswer, UsageEvent
 from ingestion.usage_query import EventsQuery, UsageQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool

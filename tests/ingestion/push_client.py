@@ -15,9 +15,9 @@ from accounts.models import Account
 from finops.lake.usage import inbox as lake_inbox
 from finops.lake.usage.payload import decode
 from ingestion import services
-from ingestion.keys import PushCredential, authenticate_usage_key
 from ingestion.models import UsageKey, UsageSource
 from ingestion.parsing import Batch, check_batch
+from ingestion.services.keys import PushCredential, authenticate_usage_key
 from tests.cast import Cast
 
 PATH = "/api/usage/events"

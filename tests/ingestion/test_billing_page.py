@@ -17,7 +17,7 @@ from ingestion import services
 from ingestion.models import UsageBatch, UsageRetention
 from ingestion.queries import metered_events
 from ingestion.queries.billing import metered_months, month_by_source, usage_storage
-from ingestion.retention import drop_old_usage
+from ingestion.services.retention import drop_old_usage
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import event, open_door
 from tests.pages import get_page, text_of

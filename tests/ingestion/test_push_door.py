@@ -18,8 +18,8 @@ from django.urls import reverse
 
 from accounts.keys import mint_mcp_key
 from ingestion import services
-from ingestion.keys import PREFIX, authenticate_usage_key
 from ingestion.models import UsageSource
+from ingestion.services.keys import PREFIX, authenticate_usage_key
 from ingestion.views.push import push
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import PATH, Door, event, inbox, key_of, open_door, reasons

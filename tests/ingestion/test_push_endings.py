@@ -16,12 +16,11 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from ingestion import services
 from ingestion.csvfile import Chunk, chunks
-from ingestion.keys import lock_active_key
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
-from ingestion.queries.metering import metered_events
+from ingestion.queries.billing import metered_events
 from ingestion.services import KeyRevoked, accept_events
 from ingestion.services.chunks import AttemptSuperseded, store_chunk
-from ingestion.services.keys import end_pushes
+from ingestion.services.keys import end_pushes, lock_active_key
 from ingestion.services.uploads import _attempt
 from tests.cast import Cast
 from tests.ingestion.push_client import MOMENT, Door, batch_of, credential_of, event, inbox, open_door

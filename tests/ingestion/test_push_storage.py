@@ -18,9 +18,9 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from ingestion import services
-from ingestion.keys import authenticate_usage_key, lock_active_key
 from ingestion.models import Customer, UsageMetric
 from ingestion.services import KeyRevoked, accept_events
+from ingestion.services.keys import authenticate_usage_key, lock_active_key
 from ingestion.views.push import push
 from tests.cast import Cast
 from tests.ingestion.push_client import PATH, Door, batch_of, event, inbox, key_of, open_door

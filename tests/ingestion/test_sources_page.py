@@ -16,7 +16,7 @@ from finops.lib import clock
 from ingestion import services
 from ingestion.models import UsageSource
 from ingestion.queries import metered_events
-from ingestion.snippets import snippets_for
+from ingestion.reference import snippets_for
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import Door, event, inbox, key_of, open_door, reasons
 from tests.pages import get_page, text_of

@@ -66,7 +66,7 @@ def test_one_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
     assert len(names) == 3
 
 
-def test_one_whose_child_dies_between_pieces_goes_on(cast: Cast, endings: Endings) -> None:
+def test_one_whose_child_dies_between_chunks_goes_on(cast: Cast, endings: Endings) -> None:
     job = send(open_door(cast), csv(line(1)), cast)
 
     def store_and_die() -> ChildResult:

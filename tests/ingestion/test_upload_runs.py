@@ -53,7 +53,7 @@ def test_the_file_goes_when_it_is_done_and_forgotten_ones_after_a_day(
     assert upload_files.remove_orphans() == 1
 
 
-def test_a_file_is_read_by_pieces_and_from_any_line_on() -> None:
+def test_a_file_is_read_by_chunks_and_from_any_line_on() -> None:
     content = csv(*[line(number) for number in range(2_345)])
     whole = [len(chunk.events) for chunk in chunks(io.BytesIO(content))]
     rest = list(chunks(io.BytesIO(content), skip=1_999))

@@ -16,8 +16,8 @@ from accounts.models import AuditEntry
 from accounts.scoping import account_scope
 from finops.lib.errors import UserError
 from ingestion import services
-from ingestion.keys import PREFIX, authenticate_usage_key
 from ingestion.models import UsageKey, UsageMetric, UsageSource
+from ingestion.services.keys import PREFIX, authenticate_usage_key
 from tests.cast import Cast
 
 

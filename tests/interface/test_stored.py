@@ -17,7 +17,7 @@ from finops.alerts.channel_targets import PagerDutyTarget
 from finops.alerts.recipients import recipient_url
 from finops.alerts.senders import Envelope, email, microsoft_teams, pagerduty, slack, webhook
 from finops.lib.sealing import unseal
-from ingestion.keys import PREFIX as USAGE_PREFIX
+from ingestion.services.keys import PREFIX as USAGE_PREFIX
 from tests import recorded
 from tests.cast import Cast
 from tests.world.deliveries import KEY, message

@@ -24,9 +24,16 @@ from finops.unitcosts.queries.customers import aliases_of, customer_key
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import Customer, UsageMetric
 from ingestion.queries import find_metric
-from ingestion.queries.resolution import CUSTOMER_NAMES, PREFIX, EventDimensions, find_customers, find_key
+from ingestion.queries.resolution import (
+    CUSTOMER_NAMES,
+    MAX_METRIC_VALUES,
+    PREFIX,
+    EventDimensions,
+    find_customers,
+    find_key,
+    metric_values,
+)
 from ingestion.queries.usage_lake import NONE
-from ingestion.queries.values import MAX_METRIC_VALUES, metric_values
 from ingestion.usage_query import CUSTOMER
 
 ALIKE = 0.8

@@ -16,7 +16,7 @@ from accounts.models import Account
 from accounts.oauth.tokens import new_access_token, new_refresh_token
 from finops.activity.calls import MAX_ARGUMENT_BYTES, _row, store
 from finops.activity.redaction import HIDDEN, without_secrets
-from ingestion.keys import PREFIX as USAGE_PREFIX
+from ingestion.services.keys import PREFIX as USAGE_PREFIX
 from tests.cast import Cast
 from tests.finops.activity.call_helpers import call_of, credential_of, stored_calls
 

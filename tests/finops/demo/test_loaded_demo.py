@@ -38,9 +38,9 @@ from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.money import exact_sum
 from finops.unitcosts.models import CustomerAlias, CustomerKey
-from ingestion.keys import authenticate_usage_key
 from ingestion.models import UsageKey, UsageSource
 from ingestion.services import revoke_usage_key
+from ingestion.services.keys import authenticate_usage_key
 from mcpserver.registry import Access, Prompt, Tool, registry
 from tests import recorded
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load, own_var

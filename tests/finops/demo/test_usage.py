@@ -34,9 +34,9 @@ from finops.lake.engine import engine
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.unitcosts.models import CustomerAlias, CustomerKey
-from ingestion.keys import authenticate_usage_key
 from ingestion.models import Customer, UsageMetric, UsageSource
 from ingestion.queries import metered_events_by_month
+from ingestion.services.keys import authenticate_usage_key
 from tests.finops.demo.test_load_demo import handout, load
 from tests.finops.lake import events as lake_events
 

@@ -12,9 +12,9 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lake.usage.flush import flush_usage
 from finops.lib.errors import UserError
-from ingestion.answers import EventsAnswer
 from ingestion.models import Customer
 from ingestion.queries import list_usage_events
+from ingestion.schemas import EventsAnswer
 from ingestion.usage_query import EventsQuery
 from tests.cast import Cast
 from tests.world.usage import add_usage, event, push_events

@@ -15,8 +15,9 @@ from finops.lake.usage import flush_scheduler
 from finops.lake.usage.flush import count_pending, flush_usage
 from finops.lake.usage.usage_removal import rows_to_scan
 from finops.lib import clock
-from ingestion import retention, tasks
+from ingestion import tasks
 from ingestion.models import UsageRetention
+from ingestion.services import retention
 from tests.cast import Cast
 from tests.finops.lake.events import NOON, Event, by, push
 from tests.finops.lake.usage.test_flush import live

@@ -10,10 +10,10 @@ from accounts.models import Account
 from finops.lib.amounts import display_number
 from finops.lib.money import round_amount
 from finops.lib.sentences import largest_parts, quote, truncate
-from ingestion.answers import UsageRow
 from ingestion.models import UsageMetric
-from ingestion.queries.metrics import MetricInfo, usage_metrics
+from ingestion.queries.metrics import usage_metrics
 from ingestion.queries.usage import MetricQuery, MetricUsage
+from ingestion.schemas import UsageRow
 
 NAMED_ROWS = 3
 NAMED_UNITS = 5
@@ -34,11 +34,8 @@ AGGREGATIONS = {
 
 def format_quantity(quantity: Decimal, unit: str | None) -> str:
     """`1,234.5 'calls'`, at most six places."""
-    return (
-        f"{display_number(round_amount(quantity))} {quote(unit, NAME_LENGTH)}"
-        if unit
-        else display_number(round_amount(quantity))
-    )
+    number = display_number(round_amount(quantity))
+    return f"{number} {quote(unit, NAME_LENGTH)}" if unit else number
 
 
 def title(metric: UsageMetric) -> str:
@@ -98,16 +95,12 @@ def hint(account: Account, metric: UsageMetric, metric_query: MetricQuery, usage
     if usage.total is None and usage.days_with_data:
         return "Leave a filter out, or group by customer or a dimension to see which values there are."
     if usage.total is None:
-        return _data_days_hint(account, metric)
+        infos = [one for one in usage_metrics(account) if one.name == metric.name]
+        if not infos or infos[0].first_day is None:
+            return HOW_TO_PUSH
+        return f"Ask for days from {infos[0].first_day} to {infos[0].last_day}, which have events."
     if not metric_query.by:
         return "Add group_by customer, or dimension:<key>, to see whose usage it is."
     if metric_query.granularity == "none":
         return "Add granularity day, week or month to see how it developed."
     return "queryUnitCost divides cost by this metric."
-
-
-def _data_days_hint(account: Account, metric: UsageMetric) -> str:
-    infos: list[MetricInfo] = [one for one in usage_metrics(account) if one.name == metric.name]
-    if not infos or infos[0].first_day is None:
-        return HOW_TO_PUSH
-    return f"Ask for days from {infos[0].first_day} to {infos[0].last_day}, which have events."
