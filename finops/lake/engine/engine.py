@@ -111,15 +111,19 @@ def run(
     try:
         return _answer(account, query, start, end, deadline, allow_rollups=allow_rollups)
     except _UnreadableFile:
-        # Garbage collection deletes a file an hour after its month was rewritten: the manifest has a newer one by now.
-        # And what a rollup has is in the segment too.
         logger.warning("lake: a segment of account %s was unreadable, asking the manifest again", account.pk)
+        return _answer_again(account, query, start, end, deadline)
+
+
+def _answer_again(account: Account, query: Query, start: date, end: date, deadline: float) -> pa.Table:
+    """After a file could not be read, from the segments alone: what a rollup has is in its segment too. Garbage collection
+    deletes a file an hour after its month was rewritten, so the manifest has a newer one by now. Raises LakeUnavailable."""
     try:
         return _answer(account, query, start, end, deadline)
     except _UnreadableFile as error:
         logger.exception("lake: a segment of account %s cannot be read", account.pk)
         raise LakeUnavailable(
-            f"A file of the stored {kind} data cannot be read just now. The question is fine: try again in a "
+            f"A file of the stored {query.kind} data cannot be read just now. The question is fine: try again in a "
             "minute. If it stays, importing the affected month again repairs it; the server log names the file."
         ) from error
 
