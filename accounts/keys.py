@@ -115,10 +115,10 @@ def revoke_mcp_key(*, key: MCPKey, actor: Actor) -> None:
 
 # One statement: find, check, note the use. A last-used time may be lost in a crash, so its commit waits for no disk.
 _USE = """
-WITH loose AS (SELECT set_config('synchronous_commit', 'off', true))
+WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true))
 UPDATE accounts_mcpkey k
    SET last_used_at = %(now)s, last_client = CASE WHEN %(client)s = '' THEN k.last_client ELSE %(client)s END
-  FROM accounts_account a, loose
+  FROM accounts_account a, async_commit
  WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL
    AND (k.expires_at IS NULL OR k.expires_at > %(now)s) AND a.id = k.account_id
 RETURNING k.id, k.name, k.scope, k.lookup, k.digest, a.id, a.name, a.slug, a.fiscal_start_month,

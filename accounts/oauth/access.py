@@ -27,7 +27,7 @@ class TokenUse:
 # whole: an empty one, or one with another entry, is not ours. Last use as in accounts/keys.py. In three steps, since
 # PostgreSQL plans one join of these seven in 2 ms and this in 0.3; it plans anew each time.
 _USE = """
-WITH loose AS (SELECT set_config('synchronous_commit', 'off', true)),
+WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true)),
 token AS MATERIALIZED (
   SELECT connection_id, scope
     FROM accounts_oauthaccesstoken
@@ -36,7 +36,7 @@ token AS MATERIALIZED (
 used AS (
   UPDATE accounts_oauthconnection c
      SET last_used_at = %(now)s, last_client = CASE WHEN %(client)s = '' THEN c.last_client ELSE %(client)s END
-    FROM token, loose, accounts_membership m
+    FROM token, async_commit, accounts_membership m
    WHERE c.id = token.connection_id AND m.account_id = c.account_id AND m.user_id = c.user_id
   RETURNING c.id, c.access, token.scope, m.role, c.user_id, c.application_id, c.account_id
 )

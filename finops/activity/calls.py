@@ -78,9 +78,9 @@ def call_record(
 # Calls of an account that is gone meanwhile fall out by the join. Rows of counts are taken in one order, so that two
 # processes never wait for each other. A crash may cost the last second, so the commit waits for no disk.
 _STORE = """
-WITH loose AS (SELECT set_config('synchronous_commit', 'off', true)),
+WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true)),
 given AS MATERIALIZED (
-  SELECT g.* FROM loose, unnest(
+  SELECT g.* FROM async_commit, unnest(
     %s::bigint[], %s::timestamptz[], %s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::text[],
     %s::bigint[], %s::float8[], %s::int[], %s::text[], %s::text[], %s::text[], %s::smallint[]
   ) AS g(account_id, at, method, name, arguments, credential_kind, credential_id, credential_label,

@@ -34,10 +34,10 @@ class PushCredential:
 
 # One statement: find, check, note the use. A last-used time may be lost in a crash, so its commit waits for no disk.
 _USE = """
-WITH loose AS (SELECT set_config('synchronous_commit', 'off', true))
+WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true))
 UPDATE ingestion_usagekey k
    SET last_used_at = %(now)s
-  FROM accounts_account a, loose
+  FROM accounts_account a, async_commit
  WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL AND a.id = k.account_id
 RETURNING k.id, k.digest, k.source_id, a.id, a.name, a.slug, a.fiscal_start_month
 """

@@ -149,8 +149,8 @@ class DailyBuild:
         if self.resources:
             conditions.append(~table.resource_id.isin(self.resources).fill_null(False))
         if self.usage_types:
-            loose = table.resource_id.isnull() & table.usage_type.isin(self.usage_types)
-            conditions.append(~loose.fill_null(False))
+            usage_rows = table.resource_id.isnull() & table.usage_type.isin(self.usage_types)
+            conditions.append(~usage_rows.fill_null(False))
         of_commitment = table.commitment_id.notnull() & (table.charge_category == "Usage").fill_null(False)
         relevant = table.mutate(covers=covers).filter(of_commitment | reduce(and_, conditions))
         lines = relevant.mutate(
