@@ -54,7 +54,9 @@ def only_falls(figure: str, counts: dict[str, int]) -> None:
         ratchets[figure] = {name: min(count, before.get(name, count)) for name, count in counts.items()}
         RATCHETS.write_text(json.dumps(ratchets, indent=2, sort_keys=True) + "\n")
     allowed = ratchets[figure]
-    higher = {name: (count, allowed.get(name, 0)) for name, count in counts.items() if count > allowed.get(name, 0)}
+    higher = {
+        name: (count, allowed.get(name, 0)) for name, count in counts.items() if count > allowed.get(name, 0)
+    }
 
     assert higher == {}, f"{figure}: now, and at most"
 
@@ -85,7 +87,8 @@ def test_raw_sql_comes_to_no_other_module() -> None:
     """The ORM elsewhere: raw SQL is for the push, authentication, locks and what it measures faster by much."""
     calls = re.compile(r"\.execute(?:many)?\(|\bRawSQL\(|\.raw\(")
     only_falls(
-        "raw_sql_calls", {str(path): count for path, text in sources().items() if (count := len(calls.findall(text)))}
+        "raw_sql_calls",
+        {str(path): count for path, text in sources().items() if (count := len(calls.findall(text)))},
     )
 
 
