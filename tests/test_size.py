@@ -70,7 +70,10 @@ def test_no_package_grows_in_lines() -> None:
     for path, text in sources().items():
         lines[package_of(path)] += text.count("\n")
 
-    only_falls("lines_of_package", dict(sorted(lines.items())))
+    # In hundreds, so that a mended line does not need the figure changed.
+    only_falls(
+        "lines_of_package", {package: -(-count // 100) * 100 for package, count in sorted(lines.items())}
+    )
 
 
 def test_no_function_is_longer_than_a_screen() -> None:

@@ -174,7 +174,9 @@ def _remaining_build(counted: Sequence[Candidate]) -> DailyBuild:
     """On-demand compute without the lines that are in other recommendations, with a saving."""
     pieces = [piece for each in counted if each.saving is not None for piece in each.pieces]
     resources = {name for piece in pieces for name in names_of(piece.line.resource)}
-    usage_types = {piece.line.usage_type for piece in pieces if piece.whole is False and not piece.line.resource}
+    usage_types = {
+        piece.line.usage_type for piece in pieces if piece.whole is False and not piece.line.resource
+    }
     return DailyBuild(tuple(sorted(resources - {""})), tuple(sorted(usage_types)))
 
 
