@@ -1,5 +1,5 @@
 """POST /api/usage/events, of the parts that Django REST Framework has for it: usage key, rate limit, parser, renderer and
-exception handler. Every answer is JSON, whatever happens. docs/adr/0033-push-door-on-drf.md says what of DRF is not used.
+exception handler. Every answer is JSON, whatever happens. docs/adr/0034-push-endpoint-on-drf.md says what of DRF is not used.
 
 The credential comes first, so that every request made with a key counts as a use of it, refused ones too.
 """
