@@ -19,15 +19,22 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.credentials import Credential, authenticate_bearer
 from finops.lib import request_body
+from finops.lib.ratelimit import rate_limiter
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 from finops.web.admission import BUSY, TENANT, tenant
 from mcpserver import cors, jsonrpc, protocol
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import RpcError
 from mcpserver.methods import Server
-from mcpserver.ratelimit import seconds_to_wait
 from mcpserver.results import InsufficientScope, new_incident
 from mcpserver.server import server as default_server
+
+
+def seconds_to_wait(credential: Credential, *, requests: int = 1) -> int:
+    """Counts the requests and gives 0, or counts nothing and gives the seconds until the next may come."""
+    key = f"mcp:{credential.kind.value}:{credential.id}"
+    return rate_limiter().hit(key, limit=settings.MCP_RATE_LIMIT_PER_MINUTE, cost=requests).wait
+
 
 PATH = "/api/mcp"
 TOOL_SECONDS = 20.0

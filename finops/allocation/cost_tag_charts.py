@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from finops.allocation.cost_tags.answers import CostTagEffect, EffectRow, MonthEffect
+from finops.allocation.cost_tags.schemas import CostTagEffect, EffectRow, MonthEffect
 from finops.lib.charts import Line, chart_spec, other_name
 from finops.lib.money import exact_difference, exact_sum
 

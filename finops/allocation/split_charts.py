@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from finops.allocation.splits.answers import EffectRow, EffectTotal, SplitEffectAnswer
+from finops.allocation.splits.schemas import EffectRow, EffectTotal, SplitEffectAnswer
 from finops.lib.charts import Line, chart_spec, other_name
 from finops.lib.money import exact_sum
 from finops.lib.sentences import truncate

@@ -9,8 +9,7 @@ from typing import Any
 
 import ibis
 
-from finops.allocation.cost_tags.expression import MANY, CostTagValue
-from finops.allocation.cost_tags.functions import list_position, text_at
+from finops.allocation.cost_tags.expression import MANY, CostTagValue, list_position, text_at
 from finops.allocation.cost_tags.placement import PlaceExpression
 from finops.allocation.models import TeamKey, TeamValue
 from finops.costs.dictionary_encoding import DictionaryEncoding, fold_case

@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from finops.allocation.cost_tags.answers import CostTagAnswer, CostTagsAnswer
-from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
+from finops.allocation.cost_tags.schemas import CostTagAnswer, CostTagQuery, CostTagsAnswer
 from finops.allocation.queries import cost_tags as queries
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.answers import largest_that_fits

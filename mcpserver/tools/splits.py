@@ -9,7 +9,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from finops.allocation.queries.splits import list_splits
-from finops.allocation.splits.answers import SplitsAnswer
+from finops.allocation.splits.schemas import SplitsAnswer
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
 from mcpserver.results import fits

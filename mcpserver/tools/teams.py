@@ -9,7 +9,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from finops.allocation.queries.team_list import list_teams as read_teams
-from finops.allocation.team_answers import TeamsAnswer
+from finops.allocation.team_schemas import TeamsAnswer
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool

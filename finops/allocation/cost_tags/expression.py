@@ -8,7 +8,7 @@ equality over 12 million lines took 8 times as long as no cost tag when each was
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property, reduce
@@ -17,12 +17,73 @@ from typing import Any, TypeGuard
 
 import ibis
 
-from finops.allocation.cost_tags.copy_expression import apply_map, apply_steps
-from finops.allocation.cost_tags.functions import list_position, number_at, text_at, text_from
-from finops.allocation.rules import Copy
+from finops.allocation.rules import Copy, Normalisation
 from finops.costs.dictionary_encoding import DictionaryEncoding
 from finops.costs.dimensions import Expression
 from finops.costs.filters import ResolvedFilter
+
+BLANKS = r"[ _.]+"
+NO_LETTER_OR_DIGIT = r"[^\p{L}\p{N}]+"
+
+
+def apply_steps(text: Any, steps: Sequence[Normalisation]) -> Any:
+    """A tag's value after these steps; empty when nothing is left of it, null where the line has no such tag."""
+    for step in steps:
+        text = _STEPS[step](text)
+    return text
+
+
+_STEPS: dict[Normalisation, Callable[[Any], Any]] = {
+    "trim": lambda text: text.strip(),
+    "lower": lambda text: text.lower(),
+    "upper": lambda text: text.upper(),
+    "capitalise": lambda text: text.capitalize(),
+    "dashes": lambda text: text.re_replace(BLANKS, "-"),
+    "alphanumeric": lambda text: text.re_replace(NO_LETTER_OR_DIGIT, ""),
+}
+
+
+def apply_map(text: Any, pairs: Sequence[tuple[str, str]]) -> Any:
+    """What a map makes of a value, without regard to case; the value itself where it has no entry."""
+    if not pairs:
+        return text
+    old = ibis.array([ibis.literal(old).lower() for old, _ in pairs])
+    new = ibis.array([new for _, new in pairs])
+    return text_at(new, list_position(old, text.lower())).fill_null(text)
+
+
+Function = Callable[..., Any]
+
+
+def _builtin(name: str, takes: tuple[str, str], gives: str) -> Function:
+    def function(first: Any, second: Any) -> None: ...
+
+    function.__name__ = name
+    builtin: Function = ibis.udf.scalar.builtin(function, signature=(takes, gives))
+    return builtin
+
+
+def _sign(number: Any) -> None: ...
+
+
+_sign.__name__ = "sign"
+sign: Function = ibis.udf.scalar.builtin(_sign, signature=(("int64",), "int64"))
+"""1 for a positive number, 0 for 0."""
+
+list_position = _builtin("list_position", ("array<string>", "string"), "int64")
+"""The place of a text in a list, from 1; null when it is not there."""
+
+list_place = _builtin("list_position", ("array<int64>", "int64"), "int64")
+"""The place of a number in a list, from 1; null when it is not there."""
+
+number_at = _builtin("list_extract", ("array<int64>", "int64"), "int64")
+"""The number at a place of a list, from 1; null where there is none."""
+
+text_at = _builtin("list_extract", ("array<string>", "int64"), "string")
+"""The text at a place of a list, from 1; null where there is none."""
+
+text_from = _builtin("substring", ("string", "int64"), "string")
+"""The text from a character on, counted from 1."""
 
 
 @dataclass(frozen=True)

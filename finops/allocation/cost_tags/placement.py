@@ -14,8 +14,16 @@ from typing import Any
 
 import ibis
 
-from finops.allocation.cost_tags.expression import Arm, CostTagValue, Lookup, ResolvedRule
-from finops.allocation.cost_tags.functions import list_place, list_position, number_at, sign
+from finops.allocation.cost_tags.expression import (
+    Arm,
+    CostTagValue,
+    Lookup,
+    ResolvedRule,
+    list_place,
+    list_position,
+    number_at,
+    sign,
+)
 from finops.costs.dictionary_encoding import fold_case
 
 BITS = 20

@@ -14,8 +14,8 @@ from typing import Any
 import ibis
 
 from accounts.models import Account
-from finops.allocation.cost_tags.answers import CostTagEffect, EffectRow, MonthEffect
 from finops.allocation.cost_tags.resolution import context_of, dimension_of
+from finops.allocation.cost_tags.schemas import CostTagEffect, EffectRow, MonthEffect
 from finops.allocation.models import CostTag
 from finops.allocation.rules import CostTagDraft, read_rules
 from finops.costs.dimensions import UNTAGGED, Dimension

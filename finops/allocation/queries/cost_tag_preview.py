@@ -10,9 +10,9 @@ from typing import Any
 import ibis
 
 from accounts.models import Account
-from finops.allocation.cost_tags.answers import CostTagPreview, RuleCatch, ValueCatch
 from finops.allocation.cost_tags.expression import CostTagValue
 from finops.allocation.cost_tags.resolution import context_of, dimension_of
+from finops.allocation.cost_tags.schemas import CostTagPreview, RuleCatch, ValueCatch
 from finops.allocation.rules import CostTagDraft
 from finops.costs.answers import MoneyAmount
 from finops.costs.coverage import Coverage

@@ -13,9 +13,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from accounts.models import Account
-from finops.allocation.cost_tags.answers import CostTagAnswer, CostTagTotal, CostTagValueCost
-from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
 from finops.allocation.cost_tags.expression import CostTagValue
+from finops.allocation.cost_tags.schemas import CostTagAnswer, CostTagQuery, CostTagTotal, CostTagValueCost
 from finops.allocation.models import CostTag, SharedCostSplit
 from finops.allocation.queries.cost_tag_coverage import is_caught_by_rules
 from finops.costs.answers import AccountRef, PeriodUsed, SpendAnswer

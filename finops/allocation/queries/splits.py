@@ -11,7 +11,8 @@ from accounts.models import Account
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.split_moves import moves_of
 from finops.allocation.queries.split_rules import split_of
-from finops.allocation.splits.answers import (
+from finops.allocation.splits.rules import Split
+from finops.allocation.splits.schemas import (
     EffectRow,
     EffectTotal,
     ListedSplit,
@@ -19,7 +20,6 @@ from finops.allocation.splits.answers import (
     SplitsAnswer,
     SplitTarget,
 )
-from finops.allocation.splits.rules import Split
 from finops.costs.answers import AccountRef, MoneyAmount, ViewUsed
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import Dimension, DimensionContext, registry

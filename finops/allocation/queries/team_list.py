@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from accounts.models import Account
 from finops.allocation.queries.teams import EVERY_TEAM, TeamInfo, team_infos, team_key
-from finops.allocation.team_answers import TeamEntry, TeamsAnswer
 from finops.allocation.team_dimension import NO_TEAM
+from finops.allocation.team_schemas import TeamEntry, TeamsAnswer
 from finops.costs.answers import MoneyAmount, SpendAnswer
 from finops.costs.coverage import Coverage
 from finops.costs.queries import query_spend

@@ -14,9 +14,11 @@ from finops.allocation.rules.document import (
     Test,
     dimensions_of,
     tests_of,
+    write_condition,
+    write_draft,
+    write_rules,
 )
 from finops.allocation.rules.parser import RuleError, read_draft, read_rules
-from finops.allocation.rules.serializer import write_condition, write_draft, write_rules
 
 __all__ = [
     "MAX_RULES",

@@ -11,9 +11,8 @@ from typing import Any
 
 import yaml
 
-from finops.allocation.rules.document import CostTagDraft
+from finops.allocation.rules.document import CostTagDraft, write_draft
 from finops.allocation.rules.parser import Path, RuleError, read_draft
-from finops.allocation.rules.serializer import write_draft
 
 MAX_BYTES = 2 * 2**20
 MAX_NESTING = 50

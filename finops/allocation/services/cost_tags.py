@@ -11,8 +11,8 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.allocation.cost_tags.answers import EffectRow, MonthEffect
 from finops.allocation.cost_tags.resolution import PREFIX, context_of, dimension_of
+from finops.allocation.cost_tags.schemas import EffectRow, MonthEffect
 from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tag_effect import effect

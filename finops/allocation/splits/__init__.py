@@ -3,8 +3,7 @@
 from finops.allocation.splits.allocator import AllocationResult, Cell, CostGroup, TimePosition, moved
 from finops.allocation.splits.daily_shares import allocate_by_day
 from finops.allocation.splits.rules import Split, SplitDimension
-from finops.allocation.splits.shares import FULL, allocate, allocate_decimal, from_units, to_units
-from finops.allocation.splits.weights import Weights
+from finops.allocation.splits.shares import FULL, Weights, allocate, allocate_decimal, from_units, to_units
 
 __all__ = [
     "FULL",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from finops.allocation.splits.daily_shares import allocate_by_day
 from finops.allocation.splits.rules import Split, SplitDimension
-from finops.allocation.splits.weights import NO_SHARES, Shares, Weights
+from finops.allocation.splits.shares import NO_SHARES, Shares, Weights
 from finops.lib.errors import UserError
 
 Keys = tuple[str, ...]

@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from django import template
 
-from finops.allocation.cost_tags import words
-from finops.allocation.cost_tags.answers import CostTagPreview
+from finops.allocation.cost_tags import text
+from finops.allocation.cost_tags.schemas import CostTagPreview
 from finops.allocation.rules import Rule
 from finops.costs.answers import MoneyAmount
 from finops.lib import sentences
@@ -22,12 +22,12 @@ SHOWN_MONTHS = 4
 
 @register.filter
 def rule_words(rule: Rule) -> str:
-    return words.rule_words(rule)
+    return text.rule_words(rule)
 
 
 @register.filter
 def rule_title(rule: Rule) -> str:
-    return rule.name or words.outcome_words(rule)
+    return rule.name or text.outcome_words(rule)
 
 
 @register.filter

@@ -11,10 +11,10 @@ from django.views.decorators.http import require_safe
 from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
-from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
 from finops.allocation.cost_tags.resolution import PREFIX
+from finops.allocation.cost_tags.schemas import CostTagQuery
+from finops.allocation.cost_tags.text import rule_words
 from finops.allocation.cost_tags.uses import uses_of
-from finops.allocation.cost_tags.words import rule_words
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tag_spend import query_cost_tag
 from finops.allocation.services.cost_tags import draft_of

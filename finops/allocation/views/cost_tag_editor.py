@@ -20,10 +20,10 @@ from django_htmx.http import HttpResponseClientRedirect
 from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
 from finops.allocation.cost_tag_charts import effect_tables
-from finops.allocation.cost_tags.answers import CostTagEffect
 from finops.allocation.cost_tags.resolution import PREFIX
-from finops.allocation.cost_tags.words import rule_words
-from finops.allocation.forms_cost_tags import CostTagForm
+from finops.allocation.cost_tags.schemas import CostTagEffect
+from finops.allocation.cost_tags.text import rule_words
+from finops.allocation.forms import CostTagForm
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tags import effect, preview
 from finops.allocation.queries.tag_starts import TagStart, tag_starts

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
-from finops.allocation.forms_cost_tags import CostTagForm, YamlForm
+from finops.allocation.forms import CostTagForm, YamlForm
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tags import effect
 from finops.allocation.rules import NORMALISATIONS, AllOf, Copy, CostTagDraft, Not, Rule, Test

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
-from finops.allocation.cost_tags.answers import CostTagInfo
+from finops.allocation.cost_tags.schemas import CostTagInfo
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tag_coverage import CostTagCoverage, cost_tag_coverages
 from finops.allocation.queries.cost_tags import list_cost_tags

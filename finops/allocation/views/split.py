@@ -13,7 +13,7 @@ from accounts.doors import AccountRequest, account_page
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.splits import last_complete_month, split_effect
 from finops.allocation.split_charts import effect_charts
-from finops.allocation.splits.answers import SplitEffectAnswer
+from finops.allocation.splits.schemas import SplitEffectAnswer
 from finops.allocation.views.splits import METHODS
 from finops.costs.queries.sources import load_sources
 from finops.lib import clock

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
-from finops.allocation.forms_splits import SplitForm, draft_of, rows_of, rows_of_split, with_blanks
+from finops.allocation.forms import SplitForm, draft_of, rows_of, rows_of_split, with_blanks
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.splits import last_complete_month, split_effect
 from finops.allocation.services.splits import create_split, save_split, validate_split

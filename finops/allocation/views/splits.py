@@ -16,7 +16,7 @@ from accounts.models import Role
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.splits import list_splits
 from finops.allocation.services.splits import delete_split
-from finops.allocation.splits.answers import ListedSplit
+from finops.allocation.splits.schemas import ListedSplit
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage
 

@@ -16,7 +16,7 @@ from msgspec import structs
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Membership, Role
-from finops.allocation.forms_teams import TeamForm
+from finops.allocation.forms import TeamForm
 from finops.allocation.models import Team, TeamMember, TeamValue
 from finops.allocation.queries.team_values import DAYS, OwnedValue, owned_values, unowned_values
 from finops.allocation.queries.teams import team_infos, team_key

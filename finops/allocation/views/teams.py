@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
-from finops.allocation.forms_teams import TeamForm, TeamKeyForm
+from finops.allocation.forms import TeamForm, TeamKeyForm
 from finops.allocation.models import Team
 from finops.allocation.queries.team_values import unowned_values
 from finops.allocation.queries.teams import TeamCost, TeamLine, team_infos, team_key, teams_with_costs

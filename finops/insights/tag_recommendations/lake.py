@@ -15,8 +15,7 @@ from typing import Any
 
 import ibis
 
-from finops.allocation.cost_tags.copy_expression import apply_map, apply_steps
-from finops.allocation.cost_tags.expression import CostTagValue
+from finops.allocation.cost_tags.expression import CostTagValue, apply_map, apply_steps
 from finops.allocation.rules import Normalisation
 from finops.costs.dimensions import Column, Dimension, Expression
 from finops.costs.queries.cost_view import CostViewSettings

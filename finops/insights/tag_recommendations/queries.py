@@ -9,10 +9,10 @@ from decimal import Decimal
 from itertools import islice
 
 from accounts.models import Account
-from finops.allocation.cost_tags.answers import CostTagInfo
 from finops.allocation.cost_tags.expression import CostTagValue
 from finops.allocation.cost_tags.resolution import dimension_of
-from finops.allocation.cost_tags.words import rule_words
+from finops.allocation.cost_tags.schemas import CostTagInfo
+from finops.allocation.cost_tags.text import rule_words
 from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS, last_days
 from finops.allocation.queries.cost_tags import list_cost_tags
 from finops.allocation.rules import CostTagDraft

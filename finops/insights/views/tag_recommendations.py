@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
-from finops.allocation.forms_cost_tags import CostTagForm
+from finops.allocation.forms import CostTagForm
 from finops.allocation.models import CostTag
 from finops.allocation.views.cost_tag_editor import editor_page
 from finops.insights.tag_recommendations.queries import (

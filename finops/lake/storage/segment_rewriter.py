@@ -1,16 +1,17 @@
-"""From live segments to new ones: the same rows in fewer files, or without those of a batch."""
+"""Live segments written anew, sorted: the same rows in fewer files, or without those of a batch."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from accounts.models import Account
 from finops.lake import schema
@@ -20,9 +21,97 @@ from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
 from finops.lake.storage.segments import NewSegment
-from finops.lake.storage.sorted_files import merge_sorted_files
 from finops.lake.usage.usage_table import SORTED_BY
 from finops.lib import time_limit
+
+BUFFERED_CELLS: Final = 2**21
+"""Values of all files together that are held: 160,000 rows of 13 columns."""
+
+LEAST_ROWS: Final = 1_024
+"""Rows of a file that are read at once at least: fewer cost more time than they save memory."""
+
+
+def merge_sorted_files(
+    files: Sequence[Path], schema: pa.Schema, order: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """All rows of these Parquet files, in the columns and types of `schema`; what a file does not have is null.
+
+    Each file is sorted by the columns of `order`, bytewise and without nulls in them; then so are the rows that come. Of a
+    file that is not, all rows come too, in some other order. Costs about a second a million rows. Raises Arrow's errors for a
+    damaged file.
+    """
+    at_once = max(LEAST_ROWS, BUFFERED_CELLS // (len(schema) * max(1, len(files))))
+    with ExitStack() as opened:
+        readers = [opened.enter_context(closing(pq.ParquetFile(file))) for file in files]
+        cursors = [_FileCursor(_batches(reader, at_once), schema, order) for reader in readers]
+        while cursors := [rows for rows in cursors if rows]:
+            until = min(rows.last() for rows in cursors)
+            yield _sort_batches([rows.take(until) for rows in cursors], schema, order)
+
+
+def _batches(file: pq.ParquetFile, at_once: int) -> Iterator[pa.RecordBatch]:
+    # Arrow reads the bytes of all row groups that it is asked for before it gives the first batch.
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(at_once, row_groups=[group])
+
+
+class _FileCursor:
+    """What is left of one file."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, order: Sequence[str]) -> None:
+        self.batches = (_cast_batch(batch, schema) for batch in batches if batch.num_rows)
+        self.order = order
+        self.batch = next(self.batches, _empty_batch(schema))
+
+    def __bool__(self) -> bool:
+        return bool(self.batch.num_rows)
+
+    def last(self) -> tuple[Any, ...]:
+        """The order's values of the last row that is held. What comes later in the file is not before it."""
+        return tuple(self.batch.column(name)[-1].as_py() for name in self.order)
+
+    def take(self, until: tuple[Any, ...]) -> pa.RecordBatch:
+        """The rows held that are not after `until`; they are held no longer."""
+        count = pc.sum(self._not_after(until)).as_py()
+        rows, rest = self.batch.slice(0, count), self.batch.slice(count)
+        self.batch = rest if rest.num_rows else next(self.batches, rest)
+        return rows
+
+    def _not_after(self, until: tuple[Any, ...]) -> pa.Array:
+        """Which rows held are before these values or the same."""
+        mask = pa.repeat(True, self.batch.num_rows)
+        for name, value in reversed(list(zip(self.order, until, strict=True))):
+            column = self.batch.column(name)
+            limit = pa.scalar(value, column.type)
+            mask = pc.or_(pc.less(column, limit), pc.and_(pc.equal(column, limit), mask))
+        return mask
+
+
+def _empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema)
+
+
+def _cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    has = set(batch.schema.names)
+    columns = [
+        batch.column(name).cast(type_) if name in has else pa.nulls(batch.num_rows, type_)
+        for name, type_ in zip(schema.names, schema.types, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _sort_batches(
+    batches: Sequence[pa.RecordBatch], schema: pa.Schema, order: Sequence[str]
+) -> pa.RecordBatch:
+    non_empty = [batch for batch in batches if batch.num_rows]
+    if len(non_empty) == 1:
+        return non_empty[0]
+    together = pa.Table.from_batches(non_empty, schema).combine_chunks()
+    places = pc.sort_indices(together, sort_keys=[(name, "ascending") for name in order])
+    return pa.RecordBatch.from_arrays(
+        [column.combine_chunks() for column in together.take(places).columns], schema=schema
+    )
+
 
 _BATCH: Final = "batch"
 

@@ -14,8 +14,7 @@ from accounts.keys import PREFIX as MCP_PREFIX
 from accounts.keys import new_secret
 from accounts.models import Account
 from accounts.oauth.tokens import new_access_token, new_refresh_token
-from finops.activity.calls import MAX_ARGUMENT_BYTES, _row, store
-from finops.activity.redaction import HIDDEN, without_secrets
+from finops.activity.calls import HIDDEN, MAX_ARGUMENT_BYTES, _row, store, without_secrets
 from ingestion.services.keys import PREFIX as USAGE_PREFIX
 from tests.cast import Cast
 from tests.finops.activity.call_helpers import call_of, credential_of, stored_calls

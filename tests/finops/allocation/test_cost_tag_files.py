@@ -11,7 +11,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.models import Account
-from finops.allocation.cost_tags.words import OPS
+from finops.allocation.cost_tags.text import OPS
 from finops.allocation.models import CostTag
 from finops.allocation.rules import NORMALISATIONS
 from finops.allocation.services.cost_tags import cost_tag_from_yaml

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accounts.models import Account
-from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
+from finops.allocation.cost_tags.schemas import CostTagQuery
 from finops.allocation.queries.cost_tags import preview, query_cost_tag
 from finops.allocation.rules import CostTagDraft, read_rules
 from finops.allocation.services.cost_tags import create_cost_tag, save_cost_tag

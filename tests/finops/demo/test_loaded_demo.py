@@ -22,7 +22,7 @@ from accounts.keys import authenticate_mcp_key
 from accounts.models import Account, AuditEntry, MCPKey, Membership, Role, User
 from accounts.scoping import account_scope
 from finops.activity.models import AssistantCall, Outcome
-from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
+from finops.allocation.cost_tags.schemas import CostTagQuery
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tags import list_cost_tags, preview, query_cost_tag
 from finops.allocation.services.cost_tags import draft_of

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from finops.celery import app
-from finops.worker.lanes import FairQueue
+from finops.worker.pool import FairQueue
 from finops.worker.queues import LANE_OF, QUEUES, TASK_QUEUES
 from tests.isolation.walk import OUR_PREFIXES
 

@@ -1,14 +1,33 @@
-"""The forms of answers about cost tags, the same for tools and pages. Amounts are exact, one object a currency."""
+"""The schemas of queries and answers about cost tags, the same for tools and pages. Amounts are exact, one object a currency."""
 
 from __future__ import annotations
 
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from finops.allocation.rules import Rule
 from finops.costs.answers import AccountRef, AppliedSplit, MoneyAmount, PeriodUsed, SpendRow, ViewUsed
+from finops.costs.spend_query import BasisName, Splits
+
+MAX_TOP = 50
+
+
+# Lean on purpose: these go to every assistant. Days are UTC, both ends inside; without any dates, the last 30 days.
+class CostTagQuery(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    cost_tag: Annotated[str, Meta(description="Key; left out: the first.")] = ""
+    by: Annotated[str, Meta(description="Also by account, team, product …")] = ""
+    values: Annotated[list[str], Meta(description="Only these.", max_length=MAX_TOP)] = []
+    start_date: Annotated[date | None, Meta(description="With end_date.")] = None
+    end_date: Annotated[date | None, Meta(description="Inclusive.")] = None
+    period: Annotated[str | None, Meta(description="As in querySpend.")] = None
+    basis: Annotated[BasisName | None, Meta(description="As in querySpend.")] = None
+    splits: Annotated[Splits, Meta(description="Of rows; values have both.")] = "before"
+    top: Annotated[int, Meta(ge=1, le=MAX_TOP)] = 20
 
 
 class CostTagInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from finops.lake.storage import sorted_files
-from finops.lake.storage.sorted_files import merge_sorted_files
+from finops.lake.storage import segment_rewriter
+from finops.lake.storage.segment_rewriter import merge_sorted_files
 
 ORDER = ("metric", "day", "customer_id")
 SCHEMA = pa.schema(
@@ -66,8 +66,8 @@ def read(files: list[Path]) -> pa.Table:
 def test_all_rows_of_all_files_come_in_order_with_all_their_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[tuple[list[Row], bool]]
 ) -> None:
-    monkeypatch.setattr(sorted_files, "BUFFERED_CELLS", 0)
-    monkeypatch.setattr(sorted_files, "LEAST_ROWS", 3)
+    monkeypatch.setattr(segment_rewriter, "BUFFERED_CELLS", 0)
+    monkeypatch.setattr(segment_rewriter, "LEAST_ROWS", 3)
     expected: dict[int, tuple[Any, ...]] = {}
     paths = []
     for number, (rows, with_key) in enumerate(files):
@@ -83,8 +83,8 @@ def test_all_rows_of_all_files_come_in_order_with_all_their_values(
 
 
 def test_of_a_file_that_is_not_sorted_no_row_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sorted_files, "BUFFERED_CELLS", 0)
-    monkeypatch.setattr(sorted_files, "LEAST_ROWS", 2)
+    monkeypatch.setattr(segment_rewriter, "BUFFERED_CELLS", 0)
+    monkeypatch.setattr(segment_rewriter, "LEAST_ROWS", 2)
     falling = [(f"m{9 - at % 10}", FIRST + timedelta(days=-at % 5), f"c{at % 3}") for at in range(40)]
     files = [
         write_sorted(tmp_path / "falling.parquet", falling),
