@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from ipaddress import ip_network
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -16,8 +17,8 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register, run_checks
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 
-from finops.lib import pooler
 from finops.worker.queues import CONNECTIONS as WORKER_CONNECTIONS
 
 TAG = "production"
@@ -61,7 +62,7 @@ def check_processes(**kwargs: Any) -> list[CheckMessage]:
 @register(Tags.database)
 def check_pooler(databases: Sequence[str] | None = ("default",), **kwargs: Any) -> list[CheckMessage]:
     """Of `migrate` and `check --database default`: it needs the database."""
-    if not settings.DATABASE_PREPARED or "default" not in (databases or ()) or not pooler.shares_sessions():
+    if not settings.DATABASE_PREPARED or "default" not in (databases or ()) or not shares_sessions():
         return []
     return [
         Error(
@@ -201,3 +202,23 @@ def _setting(name: str) -> str:
 def _development_secrets() -> set[str]:
     path = settings.VAR_DIR / "secrets.json"
     return set(json.loads(path.read_text()).values()) if path.exists() else set()
+
+
+ATTEMPTS: Final = 5
+
+
+def shares_sessions() -> bool:
+    """Whether two connections that are open at once reach one session of PostgreSQL: a pooler gives each transaction
+    another connection. One that has just taken a second connection for others may go unseen.
+
+    PgBouncer makes up the process id that a client is told at the start, so that one query says that there is none."""
+    with closing(connection.copy()) as first, closing(connection.copy()) as second:
+        if _session(first) == first.connection.info.backend_pid:
+            return False
+        return any(_session(first) == _session(second) for _ in range(ATTEMPTS))
+
+
+def _session(of: BaseDatabaseWrapper) -> int:
+    with of.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        return int(cursor.fetchone()[0])

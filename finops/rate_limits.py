@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from finops.errors import TOO_MANY_REQUESTS, too_many_requests
 from finops.lib.client_address import client_network
 from finops.lib.fixed_window import seconds_to_wait
 from finops.lib.listing import wants_csv
+from finops.views import TOO_MANY_REQUESTS, too_many_requests
 
 SIGN_UP_PAGES: Final = {
     "account_signup": 20,

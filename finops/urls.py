@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from accounts.urls import account_urlpatterns, own_urlpatterns
-from finops import health, home, security_txt
+from finops import health, views
 from finops.alerts.urls import recipient_urlpatterns
 
 account_pages: list[URLPattern | URLResolver] = [
@@ -28,8 +28,8 @@ urlpatterns = [
     path("", include("mcpserver.urls")),
     path("", include("accounts.oauth.urls")),
     path("", include("ingestion.api_urls")),
-    path("", home.home, name="home"),
-    path(".well-known/security.txt", security_txt.security_txt, name="security_txt"),
+    path("", views.home, name="home"),
+    path(".well-known/security.txt", views.security_txt, name="security_txt"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("auth/", include(own_urlpatterns)),
@@ -40,6 +40,6 @@ urlpatterns = [
     path("a/<slug:slug>/", include(account_pages)),
 ]
 
-handler400 = "finops.errors.bad_request"
-handler429 = "finops.errors.too_many_requests"  # allauth looks it up
-handler500 = "finops.errors.server_error"
+handler400 = "finops.views.bad_request"
+handler429 = "finops.views.too_many_requests"  # allauth looks it up
+handler500 = "finops.views.server_error"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -18,8 +19,7 @@ from accounts.forms import take_error
 from accounts.models import Role
 from finops.activity import queries, services
 from finops.activity.calls import MAX_ARGUMENT_BYTES
-from finops.activity.forms import RetentionForm
-from finops.activity.models import AssistantCall, Outcome
+from finops.activity.models import FEWEST_DAYS, MOST_DAYS, AssistantCall, Outcome
 from finops.activity.queries import ActivityQuery, Reader
 from finops.activity.statistics import calls_table, choices, statistics
 from finops.lib.errors import UserError
@@ -164,3 +164,21 @@ def _pretty(arguments: str) -> str:
     if not _is_json(arguments):
         return arguments
     return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
+
+
+_BOUNDS = f"Keep activity for {FEWEST_DAYS} to {MOST_DAYS} days."
+
+
+class RetentionForm(forms.Form):
+    days = forms.IntegerField(
+        label="Days to keep",
+        min_value=FEWEST_DAYS,
+        max_value=MOST_DAYS,
+        help_text=f"{FEWEST_DAYS} to {MOST_DAYS} days before today. Older calls are deleted within the hour, for good.",
+        error_messages={
+            "required": _BOUNDS,
+            "invalid": "Give a whole number of days.",
+            "min_value": _BOUNDS,
+            "max_value": _BOUNDS,
+        },
+    )

@@ -21,7 +21,6 @@ from django.utils.text import slugify
 
 from finops.lib import amounts, clock
 from finops.lib.money import round_amount
-from finops.lib.sparklines import HEIGHT, WIDTH, spark_path
 from finops.navigation import MENU, TABS
 
 register = template.Library()
@@ -199,3 +198,27 @@ def _value_text(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return amounts.display_number(value)
     return value or "none" if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+WIDTH, HEIGHT = 96, 24
+_EDGE = 2
+
+
+def spark_path(values: Sequence[Decimal | None]) -> str:
+    """The line as an SVG path in a box of WIDTH by HEIGHT; a gap where a value is None. Empty without two values.
+
+    The scale has 0 in it, so that small moves of a large amount look small.
+    """
+    numbers = [float(value) for value in values if value is not None]
+    if len(numbers) < 2:
+        return ""
+    low, high = min(0.0, *numbers), max(0.0, *numbers)
+    step = (WIDTH - 2 * _EDGE) / (len(values) - 1)
+    path, drawing = [], False
+    for index, value in enumerate(values):
+        if value is not None:
+            share = (float(value) - low) / (high - low) if high > low else 0.5
+            y = HEIGHT - _EDGE - share * (HEIGHT - 2 * _EDGE)
+            path.append(f"{'L' if drawing else 'M'}{_EDGE + index * step:.1f} {y:.1f}")
+        drawing = value is not None
+    return "".join(path)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from finops.allocation.queries.team_list import list_teams as read_teams
+from finops.allocation.queries.teams import list_teams as read_teams
 from finops.allocation.team_schemas import TeamsAnswer
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall

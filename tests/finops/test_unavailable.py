@@ -58,7 +58,7 @@ def test_a_fault_of_ours_is_500(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> 
     def broken(*given: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("finops.home.redirect", broken)
+    monkeypatch.setattr("finops.views.redirect", broken)
     browser = Client(raise_request_exception=False)
     browser.force_login(cast.owner)
     assert browser.get("/").status_code == 500

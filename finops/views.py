@@ -1,0 +1,85 @@
+"""Pages of no app: the way in, error pages whose status the framework would say less exactly, and security.txt."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime, time, timedelta
+from typing import Final
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template import loader
+from django.views.decorators.http import require_safe
+
+from accounts.models import Membership
+from finops.lib import clock
+from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
+
+
+@login_required
+def home(request: HttpRequest) -> HttpResponse:
+    membership = (
+        Membership.objects.select_related("account")
+        .filter(user=request.user.pk)
+        .order_by("created_at", "id")
+        .first()
+    )
+    if membership is None:
+        return redirect("account_create")
+    return redirect("overview", slug=membership.account.slug)
+
+
+TOO_MANY_REQUESTS: Final = "That was too often within a minute. Try again in {seconds} s."
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """400, but 413 where the body is larger than this server takes."""
+    status = 413 if isinstance(exception, RequestDataTooBig) else 400
+    return render(request, f"{status}.html", status=status)
+
+
+def too_many_requests(request: HttpRequest, seconds: int = 60) -> HttpResponse:
+    """429. allauth asks for it without the seconds: its windows are of a minute."""
+    text = TOO_MANY_REQUESTS.format(seconds=seconds)
+    page = render(request, "429.html", {"text": text}, status=429)
+    page["Retry-After"] = str(seconds)
+    return page
+
+
+def _unavailable() -> HttpResponse:
+    page = loader.render_to_string("503.html")
+    return HttpResponse(page, status=503, headers={"Retry-After": str(RETRY_SECONDS)})
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500, but 503 where the database or Redis is away: Django calls this while it handles the exception."""
+    if is_unavailable(sys.exc_info()[1]):
+        return _unavailable()
+    return HttpResponse(loader.render_to_string("500.html"), status=500)
+
+
+VALID = timedelta(days=180)
+
+
+@require_safe
+def security_txt(_request: HttpRequest) -> HttpResponse:
+    until = datetime.combine(clock.today() + VALID, time(), tzinfo=UTC)
+    lines = (
+        f"Contact: {contact()}",
+        f"Expires: {until:%Y-%m-%dT%H:%M:%SZ}",
+        "Preferred-Languages: en",
+        f"Canonical: {settings.PUBLIC_URL}/.well-known/security.txt",
+    )
+    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
+
+
+def contact() -> str:
+    """A URI: SECURITY_CONTACT, else the mailbox that RFC 2142 reserves for it at the console's host."""
+    configured: str = settings.SECURITY_CONTACT.strip()
+    if ":" in configured:
+        return configured
+    return f"mailto:{configured or 'security@' + (urlsplit(settings.PUBLIC_URL).hostname or 'localhost')}"
