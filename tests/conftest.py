@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 from django.test import Client
+from hypothesis import settings as hypothesis_settings
 
 from accounts.models import Account, User
 from accounts.scoping import account_scope
@@ -19,6 +20,11 @@ from tests.servers import live_server_process
 from tests.world.days import NOON
 
 __all__ = ["live_server_process"]
+
+
+# An example's time says how busy the machine is, not whether the code is right.
+hypothesis_settings.register_profile("suite", hypothesis_settings.default, deadline=None)
+hypothesis_settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")

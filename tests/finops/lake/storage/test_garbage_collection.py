@@ -91,7 +91,7 @@ import os, sys, time
 import django
 django.setup()
 from accounts.models import Account
-from tests.finops.lake.facts import JANUARY, line, write, rows_of, swap
+from tests.finops.lake.facts import JANUARY, line, write
 segment = write(Account(pk=int(sys.argv[1])), [line(JANUARY, 2)])
 print(segment.path, flush=True)
 {until_killed}
