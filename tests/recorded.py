@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from django.db import connection
 
+IF_MEANT = "If it is meant: RECORD=1 with this test writes it anew; read the diff."
 SHOWN_LINES = 60
 """Of a difference, in the message of a failure."""
 DATA = Path(__file__).parent / "data"
@@ -48,10 +49,11 @@ def compare_text(file: str, text: str) -> None:
     if os.environ.get("RECORD"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    assert path.exists(), f"tests/data/{file} is not recorded yet. {IF_MEANT}"
     difference = unified_diff(
         path.read_text().splitlines(), text.splitlines(), "recorded", "now", n=1, lineterm=""
     )
-    assert not (shown := "\n".join(islice(difference, SHOWN_LINES))), f"{file}\n{shown}"
+    assert not (shown := "\n".join(islice(difference, SHOWN_LINES))), f"{file}\n{shown}\n{IF_MEANT}"
 
 
 def compare_folder(folder: str, texts: Mapping[str, str]) -> None:
@@ -61,15 +63,15 @@ def compare_folder(folder: str, texts: Mapping[str, str]) -> None:
         for old in path.glob("*"):
             old.unlink()
     else:
-        assert sorted(each.name for each in path.iterdir()) == sorted(texts)
-    different = [name for name, text in texts.items() if not _is_recorded(f"{folder}/{name}", text)]
-    assert different == []
+        assert sorted(each.name for each in path.iterdir()) == sorted(texts), IF_MEANT
+    problems = [problem for name, text in texts.items() if (problem := _difference(f"{folder}/{name}", text))]
+    assert not problems, "\n\n".join(problems)
 
 
-def _is_recorded(file: str, text: str) -> bool:
+def _difference(file: str, text: str) -> str:
+    """Why the text is not that recorded; empty where it is."""
     try:
         compare_text(file, text)
     except AssertionError as error:
-        print(error)  # noqa: T201 pytest shows it with the failure
-        return False
-    return True
+        return str(error)
+    return ""

@@ -1,6 +1,6 @@
 """How many queries each page, tool and push may make: `tests/query_budget.json`, checked in, so that growth shows in a diff.
 
-`UPDATE_BUDGET=1 pytest tests/test_query_budget.py` writes it anew. The numbers are for an account with several rows of
+`RECORD=1 pytest tests/test_query_budget.py` writes it anew. The numbers are for an account with several rows of
 everything, so that a query a row would show.
 """
 
@@ -90,6 +90,6 @@ def test_every_page_tool_and_push_makes_as_many_queries_as_its_budget_says(cast:
 
     found = count_pages(cast) | count_tools(cast) | count_pushes(cast)
 
-    if os.environ.get("UPDATE_BUDGET"):
+    if os.environ.get("RECORD"):
         BUDGET.write_text(json.dumps(dict(sorted(found.items())), indent=2) + "\n")
-    assert found == json.loads(BUDGET.read_text())
+    assert found == json.loads(BUDGET.read_text()), "if it is meant: RECORD=1 writes tests/query_budget.json"
