@@ -33,7 +33,7 @@ def home(request: HttpRequest) -> HttpResponse:
     return redirect("overview", slug=membership.account.slug)
 
 
-TOO_MANY_REQUESTS: Final = "That was too often within a minute. Try again in {seconds} s."
+TOO_MANY_REQUESTS: Final = "Too many requests. Try again in {seconds} s."
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlencode
@@ -31,7 +32,7 @@ Answer = TypeVar("Answer")
 ALL_ROWS = 1_000_000
 
 
-class QueryPage(Generic[Request, Query, Answer]):
+class QueryPage(ABC, Generic[Request, Query, Answer]):
     """One request of a page that asks a question. A subclass declares the parts, `response` puts them together.
 
     Always declared: `template`, the whole page; `result_template`, the part that htmx swaps; `first_query`, what a URL
@@ -56,13 +57,13 @@ class QueryPage(Generic[Request, Query, Answer]):
         """The question with what its URL leaves open. Raises UserError."""
         return query
 
+    @abstractmethod
     def answer(self, query: Query) -> Answer | None:
         """None where there is nothing to ask yet. Raises UserError with what the person can mend."""
-        raise NotImplementedError
 
+    @abstractmethod
     def csv(self, query: Query) -> HttpResponseBase:
         """All rows of the answer. Raises UserError."""
-        raise NotImplementedError
 
     def all_rows(self, query: Query) -> Any:
         """The answer with every group apart. Raises UserError."""

@@ -101,4 +101,4 @@ def test_a_person_who_uploads_too_often_waits_and_nothing_is_kept(cast: Cast) ->
     # What upload.js asks for, and shows.
     refused = upload(accept="application/json")
     assert (refused.status_code, refused.headers["Retry-After"]) == (429, answers[2].headers["Retry-After"])
-    assert refused.json()["errors"]["__all__"][0].startswith("That was too often within a minute.")
+    assert refused.json()["errors"]["__all__"][0].startswith("Too many requests. Try again in ")

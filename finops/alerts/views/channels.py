@@ -34,8 +34,8 @@ CHANNELS = ListPage[ChannelRow](
         Column("target", "Leads to", lambda row: row.shown_target, css="cell-name"),
         Column("subscriptions", "Subscriptions", lambda row: row.subscriptions, numeric=True),
         Column("tested", "Last test that arrived", lambda row: row.tested_at, format="ago", css="nowrap"),
-        Column("by", "Made by", lambda row: row.created_by, shown=False),
-        Column("created", "Made", lambda row: row.created_at, shown=False),
+        Column("by", "Created by", lambda row: row.created_by, shown=False),
+        Column("created", "Created", lambda row: row.created_at, shown=False),
         Column("id", "Id", lambda row: row.id, shown=False),
     ],
 )

@@ -35,7 +35,9 @@ DASHBOARDS = ListPage[Dashboard](
         Column("name", "Dashboard", lambda row: row.name),
         Column("who", "Who sees it", lambda row: "everybody" if row.is_shared else "only you", css="nowrap"),
         Column("widgets", "Widgets", _count, numeric=True),
-        Column("by", "Made by", lambda row: row.created_by.email if row.created_by else "", css="cell-name"),
+        Column(
+            "by", "Created by", lambda row: row.created_by.email if row.created_by else "", css="cell-name"
+        ),
         Column("changed", "Changed", lambda row: row.changed_at, format="ago", css="nowrap"),
     ],
 )

@@ -47,7 +47,7 @@ def test_an_account_without_channels_is_led_to_its_first(cast: Cast, member: Cli
         assert f'href="{URL}channels/new/"' in html_of(member, path)
     assert "Nothing was sent yet" in html_of(member, "deliveries/")
     viewer = html_of(signed_in(cast.viewer))
-    assert "A member, admin or owner of this account can make a channel" in viewer
+    assert "A member, admin or owner of this account can add a channel" in viewer
     assert "New channel" not in viewer
 
 
