@@ -17,6 +17,7 @@ from whitenoise.compress import Compressor
 from accounts.oauth.provider import provider_settings
 from finops import embedded
 from finops.lib.secrets import development_secret
+from finops.worker.periods import TASK_SECONDS
 from finops.worker.queues import INSIGHTS, QUEUES, TASK_QUEUES, TASK_ROUTES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -83,6 +84,7 @@ INSTALLED_APPS = [
     "finops.activity",
     "finops.costs",
     "ingestion",
+    "finops.connections",
     "finops.allocation",
     "finops.budgets",
     "finops.insights",
@@ -320,32 +322,7 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # A message that waited for longer than its period is dropped: the next one does the same work.
 CELERY_BEAT_SCHEDULE = {
     task: {"task": task, "schedule": float(seconds), "options": {"expires": float(seconds)}}
-    for task, seconds in {
-        "costs.run_due_imports": 15,
-        "costs.find_due_overlaps": 60,
-        "costs.refresh_completeness": 60,
-        "ingestion.flush_due_usage": 3,
-        "ingestion.tidy_all_usage": 86_400,
-        "lake.sweep": 3_600,
-        "lake.summarise_due": 60,
-        "accounts.send_unsent_mails": 15,
-        "accounts.sweep_connections": 3_600,
-        "accounts.send_invitations_due": 60,
-        "accounts.delete_due_accounts": 3_600,
-        "accounts.sweep_security": 86_400,
-        "costs.remove_forgotten_uploads": 86_400,
-        "ingestion.prune_rejected": 300,
-        "ingestion.sweep": 3_600,
-        "ingestion.expire_event_ids": 86_400,
-        "ingestion.void_due": 60,
-        "ingestion.run_due_uploads": 15,
-        "ingestion.remove_forgotten_uploads": 86_400,
-        "insights.find_due_anomalies": 60,
-        "alerts.evaluate_due": 60,
-        "alerts.send_due": 15,
-        "alerts.sweep": 86_400,
-        "activity.sweep": 3_600,
-    }.items()
+    for task, seconds in TASK_SECONDS.items()
 }
 # To each queue, for /readyz: it says whether workers live (finops.worker.liveness).
 CELERY_BEAT_SCHEDULE |= {

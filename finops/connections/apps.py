@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class ConnectionsConfig(AppConfig):
+    name = "finops.connections"
+    label = "connections"
+    verbose_name = "Connections"

@@ -1,0 +1,173 @@
+"""What a connector is: one kind of place that cost is fetched from. Pure; nothing here knows an account or the database.
+
+A connector is one module in `finops/connections/connectors/` with one subclass of `Connector`; nothing lists them
+(`finops.connections.connectors.connectors`). It says how it is set up, what is wrong with a set-up, which billing months
+there are, and puts the files of one month into a folder. Everything else (schedule, claims, skipping, import, progress,
+back-off) is done once for all of them in `finops.connections.services`.
+"""
+
+from __future__ import annotations
+
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
+
+import msgspec
+
+from finops.costs.focus.normalise import FocusFile
+from finops.lib.errors import UserError
+
+SecretText = Annotated[str, msgspec.Meta(extra={"secret": True})]
+"""A field of a config that is sealed, never shown again and never logged."""
+
+
+class ConnectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person enters for one connection: base of each connector's `Config`. Its docstrings and
+    `msgspec.Meta(title=, description=, examples=, min_length=, pattern=)` make the form."""
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in public_fields(type(self)))
+        return f"{type(self).__name__}({shown})"
+
+    __str__ = __repr__
+
+
+def secret_fields(config: type[ConnectorConfig]) -> list[str]:
+    """The fields that are `SecretText` (or `SecretText | None`)."""
+    hints = typing.get_type_hints(config, include_extras=True)
+    return [each.name for each in msgspec.structs.fields(config) if _is_secret(hints[each.name])]
+
+
+def public_fields(config: type[ConnectorConfig]) -> list[str]:
+    secrets = set(secret_fields(config))
+    return [each.name for each in msgspec.structs.fields(config) if each.name not in secrets]
+
+
+def _is_secret(hint: Any) -> bool:
+    for each in (hint, *typing.get_args(hint)):
+        for meta in getattr(each, "__metadata__", ()):
+            if isinstance(meta, msgspec.Meta) and (meta.extra or {}).get("secret"):
+                return True
+    return False
+
+
+class SourceError(UserError):
+    """The other side refused, or gave what cannot be used. Its text says what to do and tells no secret.
+
+    `retry_after` are seconds that the other side asked to be left alone.
+    """
+
+    retry_after: float | None = None
+
+
+class SourceUnavailable(SourceError):
+    """The other side could not be reached, is overloaded or broke off: another time it may work."""
+
+
+class AccessError(SourceError):
+    """The credential is wrong, expired or lacks a permission, which the text names."""
+
+
+class SyncCancellation(Exception):
+    """Raised by `Fetch.progress` once the sync is canceled; a connector lets it pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFinding:
+    """One thing that *Test connection* looked at: `title` what ("List objects in s3://bucket/prefix"), `is_ok`, and where it
+    is not, `fix`: what to do, naming the missing permission as the provider does."""
+
+    title: str
+    is_ok: bool
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BillMonth:
+    """A billing month that the other side has. The fingerprint changes whenever its data does (a manifest's digest, ETags,
+    generations, sizes and times of the listed files); it is compared, never read. `bytes` as listed, 0 where unknown."""
+
+    month: date
+    fingerprint: str
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SetupStep:
+    """A step of the wizard: what to do at the provider, with a text to paste (`language`: json, yaml, hcl, sh, sql)."""
+
+    title: str
+    text: str = ""
+    snippet: str = ""
+    language: str = ""
+
+
+@dataclass
+class Fetch:
+    """One fetch of a month: where its files go, and whom to tell how far it is.
+
+    `progress(bytes)` is called with the bytes fetched since the last call; it raises when the sync is canceled or out of time.
+    """
+
+    folder: Path
+    progress: Callable[[int], None] = field(default=lambda _bytes: None)
+
+
+C = TypeVar("C", bound=ConnectorConfig)
+
+
+class Connector(ABC, Generic[C]):
+    """One kind of source. Instances have no state: every method gets the config, with its secrets open.
+
+    Methods raise UserError (mostly SourceError, AccessError, SourceUnavailable) and nothing else for what the other side does.
+    """
+
+    name: ClassVar[str]
+    """Stable: stored with each connection. Lower case and underscores."""
+    title: ClassVar[str]
+    """"AWS Data Exports (FOCUS, CUR 2.0)"."""
+    provider: ClassVar[str]
+    """What the list of providers groups by: "AWS", "Microsoft Azure"."""
+    icon: ClassVar[str] = "database"
+    """Of Tabler's icons."""
+    docs_url: ClassVar[str] = ""
+    """The provider's page on it."""
+    description: ClassVar[str] = ""
+    """One line under the title: which files or API, and which role or key."""
+    order: ClassVar[int] = 100
+    Config: ClassVar[type[ConnectorConfig]]
+
+    def steps(self, external_id: str) -> Sequence[SetupStep]:
+        """What to do at the provider, in order. `external_id` is this connection's, for a role's trust policy."""
+        return ()
+
+    @abstractmethod
+    def check(self, config: C) -> list[CheckFinding]:
+        """*Test connection*: one finding a permission or setting, each tried for real and named. Raises nothing for what the
+        other side answers: that is a finding."""
+
+    @abstractmethod
+    def months(self, config: C) -> list[BillMonth]:
+        """The billing months that the other side has, each once. Reads listings and manifests, no data."""
+
+    @abstractmethod
+    def fetch(self, config: C, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        """All files of the month, whole, in `fetch.folder`, in a format that the importer takes (FOCUS or a native format of
+        `finops.costs`). No file: the month is empty now. Raises MonthConflict when it changed while it was read."""
+
+
+class MonthConflict(Exception):
+    """The month changed at the other side while it was fetched: read it again."""
+
+
+MAX_MONTHS: Final = 120
+"""Billing months of a connection, the newest; what an import may hold too."""
+
+
+def fields_of(connector: Connector[Any]) -> Iterator[msgspec.structs.FieldInfo]:
+    """The fields of its config in order."""
+    yield from msgspec.structs.fields(connector.Config)

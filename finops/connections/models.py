@@ -1,0 +1,187 @@
+"""How a cost source's files are fetched, and the syncs that did it. Uploaded sources have no row here."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from accounts.scoping import AccountOwned
+from finops.lib import clock
+
+MIN_INTERVAL, MAX_INTERVAL, DEFAULT_INTERVAL = 15, 7 * 24 * 60, 60
+"""Minutes between two looks. A look at an unchanged source reads a listing and no data, so hourly is cheap."""
+
+UNFINISHED_STATUSES: Final = ("queued", "running")
+
+
+class CostConnection(AccountOwned):
+    """How a cost source's data is fetched: the connector, its config, the sealed credentials, the schedule and its state."""
+
+    source = models.OneToOneField("costs.CostSource", on_delete=models.CASCADE, related_name="connection")
+    connector = models.CharField(
+        max_length=40, help_text="Name of a module in finops.connections.connectors."
+    )
+    config: models.JSONField[Any, dict[str, Any]] = models.JSONField(
+        default=dict, blank=True, help_text="Fields that are no secret."
+    )
+    credentials = models.TextField(blank=True, help_text="The secret fields, sealed (finops.lib.sealing).")
+    credentials_changed_at = models.DateTimeField(null=True, blank=True)
+    external_id = models.CharField(
+        max_length=64, help_text="Made by us, for the trust policy of a role at the provider."
+    )
+    interval_minutes = models.PositiveIntegerField(
+        default=DEFAULT_INTERVAL,
+        validators=[MinValueValidator(MIN_INTERVAL), MaxValueValidator(MAX_INTERVAL)],
+        help_text="Minutes between two looks.",
+    )
+    first_month = models.DateField(
+        null=True, blank=True, help_text="The oldest billing month to fetch; empty: as far as there is data."
+    )
+    paused_at = models.DateTimeField(null=True, blank=True)
+    next_sync_at = models.DateTimeField(default=clock.now)
+    failures = models.PositiveIntegerField(
+        default=0, help_text="Syncs that failed since the last that did not."
+    )
+    failing_since = models.DateTimeField(null=True, blank=True)
+    last_success_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["source__name"]
+        indexes = [
+            models.Index(
+                fields=["next_sync_at"],
+                name="cost_connection_due",
+                condition=models.Q(paused_at__isnull=True),
+            )
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(interval_minutes__gte=MIN_INTERVAL, interval_minutes__lte=MAX_INTERVAL),
+                name="cost_connection_interval_in_range",
+                violation_error_message="Sync every 15 minutes at most, and once a week at least.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(first_month__isnull=True) | models.Q(first_month__day=1),
+                name="cost_connection_first_month_is_a_first_day",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(failures=0, failing_since__isnull=True)
+                | models.Q(failures__gt=0, failing_since__isnull=False),
+                name="cost_connection_fails_since_a_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.connector} of source {self.source_id}"
+
+
+class CostSync(AccountOwned):
+    """One run of a connection: what was listed, skipped, read and replaced; the row is the queue, as of an import."""
+
+    class SyncStatus(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+        CANCELED = "canceled", "Canceled"
+
+    class SyncTrigger(models.TextChoices):
+        SCHEDULE = "schedule", "Schedule"
+        MANUAL = "manual", "Manual"
+
+    connection = models.ForeignKey(CostConnection, on_delete=models.CASCADE, related_name="syncs")
+    trigger = models.CharField(max_length=10, choices=SyncTrigger.choices, default=SyncTrigger.SCHEDULE)
+    status = models.CharField(max_length=10, choices=SyncStatus.choices, default=SyncStatus.QUEUED)
+    stage = models.CharField(max_length=100, blank=True, help_text='"reading 2026-05".')
+    periods: models.JSONField[Any, list[dict[str, Any]]] = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="A finops.connections.schemas.PeriodResult each, the newest month first.",
+    )
+    months_listed = models.PositiveIntegerField(default=0)
+    months_unchanged = models.PositiveIntegerField(default=0)
+    months_imported = models.PositiveIntegerField(default=0)
+    months_failed = models.PositiveIntegerField(default=0)
+    rows = models.BigIntegerField(default=0)
+    bytes_total = models.BigIntegerField(
+        default=0, help_text="Of the months to read, as listed; 0 where unknown."
+    )
+    bytes_done = models.BigIntegerField(default=0)
+    error = models.TextField(blank=True, help_text="The first error, with what to do.")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    actor_label = models.CharField(max_length=254, blank=True)
+    actor_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["connection", "-id"], name="cost_sync_newest"),
+            models.Index(
+                fields=["id"], name="cost_sync_due", condition=models.Q(status__in=UNFINISHED_STATUSES)
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["connection"],
+                condition=models.Q(status__in=UNFINISHED_STATUSES),
+                name="cost_sync_one_at_a_time",
+                violation_error_message="A sync of this source is queued or running already.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status__in=["queued", "running", "done", "failed", "canceled"]),
+                name="cost_sync_status_is_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(trigger__in=["schedule", "manual"]), name="cost_sync_trigger_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"sync {self.pk} ({self.status})"
+
+
+class SyncPeriod(AccountOwned):
+    """A billing month as it was last imported through a connection: a month whose fingerprint is this is skipped."""
+
+    connection = models.ForeignKey(CostConnection, on_delete=models.CASCADE, related_name="periods")
+    month = models.DateField()
+    fingerprint = models.CharField(max_length=128)
+    bytes = models.BigIntegerField(default=0)
+    rows = models.BigIntegerField(default=0)
+    cost_import = models.ForeignKey(
+        "costs.CostImport", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    synced_at = models.DateTimeField(default=clock.now)
+
+    class Meta:
+        ordering = ["-month"]
+        constraints = [
+            models.UniqueConstraint(fields=["connection", "month"], name="sync_period_unique"),
+            models.CheckConstraint(condition=models.Q(month__day=1), name="sync_period_is_a_first_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.month:%Y-%m}"
+
+    @property
+    def name(self) -> str:
+        return month_name(self.month)
+
+
+def month_name(month: date) -> str:
+    return f"{month:%Y-%m}"

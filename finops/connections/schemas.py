@@ -1,0 +1,31 @@
+"""What a sync keeps of each billing month that it looked at."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+
+class PeriodAction(enum.StrEnum):
+    UNCHANGED = "unchanged"
+    """The fingerprint is the one that was imported last."""
+    IMPORTED = "imported"
+    EMPTIED = "emptied"
+    """The other side has the month without any line, so the source has none either."""
+    FAILED = "failed"
+    OUT_OF_RANGE = "out_of_range"
+    """Older than the connection's first month."""
+
+
+class PeriodResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One billing month of a sync. `seconds` from the first byte fetched to the commit; `error` says what to do."""
+
+    month: str
+    action: PeriodAction
+    rows: int = 0
+    bytes: int = 0
+    files: int = 0
+    seconds: float = 0
+    import_id: int | None = None
+    error: str = ""

@@ -1,0 +1,32 @@
+"""How often beat sends which task. Nothing of ours is imported: settings read it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TASK_SECONDS: Final[dict[str, int]] = {
+    "costs.run_due_imports": 15,
+    "costs.find_due_overlaps": 60,
+    "costs.refresh_completeness": 60,
+    "ingestion.flush_due_usage": 3,
+    "ingestion.tidy_all_usage": 86_400,
+    "lake.sweep": 3_600,
+    "lake.summarise_due": 60,
+    "accounts.send_unsent_mails": 15,
+    "accounts.sweep_connections": 3_600,
+    "accounts.send_invitations_due": 60,
+    "accounts.delete_due_accounts": 3_600,
+    "accounts.sweep_security": 86_400,
+    "costs.remove_forgotten_uploads": 86_400,
+    "ingestion.prune_rejected": 300,
+    "ingestion.sweep": 3_600,
+    "ingestion.expire_event_ids": 86_400,
+    "ingestion.void_due": 60,
+    "ingestion.run_due_uploads": 15,
+    "ingestion.remove_forgotten_uploads": 86_400,
+    "insights.find_due_anomalies": 60,
+    "alerts.evaluate_due": 60,
+    "alerts.send_due": 15,
+    "alerts.sweep": 86_400,
+    "activity.sweep": 3_600,
+}
