@@ -63,7 +63,7 @@ class MembershipAdmin(ModelAdmin):
 
 @admin.register(MCPKey)
 class MCPKeyAdmin(AccountOwnedAdmin):
-    list_display = ("name", "account", "scope", "masked", "created_at", "last_used_at", "revoked_at")
+    list_display = ("name", "account", "scope", "masked_key", "created_at", "last_used_at", "revoked_at")
     exclude = ("digest",)
 
 

@@ -21,7 +21,7 @@ class Actor:
 
     @classmethod
     def of_key(cls, key: MCPKey) -> Self:
-        return cls(label=f"MCP key {key.name} ({key.masked})")
+        return cls(label=f"MCP key {key.name} ({key.masked_key})")
 
     @classmethod
     def command(cls, name: str) -> Self:

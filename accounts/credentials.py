@@ -53,7 +53,7 @@ def _of_key(key: MCPKey) -> Credential:
         id=key.pk,
         account=key.account,
         access=Access(key.scope),
-        label=f"{key.name} ({key.masked})",
+        label=f"{key.name} ({key.masked_key})",
         actor=Actor.of_key(key),
     )
 

@@ -54,7 +54,7 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
             if membership is None:
                 raise Http404("no such account")
             if membership.account.second_factor_required and not membership.has_second_factor:
-                return _second_factor_needed(request, membership.account)
+                return _second_factor_page(request, membership.account)
             if not membership.may(role):
                 raise PermissionDenied(
                     f"This needs the role {role.label}; you are {membership.get_role_display()}."
@@ -71,7 +71,7 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
     return decorate
 
 
-def _second_factor_needed(request: HttpRequest, account: Account) -> HttpResponse:
+def _second_factor_page(request: HttpRequest, account: Account) -> HttpResponse:
     others = Account.objects.filter(memberships__user=request.user.pk).exclude(pk=account.pk).order_by("name")
     context = {"account_name": account.name, "others": others}
     return render(request, "accounts/security/second_factor_needed.html", context, status=403)

@@ -60,7 +60,7 @@ class ScopedManager(models.Manager[M]):
         return super().create(**kwargs)
 
 
-class AccountOwned(models.Model):
+class AccountModel(models.Model):
     """A row that belongs to one account."""
 
     account: models.ForeignKey[Account, Account] = models.ForeignKey(

@@ -8,7 +8,7 @@ from accounts.models import Account
 from accounts.oauth import services
 from accounts.security import services as security
 from accounts.services import mails
-from accounts.services.addresses import sweep_unverified
+from accounts.services.addresses import sweep_unverified_users
 from accounts.services.deletion import DELETE_TASK, due_deletions
 from accounts.services.deletion import delete_account as delete_account_for_good
 from accounts.services.invitations import SEND_TASK, due_invitations
@@ -20,7 +20,7 @@ def sweep_connections() -> None:
     """Hourly: codes, tokens and connections that ended, clients that nobody connected, and sign-ups that nobody verified
     for a week are deleted."""
     services.sweep()
-    sweep_unverified()
+    sweep_unverified_users()
 
 
 @shared_task(name="accounts.send_unsent_mails")

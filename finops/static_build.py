@@ -10,7 +10,7 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 
 
-def build_if_changed() -> str:
+def build_on_change() -> str:
     """Run collectstatic unless nothing changed since the last time; returns what was done."""
     fingerprint, count = _fingerprint()
     stamp = Path(settings.STATIC_ROOT) / ".fingerprint"

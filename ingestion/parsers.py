@@ -99,13 +99,13 @@ def read_body(request: HttpRequest) -> bytes:
     except request_body.BodyTooLarge as error:
         request_body.drain_excess(request, limit)
         raise (
-            _inflation_error() if isinstance(error, _InflationLimitExceeded) else _too_large_error()
+            _inflation_error() if isinstance(error, _InflationLimitError) else _too_large_error()
         ) from error
-    except request_body.ClientDisconnected as error:
+    except request_body.ClientDisconnect as error:
         raise PushError(HTTPStatus.BAD_REQUEST, "broken_off", "The body broke off.") from error
 
 
-class _InflationLimitExceeded(request_body.BodyTooLarge):
+class _InflationLimitError(request_body.BodyTooLarge):
     """The body is more than RATIO times what was sent."""
 
 
@@ -149,7 +149,7 @@ def _inflate(parts: Iterator[bytes]) -> Iterator[bytes]:
                 content = member.decompress(rest, _PART)
                 inflated_bytes += len(content)
                 if inflated_bytes > max(RATIO_FROM, RATIO * sent_bytes):
-                    raise _InflationLimitExceeded
+                    raise _InflationLimitError
                 yield content
                 rest = member.unconsumed_tail or member.unused_data
     except zlib.error as error:

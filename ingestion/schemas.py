@@ -13,7 +13,7 @@ from decimal import Decimal
 
 import msgspec
 
-from finops.lib.answers import AccountRef, PeriodUsed
+from finops.lib.answers import AccountRef, AppliedPeriod
 
 QuantitySeries = dict[str, Decimal | None]
 """The first day of each bucket (ISO) and the quantity in it; None where the metric has no event."""
@@ -66,7 +66,7 @@ class UsageAnswer(msgspec.Struct, frozen=True, kw_only=True):
     aggregation: str
     unit: str | None
     units: list[str]
-    period: PeriodUsed
+    period: AppliedPeriod
     granularity: str
     group_by: str
     quantity: Decimal | None

@@ -20,15 +20,15 @@ from ingestion.services.voiding import VOID_TASK
 
 
 @shared_task(name="ingestion.prune_rejected")
-def prune_rejected() -> None:
+def prune_rejected_events() -> None:
     """Every five minutes: of rejected events each source's newest stay."""
-    ledger.prune_rejected()
+    ledger.prune_rejected_events()
 
 
 @shared_task(name="ingestion.sweep")
 def sweep() -> None:
     """Hourly: answers whose day is over go, and old batches of the ledger into the months' sums."""
-    idempotency.delete_expired()
+    idempotency.delete_expired_answers()
     ledger.roll_up()
 
 
@@ -77,13 +77,13 @@ def tidy_account(account_id: int) -> None:
 def void_due() -> None:
     """Every minute: accounts whose large batches wait to be voided become a task each."""
     for account_id in services.accounts_with_requested_voids():
-        void_asked.apply_async([account_id], expires=60)
+        void_requested_batches.apply_async([account_id], expires=60)
 
 
 @shared_task(name=VOID_TASK)
-def void_asked(account_id: int) -> None:
+def void_requested_batches(account_id: int) -> None:
     """Void what waits of an account."""
-    services.void_asked(account=Account.objects.get(pk=account_id))
+    services.void_requested_batches(account=Account.objects.get(pk=account_id))
 
 
 @shared_task(name=RUN_TASK)

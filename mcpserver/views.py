@@ -194,7 +194,7 @@ def _read_body(request: HttpRequest) -> bytes:
         read += request_body.drain_excess(request, limit, keep=True)
         message = f"The body is larger than {limit} bytes."
         raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, body=bytes(read)) from error
-    except request_body.ClientDisconnected as error:
+    except request_body.ClientDisconnect as error:
         raise HttpError(HTTPStatus.BAD_REQUEST, "The body broke off.", body=b"") from error
     return bytes(read)
 

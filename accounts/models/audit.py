@@ -6,10 +6,10 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
-class AuditEntry(AccountOwned):
+class AuditEntry(AccountModel):
     """One write, kept as it was said; never changed, never holding a secret."""
 
     at = models.DateTimeField(default=timezone.now, editable=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.functions import Lower
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
-class GlossaryTerm(AccountOwned):
+class GlossaryTerm(AccountModel):
     """What a word means in this account: `GMV`, `the platform team`, `a seat`."""
 
     term = models.CharField(max_length=60)

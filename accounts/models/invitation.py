@@ -8,14 +8,14 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models.people import Role
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 from finops.lib import clock
 
 OPEN = Q(accepted_at=None, declined_at=None, withdrawn_at=None)
 """Waits for an answer, or expired without one."""
 
 
-class Invitation(AccountOwned):
+class Invitation(AccountModel):
     """That whoever holds an address may become a member. The link's token is in the mail alone: its hash is stored.
 
     A mail is due while `sent_at` is empty and `send_after` is past; sending gives it a new token, which ends the one of

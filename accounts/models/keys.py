@@ -6,11 +6,11 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 from finops.lib import clock
 
 
-class MCPKey(AccountOwned):
+class MCPKey(AccountModel):
     """A key of the account for MCP clients that cannot sign in. It outlives the person who minted it."""
 
     class Scope(models.TextChoices):
@@ -49,7 +49,7 @@ class MCPKey(AccountOwned):
         return self.name
 
     @property
-    def masked(self) -> str:
+    def masked_key(self) -> str:
         """What may be shown after minting: the typed prefix, the lookup part, dots."""
         return f"fmcp_{self.lookup}{'•' * 8}"
 

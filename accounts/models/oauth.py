@@ -20,7 +20,7 @@ from oauth2_provider.models import (
 )
 
 from accounts.oauth import redirects
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
 class OAuthApplication(AbstractApplication):
@@ -54,7 +54,7 @@ class OAuthApplication(AbstractApplication):
                 raise ValidationError({"redirect_uris": f"{uri[:80]}: {refused}."}) from refused
 
 
-class OAuthConnection(AccountOwned):
+class OAuthConnection(AccountModel):
     """That a person let a client work in an account, and how far. Dies with the membership.
 
     Codes and tokens hang off it and carry nothing of their own: deleting it ends them all, at once. `access` is the

@@ -69,7 +69,7 @@ def record_second_factor_removal(
 
 
 @receiver(account.email_added)
-def email_added(request: HttpRequest, user: User, email_address: EmailAddress, **_more: Any) -> None:
+def record_added_email(request: HttpRequest, user: User, email_address: EmailAddress, **_more: Any) -> None:
     record(user=user, kind=Kind.ADD_EMAIL, request=request, detail=email_address.email)
     get_adapter(request).send_notification_mail(
         "account/email/email_added", user, {"added_email": email_address.email}
@@ -77,12 +77,12 @@ def email_added(request: HttpRequest, user: User, email_address: EmailAddress, *
 
 
 @receiver(account.email_confirmed)
-def email_confirmed(request: HttpRequest, email_address: EmailAddress, **_more: Any) -> None:
+def record_confirmed_email(request: HttpRequest, email_address: EmailAddress, **_more: Any) -> None:
     record(user=email_address.user, kind=Kind.CONFIRM_EMAIL, request=request, detail=email_address.email)
 
 
 @receiver(account.email_changed)
-def email_changed(
+def record_changed_email(
     request: HttpRequest,
     user: User,
     from_email_address: EmailAddress | None,
@@ -94,14 +94,14 @@ def email_changed(
 
 
 @receiver(account.email_removed)
-def email_removed(request: HttpRequest, user: User, email_address: EmailAddress, **_more: Any) -> None:
+def record_removed_email(request: HttpRequest, user: User, email_address: EmailAddress, **_more: Any) -> None:
     record(user=user, kind=Kind.REMOVE_EMAIL, request=request, detail=email_address.email)
 
 
 @receiver(account.password_changed)
 @receiver(account.password_reset)
 @receiver(account.password_set)
-def password_changed(signal: Any, request: HttpRequest, user: User, **_more: Any) -> None:
+def record_new_password(signal: Any, request: HttpRequest, user: User, **_more: Any) -> None:
     """Django lets no session on that began under the earlier password; their rows go too."""
     kinds = {account.password_reset: Kind.RESET_PASSWORD, account.password_set: Kind.SET_PASSWORD}
     record(user=user, kind=kinds.get(signal, Kind.CHANGE_PASSWORD), request=request)

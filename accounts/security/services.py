@@ -81,7 +81,7 @@ def end_sessions(*, user: User, request: HttpRequest, keys: list[str] | None = N
 
 
 @transaction.atomic
-def change_second_factor_required(*, account: Account, actor: Actor, second_factor_required: bool) -> None:
+def change_second_factor_policy(*, account: Account, actor: Actor, second_factor_required: bool) -> None:
     """Demand a second factor of every member, or no longer. Raises UserError where who demands it has none."""
     row = Account.objects.select_for_update().get(pk=account.pk)
     if row.second_factor_required == second_factor_required:

@@ -115,7 +115,7 @@ def verify_by_reset(*, user: User) -> None:
         free_address(email=email, owner=user)
 
 
-def sweep_unverified() -> int:
+def sweep_unverified_users() -> int:
     """Delete sign-ups that verified nothing for a week, have never been signed in and belong nowhere: their number."""
     if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
         return 0

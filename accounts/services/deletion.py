@@ -16,7 +16,7 @@ from django.db import IntegrityError, connection, transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, MCPKey, Membership, OAuthConnection
-from accounts.services.mails import mail_deletion, mail_deletion_cancelled, mail_deletion_scheduled
+from accounts.services.mails import mail_deletion, mail_deletion_cancellation, mail_deletion_schedule
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.registry import Registry
@@ -45,7 +45,7 @@ def ask_for_deletion(*, account: Account, actor: Actor, name: str) -> datetime:
         audit.record(
             account=account, actor=actor, action="account.delete", target=account.name, detail=detail
         )
-        mail_deletion_scheduled(account=account, actor=actor, when=account.delete_after)
+        mail_deletion_schedule(account=account, actor=actor, when=account.delete_after)
     return account.delete_after
 
 
@@ -60,7 +60,7 @@ def restore_account(*, account: Account, actor: Actor) -> None:
     account.delete_after = None
     account.save(update_fields=["delete_after"])
     audit.record(account=account, actor=actor, action="account.restore", target=account.name)
-    mail_deletion_cancelled(account=account, actor=actor)
+    mail_deletion_cancellation(account=account, actor=actor)
 
 
 def due_deletions() -> list[int]:

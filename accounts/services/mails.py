@@ -153,7 +153,7 @@ def mail_ownership_offer(*, account: Account, to: User, by: User) -> None:
     )
 
 
-def mail_deletion_scheduled(*, account: Account, actor: Actor, when: datetime) -> None:
+def mail_deletion_schedule(*, account: Account, actor: Actor, when: datetime) -> None:
     text = (
         f"{quoted_name(actor.label)} scheduled the deletion of the account {quoted_name(account.name)} in the FinOps "
         f"Console. It is deleted on {when:%Y-%m-%d %H:%M} UTC, with all cost, usage, keys, members and the audit log.\n\n"
@@ -162,7 +162,7 @@ def mail_deletion_scheduled(*, account: Account, actor: Actor, when: datetime) -
     _mail_administrators(account, "An account in the FinOps Console is scheduled for deletion", text)
 
 
-def mail_deletion_cancelled(*, account: Account, actor: Actor) -> None:
+def mail_deletion_cancellation(*, account: Account, actor: Actor) -> None:
     text = (
         f"{quoted_name(actor.label)} restored the account {quoted_name(account.name)} in the FinOps Console. It is not "
         f"deleted.\n\n{_settings_url(account)}\n"

@@ -11,7 +11,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import SecurityForm, take_error
 from accounts.models import Role
 from accounts.security.queries import members_without_second_factor
-from accounts.security.services import change_second_factor_required
+from accounts.security.services import change_second_factor_policy
 from finops.lib.errors import UserError
 
 
@@ -23,7 +23,7 @@ def index(request: AccountRequest) -> HttpResponse:
     form = SecurityForm(request.POST)
     if form.is_valid():
         try:
-            change_second_factor_required(account=request.account, actor=request.actor, **form.cleaned_data)
+            change_second_factor_policy(account=request.account, actor=request.actor, **form.cleaned_data)
         except UserError as error:
             take_error(form, error)
         else:

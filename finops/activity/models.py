@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 DEFAULT_DAYS, FEWEST_DAYS, MOST_DAYS = 90, 7, 400
 
@@ -24,7 +24,7 @@ class Outcome(models.TextChoices):
     INCIDENT = "incident", "Failed on our side"
 
 
-class OfCredential(AccountOwned):
+class OfCredential(AccountModel):
     """Something done with a credential, as it was called then. It outlives credential and person: no foreign keys.
 
     `person_id` is who connected an app; None for an MCP key, which belongs to the account.
@@ -97,7 +97,7 @@ class AssistantCallCount(OfCredential):
         return f"{self.day} {self.name}: {self.calls}"
 
 
-class ActivityRetention(AccountOwned):
+class ActivityRetention(AccountModel):
     """For how many days before the running one the account keeps its calls. No row: DEFAULT_DAYS."""
 
     days = models.PositiveSmallIntegerField(

@@ -93,7 +93,7 @@ class Recorder:
                     return False
                 for _ in batch:
                     self._waiting.popleft()
-            self._log_dropped()
+            self._log_dropped_calls()
         return True
 
     def _store_each_possible(self, batch: Sequence[CallRecord]) -> None:
@@ -109,7 +109,7 @@ class Recorder:
             for call in batch:
                 self._store_each_possible([call])
 
-    def _log_dropped(self) -> None:
+    def _log_dropped_calls(self) -> None:
         lost, self._dropped = self._dropped, 0
         if lost:
             log.warning("%d calls of assistants were not recorded: more than %d waited", lost, MAX_PENDING)

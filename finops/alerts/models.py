@@ -9,10 +9,10 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
-class AlertChannel(AccountOwned):
+class AlertChannel(AccountModel):
     """Where alerts go. `target` is sealed (finops.lib.sealing): it holds secrets, and the doors show `shown_target`."""
 
     class Kind(models.TextChoices):
@@ -55,7 +55,7 @@ class AlertChannel(AccountOwned):
         return self.name
 
 
-class AlertRecipient(AccountOwned):
+class AlertRecipient(AccountModel):
     """An e-mail address that was asked to confirm alerts of the account, or unsubscribed from them."""
 
     address = models.EmailField(max_length=254, help_text="In lower case.")
@@ -81,7 +81,7 @@ class AlertRecipient(AccountOwned):
         return self.address
 
 
-class AlertSubscription(AccountOwned):
+class AlertSubscription(AccountModel):
     """A channel bound to a trigger: a budget's thresholds, anomalies above an impact, a digest, or imports that change a
     billing month too far."""
 
@@ -200,7 +200,7 @@ class AlertSubscription(AccountOwned):
         return f"{self.get_trigger_display()} to {self.channel_id}"
 
 
-class AlertFiring(AccountOwned):
+class AlertFiring(AccountModel):
     """What set a subscription off, once: `key` names budget, period, measure and threshold; an anomaly; a digest's period."""
 
     subscription = models.ForeignKey(AlertSubscription, on_delete=models.CASCADE, related_name="firings")
@@ -218,7 +218,7 @@ class AlertFiring(AccountOwned):
         return self.key
 
 
-class AlertDelivery(AccountOwned):
+class AlertDelivery(AccountModel):
     """One message to one channel, and how sending it went. Stays when channel or subscription go."""
 
     class Status(models.TextChoices):
@@ -275,7 +275,7 @@ class AlertDelivery(AccountOwned):
         return f"{self.channel_name}: {self.status}"
 
 
-class AlertEvaluation(AccountOwned):
+class AlertEvaluation(AccountModel):
     """When the account's subscriptions were last evaluated, and on what: says whether that is due."""
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="+")

@@ -25,7 +25,7 @@ class ValueEffect(msgspec.Struct, frozen=True):
     months: dict[date, EffectRow]
 
     @property
-    def moved(self) -> Decimal:
+    def moved_amount(self) -> Decimal:
         return exact_difference(self.after, self.before)
 
 
@@ -38,7 +38,7 @@ class CurrencyEffect(msgspec.Struct, frozen=True):
     chart: dict[str, Any]
 
     @property
-    def changed(self) -> Decimal:
+    def changed_amount(self) -> Decimal:
         return exact_sum(month.changed for month in self.months)
 
     @property
@@ -50,7 +50,7 @@ def effect_tables(effect: CostTagEffect) -> list[CurrencyEffect]:
     """One for each currency that moves, the largest change first."""
     currencies = dict.fromkeys(month.currency for month in effect.months)
     tables = [_of_currency(effect, currency) for currency in currencies]
-    return sorted((table for table in tables if table.values), key=lambda table: -abs(table.changed))
+    return sorted((table for table in tables if table.values), key=lambda table: -abs(table.changed_amount))
 
 
 def _of_currency(effect: CostTagEffect, currency: str) -> CurrencyEffect:

@@ -6,8 +6,8 @@ from datetime import date
 
 import msgspec
 
-from finops.costs.answers import MoneyAmount, ViewUsed
-from finops.lib.answers import AccountRef, PeriodUsed
+from finops.costs.answers import AppliedCostView, MoneyAmount
+from finops.lib.answers import AccountRef, AppliedPeriod
 
 
 # `values` are those of the team key that it owns, `other_values` how many more. `costs`: one for each currency.
@@ -26,8 +26,8 @@ class TeamsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
     team_key: str
-    view: ViewUsed
-    period: PeriodUsed
+    view: AppliedCostView
+    period: AppliedPeriod
     teams: list[TeamEntry]
     no_team: list[MoneyAmount]
     total_teams: int

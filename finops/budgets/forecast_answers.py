@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import msgspec
 
-from finops.costs.answers import AccountRef, AppliedSplit, Change, FilterUsed, Series, ViewUsed
+from finops.costs.answers import AccountRef, AppliedCostView, AppliedFilter, AppliedSplit, Change, Series
 
 
 # How the model did on this very series: totals of `days` days in `trials` forecasts from earlier days, the sizes of the
@@ -60,7 +60,7 @@ class ForecastRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     back_test: BackTest | None = None
 
 
-class ForecastPeriodUsed(msgspec.Struct, frozen=True, kw_only=True):
+class AppliedForecastPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """Both days inside; actual to as_of."""
 
     start_date: date
@@ -73,14 +73,14 @@ class ForecastPeriodUsed(msgspec.Struct, frozen=True, kw_only=True):
 class ForecastAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
-    view: ViewUsed
-    period: ForecastPeriodUsed
+    view: AppliedCostView
+    period: AppliedForecastPeriod
     group_by: list[str]
     band_share: Decimal
     model: str
     totals: list[ForecastTotal]
     rows: list[ForecastRow]
-    resolved_filters: list[FilterUsed]
+    resolved_filters: list[AppliedFilter]
     data_through: date | None
     truncated: str
     warnings: list[str]

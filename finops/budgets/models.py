@@ -8,10 +8,10 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
-class Budget(AccountOwned):
+class Budget(AccountModel):
     """An amount for each month, quarter or year of a scope. `amount` holds where no BudgetAmount says otherwise."""
 
     class Period(models.TextChoices):
@@ -93,7 +93,7 @@ class Budget(AccountOwned):
         return self.name
 
 
-class BudgetAmount(AccountOwned):
+class BudgetAmount(AccountModel):
     """The amount of the one period of a budget that begins on `starts_on`, instead of the budget's own."""
 
     budget = models.ForeignKey(Budget, on_delete=models.CASCADE, related_name="amounts")

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from finops.costs.answers import MoneyAmount, ViewUsed
+from finops.costs.answers import AppliedCostView, MoneyAmount
 from finops.lib.answers import AccountRef
 
 StatusName = Literal["ok", "warning", "exceeded"]
@@ -103,7 +103,7 @@ class BudgetRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class BudgetsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
-    view: ViewUsed
+    view: AppliedCostView
     data_through: date | None
     budgets: list[BudgetRow]
     cursor: str
@@ -117,7 +117,7 @@ class BudgetAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
     budget: BudgetRow
-    view: ViewUsed
+    view: AppliedCostView
     data_through: date | None
     warnings: list[str]
     hint: str

@@ -15,12 +15,12 @@ import msgspec
 from msgspec import structs
 
 from finops.lib.answers import AccountRef as AccountRef
-from finops.lib.answers import PeriodUsed as PeriodUsed
+from finops.lib.answers import AppliedPeriod as AppliedPeriod
 from finops.lib.sentences import join_with_and, money
 
 
 # `charge_categories` are the names of those that count, or `all`.
-class ViewUsed(msgspec.Struct, frozen=True, kw_only=True):
+class AppliedCostView(msgspec.Struct, frozen=True, kw_only=True):
     """How cost was counted."""
 
     basis: str
@@ -138,7 +138,7 @@ class QuantityRow(SpendRow, frozen=True, kw_only=True, omit_defaults=True, renam
 
 
 # Both ends inside; only days with complete data.
-class ComparisonUsed(msgspec.Struct, frozen=True, kw_only=True):
+class AppliedComparison(msgspec.Struct, frozen=True, kw_only=True):
     """The days that change compares."""
 
     compare_to: str
@@ -150,7 +150,7 @@ class ComparisonUsed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # A filter as it was applied: an alias such as EC2 stands resolved to the values that the data has.
-class FilterUsed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AppliedFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dimension: str
     op: str
     values: list[str]
@@ -181,14 +181,14 @@ class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
-    view: ViewUsed
-    period: PeriodUsed
+    view: AppliedCostView
+    period: AppliedPeriod
     granularity: str
     group_by: list[str]
     totals: list[SpendTotal]
     rows: list[SpendRow]
-    comparison: ComparisonUsed | None
-    resolved_filters: list[FilterUsed]
+    comparison: AppliedComparison | None
+    resolved_filters: list[AppliedFilter]
     data_through: date | None
     truncated: str
     warnings: list[str]
@@ -239,7 +239,7 @@ class MoneyAmount(msgspec.Struct, frozen=True, kw_only=True):
 class DimensionValuesAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
-    view: ViewUsed
+    view: AppliedCostView
     dimension: str
     start_date: date | None
     end_date: date | None
@@ -298,7 +298,7 @@ class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     access: str
     today: date
     fiscal_start_month: int
-    view: ViewUsed
+    view: AppliedCostView
     planning_basis: str
     currencies: list[str]
     data_from: date | None

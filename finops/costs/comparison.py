@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 
-from finops.costs.answers import ComparisonUsed
+from finops.costs.answers import AppliedComparison
 from finops.costs.coverage import RECENT_DAYS, Coverage
 from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange, previous_period, previous_year, whole_period
@@ -109,16 +109,16 @@ def _most_common_end(ends: Mapping[int, date], coverage: Coverage) -> date:
     return max(counts, key=lambda end: (counts[end], end))
 
 
-def comparison_used(
+def applied_comparison(
     compare_to: str,
     compared: ComparisonRanges | None,
     days: DateRange,
     names: Mapping[int, str] | None = None,
-) -> ComparisonUsed | None:
+) -> AppliedComparison | None:
     """How an answer says what it compared."""
     if compared is None or compared.current is None or compared.previous is None:
         return None
-    return ComparisonUsed(
+    return AppliedComparison(
         compare_to=compare_to,
         start_date=compared.current.start,
         end_date=compared.current.end,

@@ -48,7 +48,7 @@ class SplitResult:
     spread: Sequence[MoneyAmount] = ()
 
     @property
-    def applied(self) -> list[AppliedSplit]:
+    def applied_splits(self) -> list[AppliedSplit]:
         """Those that had a cost to share out."""
         splits = [effect.applied for effect in self.effects]
         return [each for each in splits if each.moved or each.stayed]

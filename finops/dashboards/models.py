@@ -8,10 +8,10 @@ from django.db.models import F, Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
-class Dashboard(AccountOwned):
+class Dashboard(AccountModel):
     """Shared when it has no owner; else that person's alone."""
 
     name = models.CharField(max_length=100, error_messages={"blank": "Give the dashboard a name."})
@@ -57,7 +57,7 @@ class Dashboard(AccountOwned):
         return self.owner_id is None
 
 
-class Widget(AccountOwned):
+class Widget(AccountModel):
     """One piece of a board. `type` and what `config` holds are the catalogue's; x and w are columns, y and h rows."""
 
     dashboard = models.ForeignKey(Dashboard, on_delete=models.CASCADE, related_name="widgets")

@@ -173,7 +173,7 @@ def ensure_activity(account: Account) -> None:
 
 
 def _credential(key: MCPKey, account: Account) -> Credential:
-    label = f"{key.name} ({key.masked})"
+    label = f"{key.name} ({key.masked_key})"
     return Credential(CredentialKind.MCP_KEY, key.pk, account, Access(key.scope), label, Actor.of_key(key))
 
 

@@ -9,16 +9,16 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.queries.sources import load_sources
-from finops.insights.anomalies.services import detect_if_due, mark_expected, resolve
+from finops.insights.anomalies.services import detect_if_due, mark_expected_anomaly, resolve
 from finops.insights.models import Anomaly, SavingsDismissal
 from finops.insights.savings.candidates import Candidate
 from finops.insights.savings.recommendations import Reader, find_candidates
-from finops.insights.savings.services import dismiss, mark_acted
+from finops.insights.savings.services import dismiss, record_saving_action
 from finops.lib import clock
 
 NOTES = (
     (resolve, "Amazon CloudWatch", "Debug logging of payments is off again."),
-    (mark_expected, "BigQuery", "Backfill of the revenue model, agreed with the data team."),
+    (mark_expected_anomaly, "BigQuery", "Backfill of the revenue model, agreed with the data team."),
 )
 _DISMISSED = ("previous_generation", "lumenly-shared-services", "Relational")
 _ACTED = ("weekends_off", "lumenly-staging", "Relational")
@@ -55,7 +55,7 @@ def ensure_savings(account: Account, actor: Actor) -> None:
             dismiss(account=account, actor=actor, candidate=each, reason=reason)
         elif _is(each, _ACTED):
             day, note = clock.today() - timedelta(days=4), "Instance scheduler, Friday 20:00 to Monday 6:00."
-            mark_acted(account=account, actor=actor, candidate=each, acted_on=day, reason=note)
+            record_saving_action(account=account, actor=actor, candidate=each, acted_on=day, reason=note)
 
 
 def _is(each: Candidate, key: tuple[str, str, str]) -> bool:

@@ -68,7 +68,7 @@ class Rows:
         term = settled.term
         spend = term.commitment.category == "Spend"
         for part in settled.covered:
-            self._add_covered(settled, part, day)
+            self._add_covered_usage(settled, part, day)
         if settled.unused_worth:
             template = self._template_of(
                 ("unused", term.id), lambda: templates.unused_commitment(self.vendor, term)
@@ -80,7 +80,7 @@ class Rows:
             amount = settled.fee if spend else settled.hours_paid * _QUANTITY_AS_COST
             self._add(template, day, (settled.fee, 0, settled.fee, settled.fee), 1000, amount)
 
-    def _add_covered(self, settled: Day, part: CoveredUsage, day: date) -> None:
+    def _add_covered_usage(self, settled: Day, part: CoveredUsage, day: date) -> None:
         term, line = settled.term, part.line
         template = self._template_of(
             (line.key, term.id), lambda: templates.covered_usage(self.vendor, line, term)

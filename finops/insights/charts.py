@@ -31,7 +31,7 @@ class Waterfall:
     data: dict[str, Any]
 
     @property
-    def unlisted(self) -> int:
+    def unlisted_groups(self) -> int:
         """Groups that one move sums up."""
         return sum(move.other_groups for move in self.moves)
 
@@ -81,10 +81,10 @@ class CommitmentChart:
 def commitment_charts(answer: CommitmentAnswer, granularity: str) -> list[CommitmentChart]:
     """One for each currency, the most committed first."""
     totals = sorted(answer.totals, key=lambda total: -total.committed_cost)
-    return [CommitmentChart(total, _used_and_unused(total, granularity)) for total in totals]
+    return [CommitmentChart(total, _utilization_series(total, granularity)) for total in totals]
 
 
-def _used_and_unused(total: CommitmentTotal, granularity: str) -> SeriesTable | None:
+def _utilization_series(total: CommitmentTotal, granularity: str) -> SeriesTable | None:
     if not total.buckets:
         return None
     labels = [bucket_label(bucket.start_date.isoformat(), granularity) for bucket in total.buckets]

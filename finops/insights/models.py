@@ -9,12 +9,12 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 SERVICE = "service"
 
 
-class Anomaly(AccountOwned):
+class Anomaly(AccountModel):
     """A run of days on which one source and value cost something else than expected.
 
     The detector keeps figures and days up to date; `state` is a person's, but for what a restated bill took away and
@@ -112,7 +112,7 @@ class Anomaly(AccountOwned):
         return f"{self.label or self.value}: {self.first_day} to {self.last_day}"
 
 
-class AnomalySettings(AccountOwned):
+class AnomalySettings(AccountModel):
     """What the account wants watched, and from which impact on. An account without a row has the defaults."""
 
     account = models.OneToOneField(
@@ -139,7 +139,7 @@ class AnomalySettings(AccountOwned):
         return f"{self.account_id}: {', '.join([SERVICE, *self.watches])}"
 
 
-class AnomalyRun(AccountOwned):
+class AnomalyRun(AccountModel):
     """When the account's cost was last looked at, and of which data: what says whether a look is due."""
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="anomaly_run")
@@ -155,7 +155,7 @@ class AnomalyRun(AccountOwned):
         return f"{self.account_id}: {self.finished_at}"
 
 
-class SavingsDismissal(AccountOwned):
+class SavingsDismissal(AccountModel):
     """A recommendation that a person put aside: dismissed with a reason, or acted on a day.
 
     Recommendations are computed from the bills and are not rows; this is found again by `key`. The other fields are what
@@ -202,7 +202,7 @@ class SavingsDismissal(AccountOwned):
         return self.title
 
 
-class ImportedSaving(AccountOwned):
+class ImportedSaving(AccountModel):
     """One recommendation of AWS Cost Optimization Hub, as the newest file uploaded for its cost source has it.
 
     Amounts are AWS's estimates of a month of 730 hours, in `currency`, after the account's discounts.

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models import F, Q
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 from finops.lake import schema
 from finops.lib import clock
 
 
-class LakeSegment(AccountOwned):
+class LakeSegment(AccountModel):
     """One immutable Parquet file. It counts from the commit of its row until `retired_at`; its file stays an hour more.
 
     `source_id` is a cost source or usage source (the lake knows neither). `month` is the billing month of cost and the
@@ -98,7 +98,7 @@ class LakeSegment(AccountOwned):
         return {key_of(column): column for column in self.columns if column.startswith(prefix)}
 
 
-class LakeSummary(AccountOwned):
+class LakeSummary(AccountModel):
     """The lines of a segment of cost, with those added up that are alike in every column but those that it is without.
 
     Another, smaller file for questions that need none of these columns; it comes and goes with its segment, and a question
@@ -124,7 +124,7 @@ class LakeSummary(AccountOwned):
         return f"{self.rows} rows of segment {self.segment_id}"
 
 
-class UsageFlushTrouble(AccountOwned):
+class UsageFlushTrouble(AccountModel):
     """Flushes of the account fail: since when, why, and when the next is tried. Gone with the first that works."""
 
     account = models.OneToOneField(

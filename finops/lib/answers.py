@@ -20,7 +20,7 @@ class AccountRef(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
 
-class PeriodUsed(msgspec.Struct, frozen=True, kw_only=True):
+class AppliedPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """Both days inside; unfinished: the last ones lack complete data."""
 
     start_date: date

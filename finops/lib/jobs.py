@@ -21,7 +21,7 @@ CANCEL_GRACE_PERIOD: Final = timedelta(seconds=3)
 """A job looks between two batches; one that has not after so long is ended from outside."""
 
 
-class JobCanceled(Exception):
+class JobCancellation(Exception):
     """A person canceled the job; whoever runs it stops and leaves what is committed."""
 
 

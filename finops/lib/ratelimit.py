@@ -36,7 +36,7 @@ class Hit:
     reset: int = 0
 
     @property
-    def allowed(self) -> bool:
+    def is_allowed(self) -> bool:
         return self.wait == 0
 
 

@@ -24,18 +24,18 @@ class BodyTooLarge(Exception):
     """The body has, or says that it has, more bytes than the limit."""
 
 
-class ClientDisconnected(Exception):
+class ClientDisconnect(Exception):
     """The client went away within the body."""
 
 
 def read(request: HttpRequest, limit: int) -> bytes:
-    """The whole body. Raises BodyTooLarge and ClientDisconnected."""
+    """The whole body. Raises BodyTooLarge and ClientDisconnect."""
     return b"".join(parts(request, limit))
 
 
 def parts(request: HttpRequest, limit: int) -> Iterator[bytes]:
     """The body in parts of a MiB at most, read no further than a byte after the limit. Raises BodyTooLarge, before
-    anything is read where the length was announced, and ClientDisconnected."""
+    anything is read where the length was announced, and ClientDisconnect."""
     if _content_length(request) > limit:
         raise BodyTooLarge
     stream, remaining = _stream(request), limit + 1
@@ -46,7 +46,7 @@ def parts(request: HttpRequest, limit: int) -> Iterator[bytes]:
             if not remaining:
                 raise BodyTooLarge
     except UnreadablePostError as error:
-        raise ClientDisconnected from error
+        raise ClientDisconnect from error
 
 
 def drain_excess(request: HttpRequest, limit: int, *, keep: bool = False) -> bytes:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from finops.lib.errors import UserError
 
 
-class TimeLimitExceeded(UserError):
+class TimeLimitError(UserError):
     """The task has taken as long as it may."""
 
 
@@ -43,8 +43,8 @@ def end() -> float:
 
 
 def check() -> None:
-    """Raise TimeLimitExceeded after the end."""
+    """Raise TimeLimitError after the end."""
     if time.monotonic() >= _limit.end:
-        raise TimeLimitExceeded(
+        raise TimeLimitError(
             "This took longer than a task may, and was stopped. It is tried again by itself."
         )

@@ -11,8 +11,15 @@ from decimal import Decimal
 
 import msgspec
 
-from finops.costs.answers import AppliedSplit, ComparisonUsed, FilterUsed, PartAmount, Series, ViewUsed
-from finops.lib.answers import AccountRef, PeriodUsed
+from finops.costs.answers import (
+    AppliedComparison,
+    AppliedCostView,
+    AppliedFilter,
+    AppliedSplit,
+    PartAmount,
+    Series,
+)
+from finops.lib.answers import AccountRef, AppliedPeriod
 
 MATCHED = "matched"
 NO_USAGE = "no_usage"
@@ -41,7 +48,7 @@ class UnitCostChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     previous_cost: Decimal | None
     previous_usage: Decimal | None
     currency: str
-    days: ComparisonUsed | None
+    days: AppliedComparison | None
     reason: str = ""
 
 
@@ -100,11 +107,11 @@ class UnitCostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     unit: str | None
     per: int
     customer_key: str
-    view: ViewUsed
-    period: PeriodUsed
+    view: AppliedCostView
+    period: AppliedPeriod
     totals: list[UnitCostTotal]
     rows: list[UnitCostRow]
-    resolved_filters: list[FilterUsed]
+    resolved_filters: list[AppliedFilter]
     cost_days: int
     usage_days: int
     data_through: date | None
@@ -113,7 +120,7 @@ class UnitCostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     hint: str
     console_url: str = ""
     applied_splits: list[AppliedSplit] = []
-    usage_filters_applied: list[FilterUsed] = []
+    usage_filters_applied: list[AppliedFilter] = []
     unfiltered_dimensions: list[str] = []
 
 
@@ -125,8 +132,8 @@ class UnitMetricInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     mode: str
     splits: str
     description: str = ""
-    filters: list[FilterUsed] = msgspec.field(default_factory=list)
-    usage_filters: list[FilterUsed] = msgspec.field(default_factory=list)
+    filters: list[AppliedFilter] = msgspec.field(default_factory=list)
+    usage_filters: list[AppliedFilter] = msgspec.field(default_factory=list)
     basis: str = ""
     charge_categories: list[str] = msgspec.field(default_factory=list)
 

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
 def _not_blank(one: str, other: str, *, name: str, message: str) -> models.CheckConstraint:
@@ -15,7 +15,7 @@ def _not_blank(one: str, other: str, *, name: str, message: str) -> models.Check
     return models.CheckConstraint(condition=condition, name=name, violation_error_message=message)
 
 
-class CustomerKey(AccountOwned):
+class CustomerKey(AccountModel):
     """The dimension of cost whose values are customer ids: `tag:<key>` or `cost_tag:<key>`."""
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="customer_key")
@@ -30,7 +30,7 @@ class CustomerKey(AccountOwned):
         return self.dimension
 
 
-class CustomerAlias(AccountOwned):
+class CustomerAlias(AccountModel):
     """Another spelling: cost whose customer key has `value` belongs to the customer `customer_id`."""
 
     value = models.CharField(max_length=500)
@@ -57,7 +57,7 @@ class CustomerAlias(AccountOwned):
         return f"{self.value} → {self.customer_id}"
 
 
-class UsageDimensionMapping(AccountOwned):
+class UsageDimensionMapping(AccountModel):
     """A filter of cost on `cost_dimension` also filters usage, by its dimension `usage_dimension`."""
 
     cost_dimension = models.CharField(max_length=300)
@@ -84,7 +84,7 @@ class UsageDimensionMapping(AccountOwned):
         return f"{self.cost_dimension} → {self.usage_dimension}"
 
 
-class UnitMetric(AccountOwned):
+class UnitMetric(AccountModel):
     """A saved unit cost: which cost, divided by which usage, shown per how many units."""
 
     class Mode(models.TextChoices):

@@ -59,7 +59,7 @@ class Bulkhead:
         return self.size - self._free
 
     @property
-    def queued(self) -> int:
+    def queue_length(self) -> int:
         return self._queued
 
     # -- with the lock held -----------------------------------------------------------------------------------

@@ -7,12 +7,12 @@ import uuid
 from django.db import models
 from django.db.models import F, Q
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 from finops.lib import clock
 from ingestion.models.sources import UsageSource
 
 
-class UsageBatch(AccountOwned):
+class UsageBatch(AccountModel):
     """One push or upload, written in the transaction that stores its events. The sum of `stored` is the meter.
 
     A source's batches outlive it, as what was metered stays metered.
@@ -72,12 +72,12 @@ class UsageBatch(AccountOwned):
         return self.void_asked_at is not None and self.voided_at is None
 
     @property
-    def stored(self) -> int:
+    def stored_count(self) -> int:
         """Events that this batch brought in, and that are metered; none of a voided one."""
         return 0 if self.voided_at else self.accepted - self.duplicates
 
 
-class UsageMeter(AccountOwned):
+class UsageMeter(AccountModel):
     """Events of a month of receipt whose batches have left the ledger. Moved over in one transaction."""
 
     month = models.DateField(help_text="The first day of the month.")
@@ -93,7 +93,7 @@ class UsageMeter(AccountOwned):
         return f"{self.month:%Y-%m}: {self.events}"
 
 
-class RejectedEvent(AccountOwned):
+class RejectedEvent(AccountModel):
     """One of the newest rejected events of a source, for the engineer who looks into why."""
 
     source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="rejected_events")
@@ -111,7 +111,7 @@ class RejectedEvent(AccountOwned):
         return f"{self.position}: {self.error}"
 
 
-class PushAnswer(AccountOwned):
+class PushAnswer(AccountModel):
     """The answer to a push with an Idempotency-Key, given again for 24 hours."""
 
     key = models.CharField(max_length=255)
@@ -129,7 +129,7 @@ class PushAnswer(AccountOwned):
         return self.key
 
 
-class UsageRetention(AccountOwned):
+class UsageRetention(AccountModel):
     """How long raw usage is kept. An account without a row keeps it for ever."""
 
     account = models.OneToOneField(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 from finops.lib import clock
 
 
-class UsageSource(AccountOwned):
+class UsageSource(AccountModel):
     """A connection that usage events come in by: pushed with a key of its own, or pulled with a vendor's credential."""
 
     class Kind(models.TextChoices):
@@ -45,7 +45,7 @@ class UsageSource(AccountOwned):
         return self.name
 
 
-class UsageKey(AccountOwned):
+class UsageKey(AccountModel):
     """The key of a push source. Only its hash is stored; a source has one living key at most."""
 
     source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="keys")
@@ -72,9 +72,9 @@ class UsageKey(AccountOwned):
         ]
 
     def __str__(self) -> str:
-        return self.masked
+        return self.masked_key
 
     @property
-    def masked(self) -> str:
+    def masked_key(self) -> str:
         """What may be shown after generation: the typed prefix, the lookup part, dots."""
         return f"fuse_{self.lookup}{'•' * 8}"

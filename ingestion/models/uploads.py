@@ -8,12 +8,12 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 from finops.lib import clock
 from ingestion.models.sources import UsageSource
 
 
-class UsageUpload(AccountOwned):
+class UsageUpload(AccountModel):
     """A CSV file of events on its way into a source: how far it is, and what came of it.
 
     The row is the queue. All events of a file are one batch; `rows` and the counts change in the transaction that
@@ -90,7 +90,7 @@ class UsageUpload(AccountOwned):
         return self.status in (self.Status.QUEUED, self.Status.RUNNING)
 
     @property
-    def stored(self) -> int:
+    def stored_count(self) -> int:
         """Events that it brought in."""
         return self.accepted - self.duplicates
 
@@ -102,7 +102,7 @@ class UsageUpload(AccountOwned):
         return min(100, self.bytes_done * 100 // self.bytes_total) if self.bytes_total else 0
 
 
-class RejectedLine(AccountOwned):
+class RejectedLine(AccountModel):
     """A line of an uploaded file that was refused; the first ones of each upload."""
 
     upload = models.ForeignKey(UsageUpload, on_delete=models.CASCADE, related_name="rejected_lines")

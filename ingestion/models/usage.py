@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 from finops.lib import clock
 from ingestion.models.sources import UsageSource
 
@@ -12,7 +12,7 @@ BLANK = "(blank)"
 """What stands for a name of blanks, which events could have until such were refused."""
 
 
-class Customer(AccountOwned):
+class Customer(AccountModel):
     """An end customer of the account, as its backend names it. The row comes with the first event that names it."""
 
     customer_id = models.CharField(max_length=255)
@@ -30,7 +30,7 @@ class Customer(AccountOwned):
         return next((text for text in (self.name, self.customer_id) if text.strip()), BLANK)
 
 
-class UsageDimension(AccountOwned):
+class UsageDimension(AccountModel):
     """A dimension key of a source. The row comes with the first event that has it and goes with the source."""
 
     source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="dimensions")
@@ -45,7 +45,7 @@ class UsageDimension(AccountOwned):
         return self.name if self.name.strip() else BLANK
 
 
-class UsageMetric(AccountOwned):
+class UsageMetric(AccountModel):
     """What is counted, and how its quantities add up over time. The row comes with the first event that names it."""
 
     class Aggregation(models.TextChoices):

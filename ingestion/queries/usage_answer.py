@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from accounts.models import Account
 from finops.lib import clock
-from finops.lib.answers import AccountRef, PeriodUsed, largest_that_fits
+from finops.lib.answers import AccountRef, AppliedPeriod, largest_that_fits
 from finops.lib.errors import UserError
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange, bucket_start, next_bucket, partial_bucket_warnings
@@ -210,8 +210,8 @@ def _answer(
     )
 
 
-def _period(query: UsageQuery, days: DateRange) -> PeriodUsed:
-    return PeriodUsed(
+def _period(query: UsageQuery, days: DateRange) -> AppliedPeriod:
+    return AppliedPeriod(
         start_date=days.start,
         end_date=days.end,
         days=days.days,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ingestion.services.accept import KeyRevoked, accept_events
-from ingestion.services.idempotency import IdempotencyKeyReused, Retry
+from ingestion.services.accept import RevokedKeyError, accept_events
+from ingestion.services.idempotency import IdempotencyKeyConflict, Retry
 from ingestion.services.keys import generate_usage_key, regenerate_usage_key, revoke_usage_key
 from ingestion.services.retention import set_usage_retention
 from ingestion.services.sources import (
@@ -13,12 +13,12 @@ from ingestion.services.sources import (
     set_metric,
 )
 from ingestion.services.uploads import cancel_upload, due_uploads, queue_upload, run_upload
-from ingestion.services.voiding import accounts_with_requested_voids, void_asked, void_usage_batch
+from ingestion.services.voiding import accounts_with_requested_voids, void_requested_batches, void_usage_batch
 
 __all__ = [
-    "IdempotencyKeyReused",
-    "KeyRevoked",
+    "IdempotencyKeyConflict",
     "Retry",
+    "RevokedKeyError",
     "accept_events",
     "accounts_with_requested_voids",
     "cancel_upload",
@@ -33,6 +33,6 @@ __all__ = [
     "run_upload",
     "set_metric",
     "set_usage_retention",
-    "void_asked",
+    "void_requested_batches",
     "void_usage_batch",
 ]

@@ -23,7 +23,7 @@ from ingestion.services.idempotency import Receipt, Retry
 from ingestion.services.keys import PushCredential, lock_active_key
 
 
-class KeyRevoked(Exception):
+class RevokedKeyError(Exception):
     """The key was revoked or replaced while its push was under way; nothing of it is stored."""
 
 
@@ -34,12 +34,12 @@ def accept_events(
     """Store the new events of a batch with the customers and metrics that they name; they count from the commit.
 
     A retry of what was stored gets the answer of then. A dry run gets the answer that it would get, and stores nothing.
-    Raises KeyRevoked when the key no longer lives, also for a batch without a valid event, and IdempotencyKeyReused. Cost: one
+    Raises RevokedKeyError when the key no longer lives, also for a batch without a valid event, and IdempotencyKeyConflict. Cost: one
     statement to look at the key, one for the ledger; with events two more: customers and metrics, COPY; one or two more
     with event ids, with an Idempotency-Key, with rejected events.
     """
     if not lock_active_key(credential.key_id):
-        raise KeyRevoked
+        raise RevokedKeyError
     account_id = credential.account.pk
     if dry_run:
         return _dry_run_receipt(credential, batch, retry)

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from msgspec import structs
 
 from finops.lib import clock
-from finops.lib.jobs import JobCanceled
+from finops.lib.jobs import JobCancellation
 from ingestion.csvfile import Chunk
 from ingestion.models import RejectedLine, UsageUpload
 from ingestion.parsing import Batch, Rejection, check_batch
@@ -27,7 +27,7 @@ MAX_REASONS: Final = 50
 OTHER_REASONS: Final = "other reasons"
 
 
-class AttemptSuperseded(Exception):
+class SupersededAttemptError(Exception):
     """Another process has taken this upload up; this one must leave no effect."""
 
 
@@ -35,7 +35,7 @@ class AttemptSuperseded(Exception):
 def store_chunk(*, job: UsageUpload, chunk: Chunk) -> None:
     """Store a chunk under the rules of a push; `job` says afterwards how far the upload is.
 
-    Raises AttemptSuperseded when the upload is not this attempt's any more, JobCanceled when a person canceled it. Locks: the
+    Raises SupersededAttemptError when the upload is not this attempt's any more, JobCancellation when a person canceled it. Locks: the
     upload's row, then as a push does.
     """
     _fence(job)
@@ -70,16 +70,16 @@ def _fence(job: UsageUpload) -> None:
     mine = rows.filter(pk=job.pk, status=UsageUpload.Status.RUNNING, attempts=job.attempts, rows=job.rows)
     row = mine.values_list("cancel_requested_at").first()
     if row is None:
-        raise AttemptSuperseded
+        raise SupersededAttemptError
     if row != (None,):
-        raise JobCanceled
+        raise JobCancellation
 
 
 def check_cancellation(job: UsageUpload) -> None:
-    """Raises JobCanceled as `store_chunk` does, and stores nothing."""
+    """Raises JobCancellation as `store_chunk` does, and stores nothing."""
     # Unscoped: a worker names the row itself.
     if UsageUpload.objects.unscoped().filter(pk=job.pk).exclude(cancel_requested_at=None).exists():
-        raise JobCanceled
+        raise JobCancellation
 
 
 def _excerpts(batch: Batch, chunk: Chunk) -> dict[int, str]:

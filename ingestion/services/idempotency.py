@@ -52,7 +52,7 @@ HOURS = 24
 REPLAYED = "Idempotent-Replayed"
 
 
-class IdempotencyKeyReused(Exception):
+class IdempotencyKeyConflict(Exception):
     """The key was used for another body within the 24 hours."""
 
 
@@ -80,7 +80,7 @@ ON CONFLICT (account_id, key) DO UPDATE SET body_digest = EXCLUDED.body_digest, 
 def claim(*, account_id: int, retry: Retry) -> Receipt | None:
     """The answer that was given under this key; or None, and the key is the caller's until its transaction ends.
 
-    Raises IdempotencyKeyReused. Cost: one statement, two for a retry.
+    Raises IdempotencyKeyConflict. Cost: one statement, two for a retry.
     """
     while True:
         # Both statements have one time: of a row whose day ends between them each would leave it to the other, for ever.
@@ -102,14 +102,14 @@ def claim(*, account_id: int, retry: Retry) -> Receipt | None:
 
 
 def find(*, account_id: int, retry: Retry, now: datetime | None = None) -> Receipt | None:
-    """The answer that was given under this key, if any. Raises IdempotencyKeyReused. One statement."""
+    """The answer that was given under this key, if any. Raises IdempotencyKeyConflict. One statement."""
     # Unscoped: at the door the account comes from the credential.
     answers = PushAnswer.objects.unscoped().filter(account_id=account_id, key=retry.key)
     row = answers.filter(created_at__gt=(now or clock.now()) - timedelta(hours=HOURS)).first()
     if row is None:
         return None
     if bytes(row.body_digest) != retry.body_digest:
-        raise IdempotencyKeyReused
+        raise IdempotencyKeyConflict
     return Receipt(bytes(row.answer), {**row.headers, REPLAYED: "true"})
 
 
@@ -122,7 +122,7 @@ def store_answer(*, account_id: int, retry: Retry, receipt: Receipt) -> None:
         )
 
 
-def delete_expired() -> int:
+def delete_expired_answers() -> int:
     """Forget answers whose day is over; how many."""
     old = PushAnswer.objects.unscoped().filter(created_at__lte=clock.now() - timedelta(hours=HOURS))
     return old.delete()[0]

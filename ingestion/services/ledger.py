@@ -123,7 +123,7 @@ DELETE FROM ingestion_rejectedevent WHERE id IN (
 """
 
 
-def prune_rejected() -> int:
+def prune_rejected_events() -> int:
     """Keep each source's newest rejected events alone; how many went."""
     with connection.cursor() as cursor:
         cursor.execute(_TOO_MANY, [REJECTED_OF_A_SOURCE])

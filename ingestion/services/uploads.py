@@ -27,7 +27,7 @@ from finops.lib.child_process import ChildOutcome
 from finops.lib.errors import UserError
 from finops.lib.jobs import (
     CANCEL_GRACE_PERIOD,
-    JobCanceled,
+    JobCancellation,
     JobDeadline,
     check_job_limit,
     failure_in_child,
@@ -37,7 +37,7 @@ from finops.worker.broker import publish
 from ingestion import csvfile
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
 from ingestion.services import upload_files
-from ingestion.services.chunks import AttemptSuperseded, check_cancellation, store_chunk
+from ingestion.services.chunks import SupersededAttemptError, check_cancellation, store_chunk
 from ingestion.services.upload_files import StoredFile
 
 logger = logging.getLogger(__name__)
@@ -158,7 +158,7 @@ def _create(source: UsageSource, stored_file: StoredFile, actor: Actor) -> Usage
 def _resume(job: UsageUpload, source: UsageSource, stored_file: StoredFile, actor: Actor) -> UsageUpload:
     if job.is_unfinished:
         raise UserError(f"This file is being uploaded already, as “{job.file_name}”.", field="upload")
-    if not job.stored and (job.status == Status.DONE or job.source_id != source.pk):
+    if not job.stored_count and (job.status == Status.DONE or job.source_id != source.pk):
         # Nothing of it counts and so nothing can be voided; its ids may be free by now.
         job.status = Status.VOIDED
         job.save(update_fields=["status"])
@@ -202,7 +202,7 @@ def _attempt(job: UsageUpload, *, in_child: bool) -> None:
             _store_in_child(job)
         else:
             _store_or_fail(job)
-    except AttemptSuperseded:
+    except SupersededAttemptError:
         logger.warning("ingestion: upload %s is gone with its source, or run by another process now", job.pk)
 
 
@@ -265,9 +265,9 @@ def _store_or_fail(job: UsageUpload) -> None:
     try:
         _store_file(job)
         _finish(job)
-    except AttemptSuperseded:
+    except SupersededAttemptError:
         raise
-    except JobCanceled:
+    except JobCancellation:
         _end(job, status=Status.CANCELED, error="")
     except disk.LowDisk:
         # It goes on with the line after the last one stored.
@@ -310,15 +310,15 @@ def _finish(job: UsageUpload) -> None:
 
 @transaction.atomic
 def _fail(job: UsageUpload, message: str) -> None:
-    if job.stored:
-        message += f" The {job.stored:,} events before that count: upload the same file again to go on, or void them."
+    if job.stored_count:
+        message += f" The {job.stored_count:,} events before that count: upload the same file again to go on, or void them."
     _end(job, status=Status.FAILED, error=message)
     _record(job, Actor(label=job.actor_label, user=job.actor_user), "fail", {"error": message[:1_000]})
 
 
 def _end(job: UsageUpload, **values: object) -> None:
     if not _running_row(job).update(finished_at=clock.now(), **values):
-        raise AttemptSuperseded
+        raise SupersededAttemptError
     transaction.on_commit(lambda: upload_files.remove(job.path))
 
 

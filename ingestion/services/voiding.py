@@ -44,7 +44,7 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
         return row
     if upload is not None and upload.is_unfinished:
         raise UserError("This upload is still running. Void it when it has finished.")
-    events = row.stored
+    events = row.stored_count
     row.void_asked_at, row.voided_by_label = clock.now(), actor.label[:254]
     row.save(update_fields=["void_asked_at", "voided_by_label"])
     if at_once:
@@ -69,7 +69,7 @@ def accounts_with_requested_voids() -> list[int]:
     return list(_requested_voids().order_by("account").values_list("account", flat=True).distinct())
 
 
-def void_asked(*, account: Account) -> int:
+def void_requested_batches(*, account: Account) -> int:
     """Void the batches of an account that wait for it, a transaction each; how many. One done elsewhere is skipped.
 
     Raises what `time_limit.check` raises when the task's time is over; what is voided by then stays so.

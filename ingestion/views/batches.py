@@ -41,7 +41,7 @@ BATCHES = ListPage[UsageBatch](
     columns=[
         Column("received", "Received", lambda row: row.received_at, css="nowrap"),
         Column("state", "State", state_of, css="nowrap"),
-        Column("stored", "Events", lambda row: row.stored, numeric=True),
+        Column("stored", "Events", lambda row: row.stored_count, numeric=True),
         Column("rejected", "Rejected", lambda row: row.rejected, numeric=True),
         Column("duplicates", "Duplicates", lambda row: row.duplicates, numeric=True),
         Column("from", "Days from", lambda row: row.first_day, css="nowrap"),
@@ -123,7 +123,7 @@ def _until(rows: QuerySet[UsageBatch], text: str) -> tuple[QuerySet[UsageBatch],
 @account_page()
 @require_safe
 @never_cache
-def rejected(request: AccountRequest, usage_source_id: int) -> HttpResponseBase:
+def rejected_events(request: AccountRequest, usage_source_id: int) -> HttpResponseBase:
     source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
     rows = _rejected_of(source)[:REJECTED_OF_A_SOURCE]
     shown = REJECTED.listing(request, rows)

@@ -30,7 +30,7 @@ from finops.lib.ratelimit import rate_limiter
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 from finops.web.admission import BUSY, TENANT, tenant
 from ingestion.parsers import EventBatchParser, PushError, PushRequest
-from ingestion.services import IdempotencyKeyReused, KeyRevoked, Retry, accept_events
+from ingestion.services import IdempotencyKeyConflict, Retry, RevokedKeyError, accept_events
 from ingestion.services.keys import PushCredential, authenticate_usage_key
 
 PATH: Final = "/api/usage/events"
@@ -74,7 +74,7 @@ class AccountThrottle(BaseThrottle):
             "RateLimit-Reset": str(hit.reset),
         }
         self._seconds = hit.wait
-        return hit.allowed
+        return hit.is_allowed
 
     def wait(self) -> float:
         return self._seconds
@@ -186,10 +186,10 @@ class UsageEvents(views.APIView):
                 retry=Retry.of(key, body.content) if key else None,
                 dry_run=dry_run,
             )
-        except KeyRevoked as error:
+        except RevokedKeyError as error:
             message = "The key was revoked or replaced while this request was under way; nothing is stored."
             raise AuthenticationFailed(message, "unauthorized") from error
-        except IdempotencyKeyReused as error:
+        except IdempotencyKeyConflict as error:
             message = (
                 "This Idempotency-Key was sent with another body in the last 24 hours; nothing is stored."
             )

@@ -43,7 +43,7 @@ SOURCES = ListPage[Row](
     columns=[
         Column("name", "Source", lambda row: row.source.name),
         Column("kind", "Kind", lambda row: row.source.get_kind_display(), css="nowrap"),
-        Column("key", "API key", lambda row: row.key.masked if row.key else None),
+        Column("key", "API key", lambda row: row.key.masked_key if row.key else None),
         Column("used", "Last used", lambda row: row.key.last_used_at if row.key else None, css="nowrap"),
         Column("created", "Created", lambda row: row.source.created_at, css="nowrap"),
     ],

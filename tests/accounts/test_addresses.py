@@ -16,7 +16,7 @@ from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
 from accounts.models import Account, Invitation, MCPKey, Membership, User
 from accounts.services import create_account, invite, offer_ownership
-from accounts.services.addresses import sweep_unverified
+from accounts.services.addresses import sweep_unverified_users
 from finops.lib import clock
 from tests.cast import PASSWORD, Cast, signed_in
 
@@ -170,10 +170,10 @@ def test_sign_ups_that_nobody_verifies_are_deleted_after_a_week(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sign_up(Client())
-    assert sweep_unverified() == 0
+    assert sweep_unverified_users() == 0
 
     later = clock.now() + timedelta(days=7, seconds=1)
     monkeypatch.setattr(clock, "now", lambda: later)
-    assert sweep_unverified() == 1
+    assert sweep_unverified_users() == 1
     assert not User.objects.filter(email=EMAIL).exists()
     assert User.objects.count() == 6

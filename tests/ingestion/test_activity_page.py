@@ -19,7 +19,7 @@ from ingestion.models import UsageBatch
 from ingestion.queries import metered_events
 from ingestion.queries.activity import source_activity
 from ingestion.services import voiding
-from ingestion.tasks import void_asked, void_due
+from ingestion.tasks import void_due, void_requested_batches
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import event, inbox, open_door
 from tests.pages import get_page, text_of
@@ -218,7 +218,7 @@ def test_a_large_one_is_voided_by_a_worker_and_says_so_until_then(
     assert metered_events(cast.account, clock.today()) == 2
     assert stored_events(cast.account) == 2
     void_due()
-    void_asked(cast.account.pk)
+    void_requested_batches(cast.account.pk)
     assert metered_events(cast.account, clock.today()) == 0
     assert stored_events(cast.account) == 0
     assert "Being voided" not in get_page(client, door.page)

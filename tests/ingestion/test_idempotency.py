@@ -168,7 +168,7 @@ def test_a_dead_key_gets_no_kept_answer(cast: Cast, door: Door) -> None:
     accept_events(credential=credential, batch=batch_of(event()), retry=retry)
     services.revoke_usage_key(source=door.source, actor=cast.actor)
 
-    with pytest.raises(services.KeyRevoked):
+    with pytest.raises(services.RevokedKeyError):
         accept_events(credential=credential, batch=batch_of(event()), retry=retry)
 
 

@@ -50,7 +50,7 @@ def test_a_push_writes_one_row_that_names_its_events(cast: Cast, door: Door) -> 
     (row,) = batches(cast.account)
     assert answer.headers["Usage-Batch-Id"] == str(row.id) == inbox()[0].batch
     assert answer.headers["Usage-Rejected"] == "1"
-    assert (row.accepted, row.rejected, row.duplicates, row.stored) == (2, 1, 0, 2)
+    assert (row.accepted, row.rejected, row.duplicates, row.stored_count) == (2, 1, 0, 2)
     assert (row.first_day, row.last_day) == (date(2025, 1, 1), date(2026, 11, 19))
     assert (row.source_id, row.origin, row.received_at) == (door.source.pk, "push", NOW)
 
@@ -100,7 +100,7 @@ def test_of_rejected_events_the_newest_hundred_of_a_source_stay(cast: Cast, door
         door.push(*[event(quantity="x")] * 10)
     newest = [row.pk for row in rejected_events(cast.account) if row.source_id == door.source.pk][-100:]
 
-    tasks.prune_rejected()
+    tasks.prune_rejected_events()
 
     remaining = rejected_events(cast.account)
     assert [row.pk for row in remaining if row.source_id == door.source.pk] == newest

@@ -18,8 +18,8 @@ from ingestion import services
 from ingestion.csvfile import Chunk, chunks
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
 from ingestion.queries.billing import metered_events
-from ingestion.services import KeyRevoked, accept_events
-from ingestion.services.chunks import AttemptSuperseded, store_chunk
+from ingestion.services import RevokedKeyError, accept_events
+from ingestion.services.chunks import SupersededAttemptError, store_chunk
 from ingestion.services.keys import end_pushes, lock_active_key
 from ingestion.services.uploads import _attempt
 from tests.cast import Cast
@@ -59,7 +59,7 @@ def test_a_push_that_comes_while_its_source_is_being_deleted_waits_and_is_refuse
             services.delete_usage_source(source=door.source, actor=cast.actor)
             coming = submit(accept_events, credential=credential, batch=batch_of(event()))
             wait_until(someone_waits_for_us)
-        with pytest.raises(KeyRevoked):
+        with pytest.raises(RevokedKeyError):
             coming.result(timeout=30)
 
     assert inbox() == []
@@ -82,7 +82,7 @@ def test_a_source_that_is_deleted_takes_the_upload_that_runs_and_its_file_along(
             wait_until(someone_waits_for_us)
         ending.result(timeout=30)
 
-    with pytest.raises(AttemptSuperseded):
+    with pytest.raises(SupersededAttemptError):
         store_chunk(job=job, chunk=Chunk(rows=1))
 
     assert inbox() == []

@@ -19,7 +19,7 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from ingestion import services
 from ingestion.models import Customer, UsageMetric
-from ingestion.services import KeyRevoked, accept_events
+from ingestion.services import RevokedKeyError, accept_events
 from ingestion.services.keys import authenticate_usage_key, lock_active_key
 from ingestion.views.push import push
 from tests.cast import Cast
@@ -203,7 +203,7 @@ def test_a_key_regenerated_between_its_check_and_the_commit_stores_nothing(cast:
     assert credential is not None
     services.regenerate_usage_key(source=door.source, actor=cast.actor)
 
-    with pytest.raises(KeyRevoked):
+    with pytest.raises(RevokedKeyError):
         accept_events(credential=credential, batch=batch_of(event(customer_id="a")))
 
     assert (inbox(), customers(cast.account), metrics(cast.account)) == ([], {}, [])
@@ -242,7 +242,7 @@ def test_an_empty_push_under_a_key_that_ended_meanwhile_is_refused_too(cast: Cas
     assert credential is not None
     services.revoke_usage_key(source=door.source, actor=cast.actor)
 
-    with pytest.raises(KeyRevoked):
+    with pytest.raises(RevokedKeyError):
         accept_events(credential=credential, batch=batch_of())
 
 
@@ -278,7 +278,7 @@ def test_a_push_that_comes_while_its_key_is_being_replaced_waits_and_is_refused(
             services.regenerate_usage_key(source=door.source, actor=cast.actor)
             coming = submit(accept_events, credential=credential, batch=batch_of(event()))
             wait_until(someone_waits_for_us)
-        with pytest.raises(KeyRevoked):
+        with pytest.raises(RevokedKeyError):
             coming.result(timeout=30)
 
     assert inbox() == []

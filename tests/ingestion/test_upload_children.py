@@ -50,7 +50,7 @@ DEATH = ChildResult(ChildOutcome.DIED, -11, 0)
 def test_an_upload_is_stored_in_a_child(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "_store_or_fail", lambda _job: 1 / 0)  # which only this process sees
     job = run_and_reload(send(open_door(cast), csv(line(1), line(2)), cast))
-    assert (job.status, job.error, job.stored, len(inbox())) == ("done", "", 2, 2)
+    assert (job.status, job.error, job.stored_count, len(inbox())) == ("done", "", 2, 2)
 
 
 def test_one_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(

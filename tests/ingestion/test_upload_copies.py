@@ -50,8 +50,8 @@ def test_a_file_of_which_nothing_was_stored_is_taken_again(cast: Cast) -> None:
 
     again = run_new_upload(door, content, cast)
 
-    assert (refused_at_first.status, refused_at_first.stored) == ("done", 0)
-    assert (again.status, again.stored) == ("done", 1)
+    assert (refused_at_first.status, refused_at_first.stored_count) == ("done", 0)
+    assert (again.status, again.stored_count) == ("done", 1)
     assert [str(row.quantity.normalize()) for row in inbox()] == ["6"]
     assert "Taken again" in get_page(signed_in(cast.viewer), door.page)
     with pytest.raises(UserError, match="was uploaded already"):
@@ -87,7 +87,7 @@ def test_a_file_of_a_source_that_is_deleted_may_come_again_with_its_event_ids(ca
     services.delete_usage_source(source=door.source, actor=cast.actor)
     again = run_new_upload(open_door(cast), content, cast)
 
-    assert (again.stored, again.duplicates) == (1_200, 0)
+    assert (again.stored_count, again.duplicates) == (1_200, 0)
     assert len(inbox()) == 1_200
 
 

@@ -191,7 +191,7 @@ def test_an_upload_is_one_batch_and_voided_as_one(cast: Cast) -> None:
 
     with account_scope(cast.account):
         (batch,) = UsageBatch.objects.all()
-    assert (batch.origin, batch.accepted, batch.stored) == ("upload", 2_500, 0)
+    assert (batch.origin, batch.accepted, batch.stored_count) == ("upload", 2_500, 0)
     assert metered_events(cast.account, clock.today()) == 0
     assert "Voided" in get_page(client, page)
     assert "Void what it brought" not in get_page(client, page)

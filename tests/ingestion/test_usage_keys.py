@@ -110,8 +110,8 @@ def test_a_generated_key_opens_its_source(cast: Cast, source: UsageSource) -> No
 def test_of_a_key_only_its_prefix_and_dots_are_shown_afterwards(cast: Cast, source: UsageSource) -> None:
     key, plaintext = services.generate_usage_key(source=source, actor=cast.actor)
 
-    assert key.masked == plaintext[:15] + "••••••••"
-    assert str(key) == key.masked
+    assert key.masked_key == plaintext[:15] + "••••••••"
+    assert str(key) == key.masked_key
 
 
 def test_a_source_has_one_living_key_at_most(cast: Cast, source: UsageSource) -> None:

@@ -4,7 +4,7 @@ import pytest
 from django.db import models
 
 from accounts.models import MCPKey
-from accounts.scoping import AccountOwned, NoAccountInScope, account_scope, current_account
+from accounts.scoping import AccountModel, NoAccountInScope, account_scope, current_account
 from tests.cast import Cast
 from tests.isolation.walk import our_models
 
@@ -24,7 +24,7 @@ GLOBAL = {
     "OAuthDeviceGrant": "of django-oauth-toolkit; unused",
 }
 
-OWNED = [model for model in our_models() if issubclass(model, AccountOwned)]
+OWNED = [model for model in our_models() if issubclass(model, AccountModel)]
 
 
 def test_every_model_belongs_to_an_account_or_says_why_not() -> None:

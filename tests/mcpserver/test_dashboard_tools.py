@@ -206,7 +206,7 @@ def test_the_audit_log_names_the_credential(cast: Cast, writer: Door) -> None:
 
     key = MCPKey.objects.unscoped().get()
     entry = AuditEntry.objects.unscoped().get(action="dashboard.create")
-    assert entry.actor_label == f"MCP key {key.name} ({key.masked})"
+    assert entry.actor_label == f"MCP key {key.name} ({key.masked_key})"
 
 
 def test_only_deleting_is_destructive() -> None:

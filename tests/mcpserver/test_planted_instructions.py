@@ -13,7 +13,7 @@ from django.db import models
 from pytest_django import DjangoDbBlocker
 
 from accounts.models import Account
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 from finops.alerts.models import AlertChannel
 from finops.budgets.models import Budget
 from finops.dashboards.models import Dashboard
@@ -71,7 +71,7 @@ def cast(planted_cast: Cast, db: None) -> Cast:
 
 def _rename(account: Account) -> None:
     for model in apps.get_models():
-        if not issubclass(model, AccountOwned):
+        if not issubclass(model, AccountModel):
             continue
         texts = [
             field.name

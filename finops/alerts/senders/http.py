@@ -13,7 +13,7 @@ from django.conf import settings
 from finops.alerts.channel_targets import Target, redact_secrets
 from finops.alerts.senders.outcome import MAX_ANSWER, Outcome, one_line
 from finops.lib import clock
-from finops.lib.outbound import DeliveryTimeout, Response, UrlRefused, post
+from finops.lib.outbound import DeliveryTimeout, Response, UrlRefusal, post
 from finops.lib.sentences import truncate
 
 _AGAIN: Final = frozenset({408, 409, 425, 429})
@@ -30,7 +30,7 @@ def post_bytes(url: str, body: bytes, headers: Mapping[str, str], target: Target
         answer = post(url, body=body, headers=all_headers, seconds=settings.ALERT_SEND_SECONDS)
     except DeliveryTimeout as error:
         return Outcome(verdict="again", answer=redact_secrets(str(error), target))
-    except UrlRefused as error:
+    except UrlRefusal as error:
         return Outcome(verdict="failed", answer=redact_secrets(error.message, target))
     return outcome_of(answer, target)
 

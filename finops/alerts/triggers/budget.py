@@ -55,7 +55,7 @@ def key_of(budget_id: int, kind: str, start: date, measure: str, threshold: int)
     return f"budget:{budget_id}:{kind}:{start}:{measure}:{threshold}"
 
 
-def thresholds_reached(thresholds: Sequence[int], figure: Decimal, amount: Decimal) -> tuple[int, ...]:
+def reached_thresholds(thresholds: Sequence[int], figure: Decimal, amount: Decimal) -> tuple[int, ...]:
     """Those at or below the figure, rising: figure ≥ threshold percent of the amount, exactly."""
     hundredfold = _EXACT.multiply(figure, Decimal(100))
     return tuple(each for each in sorted(thresholds) if hundredfold >= _EXACT.multiply(amount, Decimal(each)))
@@ -72,7 +72,7 @@ def crossings(
     return [
         Crossing(status, days, measure, amount, figure, passed_thresholds)
         for days, amount, figure in [*_before(since, status, today), *_now(measure, status)]
-        if (passed_thresholds := thresholds_reached(thresholds, figure, amount))
+        if (passed_thresholds := reached_thresholds(thresholds, figure, amount))
     ]
 
 

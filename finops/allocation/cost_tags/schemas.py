@@ -10,7 +10,14 @@ import msgspec
 from msgspec import Meta
 
 from finops.allocation.rules import Rule
-from finops.costs.answers import AccountRef, AppliedSplit, MoneyAmount, PeriodUsed, SpendRow, ViewUsed
+from finops.costs.answers import (
+    AccountRef,
+    AppliedCostView,
+    AppliedPeriod,
+    AppliedSplit,
+    MoneyAmount,
+    SpendRow,
+)
 from finops.costs.spend_query import BasisName, Splits
 
 MAX_TOP = 50
@@ -177,8 +184,8 @@ class CostTagAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
     cost_tag: str
-    view: ViewUsed
-    period: PeriodUsed
+    view: AppliedCostView
+    period: AppliedPeriod
     totals: list[CostTagTotal]
     values: list[CostTagValueCost]
     rows: list[SpendRow]

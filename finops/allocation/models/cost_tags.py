@@ -7,10 +7,10 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
-class CostTag(AccountOwned):
+class CostTag(AccountModel):
     """A key and its ordered rules; a line has the value of the first rule that catches it.
 
     The rules are one document (`finops.allocation.rules`), because they are read, ordered, exported and replaced as a

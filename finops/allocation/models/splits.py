@@ -6,10 +6,10 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
-class SharedCostSplit(AccountOwned):
+class SharedCostSplit(AccountModel):
     """The cost of `source_value` of `dimension`, day by day, moved to the targets; the sum stays.
 
     `targets` is a list of `{"value": …, "percent": "33.3" | null}`, percents of method fixed only and 100 together.

@@ -6,10 +6,10 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
-class TeamKey(AccountOwned):
+class TeamKey(AccountModel):
     """The dimension of cost whose values teams own: `tag:<key>` or `cost_tag:<key>`."""
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="team_key")
@@ -24,7 +24,7 @@ class TeamKey(AccountOwned):
         return self.dimension
 
 
-class Team(AccountOwned):
+class Team(AccountModel):
     """A group of people with cost of their own. A cost line has one team or none."""
 
     name = models.CharField(max_length=100, error_messages={"blank": "Give the team a name."})
@@ -51,7 +51,7 @@ class Team(AccountOwned):
         return self.name
 
 
-class TeamMember(AccountOwned):
+class TeamMember(AccountModel):
     """A member of the account in a team. Ends with the membership."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="members")
@@ -68,7 +68,7 @@ class TeamMember(AccountOwned):
         ]
 
 
-class TeamValue(AccountOwned):
+class TeamValue(AccountModel):
     """A value of the team key that a team owns. Compared without regard to case, as filters are."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="values")

@@ -17,12 +17,12 @@ from finops.allocation.cost_tags.expression import CostTagValue
 from finops.allocation.cost_tags.schemas import CostTagAnswer, CostTagQuery, CostTagTotal, CostTagValueCost
 from finops.allocation.models import CostTag, SharedCostSplit
 from finops.allocation.queries.cost_tag_coverage import is_caught_by_rules
-from finops.costs.answers import AccountRef, PeriodUsed, SpendAnswer
+from finops.costs.answers import AccountRef, AppliedPeriod, SpendAnswer
 from finops.costs.dimensions import UNTAGGED, Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries import query_spend
 from finops.costs.queries.cost_sums import CostSums, read_costs
-from finops.costs.queries.cost_view import cost_view, view_used
+from finops.costs.queries.cost_view import apply_overrides, cost_view
 from finops.costs.queries.spend import query_days
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.costs.spend_query import Filter, SpendQuery
@@ -79,7 +79,7 @@ def query_cost_tag(account: Account, query: CostTagQuery, *, deadline: float | N
         values=values,
         rows=list(by.rows) if by else [],
         rows_splits=query.splits if by else "",
-        applied_splits=after.facts.split_result.applied,
+        applied_splits=after.facts.split_result.applied_splits,
         data_through=before.facts.sources.coverage.complete_through,
         truncated=_truncation_note(values, by),
         warnings=list(dict.fromkeys(warnings)),
@@ -146,8 +146,8 @@ def _no_cost_tags(account: Account, query: CostTagQuery) -> CostTagAnswer:
         account=AccountRef(slug=account.slug, name=account.name),
         summary=f"{quote(account.name)} has no cost tags.",
         cost_tag="",
-        view=view_used(cost_view(account), basis=query.basis, charge_categories=()),
-        period=PeriodUsed(
+        view=apply_overrides(cost_view(account), basis=query.basis, charge_categories=()),
+        period=AppliedPeriod(
             start_date=days.start, end_date=days.end, days=days.days, name=query.period or "", unfinished=True
         ),
         totals=[],

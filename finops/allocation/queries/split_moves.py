@@ -19,8 +19,8 @@ from finops.allocation.splits import (
     Split,
     SplitDimension,
     Weights,
+    allocate_cells,
     from_units,
-    moved,
     to_units,
 )
 from finops.allocation.splits.rules import USAGE
@@ -76,7 +76,9 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> SplitResult:
     if not cells:
         return SplitResult(effects=effects_of(dimensions, question.plan, AllocationResult()))
     weights, names = _weights(question, dimensions)
-    result = moved(cells, dimensions, weights, {key: strip_date_prefix(name) for key, name in names.items()})
+    result = allocate_cells(
+        cells, dimensions, weights, {key: strip_date_prefix(name) for key, name in names.items()}
+    )
     effects = effects_of(dimensions, question.plan, result)
     return SplitResult(
         moves=_sums(question.plan, dimensions, result, labels, names),

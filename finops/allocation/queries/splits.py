@@ -20,10 +20,10 @@ from finops.allocation.splits.schemas import (
     SplitsAnswer,
     SplitTarget,
 )
-from finops.costs.answers import AccountRef, MoneyAmount, ViewUsed
+from finops.costs.answers import AccountRef, AppliedCostView, MoneyAmount
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import Dimension, DimensionContext, registry
-from finops.costs.queries.cost_view import ALL, view_used
+from finops.costs.queries.cost_view import ALL, apply_overrides
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import run_plan
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendPlan, SpendSum
@@ -82,13 +82,13 @@ class _SplitReader:
     account: Account
     sources: Sources
     context: DimensionContext
-    view: ViewUsed
+    view: AppliedCostView
     deadline: float | None
 
     @classmethod
     def of(cls, account: Account, deadline: float | None) -> _SplitReader:
         sources = load_sources(account)
-        view = view_used(sources.view, basis=None, charge_categories=())
+        view = apply_overrides(sources.view, basis=None, charge_categories=())
         context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
         return cls(account, sources, context, view, deadline)
 

@@ -77,7 +77,7 @@ class AllocationResult:
     stayed: list[tuple[Split, CostGroup, date, int]] = field(default_factory=list)
 
 
-def moved(
+def allocate_cells(
     cells: Iterable[Cell],
     dimensions: Sequence[SplitDimension],
     weights: Weights,

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import msgspec
 
-from finops.costs.answers import AccountRef, MoneyAmount, ViewUsed
+from finops.costs.answers import AccountRef, AppliedCostView, MoneyAmount
 
 
 # `received` is what the split brought in the answer's days.
@@ -45,7 +45,7 @@ class ListedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 class SplitsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
-    view: ViewUsed
+    view: AppliedCostView
     start_date: date
     end_date: date
     splits: list[ListedSplit]
@@ -78,7 +78,7 @@ class EffectTotal(msgspec.Struct, frozen=True, kw_only=True):
 
 # The answer of `split_effect`: the source first, then the targets by what they received.
 class SplitEffectAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    view: ViewUsed
+    view: AppliedCostView
     start_date: date
     end_date: date
     totals: list[EffectTotal]

@@ -54,7 +54,7 @@ class SplitLine:
             return "always"
         return f"{self.info.valid_from or '…'} to {self.info.valid_to or '…'}"
 
-    def moved(self, currency: str) -> Decimal | None:
+    def moved_amount(self, currency: str) -> Decimal | None:
         return next((part.amount for part in self.info.moved if part.currency == currency), None)
 
 
@@ -109,7 +109,7 @@ def _columns(currencies: list[str]) -> list[Column[SplitLine]]:
 
 
 def _moved_column(currency: str) -> Any:
-    return lambda line: line.moved(currency)
+    return lambda line: line.moved_amount(currency)
 
 
 @account_page(Role.MEMBER)

@@ -15,7 +15,7 @@ from finops.budgets.schemas import BudgetAnswer, BudgetRow, BudgetsAnswer, Budge
 from finops.budgets.status_rules import EXCEEDED, OK, WARNING
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef
-from finops.costs.queries.cost_view import view_used
+from finops.costs.queries.cost_view import apply_overrides
 from finops.costs.queries.sources import Sources, load_sources
 from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
@@ -49,7 +49,7 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
     return BudgetsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, every, matches),
-        view=view_used(sources.view, basis=None, charge_categories=()),
+        view=apply_overrides(sources.view, basis=None, charge_categories=()),
         data_through=sources.coverage.complete_through,
         budgets=[_row(each) for each in page],
         cursor=next_cursor(following, *question) if rest > 0 else "",
@@ -67,7 +67,7 @@ def new_budget_answer(account: Account, budget: Budget, *, deadline: float | Non
         account=AccountRef(slug=account.slug, name=account.name),
         summary=f"Budget {truncate(status.name, MAX_NAME)!r} is made, with id {status.id}. {status.status_reason}",
         budget=_row(status),
-        view=view_used(sources.view, basis=None, charge_categories=()),
+        view=apply_overrides(sources.view, basis=None, charge_categories=()),
         data_through=status.data_through,
         warnings=[*status.warnings, *_warnings(account, sources, [status])],
         hint="create_alert_subscription tells a channel when it is nearly spent; listBudgets says where it stands.",

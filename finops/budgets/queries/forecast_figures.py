@@ -36,7 +36,7 @@ class Span:
         return DateRange(self.period.start, min(self.period.end, self.today))
 
     @cached_property
-    def covered(self) -> list[date]:
+    def covered_days(self) -> list[date]:
         """The complete days of the last year, in order; late sources are filled up to them."""
         return complete_days(self.coverage, self.today)
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from accounts.models import Account
 from finops.budgets.cycles import period_of, shift_period
-from finops.budgets.forecast_answers import ForecastAnswer, ForecastPeriodUsed, ForecastRow, ForecastTotal
+from finops.budgets.forecast_answers import AppliedForecastPeriod, ForecastAnswer, ForecastRow, ForecastTotal
 from finops.budgets.forecast_query import MAX_DAYS_BY_DAY, ForecastQuery
 from finops.budgets.projection import (
     HISTORY_DAYS,
@@ -94,7 +94,7 @@ def forecast_figures(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(account, span, facts, totals, _not_final(facts, span, whole)),
         view=facts.view,
-        period=ForecastPeriodUsed(
+        period=AppliedForecastPeriod(
             start_date=span.period.start,
             end_date=span.period.end,
             days=span.period.days,
@@ -111,7 +111,7 @@ def forecast_figures(
         truncated=truncated_of(rows, query.top),
         warnings=warnings_of(facts, span, whole, totals, rows),
         hint=hint_of(query, span, totals),
-        applied_splits=facts.split_result.applied,
+        applied_splits=facts.split_result.applied_splits,
     )
     order = {total.currency: place for place, total in enumerate(totals)}
     return ForecastFigures(answer, sorted(whole, key=lambda each: order[each.currency]), span)
@@ -211,10 +211,10 @@ def _outlook(
     )
     projection, late = None, None
     if not reason and through is not None and since is not None:
-        late = complete_late_days(parts, span.covered, through, since, span.period)
+        late = complete_late_days(parts, span.covered_days, through, since, span.period)
         projection, reason = project_period(
             costs,
-            span.covered,
+            span.covered_days,
             span.period,
             as_of=span.today,
             through=through,

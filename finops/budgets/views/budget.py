@@ -18,7 +18,7 @@ from finops.budgets.scopes import filters_of
 from finops.costs.dependants import deletion_impact_text
 from finops.costs.models import Basis
 from finops.costs.queries import query_spend
-from finops.costs.queries.cost_view import view_used
+from finops.costs.queries.cost_view import apply_overrides
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
@@ -48,7 +48,7 @@ def page(request: AccountRequest, budget_id: int) -> HttpResponse:
             "burn": burn_up(figures, clock.today()),
             "history": history_chart(status.past, status) if status.past else None,
             "left": status.amount - status.spent if status.spent is not None else None,
-            "view": view_used(sources.view, basis=None, charge_categories=()),
+            "view": apply_overrides(sources.view, basis=None, charge_categories=()),
         }
         context |= _drivers(request, budget, status, sources)
     except UserError as problem:

@@ -16,7 +16,7 @@ from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses, suggestion
 from finops.budgets.schemas import BudgetsQuery, BudgetStatus
 from finops.budgets.status_rules import EXCEEDED, OK, STATUSES, WARNING
-from finops.costs.queries.cost_view import view_used
+from finops.costs.queries.cost_view import apply_overrides
 from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
@@ -99,7 +99,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         return BUDGETS.csv(shown.matches)
     context |= {
         "listing": shown,
-        "view": view_used(sources.view, basis=None, charge_categories=()),
+        "view": apply_overrides(sources.view, basis=None, charge_categories=()),
         "mcp_arguments": as_arguments(BudgetsQuery(status=_statuses(request.GET.get("status", "")))),
         "suggestion": None if statuses else _first_suggestion(request),
     }

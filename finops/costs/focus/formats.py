@@ -61,7 +61,7 @@ class FormatChoice(msgspec.Struct, frozen=True):
 AUTOMATIC: Final = FormatChoice()
 
 
-class RereadRequired(Exception):
+class LateDecimalComma(Exception):
     """The file turned out to have decimal commas after rows of it were read with decimal points."""
 
 
@@ -96,7 +96,7 @@ class Formats:
         undecided = self.numbers is None
         decided = self.number_format()
         if undecided and decided is NumberFormat.COMMA:
-            raise RereadRequired
+            raise LateDecimalComma
         return decided
 
     def date_order(self) -> DateOrder:

@@ -14,7 +14,7 @@ from finops.costs.focus import columns as spec
 from finops.costs.focus import datasets
 from finops.costs.focus.datasets import MAX_ROWS, BillingPeriodRow, Commitment, DetailKey, InvoiceDetailRow
 from finops.costs.focus.errors import BadCell, FocusFileError
-from finops.costs.focus.formats import AUTOMATIC, DATES_SHOWN, NUMBERS_SHOWN, FormatChoice, RereadRequired
+from finops.costs.focus.formats import AUTOMATIC, DATES_SHOWN, NUMBERS_SHOWN, FormatChoice, LateDecimalComma
 from finops.costs.focus.header import Header, check_defaults, optional_columns
 from finops.costs.focus.months import MonthInFiles
 from finops.costs.focus.open_files import FocusFile, OpenFile, Reader, Survey, cell_error, open_file, survey
@@ -139,7 +139,7 @@ def _spool_rows(
     try:
         with Spool(folder, run.schema) as spool:
             run.spool(opened, spool)
-    except RereadRequired:
+    except LateDecimalComma:
         for one in opened:
             one.formats.number_format()
         run = _Run(opened, progress)

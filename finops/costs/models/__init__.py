@@ -8,7 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.values import DateOrder, NumberFormat
 from finops.costs.models.closed_months import ClosedMonth, ClosedMonthSum
@@ -47,7 +47,7 @@ class Basis(models.TextChoices):
     AMORTIZED = "amortized", "Amortized"
 
 
-class CostSource(AccountOwned):
+class CostSource(AccountModel):
     """A connection that cost lines come in by. Its months are replaced as a whole."""
 
     class Kind(models.TextChoices):
@@ -90,7 +90,7 @@ class CostSource(AccountOwned):
         return self.name
 
 
-class SourceCompleteness(AccountOwned):
+class SourceCompleteness(AccountModel):
     """What the newest imports of a source say about how complete its days are (finops.costs.completeness)."""
 
     source = models.OneToOneField(CostSource, on_delete=models.CASCADE, related_name="completeness")
@@ -113,7 +113,7 @@ class SourceCompleteness(AccountOwned):
         return f"source {self.source_id} as of {self.seen_on}"
 
 
-class DailyCostSnapshot(AccountOwned):
+class DailyCostSnapshot(AccountModel):
     """What a day of a source held at an import, of what is billed by the day; settle times are learnt from these."""
 
     source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="daily_costs")
@@ -133,7 +133,7 @@ class DailyCostSnapshot(AccountOwned):
         return f"{self.day} after {self.age} days"
 
 
-class CostImport(AccountOwned):
+class CostImport(AccountModel):
     """One import of one or several files into a source: what is asked, how far it is, what came of it.
 
     The row is the queue: `queued` ones are due, and a `running` one whose heartbeat is old is taken up again. A
@@ -251,7 +251,7 @@ class CostImport(AccountOwned):
         return min(100, self.bytes_done * 100 // self.bytes_total) if self.bytes_total else 0
 
 
-class CostView(AccountOwned):
+class CostView(AccountModel):
     """How the account looks at cost unless a call says otherwise. An account without a row has the defaults."""
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="cost_view")
@@ -290,7 +290,7 @@ class CostView(AccountOwned):
         return f"{self.account_id}: {self.basis}"
 
 
-class SourceOverlap(AccountOwned):
+class SourceOverlap(AccountModel):
     """Cost of a billing month that two sources are likely to hold both, so that it is counted twice. Looked for after each
     import into one of them; `source` is the one with the smaller id."""
 
@@ -320,7 +320,7 @@ class SourceOverlap(AccountOwned):
         return f"{self.amount} {self.currency} of {self.month:%Y-%m}"
 
 
-class ImportReviewSettings(AccountOwned):
+class ImportReviewSettings(AccountModel):
     """From which change on an import needs review. An account without a row has the defaults."""
 
     account = models.OneToOneField(
@@ -358,7 +358,7 @@ class ImportReviewSettings(AccountOwned):
         return f"-{self.fall_percent} %, +{self.growth_percent} %"
 
 
-class ContractCommitment(AccountOwned):
+class ContractCommitment(AccountModel):
     """A row of a FOCUS Contract Commitment file; a source's rows are replaced as a whole."""
 
     source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="contract_commitments")

@@ -6,10 +6,10 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
-class ClosedMonth(AccountOwned):
+class ClosedMonth(AccountModel):
     """A billing month that the account has closed. Its sums stay as they were then; imports go on."""
 
     month = models.DateField(help_text="The first day of the billing month.")
@@ -35,7 +35,7 @@ class ClosedMonth(AccountOwned):
         return f"{self.month:%Y-%m}"
 
 
-class ClosedMonthSum(AccountOwned):
+class ClosedMonthSum(AccountModel):
     """What a source's lines of a closed month add up to in one currency: when it was closed, and now.
 
     `source_id` and `source_name` are of then: the source may be gone.

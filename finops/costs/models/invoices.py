@@ -6,10 +6,10 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 
 
-class InvoiceDetail(AccountOwned):
+class InvoiceDetail(AccountModel):
     """A row of a FOCUS Invoice Detail file: an amount of an invoice in its billing currency.
 
     A source's rows of an issuer, invoice and billing period are replaced as a whole.
@@ -48,7 +48,7 @@ class InvoiceDetail(AccountOwned):
         return f"{self.issuer} {self.invoice_id}: {self.billed_cost} {self.currency}"
 
 
-class BillingPeriod(AccountOwned):
+class BillingPeriod(AccountModel):
     """A row of a FOCUS Billing Period file: whether an issuer says that the period is open or closed."""
 
     source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="billing_periods")
@@ -73,7 +73,7 @@ class BillingPeriod(AccountOwned):
         return f"{self.issuer} {self.billing_period:%Y-%m}: {self.status}"
 
 
-class InvoiceTotal(AccountOwned):
+class InvoiceTotal(AccountModel):
     """What an invoice comes to, entered by hand where its provider has no Invoice Detail.
 
     Without an invoice id it is what was invoiced for all lines of the billing period that name no invoice.

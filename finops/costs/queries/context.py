@@ -24,7 +24,7 @@ from finops.costs.answers import (
 )
 from finops.costs.coverage import Coverage
 from finops.costs.dimensions import registry
-from finops.costs.queries.cost_view import view_used
+from finops.costs.queries.cost_view import apply_overrides
 from finops.costs.queries.sources import HEALTHY, Sources, load_sources
 from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.lake.engine import engine
@@ -62,7 +62,7 @@ def account_context(
         access=str(credential.access if credential else Access.READ),
         today=coverage.today,
         fiscal_start_month=account.fiscal_start_month,
-        view=view_used(sources.view, basis=None, charge_categories=()),
+        view=apply_overrides(sources.view, basis=None, charge_categories=()),
         planning_basis=sources.view.planning_basis,
         currencies=currencies,
         data_from=coverage.first_day,

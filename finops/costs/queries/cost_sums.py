@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from accounts.models import Account
-from finops.costs.answers import ComparisonUsed, PeriodUsed, SpendTotal
+from finops.costs.answers import AppliedComparison, AppliedPeriod, SpendTotal
 from finops.costs.coverage import Bucket, buckets_of
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.queries.sources import Sources, load_sources
@@ -55,7 +55,7 @@ class CostSums:
         return self.facts.plan.days
 
     @property
-    def period(self) -> PeriodUsed:
+    def period(self) -> AppliedPeriod:
         return period_of(self.facts)
 
     @property
@@ -72,7 +72,7 @@ class CostSums:
         return buckets_of(self.facts.plan.granularity, self.days, self.facts.sources.coverage)
 
     @property
-    def comparison(self) -> ComparisonUsed | None:
+    def comparison(self) -> AppliedComparison | None:
         return self.facts.comparison
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from accounts.models import Account
-from finops.costs.answers import ViewUsed
+from finops.costs.answers import AppliedCostView
 from finops.costs.models import Basis, CostView
 from finops.lib.errors import unknown_value
 
@@ -46,13 +46,17 @@ def cost_view(account: Account) -> CostViewSettings:
     )
 
 
-def view_used(view: CostViewSettings, *, basis: str | None, charge_categories: Sequence[str]) -> ViewUsed:
+def apply_overrides(
+    view: CostViewSettings, *, basis: str | None, charge_categories: Sequence[str]
+) -> AppliedCostView:
     """The account's view with what a call overrides. Raises UserError for an unknown charge category."""
     categories = (
         charge_categories_of(charge_categories) if charge_categories else list(view.charge_categories)
     )
-    chosen = ViewUsed(basis=basis or view.basis, charge_categories=categories or [ALL], is_account_view=False)
-    account_view = ViewUsed(
+    chosen = AppliedCostView(
+        basis=basis or view.basis, charge_categories=categories or [ALL], is_account_view=False
+    )
+    account_view = AppliedCostView(
         basis=view.basis, charge_categories=list(view.charge_categories) or [ALL], is_account_view=False
     )
     return msgspec.structs.replace(chosen, is_account_view=chosen == account_view)

@@ -10,7 +10,7 @@ import ibis
 
 from accounts.models import Account
 from finops.costs.aliases import candidates
-from finops.costs.answers import FilterUsed
+from finops.costs.answers import AppliedFilter
 from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.filters import ResolvedFilter
 from finops.costs.former_names import former_of
@@ -40,7 +40,7 @@ SHOWN_MISSING = 5
 class FilterFindings:
     """The filters as applied, and sentences about values that match nothing."""
 
-    used: list[FilterUsed] = field(default_factory=list)
+    used: list[AppliedFilter] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
@@ -224,14 +224,14 @@ def _rename_warnings(item: ResolvedFilter) -> list[str]:
     ]
 
 
-def _applied_filter(item: ResolvedFilter, present: Mapping[str, str] | None) -> FilterUsed:
+def _applied_filter(item: ResolvedFilter, present: Mapping[str, str] | None) -> AppliedFilter:
     """An exact filter as the values that the data has; any other as it was applied, aliases with it."""
     asked = list(item.asked)
     values = list(item.wanted) if present is None else sorted(present)
     if present is not None and item.wants_absent:
         values = [*values, item.dimension.absent]
     changed = values != asked
-    return FilterUsed(
+    return AppliedFilter(
         dimension=item.dimension.name,
         op=item.op,
         values=_truncate_values(values),

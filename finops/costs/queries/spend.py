@@ -10,13 +10,13 @@ from decimal import Decimal
 from msgspec import structs
 
 from accounts.models import Account
-from finops.costs.answers import SpendAnswer, ViewUsed
+from finops.costs.answers import AppliedCostView, SpendAnswer
 from finops.costs.comparison import ComparisonRanges, comparison_ranges_by_source
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.filters import ResolvedFilter, resolve_filters
 from finops.costs.queries.after_splits import after_splits
 from finops.costs.queries.charge_spread import spread_of
-from finops.costs.queries.cost_view import ALL, view_used
+from finops.costs.queries.cost_view import ALL, apply_overrides
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import assemble
@@ -28,7 +28,7 @@ from finops.costs.queries.spend_facts import (
     SplitPreview,
     related_notes,
     split_preview,
-    sum_counted,
+    sum_counted_cost,
     with_names,
 )
 from finops.costs.queries.spend_lake import (
@@ -64,7 +64,7 @@ class Question:
 
     query: SpendQuery
     days: DateRange
-    view: ViewUsed
+    view: AppliedCostView
     dimensions: tuple[Dimension, ...]
     filters: tuple[ResolvedFilter, ...]
     compared: ComparisonRanges | None
@@ -153,7 +153,7 @@ def _related_notes(
 
 
 def _by_currency(plan: SpendPlan, sums: Sequence[SpendSum]) -> dict[str, Decimal]:
-    return {currency: amount for (_, currency), amount in sum_counted(plan, sums).items()}
+    return {currency: amount for (_, currency), amount in sum_counted_cost(plan, sums).items()}
 
 
 def missing_measure_costs(
@@ -250,8 +250,8 @@ def resolve_query(
     )
 
 
-def _view(query: SpendQuery, sources: Sources) -> ViewUsed:
-    view = view_used(sources.view, basis=query.basis, charge_categories=query.charge_categories)
+def _view(query: SpendQuery, sources: Sources) -> AppliedCostView:
+    view = apply_overrides(sources.view, basis=query.basis, charge_categories=query.charge_categories)
     if query.measure == "cost":
         return view
     if query.splits == "after":

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import (
     AccountRef,
+    AppliedPeriod,
     Change,
     PartAmount,
-    PeriodUsed,
     Series,
     SpendAnswer,
     SpendRow,
@@ -82,15 +82,15 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         truncated=truncation_note(rows, facts.query.top),
         warnings=[*not_final_warning(facts, sums), *warnings_of(facts, totals, buckets)],
         hint=hint_of(facts.query, facts.view, facts.sources.coverage, totals, rows),
-        applied_splits=facts.split_result.applied,
+        applied_splits=facts.split_result.applied_splits,
         spread=list(facts.split_result.spread),
     )
     return in_units(answer) if facts.plan.basis in UNITS else answer
 
 
-def period_of(facts: SpendFacts) -> PeriodUsed:
+def period_of(facts: SpendFacts) -> AppliedPeriod:
     days, through = facts.plan.days, facts.sources.coverage.complete_through
-    return PeriodUsed(
+    return AppliedPeriod(
         start_date=days.start,
         end_date=days.end,
         days=days.days,
@@ -124,12 +124,14 @@ def total_of(
         left_out=_by_category(left_out, currency),
         left_out_amount=exact_sum(part.amount for part in left_out),
         whole_amount=exact_sum(part.amount for part in parts),
-        change=_with_one_sided(facts, counted, _change(facts, counted, currency)),
+        change=_add_one_sided_charges(facts, counted, _change(facts, counted, currency)),
         series=_series(counted, buckets),
     )
 
 
-def _with_one_sided(facts: SpendFacts, counted: Sequence[SpendSum], change: Change | None) -> Change | None:
+def _add_one_sided_charges(
+    facts: SpendFacts, counted: Sequence[SpendSum], change: Change | None
+) -> Change | None:
     """A total's change with what decides it of charges for a month or once; spread charges are on both sides."""
     if change is None or change.previous_amount is None or change.change is None:
         return change

@@ -9,8 +9,8 @@ from datetime import date
 from decimal import Decimal
 
 from accounts.models import Account
-from finops.costs.answers import ComparisonUsed, ViewUsed
-from finops.costs.comparison import ComparisonRanges, comparison_used
+from finops.costs.answers import AppliedComparison, AppliedCostView
+from finops.costs.comparison import ComparisonRanges, applied_comparison
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import DimensionContext
 from finops.costs.queries.filter_values import FilterFindings
@@ -97,8 +97,8 @@ def split_preview(question: SplitQuestion, sums: Sequence[SpendSum], *, with_gro
     except UserError:
         # Too many sums to say it beside; asking with splits after says the same with what to do.
         return SplitPreview()
-    changes = sum_counted(plan, split.moves) if chosen else {}
-    after = sum_counted(plan, [*sums, *split.moves]) if any(changes.values()) else {}
+    changes = sum_counted_cost(plan, split.moves) if chosen else {}
+    after = sum_counted_cost(plan, [*sums, *split.moves]) if any(changes.values()) else {}
     totals = {currency: amount for (_, currency), amount in after.items()}
     return SplitPreview(totals, _gains(reduced, split) if groups else ())
 
@@ -113,7 +113,7 @@ def _gains(plan: SpendPlan, split: SplitResult) -> list[SplitGain]:
         )
         for move in moves
     }
-    sums = sum_counted(plan, moves, range(len(plan.dimensions)))
+    sums = sum_counted_cost(plan, moves, range(len(plan.dimensions)))
     gains = [
         SplitGain(names[keys], amount, currency)
         for (keys, currency), amount in sums.items()
@@ -122,7 +122,7 @@ def _gains(plan: SpendPlan, split: SplitResult) -> list[SplitGain]:
     return sorted(gains, key=lambda gain: (-gain.amount.copy_abs(), gain.currency, gain.name))
 
 
-def sum_counted(
+def sum_counted_cost(
     plan: SpendPlan, sums: Sequence[SpendSum], places: Sequence[int] = ()
 ) -> dict[tuple[Keys, str], Decimal]:
     """What counts of the sums, by the values of these dimensions of the plan and the currency."""
@@ -176,7 +176,7 @@ class SpendFacts:
     account: Account
     query: SpendQuery
     plan: SpendPlan
-    view: ViewUsed
+    view: AppliedCostView
     compared: ComparisonRanges | None
     sources: Sources
     findings: FilterFindings
@@ -194,5 +194,5 @@ class SpendFacts:
         return {source: each.name for source, each in self.sources.health.items()}
 
     @property
-    def comparison(self) -> ComparisonUsed | None:
-        return comparison_used(self.query.compare_to, self.compared, self.plan.days, self.names)
+    def comparison(self) -> AppliedComparison | None:
+        return applied_comparison(self.query.compare_to, self.compared, self.plan.days, self.names)

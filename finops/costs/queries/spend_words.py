@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import partial
 
 from accounts.models import Account
-from finops.costs.answers import SpendRow, SpendTotal, ViewUsed
+from finops.costs.answers import AppliedCostView, SpendRow, SpendTotal
 from finops.costs.comparison import one_sided_words, source_override_sentences
 from finops.costs.coverage import Coverage
 from finops.costs.queries.spend_facts import SpendFacts
@@ -39,7 +39,7 @@ NAME_LENGTH = 80
 def summary_of(
     account: Account,
     plan: SpendPlan,
-    view: ViewUsed,
+    view: AppliedCostView,
     totals: Sequence[SpendTotal],
     rows: Sequence[SpendRow],
     incomplete: str = "",
@@ -128,7 +128,7 @@ def _name(row: SpendRow) -> str:
 
 def hint_of(
     query: SpendQuery,
-    view: ViewUsed,
+    view: AppliedCostView,
     coverage: Coverage,
     totals: Sequence[SpendTotal],
     rows: Sequence[SpendRow],

@@ -14,12 +14,18 @@ from msgspec import structs
 from accounts.models import Account
 from finops.costs.aliases import candidates
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
-from finops.costs.answers import AccountRef, DimensionValue, DimensionValuesAnswer, MoneyAmount, ViewUsed
+from finops.costs.answers import (
+    AccountRef,
+    AppliedCostView,
+    DimensionValue,
+    DimensionValuesAnswer,
+    MoneyAmount,
+)
 from finops.costs.coverage import Coverage
 from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.former_names import former_ids, with_newest_names
-from finops.costs.queries.cost_view import ALL, view_used
+from finops.costs.queries.cost_view import ALL, apply_overrides
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.costs.value_names import with_value_names
@@ -78,7 +84,7 @@ def list_dimension_values(
         resolved = with_newest_names(context, resolved)
     span = days or _recent_days(sources.coverage)
     question = (resolved.name, search.strip().lower(), span.start, span.end)
-    view = view_used(sources.view, basis=None, charge_categories=())
+    view = apply_overrides(sources.view, basis=None, charge_categories=())
     page = _page(resolved, view, search.strip(), span, limit, offset_of(cursor, *question))
     values, total = _read_values(_run(account, page, deadline, sources.manifest))
     values = _with_names(resolved, values)
@@ -102,7 +108,7 @@ def list_dimension_values(
 
 
 def _page(
-    dimension: Dimension, view: ViewUsed, search: str, days: DateRange, limit: int, offset: int
+    dimension: Dimension, view: AppliedCostView, search: str, days: DateRange, limit: int, offset: int
 ) -> _Page:
     names = dimension.names.values_containing(search) if search and dimension.names is not None else ()
     former = former_ids(dimension, "contains", [search]) if search else ()

@@ -30,7 +30,7 @@ from finops.lake.storage import segments
 from finops.lake.storage.segments import NewSegment
 from finops.lib import child_process, clock, disk
 from finops.lib.errors import UserError
-from finops.lib.jobs import JobCanceled, JobDeadline, failure_in_child, too_much_memory
+from finops.lib.jobs import JobCancellation, JobDeadline, failure_in_child, too_much_memory
 
 UPDATE_SECONDS: Final = 0.4
 """Between two updates of an import's progress."""
@@ -147,7 +147,7 @@ def _run(job: CostImport, on_progress: ProgressCallback | None) -> None:
     folder.mkdir()
     try:
         _import(job, folder, Progress(job, on_progress))
-    except JobCanceled:
+    except JobCancellation:
         _cancel(job)
     except claims.ClaimLost:
         logger.warning("costs: import %s is run by another process now", job.pk)

@@ -17,7 +17,7 @@ from accounts.models import Account
 from finops.costs.models import CostImport
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
-from finops.lib.jobs import CANCEL_GRACE_PERIOD, JobCanceled, check_job_limit
+from finops.lib.jobs import CANCEL_GRACE_PERIOD, JobCancellation, check_job_limit
 
 MAX_ATTEMPTS = 3
 """An import that takes its worker down three times will do so again."""
@@ -37,7 +37,7 @@ def claim(import_id: int) -> Iterator[CostImport | None]:
 
 
 @contextmanager
-def create_claimed(create: Callable[[], CostImport]) -> Iterator[CostImport]:
+def create_with_claim(create: Callable[[], CostImport]) -> Iterator[CostImport]:
     """A new import that no other process can take up while the block lasts."""
     with ExitStack() as stack:
         with transaction.atomic():
@@ -66,7 +66,7 @@ def check_import_room(*, account: Account) -> None:
     check_job_limit(count, "import", field="files")
 
 
-def earlier_unfinished(job: CostImport) -> list[int]:
+def earlier_open_imports(job: CostImport) -> list[int]:
     """Imports into the same source that come before `job`: a later file must win."""
     # Unscoped: the source belongs to one account.
     rows = CostImport.objects.unscoped().filter(_UNFINISHED, source_id=job.source_id, pk__lt=job.pk)
@@ -83,7 +83,7 @@ def update_running(job: CostImport, **values: object) -> None:
     """Change the row of an import that runs. Raises Lost, as `update`, and Canceled once a person canceled it."""
     if not _ours(job).filter(cancel_requested_at=None).update(**values):
         update(job, **values)
-        raise JobCanceled
+        raise JobCancellation
 
 
 def _ours(job: CostImport) -> QuerySet[CostImport]:
@@ -112,7 +112,7 @@ def _begin(import_id: int) -> CostImport | None:
     # Unscoped: a worker names the row itself.
     rows = CostImport.objects.unscoped().select_related("account", "source")
     job = rows.select_for_update(of=("self",)).filter(_UNFINISHED, pk=import_id).first()
-    if job is None or earlier_unfinished(job):
+    if job is None or earlier_open_imports(job):
         return None
     now = clock.now()
     CostImport.objects.unscoped().filter(pk=job.pk).update(

@@ -92,12 +92,12 @@ def import_files(
     checked = check_defaults(defaults or {})
     disk.check_disk()
     local_files = [files.local_file(path) for path in paths]
-    with claims.create_claimed(
+    with claims.create_with_claim(
         lambda: _create(
             source, local_files, checked, actor, formats=formats, origin=origin, decision=decision
         )
     ) as job:
-        for earlier in claims.earlier_unfinished(job):
+        for earlier in claims.earlier_open_imports(job):
             run_import(earlier, in_child=in_child)
         while job.status in (
             CostImport.Status.QUEUED,

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django import template
 
 from finops.costs import charts
-from finops.costs.answers import PartAmount, SpendRow, ViewUsed
+from finops.costs.answers import AppliedCostView, PartAmount, SpendRow
 from finops.costs.models import CostImport
 from finops.costs.queries.spend_lake import COST_COLUMNS, UNITS
 from finops.costs.spend_query import Filter, SpendQuery
@@ -97,13 +97,13 @@ def group_cells(row: SpendRow) -> list[tuple[str, str]]:
 
 
 @register.filter
-def measure_title(view: ViewUsed) -> str:
+def measure_title(view: AppliedCostView) -> str:
     """The head of the column of sums."""
     return "Spend" if view.basis in COST_COLUMNS else view.measure.capitalize()
 
 
 @register.filter
-def unit_title(view: ViewUsed) -> str:
+def unit_title(view: AppliedCostView) -> str:
     """The head of the column of what sums are in."""
     return "Unit" if view.basis in UNITS else "Currency"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from finops.costs.answers import ViewUsed
+from finops.costs.answers import AppliedCostView
 from finops.costs.dimensions import EXTENSION, DimensionKind
 from finops.lake.storage.manifest import CostKeys
 from finops.lib.choices import GRANULARITIES as GRANULARITIES
@@ -47,7 +47,7 @@ class DimensionChoices:
     tags: list[tuple[str, str]]
 
 
-def default_basis(basis: str | None, view: ViewUsed | None) -> str:
+def default_basis(basis: str | None, view: AppliedCostView | None) -> str:
     """What the choice of no basis is called: with the account's own where an answer counted by it."""
     return f"Default ({view.basis})" if view and not basis else "Default"
 

@@ -107,12 +107,12 @@ class Candidate:
         return exact_sum(self.cost.days.get(day.day, Decimal(0)) for day in self.detection.days)
 
     @property
-    def expected(self) -> Decimal:
+    def expected_cost(self) -> Decimal:
         return exact_sum(exact(day.expected) for day in self.detection.days)
 
     @property
     def impact(self) -> Decimal:
-        return exact_difference(self.actual, self.expected)
+        return exact_difference(self.actual, self.expected_cost)
 
 
 class DetectionRun:

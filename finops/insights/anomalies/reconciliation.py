@@ -138,7 +138,7 @@ def _fill(row: Anomaly, candidate: Candidate) -> None:
         "last_day": detection.last,
         "ongoing": detection.ongoing,
         "actual": candidate.actual,
-        "expected": candidate.expected,
+        "expected": candidate.expected_cost,
         "impact": candidate.impact,
         "month_end_impact": month_end_impact(detection, candidate.impact),
         "severity": severity(candidate.impact, candidate.scale),
@@ -150,7 +150,7 @@ def _fill(row: Anomaly, candidate: Candidate) -> None:
         return
     for name, value in figures.items():
         setattr(row, name, value)
-    row.causes = msgspec.to_builtins(candidate.explainer.causes(key, detection, candidate.expected))
+    row.causes = msgspec.to_builtins(candidate.explainer.causes(key, detection, candidate.expected_cost))
     if back:
         _reopen(row)
     row.updated_at = clock.now()

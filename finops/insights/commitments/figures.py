@@ -62,11 +62,11 @@ class Figures:
     exports: Collection[str]
 
     @cached_property
-    def used(self) -> list[CommitmentSum]:
+    def used_sums(self) -> list[CommitmentSum]:
         return [each for each in self._usage if each.status == USED]
 
     @cached_property
-    def unused(self) -> list[CommitmentSum]:
+    def unused_sums(self) -> list[CommitmentSum]:
         return [each for each in self._usage if each.status == UNUSED]
 
     @property
@@ -75,18 +75,18 @@ class Figures:
 
     @property
     def used_cost(self) -> Decimal:
-        return exact_sum(each.effective for each in self.used)
+        return exact_sum(each.effective for each in self.used_sums)
 
     @property
     def unused_cost(self) -> Decimal:
-        return exact_sum(each.effective for each in self.unused)
+        return exact_sum(each.effective for each in self.unused_sums)
 
     @property
     def committed_cost(self) -> Decimal:
         return exact_sum([self.used_cost, self.unused_cost])
 
     @property
-    def purchased(self) -> Decimal:
+    def purchased_amount(self) -> Decimal:
         return exact_sum(each.billed for each in self.sums if each.charge_category == "Purchase")
 
     @property
@@ -96,18 +96,24 @@ class Figures:
     @property
     def is_by_quantity(self) -> bool:
         """One usage-based commitment whose lines all have their quantity in one unit."""
-        has_quantities = all(each.quantity is not None for each in [*self.used, *self.unused])
-        units = {each.unit for each in [*self.used, *self.unused]}
+        has_quantities = all(each.quantity is not None for each in [*self.used_sums, *self.unused_sums])
+        units = {each.unit for each in [*self.used_sums, *self.unused_sums]}
         usage_based = {each.category for each in self.sums if each.category} == {"Usage"}
         return len(self.commitments) == 1 and usage_based and has_quantities and len(units) == 1
 
     @property
     def used_quantity(self) -> Decimal | None:
-        return exact_sum(each.quantity or Decimal(0) for each in self.used) if self.is_by_quantity else None
+        return (
+            exact_sum(each.quantity or Decimal(0) for each in self.used_sums) if self.is_by_quantity else None
+        )
 
     @property
     def unused_quantity(self) -> Decimal | None:
-        return exact_sum(each.quantity or Decimal(0) for each in self.unused) if self.is_by_quantity else None
+        return (
+            exact_sum(each.quantity or Decimal(0) for each in self.unused_sums)
+            if self.is_by_quantity
+            else None
+        )
 
     @property
     def has_what_is_unused(self) -> bool:
@@ -122,7 +128,7 @@ class Figures:
 
     @property
     def utilization(self) -> Part:
-        if not self.used and not self.unused:
+        if not self.used_sums and not self.unused_sums:
             return Part(None, NOTHING_USED_OR_NOT)
         if not self.has_what_is_unused:
             providers = sorted({each.provider for each in self._usage if each.source not in self.exports})
@@ -137,11 +143,11 @@ class Figures:
     @property
     def on_demand_cost(self) -> Decimal | None:
         """What the used lines would have cost without commitment, at contracted prices."""
-        return _sum_or_none(each.contracted for each in self.used)
+        return _sum_or_none(each.contracted for each in self.used_sums)
 
     @property
     def list_cost(self) -> Decimal | None:
-        return _sum_or_none(each.list for each in self.used)
+        return _sum_or_none(each.list for each in self.used_sums)
 
     @property
     def net_savings(self) -> Decimal | None:

@@ -11,7 +11,7 @@ import ibis
 import msgspec
 
 from accounts.models import Account
-from finops.costs.answers import AccountRef, PeriodUsed
+from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.coverage import Bucket, buckets_of
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.sources import Sources, load_sources
@@ -207,7 +207,7 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
     return CommitmentAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
         summary=text.summary_of(facts.account.name, facts.query, facts.days, totals),
-        period=PeriodUsed(
+        period=AppliedPeriod(
             start_date=facts.days.start,
             end_date=facts.days.end,
             days=facts.days.days,
@@ -331,7 +331,7 @@ def _row(facts: CommitmentFacts, figures: Figures, currency: str) -> CommitmentR
         type=max(map(_type, figures.sums)),
         category=_only({each.category for each in figures.sums}),
         provider=_only({each.provider for each in figures.sums}),
-        purchased_amount=figures.purchased,
+        purchased_amount=figures.purchased_amount,
         used_quantity=figures.used_quantity,
         unused_quantity=figures.unused_quantity,
         unit=_only({each.unit or "" for each in figures.sums}) or None,
@@ -351,7 +351,7 @@ def _other(figures: Figures, currency: str, groups: int) -> CommitmentRow:
         type="",
         category="",
         provider="",
-        purchased_amount=figures.purchased,
+        purchased_amount=figures.purchased_amount,
         used_quantity=None,
         unused_quantity=None,
         unit=None,

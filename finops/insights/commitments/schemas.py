@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from finops.costs.answers import AccountRef, FilterUsed, PeriodUsed
+from finops.costs.answers import AccountRef, AppliedFilter, AppliedPeriod
 from finops.costs.spend_query import MAX_FILTERS, CostFilter, Granularity
 from finops.lib.url_query import UrlQuery
 
@@ -105,10 +105,10 @@ class CommitmentTotal(Utilization, frozen=True, kw_only=True):
 class CommitmentAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
-    period: PeriodUsed
+    period: AppliedPeriod
     totals: list[CommitmentTotal]
     rows: list[CommitmentRow]
-    resolved_filters: list[FilterUsed]
+    resolved_filters: list[AppliedFilter]
     data_through: date | None
     truncated: str
     warnings: list[str]

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from accounts.models import Account
-from finops.costs.answers import AccountRef, PeriodUsed
+from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.queries.sources import load_sources
 from finops.insights.cost_scope import CostReader, check_currency, resolve_scope
 from finops.insights.models import SavingsDismissal
@@ -16,7 +16,7 @@ from finops.insights.savings.candidates import PLACES, RULES, Candidate, Piece
 from finops.insights.savings.recommendations import Reader, SavingsResult, find_candidates, outcomes
 from finops.insights.savings.schemas import (
     Evidence,
-    Realised,
+    RealisedSaving,
     Recommendation,
     SavingsAnswer,
     SavingsQuery,
@@ -91,8 +91,8 @@ def recommendation(account: Account, key: str) -> tuple[Candidate | None, Saving
     return next((each for each in every if each.key == key), None), mark
 
 
-def _period(days: DateRange) -> PeriodUsed:
-    return PeriodUsed(start_date=days.start, end_date=days.end, days=days.days, name="", unfinished=False)
+def _period(days: DateRange) -> AppliedPeriod:
+    return AppliedPeriod(start_date=days.start, end_date=days.end, days=days.days, name="", unfinished=False)
 
 
 def _is_of(row: Recommendation, query: SavingsQuery) -> bool:
@@ -107,7 +107,7 @@ def _is_of(row: Recommendation, query: SavingsQuery) -> bool:
 def _all_recommendations(
     result: SavingsResult,
     marks: Mapping[str, SavingsDismissal],
-    realised: Mapping[str, Realised],
+    realised: Mapping[str, RealisedSaving],
     names: Mapping[str, str],
     evidence: int,
 ) -> list[Recommendation]:
@@ -127,7 +127,7 @@ def _all_recommendations(
 def _row(
     each: Candidate,
     mark: SavingsDismissal | None,
-    realised: Realised | None,
+    realised: RealisedSaving | None,
     names: Mapping[str, str],
     evidence: int,
 ) -> Recommendation:
@@ -189,7 +189,7 @@ def _evidence(piece: Piece) -> Evidence:
 
 
 def _past_recommendation(
-    mark: SavingsDismissal, realised: Realised | None, names: Mapping[str, str]
+    mark: SavingsDismissal, realised: RealisedSaving | None, names: Mapping[str, str]
 ) -> Recommendation:
     rule = RULES[mark.rule]
     source = str(mark.scope.get("source", ""))
@@ -235,15 +235,15 @@ def _totals(rows: Sequence[Recommendation]) -> list[SavingsTotal]:
     return sorted(totals, key=lambda total: (-total.monthly_saving, -total.monthly_waste, total.currency))
 
 
-def _realised_totals(rows: Sequence[Recommendation]) -> list[Realised]:
+def _realised_totals(rows: Sequence[Recommendation]) -> list[RealisedSaving]:
     """What all that was acted on saved so far, by currency, and apart from it what waste it avoided; only what is old
     enough."""
-    by_kind: dict[tuple[bool, str], list[Realised]] = defaultdict(list)
+    by_kind: dict[tuple[bool, str], list[RealisedSaving]] = defaultdict(list)
     for row in rows:
         if row.realised is not None and row.realised.before is not None:
             by_kind[row.realised.waste_avoided is not None, row.currency].append(row.realised)
     return [
-        Realised(
+        RealisedSaving(
             before=exact_sum(each.before or Decimal(0) for each in ours),
             after=exact_sum(each.after or Decimal(0) for each in ours),
             saved=None if is_waste else exact_sum(each.saved or Decimal(0) for each in ours),
@@ -260,7 +260,7 @@ def _summary(
     query: SavingsQuery,
     totals: Sequence[SavingsTotal],
     rows: Sequence[Recommendation],
-    realised: Sequence[Realised],
+    realised: Sequence[RealisedSaving],
 ) -> str:
     """One or two plain sentences, of what was asked for."""
     could = _potential_text(account, query, totals, rows)

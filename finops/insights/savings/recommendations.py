@@ -47,7 +47,7 @@ from finops.insights.savings.resource_rules import (
     successors,
     weekends_off,
 )
-from finops.insights.savings.schemas import Realised
+from finops.insights.savings.schemas import RealisedSaving
 from finops.lake import queries as lake_queries
 from finops.lib import clock
 from finops.lib.money import exact_difference, exact_sum, ratio
@@ -226,7 +226,7 @@ class ActedRecommendation:
         return ""
 
 
-def outcomes(read: Reader, rows: Iterable[SavingsDismissal]) -> dict[str, Realised]:
+def outcomes(read: Reader, rows: Iterable[SavingsDismissal]) -> dict[str, RealisedSaving]:
     """By key, for all that was acted on. No lake query while nothing was long enough ago, else one."""
     acted = []
     for row in rows:
@@ -251,21 +251,21 @@ def _source_days(read: Reader, scope: Scope) -> DateRange | None:
     return DateRange(span.first_day, through) if span and through else None
 
 
-def _outcome(each: ActedRecommendation, sums: Sequence[Mapping[str, Any]]) -> Realised:
+def _outcome(each: ActedRecommendation, sums: Sequence[Mapping[str, Any]]) -> RealisedSaving:
     """The day of acting itself is in neither side. After: at most the newest 30 days."""
     currency = each.scope.currency
     if each.gap or each.days is None:
-        return Realised(before=None, after=None, saved=None, currency=currency, reason=each.gap)
+        return RealisedSaving(before=None, after=None, saved=None, currency=currency, reason=each.gap)
     before = DateRange(each.day - timedelta(days=WINDOW_DAYS), each.day - timedelta(days=1))
     newest = max(each.day + timedelta(days=1), each.days.end - timedelta(days=WINDOW_DAYS - 1))
     ours = [row for row in sums if _is_of(row, each.scope)]
     past, since = _monthly(ours, before), _monthly(ours, DateRange(newest, each.days.end))
     less = exact_difference(past, since)
     if each.scope.commitment:
-        return Realised(
+        return RealisedSaving(
             before=past, after=since, saved=None, waste_avoided=less, currency=currency, reason=WASTE_CAVEAT
         )
-    return Realised(before=past, after=since, saved=less, currency=currency, reason=CAVEAT)
+    return RealisedSaving(before=past, after=since, saved=less, currency=currency, reason=CAVEAT)
 
 
 def _is_of(row: Mapping[str, Any], scope: Scope) -> bool:

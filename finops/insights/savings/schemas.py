@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from finops.costs.answers import AccountRef, PeriodUsed
+from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.insights.cost_scope import CostScope
 
 Status = Literal["open", "dismissed", "acted", "all"]
@@ -51,7 +51,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 # What the scope cost in the 30 days before the day it was acted on and since then, for 30 days. saved = before - after;
 # of an unused commitment, which is paid for either way, that is waste_avoided and no saving.
-class Realised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RealisedSaving(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     before: Decimal | None
     after: Decimal | None
     saved: Decimal | None
@@ -90,7 +90,7 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     marked_by: str = ""
     marked_at: datetime | None = None
     acted_on: date | None = None
-    realised: Realised | None = None
+    realised: RealisedSaving | None = None
 
 
 # unknown: recommendations without a provable saving. monthly_waste: of unused_commitments, paid for already and in no
@@ -107,11 +107,11 @@ class SavingsTotal(msgspec.Struct, frozen=True, kw_only=True):
 class SavingsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
-    period: PeriodUsed | None
+    period: AppliedPeriod | None
     totals: list[SavingsTotal]
     recommendations: list[Recommendation]
     total_recommendations: int
-    realised: list[Realised]
+    realised: list[RealisedSaving]
     data_through: date | None
     cursor: str
     truncated: str

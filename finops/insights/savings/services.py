@@ -34,7 +34,7 @@ def dismiss(*, account: Account, actor: Actor, candidate: Candidate, reason: str
     return _mark(account, actor, candidate, SavingsDismissal.Status.DISMISSED, reason, None)
 
 
-def mark_acted(
+def record_saving_action(
     *, account: Account, actor: Actor, candidate: Candidate, acted_on: date, reason: str = ""
 ) -> SavingsDismissal:
     """Say on which day something was done about it: the bills after it show what that saved.

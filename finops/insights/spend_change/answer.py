@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from accounts.models import Account
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
-from finops.costs.answers import AccountRef, ViewUsed
+from finops.costs.answers import AccountRef, AppliedCostView
 from finops.costs.comparison import ComparisonRanges, Sides, one_sided_of, source_override_sentences
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import Dimension
@@ -58,7 +58,7 @@ class ChangeFacts:
     current: DateRange | None
     previous: DateRange | None
     dimensions: tuple[Dimension, ...]
-    view: ViewUsed
+    view: AppliedCostView
     sources: Sources
     filtered: bool
     reason: str

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from finops.costs.answers import AccountRef, FilterUsed, ViewUsed
+from finops.costs.answers import AccountRef, AppliedCostView, AppliedFilter
 from finops.costs.spend_query import (
     DEFAULT_PERIOD,
     MAX_FILTERS,
@@ -168,13 +168,13 @@ class RelatedEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class SpendChangeAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
-    view: ViewUsed
+    view: AppliedCostView
     days: ComparedDays | None
     group_by: list[str]
     totals: list[ChangeTotal]
     moves: list[Move]
     beside: list[RelatedEvent]
-    resolved_filters: list[FilterUsed]
+    resolved_filters: list[AppliedFilter]
     data_through: date | None
     truncated: str
     warnings: list[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from finops.costs.answers import ViewUsed
+from finops.costs.answers import AppliedCostView
 from finops.costs.comparison import one_sided_words
 from finops.insights.spend_change.schemas import ChangeTotal, ComparedDays, Move
 from finops.lib.periods import DateRange
@@ -41,7 +41,7 @@ WHY = {
 
 def summary_of(
     account: str,
-    view: ViewUsed,
+    view: AppliedCostView,
     days: ComparedDays | None,
     totals: Sequence[ChangeTotal],
     moves: Sequence[Move],

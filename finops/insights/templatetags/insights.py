@@ -86,7 +86,7 @@ def anomaly_name(anomaly: AnomalyRow | Anomaly) -> str:
 
 
 @register.filter
-def against_expected(row: AnomalyRow) -> str:
+def impact_share(row: AnomalyRow) -> str:
     """`+120.0 %`: the impact as a share of what was expected."""
     share = ratio(row.impact, row.expected)
     return "" if share is None else f"{'+' if share > 0 else ''}{amounts.percent(share)}"

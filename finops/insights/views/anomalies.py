@@ -205,7 +205,7 @@ def detail(request: AccountRequest, anomaly_key: str) -> HttpResponse:
 @require_POST
 def expect(request: AccountRequest, anomaly_key: str) -> HttpResponse:
     message = "Marked as expected. The detector learns it within a minute."
-    return _mark_response(request, anomaly_key, services.mark_expected, message)
+    return _mark_response(request, anomaly_key, services.mark_expected_anomaly, message)
 
 
 @account_page(Role.MEMBER)

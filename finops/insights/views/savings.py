@@ -204,7 +204,7 @@ def act(request: AccountRequest, saving_key: str) -> HttpResponse:
     candidate, form = _candidate(request, saving_key), ActedForm(request.POST)
 
     def write(acted_on: date, note: str) -> None:
-        services.mark_acted(
+        services.record_saving_action(
             account=request.account, actor=request.actor, candidate=candidate, acted_on=acted_on, reason=note
         )
 

@@ -30,7 +30,7 @@ def sweep() -> SweepResult:
 
     Over all accounts; safe to run twice at once and to be killed anywhere.
     """
-    swept = SweepResult(retired=_sweep_retired(), orphans=_sweep_orphans())
+    swept = SweepResult(retired=_sweep_retired_segments(), orphans=_sweep_orphans())
     storage().trim()
     return swept
 
@@ -44,7 +44,7 @@ def remove_files(account: Account) -> int:
     return count
 
 
-def _sweep_retired() -> int:
+def _sweep_retired_segments() -> int:
     # Unscoped: the sweep serves every account.
     over = LakeSegment.objects.unscoped().filter(retired_at__lt=clock.now() - RETIRED_GRACE_PERIOD)
     count = 0

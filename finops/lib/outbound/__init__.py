@@ -10,13 +10,13 @@ An error's text names the host and never the rest of the URL, which holds secret
 
 from finops.lib.outbound.addresses import is_public
 from finops.lib.outbound.client import Response, check_url, post
-from finops.lib.outbound.endpoints import DeliveryTimeout, Resolver, UrlRefused, use_resolver
+from finops.lib.outbound.endpoints import DeliveryTimeout, Resolver, UrlRefusal, use_resolver
 
 __all__ = [
     "DeliveryTimeout",
     "Resolver",
     "Response",
-    "UrlRefused",
+    "UrlRefusal",
     "check_url",
     "is_public",
     "post",

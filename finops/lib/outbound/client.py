@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from finops.lib.outbound.endpoints import DeliveryTimeout, Endpoint, UrlRefused, resolve_endpoint
+from finops.lib.outbound.endpoints import DeliveryTimeout, Endpoint, UrlRefusal, resolve_endpoint
 
 MAX_BODY: Final = 4_096
 CHECK_SECONDS: Final = 5.0
@@ -35,7 +35,7 @@ def check_url(url: str, *, field: str = "url") -> None:
     try:
         resolve_endpoint(url, field, time.monotonic() + CHECK_SECONDS)
     except DeliveryTimeout as error:
-        raise UrlRefused(f"{field}: {error} Check the host's name.", field=field) from error
+        raise UrlRefusal(f"{field}: {error} Check the host's name.", field=field) from error
 
 
 def post(url: str, *, body: bytes, headers: Mapping[str, str], seconds: float) -> Response:

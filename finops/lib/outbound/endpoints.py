@@ -24,7 +24,7 @@ Resolver = Callable[[str, int], list[str]]
 """The addresses of a host's name. Raises OSError when it has none."""
 
 
-class UrlRefused(UserError):
+class UrlRefusal(UserError):
     """The URL is none that we send to."""
 
 
@@ -65,19 +65,19 @@ def resolve_endpoint(url: str, field: str, deadline: float) -> Endpoint:
     if all(is_allowed(each) for each in addresses):
         return Endpoint(parts, host, port, addresses)
     if not all(is_allowed(each) or is_public(each) for each in addresses):
-        raise UrlRefused(
+        raise UrlRefusal(
             f"{field}: {host} leads into a private or reserved network, where nothing is sent. Enter an address that the "
             "public internet reaches.",
             field=field,
         )
     if parts.scheme != "https":
-        raise UrlRefused(f"{field}: it must begin with https://.", field=field)
+        raise UrlRefusal(f"{field}: it must begin with https://.", field=field)
     return Endpoint(parts, host, port, addresses)
 
 
 def _parse_url(url: str, field: str) -> tuple[SplitResult, str, int]:
     if len(url) > MAX_URL or not _PLAIN.fullmatch(url):
-        raise UrlRefused(
+        raise UrlRefusal(
             f"{field}: enter a whole URL, beginning with https://, of at most {MAX_URL:,} plain characters. A host in "
             "other letters is written in its xn-- form.",
             field=field,
@@ -86,14 +86,14 @@ def _parse_url(url: str, field: str) -> tuple[SplitResult, str, int]:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise UrlRefused(f"{field}: its host or port is malformed.", field=field) from error
+        raise UrlRefusal(f"{field}: its host or port is malformed.", field=field) from error
     if "@" in parts.netloc or "#" in url:
-        raise UrlRefused(f"{field}: it must have no user name, password or #fragment.", field=field)
+        raise UrlRefusal(f"{field}: it must have no user name, password or #fragment.", field=field)
     if not _is_host(host):
-        raise UrlRefused(f"{field}: its host must be a name such as hooks.example.com.", field=field)
+        raise UrlRefusal(f"{field}: its host must be a name such as hooks.example.com.", field=field)
     port = (443 if parts.scheme == "https" else 80) if port is None else port
     if port not in (80, 443) and port < 1024:
-        raise UrlRefused(f"{field}: port {port} belongs to another service than the web.", field=field)
+        raise UrlRefusal(f"{field}: port {port} belongs to another service than the web.", field=field)
     return parts, host, port
 
 

@@ -62,7 +62,7 @@ class Command(BaseCommand):
             up.say("\nStopping …")
         except OperationalError as error:
             raise CommandError(f"The database does not answer: {error}") from error
-        except (embedded.EmbeddedError, ImproperlyConfigured, StepFailed) as error:
+        except (embedded.EmbeddedError, ImproperlyConfigured, StepFailure) as error:
             raise CommandError(str(error)) from error
         finally:
             up.stop()
@@ -74,7 +74,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
 
-class StepFailed(RuntimeError):
+class StepFailure(RuntimeError):
     """A step of the start did not succeed; the message says what to do."""
 
 
@@ -197,7 +197,7 @@ class Up:
 
     def _build_static(self) -> None:
         with self._step("Static files") as details:
-            details.append(static_build.build_if_changed())
+            details.append(static_build.build_on_change())
 
     def _load_demo(self) -> None:
         if not self.demo or not demo_box.is_due(settings.VAR_DIR, has_accounts=Account.objects.exists()):
@@ -207,7 +207,7 @@ class Up:
                 with demo_box.mark_loading(settings.VAR_DIR):
                     self._manage("load_demo", "--verbosity", "0")
                 details.append("a year of an invented company, up to yesterday")
-            except StepFailed as error:
+            except StepFailure as error:
                 # No reason to keep somebody from her own data; the next start tries again.
                 details.append(f"{error} The console runs without it")
 
@@ -234,7 +234,7 @@ class Up:
         while not server.answers(self.local_url):
             self.supervisor.look()
             if time.monotonic() > deadline:
-                raise StepFailed(
+                raise StepFailure(
                     f"The web server does not answer on port {self.port} after {FIRST_ANSWER_SECONDS} s."
                 )
             time.sleep(0.05)
@@ -261,7 +261,7 @@ class Up:
         code = process.wait()
         self.step_program = None
         if code != 0:
-            raise StepFailed(f"manage.py {' '.join(arguments)} failed with code {code}, see above.")
+            raise StepFailure(f"manage.py {' '.join(arguments)} failed with code {code}, see above.")
 
     def _note(self) -> None:
         step = [] if self.step_program is None else [self.step_program]

@@ -17,7 +17,13 @@ from finops.unitcosts.queries.customers import (
     customers_of,
     require_customer_key,
 )
-from finops.unitcosts.queries.usage_scope import UsageScope, match_metric, notes_of, usage_scope, why_unused
+from finops.unitcosts.queries.usage_scope import (
+    UsageScope,
+    match_metric,
+    no_usage_reason,
+    notes_of,
+    usage_scope,
+)
 from finops.unitcosts.unit_cost_query import UnitCostQuery, cost_question
 from ingestion.models import UsageMetric
 from ingestion.queries import MetricQuery, MetricUsage, metrics_of
@@ -53,7 +59,7 @@ class Facts:
         }
 
     @property
-    def used(self) -> Decimal | None:
+    def total_usage(self) -> Decimal | None:
         return self.usage.total
 
 
@@ -91,7 +97,7 @@ def read_facts(
         key=key,
         cost=cost,
         usage=usage,
-        unused=scope.why_unused() or why_unused(metrics, metric, query.usage_metric),
+        unused=scope.no_usage_reason() or no_usage_reason(metrics, metric, query.usage_metric),
         customers=customers,
         compared_usage=usage if current == cost.days else reader.read(current) if current else None,
         earlier_usage=reader.read(previous) if previous else None,

@@ -54,8 +54,8 @@ def _of_other_currency(facts: Facts, currency: str, usage: Decimal | None) -> st
 
 
 def _total(facts: Facts, spent: SpendTotal, rows: Sequence[CustomerCost]) -> UnitCostTotal:
-    other = _of_other_currency(facts, spent.currency, facts.used)
-    used = None if other else facts.used
+    other = _of_other_currency(facts, spent.currency, facts.total_usage)
+    used = None if other else facts.total_usage
     unit_cost, reason = divide_cost(spent.amount, used, per=facts.query.units, unused=other or facts.unused)
     mine = [row.cost for row in rows if row.currency == spent.currency and row.customer_id is None]
     return UnitCostTotal(

@@ -87,7 +87,7 @@ def _answer(
         truncated=truncation_note(rows, query.top),
         warnings=warnings_of(facts, spent, totals, all_rows),
         hint=hint_of(facts, totals),
-        applied_splits=facts.cost.facts.split_result.applied,
+        applied_splits=facts.cost.facts.split_result.applied_splits,
         usage_filters_applied=list(facts.scope.applied),
         unfiltered_dimensions=list(facts.scope.unfiltered),
     )

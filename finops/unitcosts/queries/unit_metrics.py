@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from accounts.models import Account
-from finops.costs.answers import FilterUsed
+from finops.costs.answers import AppliedFilter
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend import resolve_query
 from finops.lib.answers import AccountRef
@@ -116,11 +116,11 @@ def _info(metric: UnitMetric) -> UnitMetricInfo:
         mode=metric.mode,
         splits=metric.splits,
         filters=[
-            FilterUsed(dimension=item.dimension, op=item.op, values=_truncate_values(item.values))
+            AppliedFilter(dimension=item.dimension, op=item.op, values=_truncate_values(item.values))
             for item in question_of(metric).filters
         ],
         usage_filters=[
-            FilterUsed(dimension=item.dimension, op="in", values=_truncate_values(item.values))
+            AppliedFilter(dimension=item.dimension, op="in", values=_truncate_values(item.values))
             for item in question_of(metric).usage_filters
         ],
         basis=metric.basis,

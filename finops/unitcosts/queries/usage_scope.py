@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from django.db.models.functions import Lower
 
 from accounts.models import Account
-from finops.costs.answers import FilterUsed
+from finops.costs.answers import AppliedFilter
 from finops.costs.filters import ResolvedFilter
 from finops.costs.queries.cost_sums import CostSums
 from finops.lib.errors import UserError, nearest_choices, unknown_value
@@ -72,7 +72,7 @@ def match_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
     raise unknown_value("usage_metric", name, [each.name for each in metrics], listed_by="getAccountContext")
 
 
-def why_unused(metrics: list[UsageMetric], metric: UsageMetric | None, name_given: str) -> str:
+def no_usage_reason(metrics: list[UsageMetric], metric: UsageMetric | None, name_given: str) -> str:
     """Why a range has no usage."""
     if metric is not None:
         return f"No usage event of {metric.name!r} is of these days."
@@ -104,12 +104,12 @@ class UsageScope:
 
     customers: tuple[str, ...] = ()
     dimensions: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    applied: tuple[FilterUsed, ...] = ()
+    applied: tuple[AppliedFilter, ...] = ()
     unfiltered: tuple[str, ...] = ()
     nothing: str = ""
     notes: list[str] = field(default_factory=list)
 
-    def why_unused(self) -> str:
+    def no_usage_reason(self) -> str:
         """Why a range has no usage, where filters may be the reason."""
         if self.nothing or not self.applied:
             return self.nothing
@@ -275,11 +275,11 @@ def _scope(
     )
 
 
-def _applied_filter(name: str, values: Sequence[str]) -> FilterUsed:
+def _applied_filter(name: str, values: Sequence[str]) -> AppliedFilter:
     more = [f"… and {len(values) - SHOWN_VALUES} more"] if len(values) > SHOWN_VALUES else []
     shown = [truncate(value, SHOWN_LENGTH) for value in values[:SHOWN_VALUES]]
     dimension = name if name == CUSTOMER else f"{PREFIX}{name}"
-    return FilterUsed(dimension=dimension, op="in", values=[*shown, *more])
+    return AppliedFilter(dimension=dimension, op="in", values=[*shown, *more])
 
 
 def _no_value(metric: str, name: str, items: Sequence[ResolvedFilter], have: Sequence[str]) -> str:

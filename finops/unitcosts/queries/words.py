@@ -129,9 +129,9 @@ def warnings_of(
     warnings = [*facts.notes]
     warnings += _units(facts)
     warnings += _days(facts)
-    warnings += _currencies(totals) if facts.used is not None else []
+    warnings += _currencies(totals) if facts.total_usage is not None else []
     warnings += [_unmatched_warning(facts, total) for total in totals if total.unmatched_cost]
-    warnings += _one_sided_warnings(rows) if facts.used is not None else []
+    warnings += _one_sided_warnings(rows) if facts.total_usage is not None else []
     warnings += facts.cost.warnings(spent)
     return list(dict.fromkeys(warnings))
 

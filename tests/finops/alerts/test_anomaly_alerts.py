@@ -14,7 +14,7 @@ from finops.alerts.models import AlertFiring
 from finops.allocation.models import CostTag, Team, TeamKey, TeamValue
 from finops.costs.models import CostSource
 from finops.costs.services import change_settle_days, create_cost_source, import_files
-from finops.insights.anomalies.services import detect_if_due, mark_expected, resolve
+from finops.insights.anomalies.services import detect_if_due, mark_expected_anomaly, resolve
 from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.cast import ACTOR
@@ -146,7 +146,7 @@ def test_a_drop_is_told_by_the_size_of_its_impact(acme: Account) -> None:
     assert detect_and_evaluate(acme) == ["'Compute': less"]
 
 
-@pytest.mark.parametrize("mark", [mark_expected, resolve], ids=["expected", "resolved"])
+@pytest.mark.parametrize("mark", [mark_expected_anomaly, resolve], ids=["expected", "resolved"])
 def test_one_that_somebody_dealt_with_is_not_told(acme: Account, source: CostSource, mark: Any) -> None:
     subscribe_to_anomalies(acme, 100)
     store_lines(acme, source, spike_bill())

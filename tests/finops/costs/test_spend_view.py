@@ -10,7 +10,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from accounts.models import Account, AuditEntry
-from finops.costs.answers import ViewUsed
+from finops.costs.answers import AppliedCostView
 from finops.costs.models import CostView
 from finops.costs.queries import cost_view, query_spend
 from finops.costs.services import change_cost_view
@@ -52,7 +52,7 @@ def parts(account: Account, query: SpendQuery) -> dict[str, Decimal]:
 def test_a_new_account_counts_what_is_billed_and_all_of_it(bill: Account) -> None:
     answer = query_spend(bill, MARCH)
 
-    assert answer.view == ViewUsed(basis="billed", charge_categories=["all"], is_account_view=True)
+    assert answer.view == AppliedCostView(basis="billed", charge_categories=["all"], is_account_view=True)
     assert answer.totals[0].amount == answer.totals[0].whole_amount == 551
     assert answer.totals[0].left_out == []
 
@@ -103,7 +103,7 @@ def test_what_is_left_out_is_listed_and_adds_up_to_the_whole(bill: Account) -> N
         ("Tax", Decimal(19)),
     ]
     assert total.amount + total.left_out_amount == total.whole_amount == 551
-    assert answer.view == ViewUsed(
+    assert answer.view == AppliedCostView(
         basis="billed", charge_categories=["Usage", "Purchase"], is_account_view=False
     )
 

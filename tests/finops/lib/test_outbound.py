@@ -15,7 +15,7 @@ from hypothesis import settings as profile
 from pytest_django import Settings
 
 from finops.lib import outbound
-from finops.lib.outbound import DeliveryTimeout, UrlRefused, check_url, client, is_public, post, use_resolver
+from finops.lib.outbound import DeliveryTimeout, UrlRefusal, check_url, client, is_public, post, use_resolver
 from tests.receivers import (
     Behaviour,
     NameServer,
@@ -105,9 +105,9 @@ REFUSED = [
 
 @pytest.mark.parametrize("url", REFUSED, ids=range(len(REFUSED)))
 def test_a_place_that_is_not_for_alerts_is_refused_when_saved_and_when_sent(url: str) -> None:
-    with pytest.raises(UrlRefused) as saved:
+    with pytest.raises(UrlRefusal) as saved:
         check_url(url, field="target")
-    with pytest.raises(UrlRefused):
+    with pytest.raises(UrlRefusal):
         send(url)
     assert saved.value.field == "target"
     assert saved.value.message.startswith("target: ")
@@ -120,7 +120,7 @@ def test_a_place_that_is_not_for_alerts_is_refused_when_saved_and_when_sent(url:
 def test_one_inside_address_among_public_ones_refuses_the_name(address: str) -> None:
     with (
         use_resolver(lambda host, port: ["93.184.216.34", address]),
-        pytest.raises(UrlRefused, match="private"),
+        pytest.raises(UrlRefusal, match="private"),
     ):
         check_url("https://split.example.com/x")
 
@@ -134,7 +134,7 @@ def test_a_public_name_is_taken_and_an_unknown_one_is_not() -> None:
 
     with (
         use_resolver(unknown),
-        pytest.raises(UrlRefused, match=r"DNS knows no address of hooks\.example\.com"),
+        pytest.raises(UrlRefusal, match=r"DNS knows no address of hooks\.example\.com"),
     ):
         check_url("https://hooks.example.com/x")
     with use_resolver(unknown), pytest.raises(DeliveryTimeout):
@@ -196,7 +196,7 @@ def test_whatever_dns_answers_nothing_inside_is_connected_to(
         raise OSError("the test ends here")
 
     monkeypatch.setattr(socket, "create_connection", create_connection)
-    with use_resolver(lambda host, port: addresses), pytest.raises((UrlRefused, DeliveryTimeout)):
+    with use_resolver(lambda host, port: addresses), pytest.raises((UrlRefusal, DeliveryTimeout)):
         send("https://hooks.example.com/x")
 
     assert not [address for address in connected if is_inside(address)]
@@ -214,7 +214,7 @@ def test_the_connection_goes_to_the_address_that_was_checked_and_dns_is_asked_on
         assert send(url).status == 200
         assert names.asked == ["rebind.example.com"]
 
-        with pytest.raises(UrlRefused):
+        with pytest.raises(UrlRefusal):
             send(url)
         assert [len(each.requests) for each in (receiver, intruder)] == [1, 0]
     assert receiver.requests[0].headers["host"] == f"rebind.example.com:{receiver.port}"
@@ -306,10 +306,10 @@ def test_plain_http_is_for_allowed_networks_alone(settings: Settings) -> None:
 
     with use_resolver(lambda host, port: ["10.1.1.1"]):
         check_url("http://mattermost.example.com:8065/hooks/x")
-    with use_resolver(lambda host, port: ["93.184.216.34"]), pytest.raises(UrlRefused, match="https"):
+    with use_resolver(lambda host, port: ["93.184.216.34"]), pytest.raises(UrlRefusal, match="https"):
         check_url("http://mattermost.example.com:8065/hooks/x")
     both = ["93.184.216.34", "10.1.1.1"]
-    with use_resolver(lambda host, port: both), pytest.raises(UrlRefused, match="https"):
+    with use_resolver(lambda host, port: both), pytest.raises(UrlRefusal, match="https"):
         check_url("http://mattermost.example.com:8065/hooks/x")
 
 

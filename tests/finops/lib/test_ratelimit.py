@@ -48,7 +48,7 @@ def test_a_window_lets_so_many_through_and_says_when_the_next_may_come(rate_limi
     hits = [rate_limiter.hit("a", limit=3) for _ in range(5)]
     least = 59 - (time.monotonic() - began)
 
-    assert [hit.allowed for hit in hits] == [True, True, True, False, False]
+    assert [hit.is_allowed for hit in hits] == [True, True, True, False, False]
     assert [hit.remaining for hit in hits] == [2, 1, 0, 0, 0]
     assert all(least <= hit.reset <= 60 for hit in hits)
     assert all(least <= hit.wait <= 60 for hit in hits[3:])
@@ -57,23 +57,23 @@ def test_a_window_lets_so_many_through_and_says_when_the_next_may_come(rate_limi
 def test_each_key_has_a_window_of_its_own(rate_limiter: RateLimiter) -> None:
     rate_limiter.hit("b", limit=1)
 
-    assert rate_limiter.hit("c", limit=1).allowed
-    assert not rate_limiter.hit("b", limit=1).allowed
+    assert rate_limiter.hit("c", limit=1).is_allowed
+    assert not rate_limiter.hit("b", limit=1).is_allowed
 
 
 def test_what_costs_too_much_is_refused_whole(rate_limiter: RateLimiter) -> None:
     rate_limiter.hit("d", limit=5, cost=3)
 
-    assert not rate_limiter.hit("d", limit=5, cost=3).allowed
-    assert rate_limiter.hit("d", limit=5, cost=2).allowed
-    assert not rate_limiter.hit("e", limit=5, cost=6).allowed
+    assert not rate_limiter.hit("d", limit=5, cost=3).is_allowed
+    assert rate_limiter.hit("d", limit=5, cost=2).is_allowed
+    assert not rate_limiter.hit("e", limit=5, cost=6).is_allowed
 
 
 def test_the_window_moves_on(rate_limiter: RateLimiter) -> None:
     began = time.monotonic()
-    assert rate_limiter.hit("f", limit=1, seconds=1).allowed
+    assert rate_limiter.hit("f", limit=1, seconds=1).is_allowed
 
-    while not (hit := rate_limiter.hit("f", limit=1, seconds=1)).allowed:
+    while not (hit := rate_limiter.hit("f", limit=1, seconds=1)).is_allowed:
         assert hit.wait == 1
         assert time.monotonic() < began + 60
     assert time.monotonic() - began > 0.99
@@ -89,8 +89,8 @@ def test_a_key_that_comes_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) 
     rate_limiter.hit("long", limit=1, seconds=3_600)
     now = 61.0
 
-    assert rate_limiter.hit("other", limit=5).allowed
-    assert not rate_limiter.hit("long", limit=1, seconds=3_600).allowed
+    assert rate_limiter.hit("other", limit=5).is_allowed
+    assert not rate_limiter.hit("long", limit=1, seconds=3_600).is_allowed
     assert len(rate_limiter._times) == 2
 
 
@@ -99,7 +99,7 @@ def test_threads_together_get_exactly_the_limit(rate_limiter: RateLimiter) -> No
 
     def hit_often() -> None:
         for _ in range(50):
-            passed.append(rate_limiter.hit("g", limit=137).allowed)
+            passed.append(rate_limiter.hit("g", limit=137).is_allowed)
 
     threads = [threading.Thread(target=hit_often) for _ in range(8)]
     for thread in threads:
@@ -132,5 +132,5 @@ def test_threads_that_ask_first_all_at_once_share_one_window(settings: Any) -> N
 def test_without_its_redis_a_process_counts_for_itself(caplog: pytest.LogCaptureFixture) -> None:
     alone = RedisRateLimiter("redis+unix:///nowhere.sock")
 
-    assert [alone.hit("h", limit=2).allowed for _ in range(3)] == [True, True, False]
+    assert [alone.hit("h", limit=2).is_allowed for _ in range(3)] == [True, True, False]
     assert "counts rate limits for itself" in caplog.text

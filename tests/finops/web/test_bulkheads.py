@@ -19,9 +19,9 @@ class Waiter:
     def __init__(self, bulkhead: Bulkhead, client: str, order: list[str]) -> None:
         self.client, self.order = client, order
         self.thread = threading.Thread(target=self._run, args=(bulkhead,), daemon=True)
-        before = bulkhead.queued
+        before = bulkhead.queue_length
         self.thread.start()
-        wait_until(lambda: bulkhead.queued == before + 1)
+        wait_until(lambda: bulkhead.queue_length == before + 1)
 
     def _run(self, bulkhead: Bulkhead) -> None:
         bulkhead.acquire(self.client)
@@ -48,14 +48,14 @@ def test_one_client_holds_two_thirds_at_most_while_places_are_free() -> None:
     take(bulkhead, "greedy", 4)
     Waiter(bulkhead, "greedy", order)
     take(bulkhead, "modest", 2)
-    assert (bulkhead.running, bulkhead.queued, order) == (6, 1, [])
+    assert (bulkhead.running, bulkhead.queue_length, order) == (6, 1, [])
 
     bulkhead.release("modest")
-    assert (bulkhead.running, bulkhead.queued) == (5, 1)
+    assert (bulkhead.running, bulkhead.queue_length) == (5, 1)
 
     bulkhead.release("greedy")
     wait_until(lambda: order == ["greedy"])
-    assert (bulkhead.running, bulkhead.queued) == (5, 0)
+    assert (bulkhead.running, bulkhead.queue_length) == (5, 0)
 
 
 def test_who_waits_too_long_or_behind_too_many_is_told_so_and_takes_nothing() -> None:
@@ -73,7 +73,7 @@ def test_who_waits_too_long_or_behind_too_many_is_told_so_and_takes_nothing() ->
 
     bulkhead.release("a")
     bulkhead.acquire("c")
-    assert (bulkhead.running, bulkhead.queued) == (1, 0)
+    assert (bulkhead.running, bulkhead.queue_length) == (1, 0)
 
 
 def test_no_place_is_lost_or_made_by_many_threads_and_short_waits() -> None:
@@ -95,7 +95,7 @@ def test_no_place_is_lost_or_made_by_many_threads_and_short_waits() -> None:
     for thread in threads:
         thread.join()
 
-    assert (bulkhead.running, bulkhead.queued) == (0, 0)
+    assert (bulkhead.running, bulkhead.queue_length) == (0, 0)
     assert 1 <= most[0] <= 3
     take(bulkhead, "a", 2)
     take(bulkhead, "b", 1)

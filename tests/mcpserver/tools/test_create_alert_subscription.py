@@ -264,7 +264,7 @@ def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, write
     key = MCPKey.objects.unscoped().get()
     entries = AuditEntry.objects.unscoped().filter(action="alert_subscription.create").order_by("pk")
     assert [(entry.actor_label, entry.target) for entry in entries] == [
-        (f"MCP key {key.name} ({key.masked})", "Weekly digest, to Ops"),
+        (f"MCP key {key.name} ({key.masked_key})", "Weekly digest, to Ops"),
         ("member@example.com by Helper", "Monthly digest, to Ops"),
     ]
 

@@ -298,7 +298,7 @@ def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, write
 
     key = MCPKey.objects.unscoped().get()
     by_key, by_app = (
-        (f"MCP key {key.name} ({key.masked})", None),
+        (f"MCP key {key.name} ({key.masked_key})", None),
         ("member@example.com by Helper", cast.member),
     )
     for action in ("budget.create", "dashboard.create"):

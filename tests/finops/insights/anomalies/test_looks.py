@@ -17,7 +17,7 @@ from finops.insights.anomalies.services import (
     change_anomaly_settings,
     detect_if_due,
     due_accounts,
-    mark_expected,
+    mark_expected_anomaly,
     reopen,
     resolve,
 )
@@ -239,7 +239,7 @@ def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast
     answer = list_anomalies(acme, AnomaliesQuery(search="search"))
     assert [(each.id, each.also_seen_as) for each in answer.anomalies] == [(service.key, ["tag:team search"])]
 
-    mark_expected(account=acme, actor=cast.actor, anomaly=team, note="A launch.")
+    mark_expected_anomaly(account=acme, actor=cast.actor, anomaly=team, note="A launch.")
     assert {row.state for row in look(acme)} == {"expected"}
     assert state_counts() == {"expected": 1}
     reopen(account=acme, actor=cast.actor, anomaly=service)
@@ -253,7 +253,7 @@ def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -
     first = LAST - timedelta(days=3)
     source = add_source(acme, bill(with_extra(first, LAST, "200")))
     (anomaly,) = look(acme)
-    mark_expected(account=acme, actor=cast.actor, anomaly=anomaly, note="More machines, as planned")
+    mark_expected_anomaly(account=acme, actor=cast.actor, anomaly=anomaly, note="More machines, as planned")
     assert due_accounts() == [acme.pk]
 
     with later(3):

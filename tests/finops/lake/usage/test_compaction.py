@@ -145,7 +145,7 @@ def test_a_file_that_lost_rows_or_took_too_long_is_never_used(
     assert counts(cast) == [1] * 8
     assert list(storage().files()) == before
     monkeypatch.undo()
-    with pytest.raises(time_limit.TimeLimitExceeded), time_limit.limit_time(0):
+    with pytest.raises(time_limit.TimeLimitError), time_limit.limit_time(0):
         merge_usage(cast.account)
     assert counts(cast) == [1] * 8
     assert list(storage().files()) == before
