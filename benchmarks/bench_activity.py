@@ -24,11 +24,11 @@ from benchmarks.cpu import cpu_seconds, postmaster
 from benchmarks.table import Row, timings
 from finops.activity import queries, services
 from finops.activity.models import AssistantCall
-from finops.activity.queries import ActivityQuery, Reader
+from finops.activity.queries import ActivityQuery, ActivityReader
 from finops.activity.recorder import recorder
 from finops.lib import clock
 from mcpserver import methods
-from mcpserver.results import Outcome
+from mcpserver.results import ToolOutcome
 from mcpserver.server import make_server
 from mcpserver.views import PATH, make_endpoint
 from tests.cast import Cast, make_cast, signed_in
@@ -64,7 +64,7 @@ class _NullRecorder:
     def __exit__(self, *error: object) -> None:
         return None
 
-    def outcome(self, outcome: Outcome) -> Outcome:
+    def outcome(self, outcome: ToolOutcome) -> ToolOutcome:
         return outcome
 
 
@@ -183,7 +183,7 @@ def _pages(cast: Cast) -> Iterator[Row]:
     client = signed_in(cast.owner)
     url = f"/a/{cast.account.slug}/assistant-activity/"
     with account_scope(cast.account):
-        deep = queries.calls(cast.account, ActivityQuery(), Reader(cast.owner.pk, True)).next_cursor
+        deep = queries.calls(cast.account, ActivityQuery(), ActivityReader(cast.owner.pk, True)).next_cursor
     for name, query in {
         "newest": "",
         "next page": f"?cursor={deep}",

@@ -15,7 +15,7 @@ from random import Random
 from statistics import fmean, median
 
 from benchmarks.table import Row
-from finops.budgets.projection import Part, complete_late_days, project_period, total_by_day
+from finops.budgets.projection import CostPart, complete_late_days, project_period, total_by_day
 from finops.costs.comparison import comparison_ranges_by_source
 from finops.costs.completeness import (
     DOCUMENTED,
@@ -185,7 +185,7 @@ def _forecast(world: World, coverage: Coverage) -> tuple[float, bool]:
     """How far the month's forecast is from what it comes to, as a share, and whether its band holds that."""
     month = DateRange(month_start(world.today), month_end(world.today))
     parts = [
-        Part(coverage.last_complete_days[source], _by_day(world.observed_costs(source, world.today)))
+        CostPart(coverage.last_complete_days[source], _by_day(world.observed_costs(source, world.today)))
         for source in (LATE, PROMPT)
     ]
     through, since = coverage.complete_through_for_most, coverage.complete_through

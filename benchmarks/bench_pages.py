@@ -25,7 +25,7 @@ from finops.costs.models import CostImport, CostSource
 from finops.demo import handout
 from finops.demo.people import SLUG, demo_user
 from ingestion.models import Customer, UsageSource
-from mcpserver.registry import Access, registry
+from mcpserver.registry import ToolAccess, registry
 from tests.cast import signed_in
 from tests.isolation.rows import MAKERS
 from tests.isolation.walk import account_routes, fill
@@ -94,7 +94,7 @@ def _tools() -> Iterator[tuple[str, Ask]]:
     """Each read tool with each of its examples."""
     key = json.loads(handout.path().read_text())["mcp_key_read"]
     for tool in registry:
-        if tool.access is Access.READ:
+        if tool.access is ToolAccess.READ:
             for number, example in enumerate(tool.examples, 1):
                 body = _body(tool.name, dict(example))
                 yield f"tool {tool.name}, example {number}", partial(_call, key, body)

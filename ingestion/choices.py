@@ -26,21 +26,21 @@ SHOWN_BYTES: Final = 20_000
 
 
 @dataclass(frozen=True)
-class DimensionChoices:
+class ValueChoices:
     """Values with their texts. Not `whole`: there are more, so the field must take text too."""
 
     choices: list[tuple[str, str]]
     whole: bool = True
 
 
-def dimension_choices(account: Account, used: Iterable[str]) -> DimensionChoices:
+def dimension_choices(account: Account, used: Iterable[str]) -> ValueChoices:
     """Customer, the dimension keys of the account's events, and what the URL names beyond them. One query."""
     every = lake_queries.dimension_keys(account)
     keys = shown_keys(every)
     choices = [(CUSTOMER, "Customer"), *((f"{PREFIX}{key}", key) for key in keys)]
     listed_names = {name for name, _title in choices}
     choices += [(name, name) for name in dict.fromkeys(used) if name and name not in listed_names]
-    return DimensionChoices(choices, whole=len(keys) == len(every))
+    return ValueChoices(choices, whole=len(keys) == len(every))
 
 
 def shown_keys(keys: Sequence[str]) -> list[str]:

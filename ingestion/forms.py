@@ -15,14 +15,14 @@ class UsageSourceForm(forms.Form):
     )
 
 
-class UploadForm(forms.Form):
+class UsageUploadForm(forms.Form):
     upload = forms.FileField(
         label="CSV file",
         error_messages={"required": "Choose a CSV file.", "empty": "The file is empty."},
     )
 
 
-class RetentionForm(forms.Form):
+class UsageRetentionForm(forms.Form):
     months = forms.IntegerField(
         label="Keep raw usage for",
         required=False,

@@ -50,7 +50,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Status:
+class ResponseStatus:
     code: str
     phrase: str
     description: str
@@ -58,7 +58,7 @@ class Status:
 
 
 @dataclass(frozen=True)
-class Message:
+class RejectionMessage:
     """What an event is rejected with, and for what."""
 
     error: str
@@ -70,8 +70,8 @@ class Reference:
     fields: list[Field]
     parameters: list[Parameter]
     headers: list[Parameter]
-    statuses: list[Status]
-    messages: list[Message]
+    statuses: list[ResponseStatus]
+    messages: list[RejectionMessage]
 
 
 def reference() -> Reference:
@@ -110,10 +110,10 @@ def _parameter(schema: Schema) -> Parameter:
     return Parameter(schema["name"], schema["in"], description)
 
 
-def _status(code: str, response: Schema) -> Status:
+def _status(code: str, response: Schema) -> ResponseStatus:
     # The document is Markdown, the page is not.
     description = response["description"].replace("`", "")
-    return Status(code, HTTPStatus(int(code)).phrase, description, list(response["headers"]))
+    return ResponseStatus(code, HTTPStatus(int(code)).phrase, description, list(response["headers"]))
 
 
 _VALID: Final[dict[str, Any]] = {
@@ -140,30 +140,30 @@ _WRONG: Final[tuple[tuple[str, Any, str], ...]] = (
 )
 
 
-def _messages() -> Iterator[Message]:
-    yield Message(NOT_AN_OBJECT, "it is something else")
+def _messages() -> Iterator[RejectionMessage]:
+    yield RejectionMessage(NOT_AN_OBJECT, "it is something else")
     for field, value, when in _WRONG:
-        yield Message(violation({**_VALID, field: value}) or "", when)
-    yield Message(LONG_DIMENSION_KEY, "a longer key")
+        yield RejectionMessage(violation({**_VALID, field: value}) or "", when)
+    yield RejectionMessage(LONG_DIMENSION_KEY, "a longer key")
     when = f"the source has {MAX_DIMENSION_KEYS:,} keys, and this event has another; events of known keys are taken on"
-    yield Message(TOO_MANY_KEYS, when)
-    yield Message(OTHER_CONTENT, "an event of this id was stored, and said something else")
+    yield RejectionMessage(TOO_MANY_KEYS, when)
+    yield RejectionMessage(OTHER_CONTENT, "an event of this id was stored, and said something else")
 
 
 @dataclasses.dataclass(frozen=True)
-class Snippet:
+class PushSnippet:
     id: str
     title: str
     hint: str
     text: str
 
 
-def snippets_for(url: str, key: str) -> list[Snippet]:
+def snippets_for(url: str, key: str) -> list[PushSnippet]:
     """Snippets for the push endpoint at `url` and a plaintext key; each sends one event of now."""
     return [
-        Snippet("curl", "curl", "Run in a terminal.", _curl(url, key)),
-        Snippet("python", "Python", "Standard library only, Python 3.7 or later.", _python(url, key)),
-        Snippet("node", "Node.js", "No package needed, Node 18 or later.", _node(url, key)),
+        PushSnippet("curl", "curl", "Run in a terminal.", _curl(url, key)),
+        PushSnippet("python", "Python", "Standard library only, Python 3.7 or later.", _python(url, key)),
+        PushSnippet("node", "Node.js", "No package needed, Node 18 or later.", _node(url, key)),
     ]
 
 

@@ -10,13 +10,12 @@ import time
 from types import TracebackType
 
 from finops.activity.calls import call_record
-from finops.activity.models import Method
-from finops.activity.models import Outcome as CallOutcome
+from finops.activity.models import CallMethod, CallOutcome
 from finops.activity.recorder import recorder
 from finops.lib import clock
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import RpcError
-from mcpserver.results import InsufficientScope, Outcome
+from mcpserver.results import InsufficientScope, ToolOutcome
 
 
 class CallRecorder:
@@ -34,7 +33,7 @@ class CallRecorder:
         "_problem",
     )
 
-    def __init__(self, method: Method, call: ToolCall, name: object, arguments: object) -> None:
+    def __init__(self, method: CallMethod, call: ToolCall, name: object, arguments: object) -> None:
         self._method, self._call = method, call
         self._name = name if isinstance(name, str) else ""
         self._arguments = {} if arguments is None else arguments
@@ -44,7 +43,7 @@ class CallRecorder:
         self._began = time.perf_counter()
         return self
 
-    def outcome(self, outcome: Outcome) -> Outcome:
+    def outcome(self, outcome: ToolOutcome) -> ToolOutcome:
         """What a tool came to."""
         self._answer_bytes = len(outcome.answer) or len(outcome.problem.encode())
         if outcome.is_error:
@@ -54,7 +53,7 @@ class CallRecorder:
             self._page = outcome.console_url[len(self._call.console) :]
         return outcome
 
-    def refusal(self, outcome: Outcome) -> Outcome:
+    def refusal(self, outcome: ToolOutcome) -> ToolOutcome:
         """A tool was not run, since the credential may not call it."""
         self.outcome(outcome)
         self._came = CallOutcome.REFUSED

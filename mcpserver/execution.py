@@ -17,35 +17,35 @@ from accounts.scoping import account_scope
 from finops.lib.errors import UserError
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, Tool
-from mcpserver.results import MAX_ANSWER_BYTES, Outcome, encode_to_size, new_incident
+from mcpserver.registry import Tool, ToolAccess
+from mcpserver.results import MAX_ANSWER_BYTES, ToolOutcome, encode_to_size, new_incident
 
 log = logging.getLogger(__name__)
 
 
-def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> Outcome:
+def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcome:
     """The outcome of a call; never raises. What the caller cannot repair is logged under the incident it names."""
     try:
         decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
-        with call_transaction(call, read_only=tool.access is Access.READ):
+        with call_transaction(call, read_only=tool.access is ToolAccess.READ):
             answer = tool.handler(call, decoded)
         encoded = encode_to_size(answer, MAX_ANSWER_BYTES)
         return _limit_answer_size(
-            tool, Outcome(answer=encoded, console_url=getattr(answer, "console_url", ""))
+            tool, ToolOutcome(answer=encoded, console_url=getattr(answer, "console_url", ""))
         )
     except UserError as problem:
         where = f" Its page: {call.console_url(problem.page)}" if problem.page else ""
-        return Outcome(problem=f"{problem.message}{where}")
+        return ToolOutcome(problem=f"{problem.message}{where}")
     except ValidationError as validation_error:
-        return Outcome(problem=_validation_text(validation_error))
+        return ToolOutcome(problem=_validation_text(validation_error))
     except Exception as error:
         if isinstance(error, OperationalError) and isinstance(error.__cause__, QueryCanceled):
-            return Outcome(
+            return ToolOutcome(
                 problem=f"{tool.name} took too long and was stopped. Ask for a shorter period or less detail."
             )
         incident = new_incident()
         log.exception("incident %s: tool %s of account %s failed", incident, tool.name, call.account.pk)
-        return Outcome(
+        return ToolOutcome(
             problem=f"{tool.name} failed on our side; incident {incident} is logged. Try once more.",
             incident=incident,
         )
@@ -89,10 +89,12 @@ def _limit_transaction(*, read_only: bool, seconds: float) -> None:
             raise psycopg.errors.error_from_result(result, encoding="utf-8")
 
 
-def _limit_answer_size(tool: Tool, outcome: Outcome) -> Outcome:
+def _limit_answer_size(tool: Tool, outcome: ToolOutcome) -> ToolOutcome:
     if len(outcome.answer) > MAX_ANSWER_BYTES:
         log.warning(
             "an answer of %s has %d bytes, more than %d", tool.name, len(outcome.answer), MAX_ANSWER_BYTES
         )
-        return Outcome(problem=f"The answer of {tool.name} is larger than 25 KB. Ask for fewer rows or days.")
+        return ToolOutcome(
+            problem=f"The answer of {tool.name} is larger than 25 KB. Ask for fewer rows or days."
+        )
     return outcome

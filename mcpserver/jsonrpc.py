@@ -56,7 +56,7 @@ class Notification:
 
 
 @dataclasses.dataclass(frozen=True)
-class Response:
+class ResponseMessage:
     """An answer to a request that we never sent."""
 
 
@@ -68,11 +68,11 @@ class Invalid:
     id: Id | None = None
 
 
-Message = Request | Notification | Response | Invalid
+Message = Request | Notification | ResponseMessage | Invalid
 
 
 @dataclasses.dataclass(frozen=True)
-class Batch:
+class MessageBatch:
     """Of more than MAX_BATCH messages MAX_BATCH + 1: it is refused, and a MiB holds half a million."""
 
     messages: tuple[Message, ...]
@@ -82,7 +82,7 @@ _decoder = msgspec.json.Decoder()
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
-def parse(body: bytes) -> Message | Batch:
+def parse(body: bytes) -> Message | MessageBatch:
     """The message in a body. Raises RpcError(PARSE_ERROR) for what is not JSON."""
     try:
         value = _decoder.decode(body)
@@ -91,7 +91,7 @@ def parse(body: bytes) -> Message | Batch:
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
         raise RpcError(Code.PARSE_ERROR, f"The body is nested deeper than {MAX_DEPTH} levels.")
     if isinstance(value, list):
-        return Batch(tuple(_message(item) for item in value[: MAX_BATCH + 1]))
+        return MessageBatch(tuple(_message(item) for item in value[: MAX_BATCH + 1]))
     return _message(value)
 
 
@@ -120,7 +120,9 @@ def _message(value: Any) -> Message:
         return _invalid('A message has "jsonrpc": "2.0".', id_)
     if "method" not in value:
         return (
-            Response() if "result" in value or "error" in value else _invalid("A message has a method.", id_)
+            ResponseMessage()
+            if "result" in value or "error" in value
+            else _invalid("A message has a method.", id_)
         )
     return _call(value, id_)
 

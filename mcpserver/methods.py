@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 
 from accounts.credentials import CredentialKind
-from finops.activity.models import Method as Kind
+from finops.activity.models import CallMethod as Kind
 from finops.lib.errors import nearest_choices
 from finops.lib.sentences import escape_hidden
 from mcpserver.call_recorder import CallRecorder
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
 from mcpserver.prompt_builder import prompt_requests
-from mcpserver.registry import Access, Prompt, Tool, ToolRegistry
-from mcpserver.results import InsufficientScope, Outcome
+from mcpserver.registry import Prompt, Tool, ToolAccess, ToolRegistry
+from mcpserver.results import InsufficientScope, ToolOutcome
 from mcpserver.revisions import LEGACY, MODERN, Revision, legacy
 
 MAX_COMPLETIONS = 100  # the protocol's
@@ -40,7 +40,7 @@ class Server:
     website: str
     instructions: str
     registry: ToolRegistry
-    run: Callable[[Tool, Mapping[str, Any], ToolCall], Outcome]
+    run: Callable[[Tool, Mapping[str, Any], ToolCall], ToolOutcome]
 
     def info(self, revision: Revision) -> Result:
         info = {"name": self.name, "version": self.version}
@@ -128,8 +128,8 @@ def _tool_entry(tool: Tool, revision: Revision) -> Result:
 def call_tool(ctx: MethodContext) -> Result:
     with _record_call(ctx, Kind.TOOL) as recorder:
         tool, arguments = _find_tool(ctx), _object(ctx.params, "arguments")
-        if tool.access is Access.WRITE and not ctx.call.credential.may_write:
-            outcome = recorder.refusal(Outcome(problem=_read_only_problem(tool, ctx.call)))
+        if tool.access is ToolAccess.WRITE and not ctx.call.credential.may_write:
+            outcome = recorder.refusal(ToolOutcome(problem=_read_only_problem(tool, ctx.call)))
         else:
             outcome = recorder.outcome(ctx.server.run(tool, arguments, ctx.call))
     return _call_result(outcome, ctx.revision)
@@ -181,7 +181,7 @@ def _read_only_problem(tool: Tool, call: ToolCall) -> str:
     )
 
 
-def _call_result(outcome: Outcome, revision: Revision) -> Result:
+def _call_result(outcome: ToolOutcome, revision: Revision) -> Result:
     result: Result = {"content": [{"type": "text", "text": outcome.text}], "isError": outcome.is_error}
     if revision.has_titles and not outcome.is_error:
         result["structuredContent"] = msgspec.Raw(outcome.answer)

@@ -23,7 +23,17 @@ from typing import Any
 
 from mcpserver import jsonrpc
 from mcpserver.context import ToolCall
-from mcpserver.jsonrpc import MAX_BATCH, Batch, Code, Id, Invalid, Message, Notification, Request, RpcError
+from mcpserver.jsonrpc import (
+    MAX_BATCH,
+    Code,
+    Id,
+    Invalid,
+    Message,
+    MessageBatch,
+    Notification,
+    Request,
+    RpcError,
+)
 from mcpserver.methods import METHODS, Method, MethodContext, Result, Server
 from mcpserver.results import InsufficientScope, new_incident
 from mcpserver.revisions import MODERN, OLDEST, REVISIONS, Revision, legacy
@@ -69,7 +79,7 @@ def answer(body: bytes, headers: Headers, server: Server, call: ToolCall) -> Rep
         message = jsonrpc.parse(body)
     except RpcError as error:
         return _refusal(error)
-    if isinstance(message, Batch):
+    if isinstance(message, MessageBatch):
         return _answer_batch(message, headers, server, call)
     if isinstance(message, Invalid):
         return _refusal(message.error, message.id)
@@ -180,7 +190,7 @@ def _answer_legacy(request: Request, headers: Headers, server: Server, call: Too
     return _call_method(request, method, server, revision, call)
 
 
-def _answer_batch(batch: Batch, headers: Headers, server: Server, call: ToolCall) -> Reply:
+def _answer_batch(batch: MessageBatch, headers: Headers, server: Server, call: ToolCall) -> Reply:
     revision = OLDEST if headers.version is None else legacy(headers.version)
     if revision is None or not revision.has_batches:
         return _refusal(

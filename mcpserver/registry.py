@@ -53,7 +53,7 @@ class RegistryError(RuntimeError):
     """A tool or prompt is wrong in itself, registered twice, or registered after the start."""
 
 
-class Access(enum.Enum):
+class ToolAccess(enum.Enum):
     """What a tool needs: any credential, or one with read/write access."""
 
     READ = "read"
@@ -65,7 +65,7 @@ class Tool:
     name: str
     title: str
     description: str
-    access: Access
+    access: ToolAccess
     destructive: bool
     idempotent: bool
     arguments: type[msgspec.Struct]
@@ -79,7 +79,7 @@ class Tool:
     def hints(self) -> dict[str, bool]:
         """All four are spelled out: left out, a host takes the dangerous default."""
         return {
-            "readOnlyHint": self.access is Access.READ,
+            "readOnlyHint": self.access is ToolAccess.READ,
             "destructiveHint": self.destructive,
             "idempotentHint": self.idempotent,
             "openWorldHint": False,
@@ -131,7 +131,7 @@ class ToolRegistry:
         name: str,
         title: str,
         description: str,
-        access: Access,
+        access: ToolAccess,
         examples: Sequence[Mapping[str, Any]] = (),
         destructive: bool = False,
         idempotent: bool | None = None,
@@ -150,7 +150,7 @@ class ToolRegistry:
                     description=" ".join(description.split()),
                     access=access,
                     destructive=destructive,
-                    idempotent=access is Access.READ if idempotent is None else idempotent,
+                    idempotent=access is ToolAccess.READ if idempotent is None else idempotent,
                     arguments=arguments,
                     answer=answer,
                     handler=handler,
@@ -165,7 +165,7 @@ class ToolRegistry:
 
     def add(self, tool: Tool) -> None:
         self._check_new(tool.name, self._tools, tool.description)
-        if tool.access is Access.READ and (tool.destructive or not tool.examples):
+        if tool.access is ToolAccess.READ and (tool.destructive or not tool.examples):
             raise RegistryError(f"{tool.name}: a read tool is not destructive and has at least one example")
         self._tools[tool.name] = tool
 
@@ -201,7 +201,7 @@ class ToolRegistry:
         return tuple(self._prompts.values())
 
     def callable_by(self, *, may_write: bool) -> tuple[Tool, ...]:
-        return tuple(tool for tool in self if may_write or tool.access is Access.READ)
+        return tuple(tool for tool in self if may_write or tool.access is ToolAccess.READ)
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())

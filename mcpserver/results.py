@@ -29,7 +29,7 @@ class InsufficientScope(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class ToolOutcome:
     """What a call came to: an answer as JSON, or the one text that says what to repair.
 
     `console_url` is the answer's; `incident` the number under which a fault of ours is logged.

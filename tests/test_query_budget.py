@@ -17,7 +17,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.keys import mint_mcp_key
-from mcpserver.registry import Access, registry
+from mcpserver.registry import ToolAccess, registry
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import event, open_door
 from tests.isolation.marks import fill_with_marks
@@ -46,7 +46,7 @@ def count_tools(cast: Cast) -> dict[str, int]:
     return {
         f"tool {tool.name}": max(count_call(plaintext, tool.name, dict(example)) for example in tool.examples)
         for tool in registry
-        if tool.access is Access.READ
+        if tool.access is ToolAccess.READ
     }
 
 

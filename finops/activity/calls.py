@@ -11,7 +11,7 @@ import msgspec
 
 from accounts.credentials import Credential
 from finops.activity.buckets import bucket_of
-from finops.activity.models import Method, Outcome
+from finops.activity.models import CallMethod, CallOutcome
 from finops.lib import prepared_statements
 
 MAX_ARGUMENT_BYTES = 4_000
@@ -28,7 +28,7 @@ class CallRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     account_id: int
     at: datetime
-    method: Method
+    method: CallMethod
     name: str
     arguments: bytes
     credential_kind: str
@@ -37,7 +37,7 @@ class CallRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     person_id: int | None
     milliseconds: float
     answer_bytes: int
-    outcome: Outcome
+    outcome: CallOutcome
     problem: str
     console_page: str
 
@@ -46,12 +46,12 @@ def call_record(
     *,
     credential: Credential,
     at: datetime,
-    method: Method,
+    method: CallMethod,
     name: str,
     arguments: Mapping[str, Any] | object,
     milliseconds: float,
     answer_bytes: int,
-    outcome: Outcome,
+    outcome: CallOutcome,
     problem: str = "",
     console_page: str = "",
 ) -> CallRecord:

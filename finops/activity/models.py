@@ -10,12 +10,12 @@ from accounts.scoping import AccountModel
 DEFAULT_DAYS, FEWEST_DAYS, MOST_DAYS = 90, 7, 400
 
 
-class Method(models.TextChoices):
+class CallMethod(models.TextChoices):
     TOOL = "tool", "Tool"
     PROMPT = "prompt", "Prompt"
 
 
-class Outcome(models.TextChoices):
+class CallOutcome(models.TextChoices):
     """What a call came to, as the assistant was told."""
 
     OK = "ok", "Answered"
@@ -34,13 +34,13 @@ class OfCredential(AccountModel):
     account = models.ForeignKey(
         "accounts.Account", on_delete=models.CASCADE, related_name="+", db_index=False
     )
-    method = models.CharField(max_length=10, choices=Method.choices)
+    method = models.CharField(max_length=10, choices=CallMethod.choices)
     name = models.CharField(max_length=64)
     credential_kind = models.CharField(max_length=10)
     credential_id = models.BigIntegerField()
     credential_label = models.CharField(max_length=300)
     person_id = models.BigIntegerField(null=True)
-    outcome = models.CharField(max_length=10, choices=Outcome.choices)
+    outcome = models.CharField(max_length=10, choices=CallOutcome.choices)
 
     class Meta:
         abstract = True

@@ -43,14 +43,14 @@ class ActivityQuery(msgspec.Struct, frozen=True, kw_only=True):
         return self.q.replace("\0", "").split()[:10]
 
 
-class Reader(msgspec.Struct, frozen=True):
+class ActivityReader(msgspec.Struct, frozen=True):
     """Who reads. What people asked through apps that they connected, they see, and admins; MCP keys are the account's."""
 
     person_id: int
     sees_everybody: bool
 
     @classmethod
-    def of(cls, membership: Membership) -> Reader:
+    def of(cls, membership: Membership) -> ActivityReader:
         return cls(membership.user_id, membership.may(Role.ADMIN))
 
 
@@ -65,7 +65,7 @@ class CallsPage(msgspec.Struct, frozen=True):
     next_cursor: str
 
 
-def calls(account: Account, query: ActivityQuery, reader: Reader, *, limit: int = PAGE) -> CallsPage:
+def calls(account: Account, query: ActivityQuery, reader: ActivityReader, *, limit: int = PAGE) -> CallsPage:
     """A page of calls. Raises UserError for a cursor that is not of this question.
 
     Cost: one query. By time it reads a page along the index, or until the words of the search were found so often; by
@@ -74,7 +74,7 @@ def calls(account: Account, query: ActivityQuery, reader: Reader, *, limit: int 
     return _page(_matching_calls(query, reader).filter(account=account), query, limit)
 
 
-def export_calls(account: Account, query: ActivityQuery, reader: Reader) -> Iterator[AssistantCall]:
+def export_calls(account: Account, query: ActivityQuery, reader: ActivityReader) -> Iterator[AssistantCall]:
     """All calls asked for, a thousand a query, in constant memory."""
     matches = _matching_calls(query, reader).filter(account=account)
     page = _page(matches, query, EXPORTED_AT_ONCE)
@@ -90,7 +90,7 @@ def _export_pages(
         yield from page.rows
 
 
-def call(account: Account, call_id: int, reader: Reader) -> AssistantCall | None:
+def call(account: Account, call_id: int, reader: ActivityReader) -> AssistantCall | None:
     """One call, if the reader may see it."""
     return _visible_calls(reader).filter(account=account, pk=call_id).first()
 
@@ -100,7 +100,7 @@ def retention_days(account: Account) -> int:
     return row.days if row else DEFAULT_DAYS
 
 
-def visible_to(reader: Reader) -> Q:
+def visible_to(reader: ActivityReader) -> Q:
     """The rows, of calls or of counts, that a reader may see."""
     return Q() if reader.sees_everybody else Q(person_id=None) | Q(person_id=reader.person_id)
 
@@ -117,11 +117,11 @@ def selection_of(query: ActivityQuery) -> Q:
     return condition & Q(outcome=query.outcome) if query.outcome else condition
 
 
-def _visible_calls(reader: Reader) -> QuerySet[AssistantCall]:
+def _visible_calls(reader: ActivityReader) -> QuerySet[AssistantCall]:
     return AssistantCall.objects.filter(visible_to(reader))
 
 
-def _matching_calls(query: ActivityQuery, reader: Reader) -> QuerySet[AssistantCall]:
+def _matching_calls(query: ActivityQuery, reader: ActivityReader) -> QuerySet[AssistantCall]:
     since = datetime.combine(query.first_day, time.min, UTC)
     matches = _visible_calls(reader).filter(selection_of(query), at__gte=since)
     for word in query.words:

@@ -13,8 +13,8 @@ from django.db.models import Max, QuerySet, Sum
 
 from accounts.models import Account
 from finops.activity.buckets import percentile
-from finops.activity.models import AssistantCallCount, Outcome
-from finops.activity.queries import ActivityQuery, Reader, selection_of, visible_to
+from finops.activity.models import AssistantCallCount, CallOutcome
+from finops.activity.queries import ActivityQuery, ActivityReader, selection_of, visible_to
 from finops.lib.charts import Line, SeriesTable, Values, chart_spec
 
 
@@ -42,7 +42,7 @@ class Statistics(msgspec.Struct, frozen=True, kw_only=True):
     """Of the days asked about. `by_day` has each of them, by outcome."""
 
     days: list[date]
-    by_day: dict[Outcome, list[int]]
+    by_day: dict[CallOutcome, list[int]]
     tools: list[Group]
     credentials: list[Group]
     whole: Group | None
@@ -53,7 +53,7 @@ class Choice(msgspec.Struct, frozen=True):
     label: str
 
 
-def statistics(account: Account, query: ActivityQuery, reader: Reader) -> Statistics:
+def statistics(account: Account, query: ActivityQuery, reader: ActivityReader) -> Statistics:
     """Of the tool, credential, outcome and days asked about, whatever words are searched for.
 
     Cost: two queries over the counts by day: as many as there are tools, credentials and size classes of duration a day.
@@ -75,7 +75,7 @@ def statistics(account: Account, query: ActivityQuery, reader: Reader) -> Statis
     )
 
 
-def choices(account: Account, reader: Reader) -> tuple[list[Choice], list[Choice]]:
+def choices(account: Account, reader: ActivityReader) -> tuple[list[Choice], list[Choice]]:
     """The tools and the credentials that calls are kept of, to filter by. One query over the counts by day."""
     rows = _counts(account, reader).values_list(
         "name", "credential_kind", "credential_id", "credential_label"
@@ -90,14 +90,16 @@ def choices(account: Account, reader: Reader) -> tuple[list[Choice], list[Choice
     ]
 
 
-def _counts(account: Account, reader: Reader) -> QuerySet[AssistantCallCount]:
+def _counts(account: Account, reader: ActivityReader) -> QuerySet[AssistantCallCount]:
     return AssistantCallCount.objects.filter(visible_to(reader), account=account).order_by()
 
 
-def _by_day(counts: QuerySet[AssistantCallCount], days: list[date]) -> dict[Outcome, list[int]]:
+def _by_day(counts: QuerySet[AssistantCallCount], days: list[date]) -> dict[CallOutcome, list[int]]:
     daily_counts = counts.values_list("outcome", "day").annotate(n=Sum("calls"))
     calls_by_outcome_and_day = {(outcome, day): calls for outcome, day, calls in daily_counts}
-    return {outcome: [calls_by_outcome_and_day.get((outcome, day), 0) for day in days] for outcome in Outcome}
+    return {
+        outcome: [calls_by_outcome_and_day.get((outcome, day), 0) for day in days] for outcome in CallOutcome
+    }
 
 
 def _groups(rows: Iterable[dict[str, Any]], key: Any) -> list[Group]:
@@ -110,7 +112,7 @@ def _groups(rows: Iterable[dict[str, Any]], key: Any) -> list[Group]:
         name, label = key(row)
         labels[name] = label
         buckets[name][row["bucket"]] += row["n"]
-        failed[name] += row["n"] if row["outcome"] != Outcome.OK else 0
+        failed[name] += row["n"] if row["outcome"] != CallOutcome.OK else 0
         size[name] += int(row["size"])
     groups = [
         Group(
@@ -129,7 +131,7 @@ def _groups(rows: Iterable[dict[str, Any]], key: Any) -> list[Group]:
 
 _UNIT = "calls"
 # What went wrong is drawn in red, and what the assistant could mend in amber, whichever else is there.
-_TONES = {Outcome.INCIDENT: "limit", Outcome.ERROR: "warning"}
+_TONES = {CallOutcome.INCIDENT: "limit", CallOutcome.ERROR: "warning"}
 
 
 def calls_table(statistics: Statistics) -> SeriesTable:

@@ -19,8 +19,8 @@ from accounts.forms import take_error
 from accounts.models import Role
 from finops.activity import queries, services
 from finops.activity.calls import MAX_ARGUMENT_BYTES
-from finops.activity.models import FEWEST_DAYS, MOST_DAYS, AssistantCall, Outcome
-from finops.activity.queries import ActivityQuery, Reader
+from finops.activity.models import FEWEST_DAYS, MOST_DAYS, AssistantCall, CallOutcome
+from finops.activity.queries import ActivityQuery, ActivityReader
 from finops.activity.statistics import calls_table, choices, statistics
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, wants_csv
@@ -72,7 +72,7 @@ def call(request: AccountRequest, call_id: int) -> HttpResponse:
 @require_POST
 def retention(request: AccountRequest) -> HttpResponse:
     """An admin's, since it deletes for the whole account."""
-    form = RetentionForm(request.POST)
+    form = ActivityRetentionForm(request.POST)
     if form.is_valid():
         try:
             row = services.set_activity_retention(
@@ -91,14 +91,14 @@ def _query_from_request(request: AccountRequest) -> ActivityQuery:
     return from_text({name: value for name, value in params.items() if value}, ActivityQuery)
 
 
-def _reader(request: AccountRequest) -> Reader:
-    return Reader.of(request.membership)
+def _reader(request: AccountRequest) -> ActivityReader:
+    return ActivityReader.of(request.membership)
 
 
 def _page(
     request: AccountRequest,
     query: ActivityQuery,
-    form: RetentionForm | None = None,
+    form: ActivityRetentionForm | None = None,
     *,
     more: dict[str, Any] | None = None,
     status: int = 200,
@@ -113,13 +113,13 @@ def _page(
         "chart": calls_table(summary) if summary.whole else None,
         "names": [(choice.value, choice.label) for choice in names],
         "credentials": [(choice.value, choice.label) for choice in credentials],
-        "outcomes": Outcome.choices,
+        "outcomes": CallOutcome.choices,
         "days": _days(days_kept, query.days),
         "sorts": SORTS,
         "reader": reader,
         "is_empty": not names and not credentials,
         "mcp_url": f"{settings.PUBLIC_URL}/api/mcp",
-        "form": form or RetentionForm(initial={"days": days_kept}),
+        "form": form or ActivityRetentionForm(initial={"days": days_kept}),
         **(more or {}),
     }
     return render(request, "activity/activity.html", context, status=status)
@@ -169,7 +169,7 @@ def _pretty(arguments: str) -> str:
 _BOUNDS = f"Keep activity for {FEWEST_DAYS} to {MOST_DAYS} days."
 
 
-class RetentionForm(forms.Form):
+class ActivityRetentionForm(forms.Form):
     days = forms.IntegerField(
         label="Days to keep",
         min_value=FEWEST_DAYS,

@@ -34,7 +34,7 @@ MessageBuilder = Callable[[Collection[str]], Message]
 
 
 @dataclass(frozen=True)
-class Candidate:
+class AlertCandidate:
     """Something to fire once for each of its keys, together in one message, which is of those that had not fired."""
 
     subscription: AlertSubscription
@@ -64,7 +64,7 @@ class Evaluation:
     def by_trigger(self, trigger: str) -> list[AlertSubscription]:
         return [each for each in self.subscriptions if each.trigger == trigger]
 
-    def anomalies(self) -> list[Candidate]:
+    def anomalies(self) -> list[AlertCandidate]:
         """No lake query; PostgreSQL: three."""
         subscriptions = self.by_trigger(Trigger.ANOMALY)
         if not subscriptions:
@@ -81,7 +81,7 @@ class Evaluation:
         ]
         keys = {each.pk: anomalies.keys_of_incident(each, recent) for _row, each in matches}
         fired_keys = _fired_keys((row, key) for row, each in matches for key in keys[each.pk])
-        candidates: list[Candidate] = []
+        candidates: list[AlertCandidate] = []
         for subscription in subscriptions:
             mine = [each for row, each in matches if row is subscription]
             new = [
@@ -92,7 +92,9 @@ class Evaluation:
             candidates += self._batch_candidates(subscription, new)
         return candidates
 
-    def _batch_candidates(self, subscription: AlertSubscription, new: Sequence[Anomaly]) -> list[Candidate]:
+    def _batch_candidates(
+        self, subscription: AlertSubscription, new: Sequence[Anomaly]
+    ) -> list[AlertCandidate]:
         """The largest one by one, and many more together."""
         ranked = sorted(new, key=lambda each: (-each.impact.copy_abs(), each.pk))
         single = ranked if len(ranked) <= AT_ONCE else ranked[: AT_ONCE - 1]
@@ -103,7 +105,7 @@ class Evaluation:
             for part in [*parts, *([remainder] if remainder else [])]
         ]
 
-    def _anomaly_candidate(self, subscription: AlertSubscription, group: Sequence[Anomaly]) -> Candidate:
+    def _anomaly_candidate(self, subscription: AlertSubscription, group: Sequence[Anomaly]) -> AlertCandidate:
         by_key = {anomalies.key_of(each): each for each in group}
 
         def build_message(keys: Collection[str]) -> Message:
@@ -112,16 +114,16 @@ class Evaluation:
                 return anomaly_message(self.account, new[0])
             return combined_message(self.account, new)
 
-        return Candidate(subscription, tuple(by_key), build_message)
+        return AlertCandidate(subscription, tuple(by_key), build_message)
 
-    def imports(self) -> list[Candidate]:
+    def imports(self) -> list[AlertCandidate]:
         """No lake query; PostgreSQL: two."""
         subscriptions = self.by_trigger(Trigger.IMPORT)
         recent = imports.recent() if subscriptions else []
         matches = [(row, each) for row in subscriptions for each in recent]
         fired_keys = _fired_keys((row, imports.key_of(each)) for row, each in matches)
         return [
-            Candidate(row, (imports.key_of(each),), partial(self._import_message, each))
+            AlertCandidate(row, (imports.key_of(each),), partial(self._import_message, each))
             for row, each in matches
             if (row.pk, imports.key_of(each)) not in fired_keys
         ]
@@ -129,7 +131,7 @@ class Evaluation:
     def _import_message(self, job: CostImport, _keys: Collection[str]) -> Message:
         return imports.message(self.account, job)
 
-    def budgets(self) -> list[Candidate]:
+    def budgets(self) -> list[AlertCandidate]:
         """Lake queries as `budget_statuses` of the budgets that somebody subscribed to; PostgreSQL: three."""
         subscriptions = self.by_trigger(Trigger.BUDGET)
         if not subscriptions:
@@ -178,10 +180,12 @@ class Evaluation:
         start = period_of(budget.period, self.today, self.account.fiscal_start_month).start
         return (self.today - start).days < anomalies.LATE_DAYS
 
-    def _budget_candidate(self, subscription: AlertSubscription, crossing: Crossing) -> Candidate:
-        return Candidate(subscription, crossing.keys, lambda _keys: budget_message(self.account, crossing))
+    def _budget_candidate(self, subscription: AlertSubscription, crossing: Crossing) -> AlertCandidate:
+        return AlertCandidate(
+            subscription, crossing.keys, lambda _keys: budget_message(self.account, crossing)
+        )
 
-    def digests(self) -> list[Candidate]:
+    def digests(self) -> list[AlertCandidate]:
         """PostgreSQL: two; where one is due, also as `digest_message`, once for each frequency."""
         subscriptions = self.by_trigger(Trigger.DIGEST)
         if not subscriptions:
@@ -204,8 +208,8 @@ class Evaluation:
         return [_digest_candidate(row, ready[row.frequency].key, messages[row.frequency]) for row in new]
 
 
-def _digest_candidate(subscription: AlertSubscription, key: str, message: Message) -> Candidate:
-    return Candidate(subscription, (key,), lambda _keys: message)
+def _digest_candidate(subscription: AlertSubscription, key: str, message: Message) -> AlertCandidate:
+    return AlertCandidate(subscription, (key,), lambda _keys: message)
 
 
 def _fired_keys(subscription_keys: Iterable[tuple[AlertSubscription, str]]) -> set[tuple[int, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from finops.allocation.cost_tags.schemas import CostTagEffect, EffectRow, MonthEffect
+from finops.allocation.cost_tags.schemas import CostTagEffect, CostTagEffectRow, MonthEffect
 from finops.lib.charts import Line, chart_spec, other_name
 from finops.lib.money import exact_difference, exact_sum
 
@@ -22,7 +22,7 @@ class ValueEffect(msgspec.Struct, frozen=True):
     value: str
     before: Decimal
     after: Decimal
-    months: dict[date, EffectRow]
+    months: dict[date, CostTagEffectRow]
 
     @property
     def moved_amount(self) -> Decimal:
@@ -59,9 +59,9 @@ def _of_currency(effect: CostTagEffect, currency: str) -> CurrencyEffect:
     return CurrencyEffect(currency, months, values, _chart(months, values, currency))
 
 
-def _values(rows: Sequence[EffectRow]) -> list[ValueEffect]:
+def _values(rows: Sequence[CostTagEffectRow]) -> list[ValueEffect]:
     """By what moves in all months together, to or away, the most first."""
-    by_value: dict[str, dict[date, EffectRow]] = {}
+    by_value: dict[str, dict[date, CostTagEffectRow]] = {}
     for row in rows:
         by_value.setdefault(row.value, {})[row.month] = row
     effects = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from finops.allocation.splits.schemas import EffectRow, EffectTotal, SplitEffectAnswer
+from finops.allocation.splits.schemas import EffectTotal, SplitEffectAnswer, SplitEffectRow
 from finops.lib.charts import Line, chart_spec, other_name
 from finops.lib.money import exact_sum
 from finops.lib.sentences import truncate
@@ -36,9 +36,9 @@ def _chart(total: EffectTotal) -> dict[str, Any]:
     )
 
 
-def _rest(rows: list[EffectRow]) -> EffectRow:
+def _rest(rows: list[SplitEffectRow]) -> SplitEffectRow:
     name = other_name(len(rows))
-    return EffectRow(
+    return SplitEffectRow(
         value=name,
         label=name,
         before=exact_sum(row.before for row in rows),

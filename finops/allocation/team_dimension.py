@@ -13,7 +13,7 @@ from finops.allocation.cost_tags.expression import MANY, CostTagValue, list_posi
 from finops.allocation.cost_tags.placement import PlaceExpression
 from finops.allocation.models import TeamKey, TeamValue
 from finops.costs.dictionary_encoding import DictionaryEncoding, fold_case
-from finops.costs.dimensions import Column, Dimension, DimensionContext, Expression, registry
+from finops.costs.dimensions import ColumnExpression, Dimension, DimensionContext, Expression, registry
 from finops.lib.errors import UserError
 
 NO_TEAM = "(no team)"
@@ -114,7 +114,7 @@ def values_by_team(dimension: Dimension) -> Owned:
     return dimension.value.owned if isinstance(dimension.value, _TeamValue) else ()
 
 
-_NOBODY = _TeamValue(Column("service"), ())
+_NOBODY = _TeamValue(ColumnExpression("service"), ())
 
 
 def _load_owned_values(context: DimensionContext) -> Owned:

@@ -24,7 +24,7 @@ BAND: Final = "80 % band"
 
 
 @dataclass(frozen=True)
-class Point:
+class ChartPoint:
     """A day or a month: spent, or expected with its band where days of it are forecast."""
 
     label: str
@@ -37,7 +37,7 @@ class ForecastChart:
     """The chart of one currency and the figures that it draws."""
 
     currency: str
-    points: list[Point]
+    points: list[ChartPoint]
     data: dict[str, Any]
 
 
@@ -58,14 +58,14 @@ def _chart(outlook: Outlook, span: Span) -> ForecastChart:
         band = band_of(outlook, days)
         spent = None if band else sum_of_days(outlook.costs, days)
         actual = spent if bucket.has_data or spent else None
-        points.append(Point(bucket_label(bucket.start.isoformat(), granularity), actual, band))
+        points.append(ChartPoint(bucket_label(bucket.start.isoformat(), granularity), actual, band))
     first_index = next((index for index, point in enumerate(points) if point.spent or point.expected), 0)
     return ForecastChart(
         outlook.currency, points[first_index:], _chart_data(outlook.currency, points[first_index:])
     )
 
 
-def _chart_data(currency: str, points: Sequence[Point]) -> dict[str, Any]:
+def _chart_data(currency: str, points: Sequence[ChartPoint]) -> dict[str, Any]:
     begins = next((index for index, point in enumerate(points) if point.expected), len(points))
 
     def value_or_last(index: int, value: Decimal | None) -> Decimal | None:

@@ -23,7 +23,7 @@ ByDay = Mapping[date, Decimal]
 
 
 @dataclass(frozen=True)
-class Part:
+class CostPart:
     """The cost by day of sources that are complete to the same day; None: of a source of which that is not known."""
 
     end: date | None
@@ -54,12 +54,12 @@ def complete_days(coverage: Coverage, day: date) -> list[date]:
     return [date.fromordinal(each) for each in sorted(ordinals)]
 
 
-def total_by_day(parts: Sequence[Part]) -> dict[date, Decimal]:
+def total_by_day(parts: Sequence[CostPart]) -> dict[date, Decimal]:
     """The cost of each day, of all parts."""
     return _sum_by_day(part.costs for part in parts)
 
 
-def one_time_by_day(parts: Sequence[Part]) -> dict[date, Decimal]:
+def one_time_by_day(parts: Sequence[CostPart]) -> dict[date, Decimal]:
     """What of `together` are one-time charges."""
     return _sum_by_day(part.one_time for part in parts)
 
@@ -73,7 +73,7 @@ def _sum_by_day(amounts: Iterable[ByDay]) -> dict[date, Decimal]:
 
 
 def complete_late_days(
-    parts: Sequence[Part], covered: Sequence[date], through: date, since: date, period: DateRange
+    parts: Sequence[CostPart], covered: Sequence[date], through: date, since: date, period: DateRange
 ) -> CompletedCosts:
     """The cost to `through`, with what is expected of sources that are complete to an earlier day, but not before `since`:
     those have stopped. A day has at least what has come of it, and one-time charges beside it. `covered` are the days that have data, in order."""
@@ -94,7 +94,7 @@ def complete_late_days(
     return CompletedCosts(dict(sorted(costs.items())), slack)
 
 
-def _forecast_part(part: Part, covered: Sequence[date], through: date) -> Forecast | None:
+def _forecast_part(part: CostPart, covered: Sequence[date], through: date) -> Forecast | None:
     assert part.end is not None  # noqa: S101 for the type checker
     known_days = [day for day in covered if day <= part.end]
     first = next((day for day in known_days if day in part.costs), None)
@@ -113,7 +113,7 @@ def _half_width(expected: Forecast, period: DateRange) -> Decimal:
     return max(exact_difference(band.upper, band.mean), exact_difference(band.mean, band.lower))
 
 
-def incomplete_cost(parts: Sequence[Part], days: DateRange) -> Decimal:
+def incomplete_cost(parts: Sequence[CostPart], days: DateRange) -> Decimal:
     """What of the cost of these days is of days that are not complete."""
     return exact_sum(
         amount

@@ -35,7 +35,7 @@ Expression = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnExpression:
     """The expression that is a column as it stands."""
 
     name: str
@@ -252,9 +252,9 @@ def _column(
     dimension = Dimension(
         name=name,
         title=title,
-        value=Column(column),
+        value=ColumnExpression(column),
         absent=absent,
-        label=Column(label) if label else None,
+        label=ColumnExpression(label) if label else None,
         has_many_values=name in _MANY_VALUES,
     )
     kind = DimensionKind(
@@ -295,7 +295,7 @@ def _tag(context: DimensionContext, key: str) -> Dimension:
     return Dimension(
         name=f"tag:{tag_key}",
         title=f"Tag {tag_key}",
-        value=Column(tag_column(tag_key)),
+        value=ColumnExpression(tag_column(tag_key)),
         absent=UNTAGGED,
         tag_keys=(tag_key,),
         warnings=(warning,) if warning else (),
@@ -313,7 +313,7 @@ def _extension(context: DimensionContext, key: str) -> Dimension:
     return Dimension(
         name=f"x_{column_name}",
         title=f"x_{column_name}",
-        value=Column(extension_column(column_name)),
+        value=ColumnExpression(extension_column(column_name)),
         tag_keys=(ExtensionKey(column_name),),
         warnings=(warning,) if warning else (),
     )

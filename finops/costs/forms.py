@@ -50,7 +50,7 @@ class OverlapForm(forms.Form):
             raise ValidationError("A month is written as 2026-09.") from error
 
 
-class UploadForm(forms.Form):
+class BillUploadForm(forms.Form):
     source = forms.ModelChoiceField(
         queryset=CostSource.objects.unscoped().none(),  # the form's account fills it
         required=False,

@@ -96,7 +96,7 @@ class LiveMonth:
 
 
 @dataclass
-class Parts:
+class FileMonths:
     """Which months of the files are whole, which are corrections, and of which nobody can tell."""
 
     whole: set[date] = field(default_factory=set)
@@ -107,10 +107,10 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ImportPlan:
     """All of what an import would do."""
 
-    parts: Parts
+    parts: FileMonths
     changes: list[MonthChange]
     reviews: list[Review]
     notes: list[str]
@@ -121,7 +121,7 @@ def plan_of(
     live: Sequence[LiveMonth],
     thresholds: Thresholds,
     decision: Decision | None = None,
-) -> Plan:
+) -> ImportPlan:
     """What an import of these months would do to what the source has.
 
     A decision to add whatever can be added holds for the months that would need review without it.
@@ -138,11 +138,11 @@ def _plan(
     live: Sequence[LiveMonth],
     thresholds: Thresholds,
     decision: Decision | None,
-) -> Plan:
+) -> ImportPlan:
     parts = parts_of(files, live, decision)
     replaced = segments.segments_to_replace(live, parts.whole, set(parts.carried.items()))
     changes = changes_of(files, live, replaced)
-    return Plan(
+    return ImportPlan(
         parts,
         changes,
         reviews_of(files, parts, live, changes, thresholds),
@@ -152,13 +152,13 @@ def _plan(
 
 def parts_of(
     files: Mapping[date, MonthInFiles], live: Iterable[LiveMonth], decision: Decision | None = None
-) -> Parts:
+) -> FileMonths:
     """How each billing month of the files is taken in. A decision comes first, then what the lines say."""
     own = {each.month: each for each in live if each.carried_by is None}
     if not files:
-        return Parts()
+        return FileMonths()
     main = max(files, key=lambda month: (files[month].rows, month))
-    parts = Parts()
+    parts = FileMonths()
     stray: set[date] = set()
     for month in sorted(files, reverse=True):
         following = min((other for other in parts.whole if other > month), default=None)
@@ -244,7 +244,7 @@ def _change(month: date, currency: str, before: Sums, after: Sums) -> MonthChang
 
 def reviews_of(
     files: Mapping[date, MonthInFiles],
-    parts: Parts,
+    parts: FileMonths,
     live: Sequence[LiveMonth],
     changes: Sequence[MonthChange],
     thresholds: Thresholds,
@@ -328,7 +328,10 @@ def _change_verb(before: Decimal, after: Decimal, thresholds: Thresholds, longer
 
 
 def notes_of(
-    files: Mapping[date, MonthInFiles], parts: Parts, live: Sequence[LiveMonth], gone: Sequence[LiveMonth]
+    files: Mapping[date, MonthInFiles],
+    parts: FileMonths,
+    live: Sequence[LiveMonth],
+    gone: Sequence[LiveMonth],
 ) -> list[str]:
     """What the owner should know though nothing waits for it."""
     notes = [_correction_note(month, by, files[month]) for month, by in parts.carried.items()]

@@ -24,7 +24,7 @@ _CENT: Final = 2
 
 
 @dataclass(frozen=True)
-class Part:
+class MonthPart:
     """What a source has of a month by whose bill it is."""
 
     source: str
@@ -93,7 +93,7 @@ class SharedCost:
     named: int
 
 
-def sources_sharing_accounts(parts: Iterable[Part], source: str) -> dict[str, set[str | None]]:
+def sources_sharing_accounts(parts: Iterable[MonthPart], source: str) -> dict[str, set[str | None]]:
     """Other sources with cost of the same provider, sub-account and service, and those sub-accounts.
 
     Not where both name billing accounts and they differ.
@@ -119,7 +119,7 @@ def accounts_of(shared: Collection[str | None]) -> tuple[str, ...] | None:
     return None if None in shared or len(accounts) > MOST_ACCOUNTS else tuple(accounts)
 
 
-def overlap_share(alike: SharedCost, parts: Iterable[Part], source: str, other: str) -> Decimal | None:
+def overlap_share(alike: SharedCost, parts: Iterable[MonthPart], source: str, other: str) -> Decimal | None:
     """The share of the smaller source that both have, if it is likely that they are the same lines; else None."""
     sizes: dict[str, Decimal] = defaultdict(Decimal)
     for part in parts:

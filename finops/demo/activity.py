@@ -12,7 +12,7 @@ from accounts.audit import Actor
 from accounts.credentials import Access, Credential, CredentialKind
 from accounts.models import Account, MCPKey
 from finops.activity.calls import CallRecord, call_record, store
-from finops.activity.models import AssistantCall, Method, Outcome
+from finops.activity.models import AssistantCall, CallMethod, CallOutcome
 from finops.lib import clock
 
 DAYS = 35
@@ -209,12 +209,12 @@ def _prompt(at: datetime, credential: Credential, chance: random.Random) -> Call
     return call_record(
         credential=credential,
         at=at,
-        method=Method.PROMPT,
+        method=CallMethod.PROMPT,
         name=chance.choice(_PROMPTS),
         arguments={},
         milliseconds=chance.uniform(0.2, 2),
         answer_bytes=chance.randint(900, 1_800),
-        outcome=Outcome.OK,
+        outcome=CallOutcome.OK,
     )
 
 
@@ -223,12 +223,12 @@ def _call(sample: SampleCall, at: datetime, credential: Credential, chance: rand
     return call_record(
         credential=credential,
         at=at,
-        method=Method.TOOL,
+        method=CallMethod.TOOL,
         name=sample.tool,
         arguments=sample.arguments,
         milliseconds=sample.milliseconds * chance.lognormvariate(0, 0.35),
         answer_bytes=len(sample.problem) or answer_bytes,
-        outcome=Outcome.ERROR if sample.problem else Outcome.OK,
+        outcome=CallOutcome.ERROR if sample.problem else CallOutcome.OK,
         problem=sample.problem,
         console_page=sample.page,
     )

@@ -20,7 +20,7 @@ from finops.demo.company import SOURCES
 
 
 @dataclass(frozen=True)
-class Plan:
+class BudgetPlan:
     """A budget, and the status that it shall have on the day it is made."""
 
     name: str
@@ -37,11 +37,11 @@ def ensure_budgets(account: Account, actor: Actor) -> int:
     return sum(_make(account, actor, plan) for plan in missing)
 
 
-def _plans(account: Account) -> list[Plan]:
+def _plans(account: Account) -> list[BudgetPlan]:
     plans = [
-        Plan("All clouds, in dollars", OK),
-        Plan("All clouds, in euros", WARNING, currency="EUR"),
-        Plan("Company, the year", OK, period="yearly"),
+        BudgetPlan("All clouds, in dollars", OK),
+        BudgetPlan("All clouds, in euros", WARNING, currency="EUR"),
+        BudgetPlan("Company, the year", OK, period="yearly"),
     ]
     names = set(CostSource.objects.values_list("name", flat=True))
     for key, status, period in (
@@ -52,19 +52,19 @@ def _plans(account: Account) -> list[Plan]:
         name = SOURCES[key].name
         if name in names:
             scope = ScopeDraft(scope="cost_source", cost_source=name)
-            plans.append(Plan(f"{name}, {period}", status, period=period, scope=scope))
+            plans.append(BudgetPlan(f"{name}, {period}", status, period=period, scope=scope))
     return [*plans, *_team_plans(), *_cost_tag_plans(account)]
 
 
-def _team_plans() -> list[Plan]:
+def _team_plans() -> list[BudgetPlan]:
     names = list(Team.objects.order_by("name").values_list("name", flat=True)[:2])
     return [
-        Plan(f"Team {name}", status, scope=ScopeDraft(scope="team", team=name))
+        BudgetPlan(f"Team {name}", status, scope=ScopeDraft(scope="team", team=name))
         for name, status in zip(names, (WARNING, OK), strict=False)
     ]
 
 
-def _cost_tag_plans(account: Account) -> list[Plan]:
+def _cost_tag_plans(account: Account) -> list[BudgetPlan]:
     """The costliest value of the first cost tag, whose rules are there by then."""
     tag = CostTag.objects.order_by("key").first()
     if tag is None:
@@ -72,7 +72,7 @@ def _cost_tag_plans(account: Account) -> list[Plan]:
     values = [each.value for each in list_dimension_values(account, f"cost_tag:{tag.key}", limit=5).values]
     named = [value for value in values if not value.startswith("(")]
     return [
-        Plan(
+        BudgetPlan(
             f"{tag.key}: {value}",
             OK,
             scope=ScopeDraft(scope="cost_tag", cost_tag=tag.key, cost_tag_value=value),
@@ -81,7 +81,7 @@ def _cost_tag_plans(account: Account) -> list[Plan]:
     ]
 
 
-def _make(account: Account, actor: Actor, plan: Plan) -> bool:
+def _make(account: Account, actor: Actor, plan: BudgetPlan) -> bool:
     """With an amount that gives it its status today; none where the scope's cost gives nothing to go by."""
     draft = BudgetDraft(
         name=plan.name, amount=Decimal(1), currency=plan.currency, period=plan.period, scope=plan.scope

@@ -13,12 +13,12 @@ from functools import cache
 
 from finops.demo.catalog import CENT, SKUS, units
 from finops.demo.company import SUB_ACCOUNTS, digest
-from finops.demo.lines import Line
+from finops.demo.lines import ResourceLine
 from finops.demo.story import growth
 
 
 @dataclass(frozen=True)
-class Commitment:
+class DemoCommitment:
     """A promise renewed every year on the same day.
 
     Spend: `size` is money an hour in the vendor's currency at volume 1, covered usage costs `rate` per mille of
@@ -45,10 +45,10 @@ class Commitment:
 
 
 @dataclass(frozen=True)
-class Term:
+class CommitmentYear:
     """A commitment in one of its years."""
 
-    commitment: Commitment
+    commitment: DemoCommitment
     start: date
 
     @property
@@ -89,16 +89,16 @@ class Term:
 class CoveredUsage:
     """A part of a line's day that a commitment took: quantity in 1e-3, worth (effective cost) in 1e-12."""
 
-    line: Line
+    line: ResourceLine
     quantity: int
     worth: int
 
 
 @dataclass(frozen=True)
-class Day:
+class CommitmentDay:
     """A commitment's day: what it covered, what was left over, what is paid that day."""
 
-    term: Term
+    term: CommitmentYear
     covered: list[CoveredUsage]
     unused_worth: int
     unused_hours: int
@@ -110,33 +110,33 @@ class Day:
         return self.fee // _hour_price(self.term.commitment)
 
 
-COMMITMENTS: tuple[Commitment, ...] = (
-    Commitment("compute-sp", "aws", "aws-compute", "Compute Savings Plan 1yr No Upfront", "Spend", "Savings Plan",
+COMMITMENTS: tuple[DemoCommitment, ...] = (
+    DemoCommitment("compute-sp", "aws", "aws-compute", "Compute Savings Plan 1yr No Upfront", "Spend", "Savings Plan",
                "shared", "global", "36.0", 720, "daily", 2, 1, "m6i.xlarge", "USD", grows=True),
-    Commitment("rds-ri", "aws", "aws-rds", "db.r6g.2xl 1yr All Upfront", "Usage", "Reserved Instance",
+    DemoCommitment("rds-ri", "aws", "aws-rds", "db.r6g.2xl 1yr All Upfront", "Usage", "Reserved Instance",
                "prod", "us-east-1", "9", 640, "upfront", 3, 1, "rds.r6g.2xlarge", "Hours"),
-    Commitment("cache-ri", "aws", "aws-cache", "cache.r6g.large 1yr No Upfront", "Usage", "Reserved Instance",
+    DemoCommitment("cache-ri", "aws", "aws-cache", "cache.r6g.large 1yr No Upfront", "Usage", "Reserved Instance",
                "prod", "us-east-1", "14", 680, "monthly", 6, 1, "cache.r6g", "Hours"),
-    Commitment("vm-reservation", "azure", "azure-vm", "VM_RI_D4sv5_1Y", "Usage", "Reservation",
+    DemoCommitment("vm-reservation", "azure", "azure-vm", "VM_RI_D4sv5_1Y", "Usage", "Reservation",
                "eu-prod", "germanywestcentral", "12", 610, "monthly", 1, 15, "az.d4s", "Hours"),
-    Commitment("eu-savings-plan", "azure", "azure-compute", "Compute_SavingsPlan_1Y", "Spend", "Savings Plan",
+    DemoCommitment("eu-savings-plan", "azure", "azure-compute", "Compute_SavingsPlan_1Y", "Spend", "Savings Plan",
                "eu-prod", "global", "1.9", 740, "daily", 5, 1, "az.d8s", "EUR"),
-    Commitment("n2-flex", "gcp", "gcp-compute", "Compute Flexible CUD 1 year", "Spend", "Committed Use Discount",
+    DemoCommitment("n2-flex", "gcp", "gcp-compute", "Compute Flexible CUD 1 year", "Spend", "Committed Use Discount",
                "ml", "us-central1", "4.2", 720, "daily", 4, 1, "gcp.n2", "USD"),
 )  # fmt: skip
 
 
-def _anniversary(commitment: Commitment, year: int) -> date:
+def _anniversary(commitment: DemoCommitment, year: int) -> date:
     return date(year, commitment.month, commitment.day)
 
 
 @cache
-def term_of(commitment: Commitment, day: date) -> Term:
+def term_of(commitment: DemoCommitment, day: date) -> CommitmentYear:
     start = _anniversary(commitment, day.year)
-    return Term(commitment, start if start <= day else _anniversary(commitment, day.year - 1))
+    return CommitmentYear(commitment, start if start <= day else _anniversary(commitment, day.year - 1))
 
 
-def _fee(term: Term, day: date, daily: int) -> int:
+def _fee(term: CommitmentYear, day: date, daily: int) -> int:
     """What is billed for the commitment on that day."""
     if term.commitment.paid == "daily":
         return daily
@@ -145,7 +145,7 @@ def _fee(term: Term, day: date, daily: int) -> int:
     return daily * _paid_days(term, day)
 
 
-def _paid_days(term: Term, day: date) -> int:
+def _paid_days(term: CommitmentYear, day: date) -> int:
     """Days that a monthly fee pays for: from the first, or the term's start, to the month's or the term's end."""
     if day.day != 1 and day != term.start:
         return 0
@@ -153,7 +153,7 @@ def _paid_days(term: Term, day: date) -> int:
     return (min(following, term.end) - day).days
 
 
-def settle(commitment: Commitment, day: date, usage: Sequence[tuple[Line, int]]) -> Day:
+def settle(commitment: DemoCommitment, day: date, usage: Sequence[tuple[ResourceLine, int]]) -> CommitmentDay:
     """Cover a day's usage (line, quantity in 1e-3), in the order given, until the promise is used up."""
     term = term_of(commitment, day)
     spend = commitment.category == "Spend"
@@ -167,15 +167,15 @@ def settle(commitment: Commitment, day: date, usage: Sequence[tuple[Line, int]])
         covered.append(CoveredUsage(line, covered_part, covered_part * price))
         remaining -= covered_part * price if spend else covered_part
     worth = remaining if spend else remaining * _hour_price(commitment)
-    return Day(term, covered, worth, 0 if spend else remaining, _fee(term, day, daily_worth(term)))
+    return CommitmentDay(term, covered, worth, 0 if spend else remaining, _fee(term, day, daily_worth(term)))
 
 
-def daily_worth(term: Term) -> int:
+def daily_worth(term: CommitmentYear) -> int:
     """What one day of the promise costs, in 1e-12."""
     if term.commitment.category == "Spend":
         return term.daily_money
     return term.daily_hours * _hour_price(term.commitment)
 
 
-def _hour_price(commitment: Commitment) -> int:
+def _hour_price(commitment: DemoCommitment) -> int:
     return SKUS[commitment.sku].price * commitment.rate // 1000

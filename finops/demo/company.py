@@ -25,7 +25,7 @@ def fraction(*parts: object) -> float:
 
 
 @dataclass(frozen=True)
-class Customer:
+class DemoCustomer:
     """One paying customer. `weight` is its share of load, the largest being 1; `dedicated` has its own database."""
 
     id: str
@@ -45,8 +45,8 @@ _CUSTOMER_NAMES = (
     "Maple Vets", "Nimbus Cycles", "Olive Grove",
 )  # fmt: skip
 
-CUSTOMERS: tuple[Customer, ...] = tuple(
-    Customer(f"cust-{index:03}", name, round(1 / index**0.7, 4), index <= 12)
+CUSTOMERS: tuple[DemoCustomer, ...] = tuple(
+    DemoCustomer(f"cust-{index:03}", name, round(1 / index**0.7, 4), index <= 12)
     for index, name in enumerate(_CUSTOMER_NAMES, start=1)
 )
 CUSTOMER_IDS: tuple[str, ...] = tuple(customer.id for customer in CUSTOMERS)

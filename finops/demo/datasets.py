@@ -15,7 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from finops.demo.catalog import COST_SCALE, QUANTITY_SCALE
-from finops.demo.commitments import COMMITMENTS, Term, daily_worth, term_of
+from finops.demo.commitments import COMMITMENTS, CommitmentYear, daily_worth, term_of
 from finops.demo.company import VENDORS, Source, invoice_id
 from finops.lib.money import exact_sum
 from finops.lib.periods import add_months
@@ -26,7 +26,7 @@ _IN_CENTS = ("aws", "azure")
 
 def write_contracts(source: str, path: Path, start: date, end: date) -> bool:
     """Write a vendor's terms that touch the days from start to end. False, and no file, when it has none."""
-    terms: dict[Term, None] = {}
+    terms: dict[CommitmentYear, None] = {}
     for commitment in COMMITMENTS:
         renewals = [date(year, commitment.month, commitment.day) for year in range(start.year, end.year + 1)]
         if commitment.source == source:
@@ -34,7 +34,7 @@ def write_contracts(source: str, path: Path, start: date, end: date) -> bool:
     return _write(path, [_contract_row(term) for term in terms])
 
 
-def _contract_row(term: Term) -> dict[str, str]:
+def _contract_row(term: CommitmentYear) -> dict[str, str]:
     one, vendor = term.commitment, VENDORS[term.commitment.source]
     spend = one.category == "Spend"
     start, end = f"{term.start}T00:00:00Z", f"{term.end}T00:00:00Z"

@@ -21,7 +21,7 @@ from finops.demo.charges import charges_on, tax_on
 from finops.demo.commitments import COMMITMENTS, settle
 from finops.demo.company import VENDORS
 from finops.demo.fleet import lines_of
-from finops.demo.lines import Line
+from finops.demo.lines import ResourceLine
 from finops.demo.rows import Rows
 from finops.demo.story import NOISE, SHAPES, surprises
 from finops.demo.templates import SCHEMA
@@ -45,23 +45,23 @@ def first_day(today: date, months: int = MONTHS) -> date:
     return add_months(today, 1 - months)
 
 
-def _quantity(line: Line, volume: float, noise: float, surprise: float) -> int:
+def _quantity(line: ResourceLine, volume: float, noise: float, surprise: float) -> int:
     """The day's quantity in 1e-3. `volume` is the shape's value, `noise` from -1 to 1."""
     if line.pool_size:
         volume = min(1.0, max(0.0, line.pool_size * volume - line.rank)) if _scales(line) else volume
     return round(line.base * volume * (1 + noise * NOISE[line.shape]) * surprise * 1000)
 
 
-def _scales(line: Line) -> bool:
+def _scales(line: ResourceLine) -> bool:
     return line.shape not in ("always", "office")
 
 
-def usage_on(source: str, day: date) -> list[tuple[Line, int]]:
+def usage_on(source: str, day: date) -> list[tuple[ResourceLine, int]]:
     """Every line that has a quantity on that day, and the quantity in 1e-3."""
     rng = random.Random(f"lumenly/{source}/{day}")  # noqa: S311 a story, no secret
     volumes = {shape: value(day) for shape, value in SHAPES.items()}
     odd = surprises(day)
-    usage: list[tuple[Line, int]] = []
+    usage: list[tuple[ResourceLine, int]] = []
     for line in lines_of(source):
         noise = rng.random() * 2 - 1
         if line.pool_size and _scales(line):

@@ -11,8 +11,8 @@ from accounts.scoping import account_scope
 from finops.costs.queries.sources import load_sources
 from finops.insights.anomalies.services import detect_if_due, mark_expected_anomaly, resolve
 from finops.insights.models import Anomaly, SavingsDismissal
-from finops.insights.savings.candidates import Candidate
-from finops.insights.savings.recommendations import Reader, find_candidates
+from finops.insights.savings.candidates import SavingCandidate
+from finops.insights.savings.recommendations import SavingsReader, find_candidates
 from finops.insights.savings.services import dismiss, record_saving_action
 from finops.lib import clock
 
@@ -48,7 +48,7 @@ def ensure_savings(account: Account, actor: Actor) -> None:
     """The account must be in scope. Does nothing when somebody has said something already."""
     if SavingsDismissal.objects.exists():
         return
-    open_candidates = find_candidates(Reader(account, load_sources(account), None), ()).open
+    open_candidates = find_candidates(SavingsReader(account, load_sources(account), None), ()).open
     for each in open_candidates:
         if _is(each, _DISMISSED):
             reason = "crm-copy is turned off in January, with the old CRM."
@@ -58,6 +58,6 @@ def ensure_savings(account: Account, actor: Actor) -> None:
             record_saving_action(account=account, actor=actor, candidate=each, acted_on=day, reason=note)
 
 
-def _is(each: Candidate, key: tuple[str, str, str]) -> bool:
+def _is(each: SavingCandidate, key: tuple[str, str, str]) -> bool:
     rule, account_name, service = key
     return each.rule == rule and each.account_name == account_name and service in each.service

@@ -9,7 +9,7 @@ from finops.demo.company import SUB_ACCOUNTS, SubAccount, digest, fraction, owne
 
 
 @dataclass(frozen=True)
-class Line:
+class ResourceLine:
     """A resource's usage of one SKU. `base` is the quantity of a day where its shape is 1.
 
     A line of a pool is machine number `rank` of it: it runs while the pool, `pool_size` at shape 1, needs it.
@@ -120,10 +120,10 @@ def line(
     workload: str = "",
     pool_size: float = 0.0,
     rank: int = 0,
-) -> Line:
+) -> ResourceLine:
     """A line with its resource's id and name filled in."""
     product, sub_account = SKUS[sku], SUB_ACCOUNTS[account]
-    return Line(
+    return ResourceLine(
         source=source,
         sku=product,
         sub_account=sub_account,

@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 from finops.demo import templates
 from finops.demo.catalog import COST_SCALE, QUANTITY_SCALE
 from finops.demo.charges import Charge
-from finops.demo.commitments import CoveredUsage, Day
+from finops.demo.commitments import CommitmentDay, CoveredUsage
 from finops.demo.company import VENDORS, invoice_id
-from finops.demo.lines import Line
+from finops.demo.lines import ResourceLine
 from finops.demo.templates import MOMENT, SCHEMA, contracted_price
 from finops.lib.periods import add_months, month_start
 
@@ -57,13 +57,13 @@ class Rows:
         self._quantity: list[int | None] = []
         self._committed: list[int | None] = []
 
-    def add_usage(self, line: Line, quantity: int, day: date) -> None:
+    def add_usage(self, line: ResourceLine, quantity: int, day: date) -> None:
         """Usage at the negotiated price."""
         cost = quantity * contracted_price(self.vendor, line.sku.price)
         template = self._template_of((line.key, ""), lambda: templates.usage(self.vendor, line))
         self._add(template, day, (cost, cost, quantity * line.sku.price, cost), quantity)
 
-    def add_commitment(self, settled: Day, day: date) -> None:
+    def add_commitment(self, settled: CommitmentDay, day: date) -> None:
         """What a commitment covered, wasted, and cost on a day."""
         term = settled.term
         spend = term.commitment.category == "Spend"
@@ -80,7 +80,7 @@ class Rows:
             amount = settled.fee if spend else settled.hours_paid * _QUANTITY_AS_COST
             self._add(template, day, (settled.fee, 0, settled.fee, settled.fee), 1000, amount)
 
-    def _add_covered_usage(self, settled: Day, part: CoveredUsage, day: date) -> None:
+    def _add_covered_usage(self, settled: CommitmentDay, part: CoveredUsage, day: date) -> None:
         term, line = settled.term, part.line
         template = self._template_of(
             (line.key, term.id), lambda: templates.covered_usage(self.vendor, line, term)

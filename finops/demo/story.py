@@ -100,7 +100,7 @@ NOISE: dict[str, float] = {
 
 
 @dataclass(frozen=True)
-class Anomaly:
+class DemoAnomaly:
     """A planted surprise: the named workload's usage is `factor` times its normal for `days` days from `start`."""
 
     name: str
@@ -146,10 +146,10 @@ _PLANS: tuple[_Plan, ...] = (
 )  # fmt: skip
 
 
-def anomalies(start: date, end: date) -> list[Anomaly]:
+def anomalies(start: date, end: date) -> list[DemoAnomaly]:
     """The planted anomalies that touch the days from start to end, both inside, oldest first."""
     planted = [
-        Anomaly(plan.name, plan.source, plan.service, plan.workload, date(year, month, plan.day), plan.days,
+        DemoAnomaly(plan.name, plan.source, plan.service, plan.workload, date(year, month, plan.day), plan.days,
                 plan.factor, plan.cause)
         for year in range(start.year - 1, end.year + 1)
         for plan in _PLANS

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from finops.demo.catalog import COST_SCALE, PRICE_SCALE, QUANTITY_SCALE, SKUS, Sku
 from finops.demo.charges import Charge
-from finops.demo.commitments import Commitment, Term
+from finops.demo.commitments import CommitmentYear, DemoCommitment
 from finops.demo.company import REGIONS, SUB_ACCOUNTS, VENDORS, Source, SubAccount, digest
-from finops.demo.lines import Line
+from finops.demo.lines import ResourceLine
 
 MOMENT = pa.timestamp("us", tz="UTC")
 COST = pa.decimal128(38, COST_SCALE)
@@ -107,7 +107,7 @@ def _tags(vendor: Source, tags: dict[str, str]) -> Any:
     return json.dumps(tags, ensure_ascii=False) if tags else None
 
 
-def usage(vendor: Source, line: Line) -> dict[str, Any]:
+def usage(vendor: Source, line: ResourceLine) -> dict[str, Any]:
     """Usage at the negotiated price."""
     return {
         **_bill(vendor, line.sub_account),
@@ -125,7 +125,7 @@ def usage(vendor: Source, line: Line) -> dict[str, Any]:
     }
 
 
-def covered_usage(vendor: Source, line: Line, term: Term) -> dict[str, Any]:
+def covered_usage(vendor: Source, line: ResourceLine, term: CommitmentYear) -> dict[str, Any]:
     """Usage that a commitment covers: nothing is billed, the effective cost is its share of the commitment."""
     return {
         **usage(vendor, line),
@@ -136,7 +136,7 @@ def covered_usage(vendor: Source, line: Line, term: Term) -> dict[str, Any]:
     }
 
 
-def unused_commitment(vendor: Source, term: Term) -> dict[str, Any]:
+def unused_commitment(vendor: Source, term: CommitmentYear) -> dict[str, Any]:
     """The part of a commitment that no usage took."""
     return {
         **_commitment_line(vendor, term),
@@ -150,7 +150,7 @@ def unused_commitment(vendor: Source, term: Term) -> dict[str, Any]:
     }
 
 
-def purchase(vendor: Source, term: Term) -> dict[str, Any]:
+def purchase(vendor: Source, term: CommitmentYear) -> dict[str, Any]:
     """A fee for a commitment."""
     return {
         **_commitment_line(vendor, term),
@@ -163,7 +163,7 @@ def purchase(vendor: Source, term: Term) -> dict[str, Any]:
     }
 
 
-def _commitment_line(vendor: Source, term: Term) -> dict[str, Any]:
+def _commitment_line(vendor: Source, term: CommitmentYear) -> dict[str, Any]:
     one = term.commitment
     return {
         **_bill(vendor, SUB_ACCOUNTS[one.sub_account]),
@@ -178,8 +178,8 @@ def _commitment_line(vendor: Source, term: Term) -> dict[str, Any]:
     }
 
 
-def _commitment(term: Term) -> dict[str, Any]:
-    one: Commitment = term.commitment
+def _commitment(term: CommitmentYear) -> dict[str, Any]:
+    one: DemoCommitment = term.commitment
     return {
         "CommitmentDiscountId": term.id,
         "CommitmentDiscountName": one.name,

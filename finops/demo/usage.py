@@ -21,7 +21,7 @@ from django.db import transaction
 
 from accounts.audit import Actor
 from accounts.models import Account
-from finops.demo.company import CUSTOMERS, CUSTOMERS_IN_EUROPE, Customer
+from finops.demo.company import CUSTOMERS, CUSTOMERS_IN_EUROPE, DemoCustomer
 from finops.demo.rows import exact
 from finops.demo.story import SHAPES, growth, surprises
 from finops.lake import schema
@@ -35,14 +35,14 @@ from ingestion.services import create_usage_source, set_metric
 
 QUANTITY_SCALE = 3
 
-TRIAL = Customer("cust-041", "Pebble Analytics (trial)", 0.06, False)
+TRIAL = DemoCustomer("cust-041", "Pebble Analytics (trial)", 0.06, False)
 """Uses the product on shared machines: usage without a line of cost."""
 
 ONBOARDING = "cust-040"
 """Has its bucket already and has not begun: cost without usage."""
 
-KNOWN: tuple[Customer, ...] = (*CUSTOMERS, TRIAL)
-USING: tuple[Customer, ...] = tuple(customer for customer in KNOWN if customer.id != ONBOARDING)
+KNOWN: tuple[DemoCustomer, ...] = (*CUSTOMERS, TRIAL)
+USING: tuple[DemoCustomer, ...] = tuple(customer for customer in KNOWN if customer.id != ONBOARDING)
 
 _ENDPOINTS = (("/v1/search", 0.46), ("/v1/documents", 0.31), ("/v1/events", 0.18), ("/v1/export", 0.05))
 REVENUE = 2_400
@@ -70,7 +70,7 @@ class Metric:
     label: str
     unit: str
     aggregation: str
-    events: Callable[[Customer, date, random.Random], Iterator[tuple[dict[str, str], float]]]
+    events: Callable[[DemoCustomer, date, random.Random], Iterator[tuple[dict[str, str], float]]]
 
 
 @dataclass(frozen=True)
@@ -98,14 +98,14 @@ ANOMALIES = (
 )  # fmt: skip
 
 
-def plan_of(customer: Customer) -> str:
+def plan_of(customer: DemoCustomer) -> str:
     if customer is TRIAL:
         return "trial"
     return "enterprise" if customer.dedicated else "business" if customer.weight > 0.1 else "starter"
 
 
 @cache
-def _home(customer: Customer) -> dict[str, str]:
+def _home(customer: DemoCustomer) -> dict[str, str]:
     region = "eu-west-1" if customer.id in CUSTOMERS_IN_EUROPE else "us-east-1"
     return {"plan": plan_of(customer), "region": region}
 
@@ -116,20 +116,24 @@ def _traffic(day: date, region: str) -> float:
     return SHAPES["traffic"](day) * (surprises(day).get("cosmos-eu", 1.0) if region == "eu-west-1" else 1.0)
 
 
-def _load(customer: Customer, day: date, rng: random.Random) -> float:
+def _load(customer: DemoCustomer, day: date, rng: random.Random) -> float:
     return customer.weight * _traffic(day, _home(customer)["region"]) * (1 + (rng.random() * 2 - 1) * 0.06)
 
 
-def _requests(customer: Customer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
+def _requests(
+    customer: DemoCustomer, day: date, rng: random.Random
+) -> Iterator[tuple[dict[str, str], float]]:
     for endpoint, share in _ENDPOINTS:
         yield {"endpoint": endpoint, **_home(customer)}, round(900_000 * share * _load(customer, day, rng))
 
 
-def _documents(customer: Customer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
+def _documents(
+    customer: DemoCustomer, day: date, rng: random.Random
+) -> Iterator[tuple[dict[str, str], float]]:
     yield _home(customer), round(14_000 * _load(customer, day, rng))
 
 
-def _tokens(customer: Customer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
+def _tokens(customer: DemoCustomer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
     """The assistant of customers with a key of their own: what the AI vendor bills for them."""
     if customer.dedicated:
         load = _load(customer, day, rng)
@@ -137,18 +141,18 @@ def _tokens(customer: Customer, day: date, rng: random.Random) -> Iterator[tuple
             yield {"model": "claude-haiku-4-5", "direction": direction}, round(30_000_000 * share * load)
 
 
-def _seats(customer: Customer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
+def _seats(customer: DemoCustomer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
     """Contracts change on the first of a month."""
     yield {"plan": plan_of(customer)}, int((8 + 400 * customer.weight) * growth(month_start(day)))
 
 
-def _revenue(customer: Customer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
+def _revenue(customer: DemoCustomer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
     """What is invoiced for the day, by the contract; a trial pays nothing."""
     if customer is not TRIAL:
         yield {"plan": plan_of(customer)}, round(REVENUE * customer.weight * growth(month_start(day)), 2)
 
 
-def _storage(customer: Customer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
+def _storage(customer: DemoCustomer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
     yield {}, 9_000 * customer.weight * SHAPES["stored"](day)
 
 

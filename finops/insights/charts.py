@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from finops.costs.spend_query import Filter, SpendQuery
-from finops.insights.anomalies.causes import Cause, Causes
+from finops.insights.anomalies.causes import AnomalyCause, Causes
 from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentTotal
 from finops.insights.models import Anomaly
 from finops.insights.spend_change import text
@@ -131,7 +131,7 @@ class BandChart:
 class CauseBar:
     """A cause with the length of its bar, 0 to 100, by the largest of its dimension."""
 
-    cause: Cause
+    cause: AnomalyCause
     width: int
 
 

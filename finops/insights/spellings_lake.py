@@ -11,7 +11,7 @@ from typing import Any
 import ibis
 
 from finops.allocation.cost_tags.expression import CostTagValue
-from finops.costs.dimensions import Column, Dimension
+from finops.costs.dimensions import ColumnExpression, Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.insights.tag_recommendations.similarity import VALUE_WORDS, value_meaning
@@ -52,7 +52,7 @@ class OtherSpellings:
     def _similar_values(self, lines: Any, key: str) -> Any:
         if self.missed_by.is_exact:
             return _has_meaning(lines[tag_column(key)], self.meanings)
-        dimension = replace(self.missed_by.dimension, value=Column(tag_column(key)))
+        dimension = replace(self.missed_by.dimension, value=ColumnExpression(tag_column(key)))
         return replace(self.missed_by, dimension=dimension).condition(lines)
 
 

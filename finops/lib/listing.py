@@ -90,7 +90,7 @@ class FilterSelect:
 
 
 @dataclasses.dataclass(frozen=True)
-class Header:
+class ColumnHeader:
     """A heading of the table; `href` sorts by it."""
 
     label: str
@@ -111,7 +111,7 @@ class Listing(Generic[Row]):
     rows: Sequence[Row]
     matches: Sequence[Row]
     total: int
-    headers: list[Header]
+    headers: list[ColumnHeader]
     search: str
     selects: list[FilterSelect]
     kept: list[tuple[str, str]]
@@ -164,7 +164,7 @@ class ListPage(Generic[Row]):
     def table(self, rows: Sequence[Row]) -> Listing[Row]:
         """The rows as a part of another page: without search, filters, paging and CSV; the page sorts what it has."""
         columns = [column for column in self.columns if column.shown]
-        headers = [Header(column.label, "", "", column.numeric) for column in columns]
+        headers = [ColumnHeader(column.label, "", "", column.numeric) for column in columns]
         return Listing(self, columns, rows, rows, len(rows), headers, "", [], [], "", None)
 
     def csv(self, rows: Iterable[Row]) -> StreamingHttpResponse:
@@ -236,15 +236,15 @@ def _sort_key(value: Any) -> tuple[bool, Any]:
     )
 
 
-def _header(params: QueryDict, column: Column[Row], sort: str) -> Header:
+def _header(params: QueryDict, column: Column[Row], sort: str) -> ColumnHeader:
     if not column.sortable:
-        return Header(column.label, "", "", column.numeric)
+        return ColumnHeader(column.label, "", "", column.numeric)
     ascending, descending = sort == column.name, sort == f"-{column.name}"
     first = f"-{column.name}" if column.numeric else column.name
     other = column.name if column.numeric else f"-{column.name}"
     follow = other if (ascending or descending) and sort == first else first
     order = "ascending" if ascending else "descending" if descending else "none"
-    return Header(column.label, _href(params, sort=follow), order, column.numeric)
+    return ColumnHeader(column.label, _href(params, sort=follow), order, column.numeric)
 
 
 def _href(params: QueryDict, **changes: str) -> str:

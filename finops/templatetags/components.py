@@ -286,7 +286,7 @@ def badge(text: str, colour: str = "secondary", title: str = "") -> SafeString:
     return format_html('<span class="badge bg-{}-lt"{}>{}</span>', colour, hint, text)
 
 
-class Change(Protocol):
+class ChangeFigures(Protocol):
     """An amount against the one before: how much more it is, and by what ratio."""
 
     @property
@@ -295,7 +295,7 @@ class Change(Protocol):
     def ratio(self) -> Decimal | None: ...
 
 
-class AmountChange(Change, Protocol):
+class AmountChange(ChangeFigures, Protocol):
     """A change of money; `reason` says why there is none."""
 
     @property
@@ -307,7 +307,7 @@ class AmountChange(Change, Protocol):
 
 
 @register.filter
-def direction(change: Change) -> SafeString:
+def direction(change: ChangeFigures) -> SafeString:
     """Up or down, and by how much of what it was; to a screen reader in words where there is no ratio."""
     sign = _sign(change)
     text = _signed_percent(change.ratio)
@@ -339,7 +339,7 @@ def change(amount: AmountChange | None) -> SafeString:
     )
 
 
-def _sign(change: Change) -> str:
+def _sign(change: ChangeFigures) -> str:
     amount = change.change or 0
     return "up" if amount > 0 else "down" if amount < 0 else ""
 

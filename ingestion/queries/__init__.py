@@ -4,7 +4,7 @@ from ingestion.queries.billing import metered_events, metered_events_by_month
 from ingestion.queries.customers import CustomerMetric, CustomerUsage, customer_metrics, list_customers
 from ingestion.queries.events import list_usage_events
 from ingestion.queries.metrics import MetricInfo, find_metric, first_metric, metrics_of, usage_metrics
-from ingestion.queries.resolution import Suggestion, suggest_values
+from ingestion.queries.resolution import ValueSuggestion, suggest_values
 from ingestion.queries.usage import MetricQuery, MetricUsage, UsageGroup, read_usage
 from ingestion.queries.usage_answer import fit_to_size, query_usage
 
@@ -14,8 +14,8 @@ __all__ = [
     "MetricInfo",
     "MetricQuery",
     "MetricUsage",
-    "Suggestion",
     "UsageGroup",
+    "ValueSuggestion",
     "customer_metrics",
     "find_metric",
     "first_metric",

@@ -24,7 +24,7 @@ STEPS: Final[dict[Step, tuple[timedelta, int]]] = {
 
 
 @dataclass(frozen=True)
-class Bucket:
+class ActivityBucket:
     """Events received in one hour or day (UTC), by where they ended. `stored` has no duplicates and no voided ones."""
 
     start: datetime
@@ -40,7 +40,7 @@ class Activity:
     events_today: int
     accepted_24h: int
     rejected_24h: int
-    buckets: list[Bucket]
+    buckets: list[ActivityBucket]
 
     @property
     def error_rate(self) -> float | None:
@@ -84,14 +84,15 @@ def source_activity(source: UsageSource, step: Step = "hour") -> Activity:
         ((last_at, today, accepted, rejected),) = cursor.fetchall()
         cursor.execute(_BUCKETS, params)
         buckets_by_start = {
-            start: Bucket(start, int(stored), int(refused)) for start, stored, refused in cursor.fetchall()
+            start: ActivityBucket(start, int(stored), int(refused))
+            for start, stored, refused in cursor.fetchall()
         }
     return Activity(
         last_at,
         int(today),
         int(accepted),
         int(rejected),
-        [buckets_by_start.get(start, Bucket(start)) for start in starts],
+        [buckets_by_start.get(start, ActivityBucket(start)) for start in starts],
     )
 
 

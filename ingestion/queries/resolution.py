@@ -152,12 +152,12 @@ def _unknown_customer_warning(account: Account, value: str) -> str:
 
 
 @dataclass(frozen=True)
-class Suggestion:
+class ValueSuggestion:
     value: str
     hint: str = ""
 
 
-def suggest_values(account: Account, dimension: str, *, search: str, limit: int) -> list[Suggestion]:
+def suggest_values(account: Account, dimension: str, *, search: str, limit: int) -> list[ValueSuggestion]:
     """Customers by id or name, or a dimension's values on most events, that hold the text. One query, or one lake query."""
     text = search.replace("\x00", "").strip()
     if dimension == CUSTOMER:
@@ -165,10 +165,10 @@ def suggest_values(account: Account, dimension: str, *, search: str, limit: int)
         matching_rows = (
             rows.filter(Q(customer_id__icontains=text) | Q(name__icontains=text)) if text else rows
         )
-        return [Suggestion(row.customer_id, row.name) for row in matching_rows[:limit]]
+        return [ValueSuggestion(row.customer_id, row.name) for row in matching_rows[:limit]]
     key = find_key(EventDimensions(account), dimension).value
     value_rows = usage_rows(account, EVER, _Values(key, text, limit), keys=[key])
-    return [Suggestion(row["value"]) for row in sorted(value_rows, key=lambda row: row["place"])]
+    return [ValueSuggestion(row["value"]) for row in sorted(value_rows, key=lambda row: row["place"])]
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,14 @@ ORPHAN_GRACE_PERIOD: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class StoredFile:
+class UploadFile:
     name: str
     path: Path
     bytes: int
     digest: str
 
 
-def store(upload: UploadedFile[Any]) -> StoredFile:
+def store(upload: UploadedFile[Any]) -> UploadFile:
     """Move an upload to where it waits. One that Django streamed to disk is moved, not copied; it is read once."""
     path = folder() / uuid.uuid4().hex
     temporary = getattr(upload, "temporary_file_path", None)
@@ -42,7 +42,7 @@ def store(upload: UploadedFile[Any]) -> StoredFile:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     name = "".join(sign if sign.isprintable() else "?" for sign in Path(upload.name or "upload.csv").name)
-    return StoredFile(name[-200:], path, path.stat().st_size, digest)
+    return UploadFile(name[-200:], path, path.stat().st_size, digest)
 
 
 def remove(path: str) -> None:

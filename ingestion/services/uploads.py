@@ -38,7 +38,7 @@ from ingestion import csvfile
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
 from ingestion.services import upload_files
 from ingestion.services.chunks import SupersededAttemptError, check_cancellation, store_chunk
-from ingestion.services.upload_files import StoredFile
+from ingestion.services.upload_files import UploadFile
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ def _unfinished_uploads() -> QuerySet[UsageUpload]:
     return UsageUpload.objects.unscoped().filter(status__in=[Status.QUEUED, Status.RUNNING])
 
 
-def _create_or_resume(source: UsageSource, stored_file: StoredFile, actor: Actor) -> UsageUpload:
+def _create_or_resume(source: UsageSource, stored_file: UploadFile, actor: Actor) -> UsageUpload:
     message = f"“{stored_file.name}” is being uploaded already."
     try:
         with transaction.atomic():
@@ -139,7 +139,7 @@ def _create_or_resume(source: UsageSource, stored_file: StoredFile, actor: Actor
         raise UserError(message, field="upload") from None
 
 
-def _create(source: UsageSource, stored_file: StoredFile, actor: Actor) -> UsageUpload:
+def _create(source: UsageSource, stored_file: UploadFile, actor: Actor) -> UsageUpload:
     job = UsageUpload(
         account=source.account,
         source=source,
@@ -155,7 +155,7 @@ def _create(source: UsageSource, stored_file: StoredFile, actor: Actor) -> Usage
     return job
 
 
-def _resume(job: UsageUpload, source: UsageSource, stored_file: StoredFile, actor: Actor) -> UsageUpload:
+def _resume(job: UsageUpload, source: UsageSource, stored_file: UploadFile, actor: Actor) -> UsageUpload:
     if job.is_unfinished:
         raise UserError(f"This file is being uploaded already, as “{job.file_name}”.", field="upload")
     if not job.stored_count and (job.status == Status.DONE or job.source_id != source.pk):

@@ -21,7 +21,7 @@ from accounts.models import Role
 from finops.lib import clock
 from finops.lib.listing import Column, ListPage, wants_csv
 from ingestion import services
-from ingestion.forms import RetentionForm
+from ingestion.forms import UsageRetentionForm
 from ingestion.models import UsageRetention
 from ingestion.queries import billing
 from ingestion.queries.billing import MeteredMonth
@@ -46,14 +46,14 @@ MONTHS = ListPage[MeteredMonth](
 def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
         return MONTHS.csv(MONTHS.listing(request, billing.metered_months(request.account)).matches)
-    return _page(request, RetentionForm(initial={"months": _retention_months()}))
+    return _page(request, UsageRetentionForm(initial={"months": _retention_months()}))
 
 
 @account_page(Role.ADMIN)
 @require_POST
 def retention(request: AccountRequest) -> HttpResponse:
     """Asks first when events would be deleted: the form comes back with how many, and a second button."""
-    form = RetentionForm(request.POST)
+    form = UsageRetentionForm(request.POST)
     if not form.is_valid():
         return _page(request, form, status=422)
     months: int | None = form.cleaned_data["months"]
@@ -91,7 +91,11 @@ def _retention_months() -> int | None:
 
 
 def _page(
-    request: AccountRequest, form: RetentionForm, more: dict[str, Any] | None = None, *, status: int = 200
+    request: AccountRequest,
+    form: UsageRetentionForm,
+    more: dict[str, Any] | None = None,
+    *,
+    status: int = 200,
 ) -> HttpResponse:
     every = billing.metered_months(request.account)
     months, retention_months = every[: billing.MONTHS], _retention_months()

@@ -28,14 +28,14 @@ from ingestion.views.push import PATH
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class UsageSourceRow:
     """A usage source as the list shows it, with its living key."""
 
     source: UsageSource
     key: UsageKey | None
 
 
-SOURCES = ListPage[Row](
+SOURCES = ListPage[UsageSourceRow](
     name="usage-sources",
     title="Usage sources",
     noun="usage source",
@@ -55,7 +55,7 @@ SOURCES = ListPage[Row](
 @never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
     keys = {key.source_id: key for key in UsageKey.objects.filter(revoked_at=None)}
-    rows = [Row(source, keys.get(source.pk)) for source in UsageSource.objects.all()]
+    rows = [UsageSourceRow(source, keys.get(source.pk)) for source in UsageSource.objects.all()]
     return SOURCES.response(request, rows, "ingestion/sources.html")
 
 

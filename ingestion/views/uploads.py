@@ -19,7 +19,7 @@ from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage, csv_of, csv_response, wants_csv
 from ingestion import services
 from ingestion.csvfile import COLUMNS, DIMENSION
-from ingestion.forms import UploadForm
+from ingestion.forms import UsageUploadForm
 from ingestion.models import RejectedLine, UsageBatch, UsageUpload
 from ingestion.services.chunks import MAX_REJECTED_LINES
 from ingestion.views.sources import source_of, source_page
@@ -44,7 +44,7 @@ LINES = ListPage[RejectedLine](
 def new(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     """What the form sends: the file is on disk by now, and a worker stores its events."""
     source = source_of(usage_source_id)
-    form = UploadForm(request.POST, request.FILES)
+    form = UsageUploadForm(request.POST, request.FILES)
     if problem := disk.low_disk(disk.upload_bytes(request)):
         form.add_error(None, problem)
     elif form.is_valid():

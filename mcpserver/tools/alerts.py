@@ -24,7 +24,7 @@ from finops.budgets.schemas import ScopeName
 from finops.budgets.scopes import ScopeRows, named_scope
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 PAGE = "alerts/"
@@ -40,7 +40,7 @@ class ListAlertChannelsArguments(msgspec.Struct, frozen=True, kw_only=True):
 @tool(
     name="listAlertChannels",
     title="List alert channels",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="Where alerts can be sent, without secrets. Only people make channels, on the page Alerts.",
     examples=[{}, {"search": "ops", "limit": 5}],
 )
@@ -57,7 +57,7 @@ def list_alert_channels(call: ToolCall, arguments: ListAlertChannelsArguments) -
 @tool(
     name="listAlertSubscriptions",
     title="List alert subscriptions",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="Which channel is told of what: a budget's thresholds, anomalies, a digest.",
     examples=[{}, {"trigger": ["budget"], "limit": 5}],
 )
@@ -74,7 +74,7 @@ def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> A
 @tool(
     name="listAlertDeliveries",
     title="List alert deliveries",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         What was sent in the last 90 days, the newest first, and how it went. Example: {"status": ["failed"]}
     """,
@@ -117,7 +117,7 @@ class CreateAlertSubscriptionArguments(msgspec.Struct, frozen=True, kw_only=True
 @tool(
     name="create_alert_subscription",
     title="Create an alert subscription",
-    access=Access.WRITE,
+    access=ToolAccess.WRITE,
     description="""
         Has an existing channel told when a budget reaches thresholds, of anomalies, or of a digest.
         Example: {"channel": "#ops", "trigger": "budget", "budget": "Core", "thresholds": [80, 100]}

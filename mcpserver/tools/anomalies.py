@@ -8,7 +8,7 @@ from finops.insights.anomalies import queries
 from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery
 from finops.lib.sentences import truncate
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import page_that_fits
 
 PAGE = "anomalies/"
@@ -18,7 +18,7 @@ MAX_TEXT = 300
 @tool(
     name="listAnomalies",
     title="List anomalies",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Days that cost more or less than expected, of a service, team or cost tag, most severe first: impact so far and
         at month end, band, root causes. What moved between two periods: explainSpendChange. Example: {"state": "open"}

@@ -15,7 +15,7 @@ from finops.budgets.schemas import BudgetAnswer, BudgetsAnswer, BudgetsQuery, Sc
 from finops.budgets.scopes import ScopeDraft, ScopeRows, named_scope
 from finops.budgets.services import BudgetDraft
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import page_that_fits
 
 PAGE = "budgets/"
@@ -24,7 +24,7 @@ PAGE = "budgets/"
 @tool(
     name="listBudgets",
     title="List budgets",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Budgets in their current period, worst first: spent, forecast for its end, status and why. What drives one:
         querySpend. Example: {"status": ["exceeded"]}
@@ -74,7 +74,7 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
 @tool(
     name="create_budget",
     title="Create a budget",
-    access=Access.WRITE,
+    access=ToolAccess.WRITE,
     description="""
         A new budget of the whole account, one cost source, team or cost tag value.
         Example: {"name": "Core", "amount": 5000, "currency": "USD", "team": "Core"}

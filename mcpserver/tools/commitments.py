@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentQuery
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 PAGE = "commitments/"
@@ -16,7 +16,7 @@ PAGE = "commitments/"
 @tool(
     name="getCommitmentUtilization",
     title="Get commitment utilization",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Reserved instances and savings plans: utilization, coverage, waste, effective savings rate, expiry, by commitment
         or type and over time. Amortized.

@@ -14,7 +14,7 @@ from finops.unitcosts.queries import customer_key
 from finops.unitcosts.queries.unit_metrics import unit_metrics_of
 from ingestion.queries import MetricInfo, usage_metrics
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 
 SHOWN_METRICS = 30
 SHOWN_DIMENSIONS = 50
@@ -42,7 +42,7 @@ class AccountContext(ContextAnswer, frozen=True, kw_only=True):
 @tool(
     name="getAccountContext",
     title="Get account context",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Call this first, once: which account this is, what today is, the cost view, currencies, which days have data
         and how each source is, the dimensions and tag keys to group and filter by, the usage metrics that are pushed,

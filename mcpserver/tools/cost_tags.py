@@ -13,7 +13,7 @@ from finops.allocation.queries import cost_tags as queries
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 PAGE = "cost-tags/"
@@ -29,7 +29,7 @@ class ListCostTagsArguments(msgspec.Struct, kw_only=True):
 @tool(
     name="listCostTags",
     title="List cost tags",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Cost tags: keys whose values the account's rules give to cost lines, with the rules in order; the first that
         catches a line wins. Their cost: queryCostTag.
@@ -49,7 +49,7 @@ def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTags
 @tool(
     name="queryCostTag",
     title="Query cost tag",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Cost by the values of one cost tag before and after shared-cost splits, what is untagged, and by one more dimension.
         Trends: querySpend with group_by cost_tag:<key>. Example: {"cost_tag": "env", "by": "account"}

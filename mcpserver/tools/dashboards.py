@@ -26,7 +26,7 @@ from finops.lib.errors import UserError
 from finops.lib.sentences import truncate
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import page_that_fits
 from mcpserver.schema import Schema, arguments_schema
 
@@ -48,7 +48,7 @@ class ListDashboardsArguments(msgspec.Struct, frozen=True, kw_only=True):
 @tool(
     name="listDashboards",
     title="List dashboards",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="The account's shared dashboards. Personal ones are not listed. Layout: getDashboard.",
     examples=[{}, {"search": "week", "limit": 5}],
 )
@@ -71,7 +71,7 @@ class GetDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
 @tool(
     name="getDashboard",
     title="Get a dashboard",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         A shared dashboard's whole layout, as set_dashboard_widgets takes it back. For figures ask querySpend and its like.
         Example: {"dashboard_id": 3}
@@ -119,7 +119,7 @@ class ListWidgetTypesArguments(msgspec.Struct, frozen=True, kw_only=True):
 @tool(
     name="listWidgetTypes",
     title="List widget types",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="The widgets that a dashboard can have, with each config's JSON schema. Read it before writing widgets.",
     examples=[{}, {"type": "spend_by"}],
 )
@@ -160,7 +160,7 @@ class CreateDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
 @tool(
     name="create_dashboard",
     title="Create a dashboard",
-    access=Access.WRITE,
+    access=ToolAccess.WRITE,
     description="""
         A new shared dashboard, with widgets if given; all or nothing.
         Example: {"name": "Weekly", "widgets": [{"type": "total"}]}
@@ -190,7 +190,7 @@ class SetDashboardWidgetsArguments(msgspec.Struct, frozen=True, kw_only=True):
 @tool(
     name="set_dashboard_widgets",
     title="Set a dashboard's widgets",
-    access=Access.WRITE,
+    access=ToolAccess.WRITE,
     idempotent=True,
     description="""
         Replaces all widgets of a shared dashboard; all or nothing. Change what getDashboard gives and give it back. Two
@@ -215,7 +215,7 @@ class DeleteDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
 @tool(
     name="delete_dashboard",
     title="Delete a dashboard",
-    access=Access.WRITE,
+    access=ToolAccess.WRITE,
     destructive=True,
     idempotent=True,
     description="Deletes a shared dashboard with its widgets, for good. Ask the person first.",

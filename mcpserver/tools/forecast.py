@@ -9,7 +9,7 @@ from finops.budgets.forecast_answers import ForecastAnswer
 from finops.budgets.forecast_query import ForecastQuery
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 PAGE = "forecast/"
@@ -19,7 +19,7 @@ MAX_URL = 4_000
 @tool(
     name="forecastSpend",
     title="Forecast spend",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         What the current month, quarter, year or the next days will cost, with an 80 % band, beside what is spent and the
         period before; null with a reason where history is too short. Example: {"group_by": ["service"]}

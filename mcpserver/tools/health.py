@@ -7,7 +7,7 @@ import msgspec
 from finops.insights.data_health import SHOWN, HealthAnswer, data_health
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 
@@ -18,7 +18,7 @@ class GetDataHealthArguments(msgspec.Struct, kw_only=True):
 @tool(
     name="getDataHealth",
     title="Get data health",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Each connection's health: through which day it has data, when more is due, gaps, restated months, what is
         wrong and what to do. Use it when numbers look missing or old.

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from finops.costs.invoice_answers import InvoiceAnswer, InvoiceQuery
 from finops.costs.queries.invoices import invoice_reconciliation
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 PAGE = "invoices/"
@@ -16,7 +16,7 @@ PAGE = "invoices/"
 @tool(
     name="getInvoiceReconciliation",
     title="Reconcile invoices",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="By invoice and billing month: sum of its lines (billed), invoiced amount, difference.",
     examples=[{}, {"limit": 5}],
 )

@@ -8,7 +8,7 @@ from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import SavingsAnswer, SavingsQuery
 from finops.lib.sentences import truncate
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import page_that_fits
 
 PAGE = "savings/"
@@ -19,7 +19,7 @@ EVIDENCE = 3
 @tool(
     name="listSavingsRecommendations",
     title="List savings",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         What cost lines prove could be saved a month, largest first, with formula, effort, risk, resources, and what
         acting saved.

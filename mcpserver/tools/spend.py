@@ -14,7 +14,7 @@ from finops.costs.answers import DimensionValuesAnswer, SpendAnswer
 from finops.costs.spend_query import Filter, SpendQuery, read_period
 from finops.lib.sentences import truncate
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits, page_that_fits
 
 EXPLORER = "cost-explorer/"
@@ -26,7 +26,7 @@ MAX_LINKED_TEXT = 200
 @tool(
     name="querySpend",
     title="Query spend",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         What was spent, in total or grouped by up to two dimensions, over time, compared with before. Use it for any
         question about cost, top drivers, trends, shares. It sums, ranks and compares exactly: do not add its rows
@@ -81,7 +81,7 @@ class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
 @tool(
     name="listDimensionValues",
     title="List dimension values",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         The values that a dimension has in the data, largest cost first, with search. Use it before filtering by a
         value you have not seen. Not for amounts by group over time: querySpend does that.

@@ -8,7 +8,7 @@ from finops.costs.spend_query import DEFAULT_PERIOD
 from finops.insights.spend_change.queries import explain_spend_change as explain
 from finops.insights.spend_change.schemas import SpendChangeAnswer, SpendChangeQuery
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 PAGE = "spend-change/"
@@ -17,7 +17,7 @@ PAGE = "spend-change/"
 @tool(
     name="explainSpendChange",
     title="Explain a change of spend",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Why spend rose or fell between two periods: what moved most, new and gone, price against volume, adding up to
         the whole change; anomalies beside it. For trends use querySpend.

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from finops.allocation.queries.splits import list_splits
 from finops.allocation.splits.schemas import SplitsAnswer
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 PAGE = "shared-costs/"
@@ -24,7 +24,7 @@ class ListSharedCostSplitsArguments(msgspec.Struct, kw_only=True):
 @tool(
     name="listSharedCostSplits",
     title="List shared-cost splits",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Which cost is shared out among which values, how, and what each split moved in the last complete month.
         Figures after splits: querySpend or queryUnitCost with "splits": "after".

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from finops.insights.tag_recommendations.queries import tag_recommendations
 from finops.insights.tag_recommendations.schemas import TagRecommendationsAnswer, TagRecommendationsQuery
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 PAGE = "cost-tags/recommendations/"
@@ -16,7 +16,7 @@ PAGE = "cost-tags/recommendations/"
 @tool(
     name="listTagRecommendations",
     title="List tag recommendations",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Tag keys by cost covered; keys or values that mean the same; rules for untagged cost: drafts and what each covers.
     """,

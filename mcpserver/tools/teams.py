@@ -12,7 +12,7 @@ from finops.allocation.queries.teams import list_teams as read_teams
 from finops.allocation.team_schemas import TeamsAnswer
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 PAGE = "teams/"
@@ -27,7 +27,7 @@ class ListTeamsArguments(msgspec.Struct, kw_only=True):
 @tool(
     name="listTeams",
     title="List teams",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Teams: members, the values of the team key that they own, cost of the last complete month. Their cost over time or
         by service: querySpend with group_by or a filter on team.

@@ -15,7 +15,7 @@ from finops.unitcosts.queries.unit_metrics import MAX_LISTED
 from finops.unitcosts.queries.unit_metrics import list_unit_metrics as read_unit_metrics
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits
 
 PAGE = "unit-economics/"
@@ -26,7 +26,7 @@ MAX_URL = 4_000
 @tool(
     name="queryUnitCost",
     title="Query unit cost",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Cost per unit of pushed usage (request, seat …), in total or per customer; null with a reason without usage.
         Not for spend: querySpend; usage alone: queryUsage. Example:
@@ -68,7 +68,7 @@ class ListUnitMetricsArguments(msgspec.Struct, kw_only=True):
 @tool(
     name="listUnitMetrics",
     title="List unit metrics",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Saved unit costs, such as cost per order: which cost, divided by which usage metric, for how many units. Figures:
         queryUnitCost with unit_metric.

@@ -9,7 +9,7 @@ from ingestion import queries
 from ingestion.schemas import EventsAnswer, UsageAnswer, UsageEvent
 from ingestion.usage_query import EventsQuery, UsageQuery
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, tool
+from mcpserver.registry import ToolAccess, tool
 from mcpserver.results import fits, page_that_fits
 
 PAGE = "usage/"
@@ -46,7 +46,7 @@ def _truncate_event(event: UsageEvent) -> UsageEvent:
 @tool(
     name="queryUsage",
     title="Query usage",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         How much of a pushed usage metric (requests, seats …) was used: in total, by customer or dimension, over time. It
         aggregates exactly: do not add rows or buckets yourself. Not for cost per unit: queryUnitCost; single events:
@@ -83,7 +83,7 @@ def _with_console_url(call: ToolCall, query: UsageQuery, answer: UsageAnswer) ->
 @tool(
     name="listUsageEvents",
     title="List usage events",
-    access=Access.READ,
+    access=ToolAccess.READ,
     description="""
         Raw pushed usage events of all days, the newest first, page by page. Use it to check what arrived: a customer's last events, a
         unit, a dimension's spelling. Not for sums: queryUsage.

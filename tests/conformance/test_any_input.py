@@ -27,7 +27,7 @@ from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
 from mcpserver.methods import METHODS, Server
 from mcpserver.registry import registry
-from mcpserver.results import Outcome, encode_answer
+from mcpserver.results import ToolOutcome, encode_answer
 from mcpserver.server import make_server
 from mcpserver.views import PATH, endpoint
 from tests.cast import Cast
@@ -160,13 +160,13 @@ def check(status: int, body: bytes) -> None:
             assert answer["error"]["code"] not in (-32603, 500)
 
 
-def echo_only(tool: Any, given: Any, call: ToolCall) -> Outcome:
+def echo_only(tool: Any, given: Any, call: ToolCall) -> ToolOutcome:
     """Decoding and encoding as they are, without the database: this test is about what comes before and after."""
     try:
         taken = decode_arguments(EchoArguments, given, tool=tool.name)
     except UserError as error:
-        return Outcome(problem=error.message)
-    return Outcome(answer=encode_answer(EchoAnswer(account="acme", got=taken)))
+        return ToolOutcome(problem=error.message)
+    return ToolOutcome(answer=encode_answer(EchoAnswer(account="acme", got=taken)))
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from accounts.services import add_member, create_account
 from finops.costs.models import CostSource
 from finops.lib import clock
 from finops.lib.periods import month_start
-from mcpserver.registry import Access, Tool, registry
+from mcpserver.registry import Tool, ToolAccess, registry
 from tests.accounts.oauth.flow import OAuthClient, Tokens, json_of, status_at_door, tokens_of
 from tests.cast import PASSWORD, Cast, make_cast, signed_in
 from tests.conformance.person import Person, connect
@@ -33,7 +33,7 @@ from tests.isolation.test_together import ASKED, DAILY, QUESTIONS, THREADS
 from tests.servers import LiveServer
 from tests.world.module_scope import module_world
 
-READ_TOOLS = [tool for tool in registry if tool.access is Access.READ]
+READ_TOOLS = [tool for tool in registry if tool.access is ToolAccess.READ]
 
 
 @dataclasses.dataclass

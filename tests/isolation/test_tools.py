@@ -9,13 +9,13 @@ import pytest
 from django.test import Client
 
 from accounts.keys import mint_mcp_key
-from mcpserver.registry import Access, Tool, registry
+from mcpserver.registry import Tool, ToolAccess, registry
 from tests.cast import Cast
 from tests.isolation.marks import MARK, fill_with_marks
 from tests.isolation.walk import fingerprint
 
 TOOLS = list(registry)
-READ_TOOLS = [tool for tool in TOOLS if tool.access is Access.READ]
+READ_TOOLS = [tool for tool in TOOLS if tool.access is ToolAccess.READ]
 each_tool = pytest.mark.parametrize("tool", READ_TOOLS, ids=lambda tool: tool.name)
 
 
@@ -75,7 +75,7 @@ def test_a_read_key_writes_nothing(cast: Cast) -> None:
     for tool in TOOLS:
         for arguments in probes(tool) or [{}]:
             refused = '"isError":true' in call(plaintext, tool, arguments).replace(" ", "")
-            assert refused or tool.access is Access.READ
+            assert refused or tool.access is ToolAccess.READ
 
     assert fingerprint(without=frozenset({"accounts_mcpkey"})) == before
 

@@ -15,7 +15,7 @@ from pytest_django import DjangoDbBlocker
 from accounts.keys import mint_mcp_key
 from accounts.models import MCPKey
 from finops.lib import clock
-from mcpserver.registry import ANSWER_FIELDS, Access, Tool, registry
+from mcpserver.registry import ANSWER_FIELDS, Tool, ToolAccess, registry
 from mcpserver.results import MAX_ANSWER_BYTES
 from mcpserver.schema import whole_answer_schema
 from mcpserver.server import INSTRUCTIONS
@@ -28,7 +28,7 @@ from tests.mcpserver.door import Door, mint
 from tests.world.module_scope import module_world
 
 TOOLS = list(registry)
-READ_TOOLS = [tool for tool in TOOLS if tool.access is Access.READ]
+READ_TOOLS = [tool for tool in TOOLS if tool.access is ToolAccess.READ]
 MAX_DEFINITIONS_BYTES = 40 * 1024
 DESTRUCTIVE = {"delete_dashboard"}
 
@@ -96,14 +96,14 @@ def test_all_definitions_together_stay_small(cast: Cast, revision: str) -> None:
 @each_tool
 def test_only_a_destructive_tool_says_so(tool: Tool) -> None:
     assert tool.destructive == (tool.name in DESTRUCTIVE)
-    assert tool.hints["readOnlyHint"] == (tool.access is Access.READ)
+    assert tool.hints["readOnlyHint"] == (tool.access is ToolAccess.READ)
 
 
 def test_what_the_instructions_say_that_tools_change_is_all_that_they_change() -> None:
     instructions = " ".join(INSTRUCTIONS.split())
 
     assert "Tools create budgets and alert subscriptions and edit dashboards." in instructions
-    assert {tool.name for tool in TOOLS if tool.access is Access.WRITE} == {
+    assert {tool.name for tool in TOOLS if tool.access is ToolAccess.WRITE} == {
         *("create_budget", "create_alert_subscription"),
         *("create_dashboard", "set_dashboard_widgets", "delete_dashboard"),
     }

@@ -16,7 +16,7 @@ from accounts.models import Account
 from mcpserver.context import ToolCall
 from mcpserver.execution import run_tool
 from mcpserver.protocol import Headers, answer
-from mcpserver.results import InsufficientScope, Outcome
+from mcpserver.results import InsufficientScope, ToolOutcome
 from tests.cast import Cast
 from tests.conformance.requirements import requirement
 from tests.isolation.walk import fingerprint
@@ -40,7 +40,7 @@ def make_call(cast: Cast, *, seconds: float = 20.0, access: Access = Access.READ
     )
 
 
-def run(name: str, call: ToolCall) -> Outcome:
+def run(name: str, call: ToolCall) -> ToolOutcome:
     tool = make_toys().get(name)
     assert tool is not None
     return run_tool(tool, {}, call)

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from mcpserver import jsonrpc
-from mcpserver.jsonrpc import Batch, Code, Invalid, Notification, Request, Response, RpcError
+from mcpserver.jsonrpc import Code, Invalid, MessageBatch, Notification, Request, ResponseMessage, RpcError
 from tests.conformance.requirements import requirement
 
 REQUEST = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
-def parse(value: object) -> jsonrpc.Message | Batch:
+def parse(value: object) -> jsonrpc.Message | MessageBatch:
     return jsonrpc.parse(json.dumps(value).encode())
 
 
@@ -90,10 +90,10 @@ def test_a_request_has_its_id_as_it_came(id_: str | int) -> None:
 
 def test_messages_are_told_apart() -> None:
     assert parse({"jsonrpc": "2.0", "method": "n", "params": {"a": 1}}) == Notification("n", {"a": 1})
-    assert parse({"jsonrpc": "2.0", "id": 1, "result": {}}) == Response()
-    assert parse({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": ""}}) == Response()
+    assert parse({"jsonrpc": "2.0", "id": 1, "result": {}}) == ResponseMessage()
+    assert parse({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": ""}}) == ResponseMessage()
     batch = parse([REQUEST, 7])
-    assert isinstance(batch, Batch)
+    assert isinstance(batch, MessageBatch)
     assert [type(message) for message in batch.messages] == [Request, Invalid]
 
 

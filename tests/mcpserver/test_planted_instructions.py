@@ -18,7 +18,7 @@ from finops.alerts.models import AlertChannel
 from finops.budgets.models import Budget
 from finops.dashboards.models import Dashboard
 from finops.lib import clock
-from mcpserver.registry import Access, Tool, registry
+from mcpserver.registry import Tool, ToolAccess, registry
 from tests.cast import Cast, make_cast
 from tests.isolation import marks, rows
 from tests.mcpserver.door import Door, mint
@@ -183,7 +183,7 @@ def writes(account: Account) -> dict[str, list[dict[str, Any]]]:
 @pytest.mark.parametrize("tool", list(registry), ids=lambda tool: tool.name)
 def test_no_planted_instruction_stands_outside_a_quoted_value(cast: Cast, tool: Tool) -> None:
     door, all_text = Door(mint(cast, "read_write")), ""
-    more = MORE if tool.access is Access.READ else writes(cast.account)
+    more = MORE if tool.access is ToolAccess.READ else writes(cast.account)
     for arguments in [*map(dict, tool.examples), *more.get(tool.name, [])]:
         result = door.request("tools/call", {"name": tool.name, "arguments": arguments})["result"]
         text = result["content"][0]["text"]

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from mcpserver.context import ToolCall
-from mcpserver.registry import ANSWER_FIELDS, Access, Prompt, RegistryError, ToolRegistry, registry
+from mcpserver.registry import ANSWER_FIELDS, Prompt, RegistryError, ToolAccess, ToolRegistry, registry
 from mcpserver.schema import SchemaError, arguments_schema
 from tests.conformance.requirements import requirement
 from tests.mcpserver.toys import Answer, NoArguments, make_toys
@@ -54,7 +54,7 @@ def register(tools: ToolRegistry, handler: Callable[..., msgspec.Struct] = plain
         "name": "plain",
         "title": "Plain",
         "description": "Plain.",
-        "access": Access.READ,
+        "access": ToolAccess.READ,
         "examples": [{}],
     }
     tools.tool(**{**options, **changes})(handler)
@@ -190,7 +190,8 @@ def test_a_tool_stays_the_function_it_was() -> None:
     tools = ToolRegistry()
 
     assert (
-        tools.tool(name="a", title="A", description="A.", access=Access.READ, examples=[{}])(plain) is plain
+        tools.tool(name="a", title="A", description="A.", access=ToolAccess.READ, examples=[{}])(plain)
+        is plain
     )
 
 

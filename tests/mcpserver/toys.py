@@ -16,7 +16,7 @@ from accounts.models import Account
 from accounts.scoping import current_account
 from finops.lib.errors import UserError
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, Completion, Prompt, PromptArgument, ToolRegistry
+from mcpserver.registry import Completion, Prompt, PromptArgument, ToolAccess, ToolRegistry
 
 
 class Grain(enum.StrEnum):
@@ -72,12 +72,14 @@ class AmountsAnswer(Answer, kw_only=True):
 def make_toys(*, prompts: bool = False) -> ToolRegistry:
     toys = ToolRegistry()
 
-    @toys.tool(name="echo", title="Echo", access=Access.READ, description="Says what it got.", examples=[{}])
+    @toys.tool(
+        name="echo", title="Echo", access=ToolAccess.READ, description="Says what it got.", examples=[{}]
+    )
     def echo(call: ToolCall, arguments: EchoArguments) -> EchoAnswer:
         url = call.console_url("explorer/", {"group_by": arguments.group_by})
         return EchoAnswer(account=current_account().slug, got=arguments, console_url=url)
 
-    @toys.tool(name="amounts", title="Amounts", access=Access.READ, description="Amounts.", examples=[{}])
+    @toys.tool(name="amounts", title="Amounts", access=ToolAccess.READ, description="Amounts.", examples=[{}])
     def amounts(call: ToolCall, arguments: NoArguments) -> AmountsAnswer:
         exact = [
             "0.12345650000001",
@@ -92,29 +94,37 @@ def make_toys(*, prompts: bool = False) -> ToolRegistry:
             account=call.account.slug, amounts=[Decimal(text) for text in exact], currency="EUR"
         )
 
-    @toys.tool(name="rename", title="Rename", access=Access.WRITE, description="Renames the account.")
+    @toys.tool(name="rename", title="Rename", access=ToolAccess.WRITE, description="Renames the account.")
     def rename(call: ToolCall, arguments: NameArguments) -> Answer:
         return _rename(call, arguments)
 
     @toys.tool(
-        name="sly", title="Sly", access=Access.READ, description="Says it reads, and writes.", examples=[{}]
+        name="sly",
+        title="Sly",
+        access=ToolAccess.READ,
+        description="Says it reads, and writes.",
+        examples=[{}],
     )
     def sly(call: ToolCall, arguments: NoArguments) -> Answer:
         return _rename(call, NameArguments(name="Sly"))
 
     @toys.tool(
-        name="slow", title="Slow", access=Access.READ, description="Sleeps in the database.", examples=[{}]
+        name="slow",
+        title="Slow",
+        access=ToolAccess.READ,
+        description="Sleeps in the database.",
+        examples=[{}],
     )
     def slow(call: ToolCall, arguments: NoArguments) -> Answer:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_sleep(30)")
         return Answer(account=call.account.slug)
 
-    @toys.tool(name="broken", title="Broken", access=Access.READ, description="Fails.", examples=[{}])
+    @toys.tool(name="broken", title="Broken", access=ToolAccess.READ, description="Fails.", examples=[{}])
     def broken(call: ToolCall, arguments: NoArguments) -> Answer:
         raise RuntimeError("secret detail of the inside")
 
-    @toys.tool(name="picky", title="Picky", access=Access.READ, description="Refuses.", examples=[{}])
+    @toys.tool(name="picky", title="Picky", access=ToolAccess.READ, description="Refuses.", examples=[{}])
     def picky(call: ToolCall, arguments: NoArguments) -> Answer:
         raise UserError(
             "service: 'Amazon EC3' is not known. Nearest: Amazon EC2. listDimensionValues lists them."

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from django import template
 
-from finops.activity.models import Outcome
+from finops.activity.models import CallOutcome
 from finops.lib.sentences import truncate
 
 register = template.Library()
 
-_TINTS = {Outcome.OK: "green", Outcome.ERROR: "yellow", Outcome.REFUSED: "orange", Outcome.INCIDENT: "red"}
+_TINTS = {
+    CallOutcome.OK: "green",
+    CallOutcome.ERROR: "yellow",
+    CallOutcome.REFUSED: "orange",
+    CallOutcome.INCIDENT: "red",
+}
 
 
 @register.filter
@@ -22,7 +27,7 @@ def duration(milliseconds: float) -> str:
 
 @register.filter
 def tint(outcome: str) -> str:
-    return _TINTS[Outcome(outcome)]
+    return _TINTS[CallOutcome(outcome)]
 
 
 @register.filter

@@ -7,9 +7,9 @@ from typing import Any
 
 from finops.alerts.channel_targets import Kind, Target
 from finops.alerts.senders import email, microsoft_teams, pagerduty, slack, webhook
-from finops.alerts.senders.outcome import Envelope, Outcome
+from finops.alerts.senders.outcome import DeliveryOutcome, Envelope
 
-_SENDERS: Mapping[str, Callable[[Any, Envelope], Outcome]] = {
+_SENDERS: Mapping[str, Callable[[Any, Envelope], DeliveryOutcome]] = {
     Kind.SLACK: slack.send,
     Kind.MICROSOFT_TEAMS: microsoft_teams.send,
     Kind.EMAIL: email.send,
@@ -18,9 +18,9 @@ _SENDERS: Mapping[str, Callable[[Any, Envelope], Outcome]] = {
 }
 
 
-def send(kind: str, target: Target, envelope: Envelope) -> Outcome:
+def send(kind: str, target: Target, envelope: Envelope) -> DeliveryOutcome:
     """Send it now, within 10 s (e-mail: 10 s for each answer of the mail server)."""
     return _SENDERS[kind](target, envelope)
 
 
-__all__ = ["Envelope", "Outcome", "send"]
+__all__ = ["DeliveryOutcome", "Envelope", "send"]

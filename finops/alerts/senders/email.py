@@ -23,7 +23,7 @@ from django.template.loader import render_to_string
 
 from finops.alerts.channel_targets import EmailTarget
 from finops.alerts.messages import Message
-from finops.alerts.senders.outcome import MAX_ANSWER, Envelope, Outcome, Verdict, one_line
+from finops.alerts.senders.outcome import MAX_ANSWER, DeliveryOutcome, Envelope, Verdict, one_line
 from finops.lib.sentences import join_with_and, truncate
 
 _SUBJECT: Final = 200
@@ -31,14 +31,14 @@ SECONDS: Final = 120.0
 """For all addresses of an attempt; the one that is being sent then takes a minute more at most (EMAIL_TIMEOUT)."""
 
 
-def send(target: EmailTarget, envelope: Envelope) -> Outcome:
+def send(target: EmailTarget, envelope: Envelope) -> DeliveryOutcome:
     remaining = [address for address in target.addresses if address not in envelope.arrived]
     connection, deadline = get_connection(), time.monotonic() + SECONDS
     try:
         connection.open()
         results = {address: _send_one(deadline, connection, address, envelope) for address in remaining}
     except (SMTPException, OSError) as error:
-        return Outcome(
+        return DeliveryOutcome(
             verdict="again", answer=truncate(_error_text(error), MAX_ANSWER), arrived=envelope.arrived
         )
     finally:
@@ -95,14 +95,16 @@ def _send_one(
     return "delivered", ""
 
 
-def _outcome(results: dict[str, tuple[Verdict, str]], before: Sequence[str]) -> Outcome:
+def _outcome(results: dict[str, tuple[Verdict, str]], before: Sequence[str]) -> DeliveryOutcome:
     arrived = [*before, *(address for address, (verdict, _) in results.items() if verdict == "delivered")]
     verdicts = {verdict for verdict, _ in results.values()}
     verdict: Verdict = "again" if "again" in verdicts else "failed" if "failed" in verdicts else "delivered"
     rejections = [f"{address}: {reply}" for address, (_, reply) in results.items() if reply]
     parts = [f"Not taken for {'; '.join(rejections)}"] if rejections else []
     parts += [f"Taken for {join_with_and(arrived)}."] if arrived else []
-    return Outcome(verdict=verdict, answer=truncate(" ".join(parts), MAX_ANSWER), arrived=tuple(arrived))
+    return DeliveryOutcome(
+        verdict=verdict, answer=truncate(" ".join(parts), MAX_ANSWER), arrived=tuple(arrived)
+    )
 
 
 def _verdict(code: int) -> Verdict:

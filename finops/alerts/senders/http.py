@@ -11,7 +11,7 @@ import msgspec
 from django.conf import settings
 
 from finops.alerts.channel_targets import Target, redact_secrets
-from finops.alerts.senders.outcome import MAX_ANSWER, Outcome, one_line
+from finops.alerts.senders.outcome import MAX_ANSWER, DeliveryOutcome, one_line
 from finops.lib import clock
 from finops.lib.outbound import DeliveryTimeout, Response, UrlRefusal, post
 from finops.lib.sentences import truncate
@@ -20,33 +20,35 @@ _AGAIN: Final = frozenset({408, 409, 425, 429})
 """And 5xx. Another 4xx says that the request itself is wrong, which another time would not mend."""
 
 
-def post_json(url: str, value: Any, target: Target) -> Outcome:
+def post_json(url: str, value: Any, target: Target) -> DeliveryOutcome:
     return post_bytes(url, msgspec.json.encode(value), {}, target)
 
 
-def post_bytes(url: str, body: bytes, headers: Mapping[str, str], target: Target) -> Outcome:
+def post_bytes(url: str, body: bytes, headers: Mapping[str, str], target: Target) -> DeliveryOutcome:
     all_headers = {"Content-Type": "application/json; charset=utf-8", **headers}
     try:
         answer = post(url, body=body, headers=all_headers, seconds=settings.ALERT_SEND_SECONDS)
     except DeliveryTimeout as error:
-        return Outcome(verdict="again", answer=redact_secrets(str(error), target))
+        return DeliveryOutcome(verdict="again", answer=redact_secrets(str(error), target))
     except UrlRefusal as error:
-        return Outcome(verdict="failed", answer=redact_secrets(error.message, target))
+        return DeliveryOutcome(verdict="failed", answer=redact_secrets(error.message, target))
     return outcome_of(answer, target)
 
 
-def outcome_of(answer: Response, target: Target) -> Outcome:
+def outcome_of(answer: Response, target: Target) -> DeliveryOutcome:
     answer_text = truncate(redact_secrets(one_line(answer.body.decode(errors="replace")), target), MAX_ANSWER)
     status = answer.status
     if 200 <= status < 300:
-        return Outcome(verdict="delivered", status_code=status, answer=answer_text)
+        return DeliveryOutcome(verdict="delivered", status_code=status, answer=answer_text)
     if status in _AGAIN or status >= 500:
-        return Outcome(verdict="again", status_code=status, answer=answer_text, wait=_wait(answer.headers))
+        return DeliveryOutcome(
+            verdict="again", status_code=status, answer=answer_text, wait=_wait(answer.headers)
+        )
     if 300 <= status < 400:
         answer_text = "The receiver redirects, and redirects are not followed. Enter the address it leads to."
     elif status == 410:
         answer_text = "The receiver says that this address is gone for good."
-    return Outcome(verdict="failed", status_code=status, answer=answer_text)
+    return DeliveryOutcome(verdict="failed", status_code=status, answer=answer_text)
 
 
 def _wait(headers: Mapping[str, str]) -> float:

@@ -12,7 +12,7 @@ import msgspec
 from finops.alerts.channel_targets import UrlTarget
 from finops.alerts.messages import Fact, Message
 from finops.alerts.senders.http import post_json
-from finops.alerts.senders.outcome import Envelope, Outcome, one_line
+from finops.alerts.senders.outcome import DeliveryOutcome, Envelope, one_line
 from finops.lib.sentences import truncate
 
 MAX_BYTES: Final = 25_000
@@ -20,7 +20,7 @@ _FACTS: Final = 40
 _STYLES: Final = {"info": "accent", "warning": "warning", "critical": "attention"}
 
 
-def send(target: UrlTarget, envelope: Envelope) -> Outcome:
+def send(target: UrlTarget, envelope: Envelope) -> DeliveryOutcome:
     return post_json(target.url, payload(envelope.message), target)
 
 

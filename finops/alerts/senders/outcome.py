@@ -27,7 +27,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """Of addresses that it is mailed to."""
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """`again`: it may work another time, not before `wait` seconds where the receiver said so. `is_partial`: addresses of
     the channel were left out, which the answer names."""
 

@@ -9,14 +9,14 @@ from django.conf import settings
 
 from finops.alerts.channel_targets import PagerDutyTarget
 from finops.alerts.senders.http import post_json
-from finops.alerts.senders.outcome import Envelope, Outcome, one_line
+from finops.alerts.senders.outcome import DeliveryOutcome, Envelope, one_line
 from finops.lib.sentences import truncate
 
 _FACTS: Final = 100
 _SUMMARY: Final = 1_024
 
 
-def send(target: PagerDutyTarget, envelope: Envelope) -> Outcome:
+def send(target: PagerDutyTarget, envelope: Envelope) -> DeliveryOutcome:
     return post_json(target.events_url, payload(target, envelope), target)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from finops.alerts.channel_targets import UrlTarget
 from finops.alerts.messages import Message
 from finops.alerts.senders.http import post_json
-from finops.alerts.senders.outcome import Envelope, Outcome, one_line
+from finops.alerts.senders.outcome import DeliveryOutcome, Envelope, one_line
 
 MARKS: Final = {"info": "🔵", "warning": "🟠", "critical": "🔴"}
 _FACTS_IN_SECTION: Final = 5
@@ -21,7 +21,7 @@ _FACTS: Final = 200
 _HEADER, _TEXT, _FIELD = 150, 3_000, 2_000
 
 
-def send(target: UrlTarget, envelope: Envelope) -> Outcome:
+def send(target: UrlTarget, envelope: Envelope) -> DeliveryOutcome:
     return post_json(target.url, payload(envelope.message), target)
 
 

@@ -10,11 +10,11 @@ from standardwebhooks import Webhook
 
 from finops.alerts.channel_targets import WebhookTarget
 from finops.alerts.senders.http import post_bytes
-from finops.alerts.senders.outcome import Envelope, Outcome
+from finops.alerts.senders.outcome import DeliveryOutcome, Envelope
 from finops.lib import clock
 
 
-def send(target: WebhookTarget, envelope: Envelope) -> Outcome:
+def send(target: WebhookTarget, envelope: Envelope) -> DeliveryOutcome:
     body = msgspec.json.encode(payload(envelope)).decode()
     now, name = clock.now(), f"msg_{envelope.delivery_id}"
     signatures = [Webhook(secret).sign(name, now, body) for secret in target.signing_secrets()]

@@ -25,7 +25,7 @@ from finops.alerts.channel_targets import EmailTarget, is_sealed_now, seal_targe
 from finops.alerts.messages import Message, message_fields
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertFiring
 from finops.alerts.recipients import recipient_url, recipients, request_confirmations
-from finops.alerts.senders import Envelope, Outcome
+from finops.alerts.senders import DeliveryOutcome, Envelope
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.sealing import Unsealable
@@ -112,14 +112,14 @@ def _max_attempts(row: AlertDelivery) -> int:
     return 1 if row.is_test else MAX_ATTEMPTS
 
 
-def _send(row: AlertDelivery) -> Outcome:
+def _send(row: AlertDelivery) -> DeliveryOutcome:
     channel = row.channel
     if channel is None:
-        return Outcome(verdict="failed", answer="The channel was deleted.")
+        return DeliveryOutcome(verdict="failed", answer="The channel was deleted.")
     try:
         target = target_of(channel)
     except Unsealable as error:
-        return Outcome(verdict="failed", answer=error.message)
+        return DeliveryOutcome(verdict="failed", answer=error.message)
     sending = Envelope(
         message=msgspec.convert(row.message, Message),
         delivery_id=row.pk,
@@ -133,13 +133,13 @@ def _send(row: AlertDelivery) -> Outcome:
     return senders.send(channel.kind, target, sending)
 
 
-def _send_email(account: Account, target: EmailTarget, sending: Envelope) -> Outcome:
+def _send_email(account: Account, target: EmailTarget, sending: Envelope) -> DeliveryOutcome:
     """To allowed addresses alone; the answer begins with the others, whole. Where none is allowed, it is tried again:
     somebody may confirm."""
     status = recipients(account, target.addresses)
     request_confirmations(account=account, addresses=status.waiting)
     if not status.allowed:
-        return Outcome(verdict="again", answer=status.notice)
+        return DeliveryOutcome(verdict="again", answer=status.notice)
     allowed_target = msgspec.structs.replace(target, addresses=status.allowed)
     urls = {address: recipient_url(account, address) for address in status.allowed}
     outcome = senders.send(
@@ -150,7 +150,9 @@ def _send_email(account: Account, target: EmailTarget, sending: Envelope) -> Out
 
 
 @transaction.atomic
-def _record_outcome(delivery: AlertDelivery, outcome: Outcome, seconds: float) -> AlertDelivery | None:
+def _record_outcome(
+    delivery: AlertDelivery, outcome: DeliveryOutcome, seconds: float
+) -> AlertDelivery | None:
     if delivery.is_test:
         hold_channel(delivery.channel_id)
     ours = Q(pk=delivery.pk, status=Status.WAITING, next_attempt_at=delivery.next_attempt_at)
@@ -172,7 +174,7 @@ def _record_outcome(delivery: AlertDelivery, outcome: Outcome, seconds: float) -
     return row
 
 
-def _next(row: AlertDelivery, outcome: Outcome, now: datetime) -> datetime | None:
+def _next(row: AlertDelivery, outcome: DeliveryOutcome, now: datetime) -> datetime | None:
     attempt_count = len(row.attempts)
     if outcome.verdict != "again" or attempt_count >= _max_attempts(row):
         return None

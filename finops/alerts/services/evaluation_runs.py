@@ -16,7 +16,7 @@ from django.db import connection, transaction
 
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.alerts.evaluation import Candidate, Evaluation
+from finops.alerts.evaluation import AlertCandidate, Evaluation
 from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
 from finops.alerts.services.deliveries import deliver, hold_channel
 from finops.lib import clock
@@ -103,7 +103,7 @@ def _evaluate_all(account: Account) -> tuple[list[AlertDelivery], str]:
         evaluation = Evaluation(account, time.monotonic() + DEADLINE)
         for part in (evaluation.anomalies, evaluation.imports, evaluation.budgets, evaluation.digests):
             try:
-                candidates: Sequence[Candidate] = part()
+                candidates: Sequence[AlertCandidate] = part()
             except UserError as error:
                 errors.append(error.message)
                 continue
@@ -112,7 +112,7 @@ def _evaluate_all(account: Account) -> tuple[list[AlertDelivery], str]:
 
 
 @transaction.atomic
-def _fire(candidate: Candidate) -> AlertDelivery | None:
+def _fire(candidate: AlertCandidate) -> AlertDelivery | None:
     """Send one message of those keys that had not fired; None when all had, or the subscription was paused, changed or
     deleted meanwhile. Two that fire the same wait for each other, and the second finds it done."""
     snapshot = candidate.subscription

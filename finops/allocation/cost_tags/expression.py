@@ -221,7 +221,7 @@ class CostTagValue:
         return len(self.rules) + 1
 
     @cached_property
-    def split(self) -> Split:
+    def split(self) -> RuleSplit:
         return _split(self.rules)
 
 
@@ -272,7 +272,7 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Split:
+class RuleSplit:
     """Rules by how they are evaluated; `arms` in order."""
 
     lookups: tuple[Lookup, ...]
@@ -283,7 +283,7 @@ MANY = 100
 """Entries that are looked up in columns of very many different texts, one after the other; more are hashed."""
 
 
-def _split(rules: Sequence[ResolvedRule]) -> Split:
+def _split(rules: Sequence[ResolvedRule]) -> RuleSplit:
     entries: dict[Expression, list[tuple[str, int]]] = {}
     arms: list[Arm] = []
     for number, rule in enumerate(rules, start=1):
@@ -294,7 +294,7 @@ def _split(rules: Sequence[ResolvedRule]) -> Split:
         else:
             arms += [Arm(number, clause) for clause in _collect_entries(entries, rule.when, number)]
     lookups = tuple(Lookup(column, tuple(pairs)) for column, pairs in entries.items())
-    return Split(lookups, tuple(arms))
+    return RuleSplit(lookups, tuple(arms))
 
 
 def _collect_entries(

@@ -95,7 +95,7 @@ class CostTagPreview(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
 
 
-class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
+class CostTagEffectRow(msgspec.Struct, frozen=True, kw_only=True):
     """One value in one month and currency: its cost before and after. `moved` is after less before."""
 
     month: date
@@ -131,7 +131,7 @@ class CostTagEffect(msgspec.Struct, frozen=True, kw_only=True):
     start_date: date
     end_date: date
     months: list[MonthEffect]
-    rows: list[EffectRow]
+    rows: list[CostTagEffectRow]
     truncated: str
     warnings: list[str]
 

@@ -15,7 +15,7 @@ import ibis
 
 from accounts.models import Account
 from finops.allocation.cost_tags.resolution import context_of, dimension_of
-from finops.allocation.cost_tags.schemas import CostTagEffect, EffectRow, MonthEffect
+from finops.allocation.cost_tags.schemas import CostTagEffect, CostTagEffectRow, MonthEffect
 from finops.allocation.models import CostTag
 from finops.allocation.rules import CostTagDraft, read_rules
 from finops.costs.dimensions import UNTAGGED, Dimension
@@ -160,9 +160,9 @@ def _totals(moves: Iterable[Row]) -> dict[Key, tuple[Decimal, Decimal]]:
     return {key: (exact_sum(before.get(key, [])), exact_sum(after.get(key, []))) for key in changed_keys}
 
 
-def _rows(totals: dict[Key, tuple[Decimal, Decimal]], sources: Sources) -> list[EffectRow]:
+def _rows(totals: dict[Key, tuple[Decimal, Decimal]], sources: Sources) -> list[CostTagEffectRow]:
     return [
-        EffectRow(
+        CostTagEffectRow(
             month=month,
             value=value,
             currency=currency,
@@ -175,7 +175,7 @@ def _rows(totals: dict[Key, tuple[Decimal, Decimal]], sources: Sources) -> list[
     ]
 
 
-def _largest(rows: Sequence[EffectRow], count: int) -> list[EffectRow]:
+def _largest(rows: Sequence[CostTagEffectRow], count: int) -> list[CostTagEffectRow]:
     return sorted(rows, key=lambda row: (row.moved.copy_abs().copy_negate(), row.month, row.value))[:count]
 
 

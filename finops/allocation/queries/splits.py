@@ -13,10 +13,10 @@ from finops.allocation.queries.split_moves import moves_of
 from finops.allocation.queries.split_rules import split_of
 from finops.allocation.splits.rules import Split
 from finops.allocation.splits.schemas import (
-    EffectRow,
     EffectTotal,
     ListedSplit,
     SplitEffectAnswer,
+    SplitEffectRow,
     SplitsAnswer,
     SplitTarget,
 )
@@ -237,9 +237,9 @@ def _effect_total(
 
 def _effect_row(
     name: str, label: str | None, before: Mapping[str, Decimal], moved: Mapping[str, Decimal], currency: str
-) -> EffectRow:
+) -> SplitEffectRow:
     previous, received = before.get(name, Decimal(0)), moved.get(name, Decimal(0))
-    return EffectRow(
+    return SplitEffectRow(
         value=name,
         label=label or name,
         before=previous,

@@ -12,7 +12,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.cost_tags.resolution import PREFIX, context_of, dimension_of
-from finops.allocation.cost_tags.schemas import EffectRow, MonthEffect
+from finops.allocation.cost_tags.schemas import CostTagEffectRow, MonthEffect
 from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tag_effect import effect
@@ -189,7 +189,7 @@ def _month_snapshot(month: MonthEffect) -> dict[str, Any]:
     }
 
 
-def _row_snapshot(row: EffectRow) -> dict[str, Any]:
+def _row_snapshot(row: CostTagEffectRow) -> dict[str, Any]:
     return {
         "month": f"{row.month:%Y-%m}",
         "value": row.value,

@@ -57,7 +57,7 @@ class Cell(NamedTuple):
     amount: int
 
 
-class Move(NamedTuple):
+class SplitMove(NamedTuple):
     """What is added to these keys of the lot (below 0: taken away). `allocated`: a split on one of the question's
     groups brought it."""
 
@@ -71,7 +71,7 @@ class Move(NamedTuple):
 class AllocationResult:
     """What the splits did: what each took, gave to each target, and left where there was nothing to share out by."""
 
-    moves: list[Move] = field(default_factory=list)
+    moves: list[SplitMove] = field(default_factory=list)
     moved: list[tuple[Split, CostGroup, int]] = field(default_factory=list)
     received: list[tuple[Split, CostGroup, Mapping[str, int]]] = field(default_factory=list)
     stayed: list[tuple[Split, CostGroup, date, int]] = field(default_factory=list)
@@ -203,7 +203,7 @@ class _Allocator:
         for lot, (amount, parts) in allocate_by_day(days).items():
             self._record(lot, amount, ends, parts)
             if all(lot.passes):
-                self.found.moves.append(Move(lot, lot.keys, -amount, False))
+                self.found.moves.append(SplitMove(lot, lot.keys, -amount, False))
             if self._others_pass(lot):
                 arrived = zip(ends, parts, let_in, strict=True)
                 self._move(lot, [(end, part) for end, part, let in arrived if let and part])
@@ -243,4 +243,4 @@ class _Allocator:
         for end, amount in arrived:
             for place, number in places:
                 keys[place] = end[number]
-            moves.append(Move(lot, tuple(keys), amount, allocated))
+            moves.append(SplitMove(lot, tuple(keys), amount, allocated))

@@ -56,7 +56,7 @@ class SplitsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     console_url: str = ""
 
 
-class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
+class SplitEffectRow(msgspec.Struct, frozen=True, kw_only=True):
     """What a value costs before and after one split."""
 
     value: str
@@ -70,7 +70,7 @@ class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
 # Of one currency: the source and the targets, what all other values cost, and the whole, which a split never changes.
 class EffectTotal(msgspec.Struct, frozen=True, kw_only=True):
     currency: str
-    rows: list[EffectRow]
+    rows: list[SplitEffectRow]
     others: Decimal
     other_values: int
     whole: Decimal

@@ -44,7 +44,7 @@ class Problem(msgspec.Struct, frozen=True):
     short: str = ""
 
 
-class Review(msgspec.Struct, frozen=True):
+class SaveReview(msgspec.Struct, frozen=True):
     """What came of asking to save: a problem, somebody else's change, or what would move."""
 
     problem: Problem | None = None
@@ -118,23 +118,23 @@ def _handle_post(request: AccountRequest, cost_tag: CostTag | None) -> HttpRespo
     return editor_page(request, form, cost_tag, review=review)
 
 
-def _review(request: AccountRequest, form: CostTagForm, cost_tag: CostTag | None) -> Review:
+def _review(request: AccountRequest, form: CostTagForm, cost_tag: CostTag | None) -> SaveReview:
     if not form.is_valid():
         name, errors = next(iter(form.errors.items()))
-        return Review(problem=Problem(" ".join(map(str, errors)), json.dumps([name])))
+        return SaveReview(problem=Problem(" ".join(map(str, errors)), json.dumps([name])))
     version = form.cleaned_data["version"]
     if cost_tag is not None and version != cost_tag.version:
         if request.POST.get("rebase") != str(cost_tag.version):
-            return Review(theirs=cost_tag)
+            return SaveReview(theirs=cost_tag)
         version = cost_tag.version
     try:
         draft = form.draft()
-        return Review(effect=effect(request.account, cost_tag, draft), draft=draft, version=version)
+        return SaveReview(effect=effect(request.account, cost_tag, draft), draft=draft, version=version)
     except UserError as problem:
-        return Review(problem=problem_of(problem))
+        return SaveReview(problem=problem_of(problem))
 
 
-def _save(request: AccountRequest, review: Review, cost_tag: CostTag | None) -> CostTag | Review:
+def _save(request: AccountRequest, review: SaveReview, cost_tag: CostTag | None) -> CostTag | SaveReview:
     draft = review.draft
     assert draft is not None  # noqa: S101 a review with an effect has one
     fields: dict[str, Any] = {
@@ -148,12 +148,12 @@ def _save(request: AccountRequest, review: Review, cost_tag: CostTag | None) -> 
         return save_cost_tag(cost_tag=cost_tag, actor=request.actor, version=review.version or 0, **fields)
     except UserError as problem:
         if problem.field == "version":
-            return Review(theirs=CostTag.objects.get(pk=cost_tag.pk) if cost_tag else None)
-        return Review(problem=problem_of(problem))
+            return SaveReview(theirs=CostTag.objects.get(pk=cost_tag.pk) if cost_tag else None)
+        return SaveReview(problem=problem_of(problem))
     except ValidationError as error:
         field = next(iter(getattr(error, "error_dict", {})), NON_FIELD_ERRORS)
         path = ["key" if field == NON_FIELD_ERRORS else field]
-        return Review(problem=Problem(" ".join(error.messages), json.dumps(path)))
+        return SaveReview(problem=Problem(" ".join(error.messages), json.dumps(path)))
 
 
 def _redirect_to_cost_tag(request: AccountRequest, cost_tag: CostTag) -> HttpResponseBase:
@@ -190,7 +190,7 @@ def _digest(draft: CostTagDraft, version: int | None) -> str:
     return hashlib.sha256(json.dumps([write_draft(draft), version]).encode()).hexdigest()
 
 
-def review_context(review: Review) -> dict[str, Any]:
+def review_context(review: SaveReview) -> dict[str, Any]:
     context: dict[str, Any] = {"review": review}
     if review.effect:
         closed = {row.month for row in review.effect.months if row.is_closed and row.changed_lines}
@@ -205,7 +205,7 @@ def editor_page(
     form: CostTagForm,
     cost_tag: CostTag | None,
     *,
-    review: Review | None = None,
+    review: SaveReview | None = None,
     starts: list[TagStart] | None = None,
     imported: bool = False,
     suggestion: str = "",

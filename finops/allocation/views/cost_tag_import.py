@@ -15,7 +15,7 @@ from finops.allocation.queries.cost_tags import effect
 from finops.allocation.rules import NORMALISATIONS, AllOf, Copy, CostTagDraft, Not, Rule, Test
 from finops.allocation.rules.yaml import draft_to_yaml
 from finops.allocation.services.cost_tags import cost_tag_from_yaml
-from finops.allocation.views.cost_tag_editor import Review, editor_page, problem_of
+from finops.allocation.views.cost_tag_editor import SaveReview, editor_page, problem_of
 from finops.costs.views.choices import OPS
 from finops.lib.errors import UserError
 
@@ -63,9 +63,9 @@ def _open_editor(request: AccountRequest, draft: CostTagDraft) -> HttpResponse:
     cost_tag = CostTag.objects.filter(key__iexact=draft.key).first()
     version = cost_tag.version if cost_tag else None
     try:
-        review = Review(effect=effect(request.account, cost_tag, draft), draft=draft, version=version)
+        review = SaveReview(effect=effect(request.account, cost_tag, draft), draft=draft, version=version)
     except UserError as problem:
-        review = Review(problem=problem_of(problem))
+        review = SaveReview(problem=problem_of(problem))
     return editor_page(
         request, CostTagForm.of(draft, version=version), cost_tag, review=review, imported=True
     )

@@ -26,7 +26,7 @@ from finops.lib.listing import Column, ListPage
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class CostTagRow:
     """A cost tag as the list shows it."""
 
     info: CostTagInfo
@@ -45,7 +45,7 @@ class Row:
         )
 
 
-COST_TAGS = ListPage[Row](
+COST_TAGS = ListPage[CostTagRow](
     name="cost-tags",
     title="Cost tags",
     noun="cost tag",
@@ -67,7 +67,7 @@ COST_TAGS = ListPage[Row](
 def index(request: AccountRequest) -> HttpResponseBase:
     infos = list_cost_tags(request.account)
     coverage_by_key = cost_tag_coverages(request.account, [_draft(info) for info in infos])
-    rows = [Row(info, coverage_by_key.get(info.key, CostTagCoverage())) for info in infos]
+    rows = [CostTagRow(info, coverage_by_key.get(info.key, CostTagCoverage())) for info in infos]
     context = {"starts": [] if infos else tag_starts(request.account)}
     return COST_TAGS.response(request, rows, "allocation/cost_tags.html", context)
 

@@ -3,12 +3,12 @@
 from finops.budgets.queries.budget_list import list_budgets, new_budget_answer
 from finops.budgets.queries.forecasts import ForecastFigures, forecast_figures, forecast_spend
 from finops.budgets.queries.statuses import BudgetFigures, budget_figures, budget_statuses, budgets_of
-from finops.budgets.queries.suggestions import Suggestion, suggestion
+from finops.budgets.queries.suggestions import BudgetSuggestion, suggestion
 
 __all__ = [
     "BudgetFigures",
+    "BudgetSuggestion",
     "ForecastFigures",
-    "Suggestion",
     "budget_figures",
     "budget_statuses",
     "budgets_of",

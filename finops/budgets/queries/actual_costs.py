@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from accounts.models import Account
 from finops.budgets.models import Budget
 from finops.costs.dictionary_encoding import dictionary_encoding_of, fold_case
-from finops.costs.dimensions import Column, Dimension, DimensionContext, registry
+from finops.costs.dimensions import ColumnExpression, Dimension, DimensionContext, registry
 from finops.costs.filters import ResolvedFilter
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_lake import (
@@ -100,7 +100,7 @@ def _grouping_costs(
 ) -> dict[int, ScopeCosts]:
     try:
         dimension = (
-            Dimension(name=SOURCE, title="Source", value=Column(SOURCE))
+            Dimension(name=SOURCE, title="Source", value=ColumnExpression(SOURCE))
             if grouping == SOURCE
             else registry.resolve(context, grouping, field="scope")
         )

@@ -14,7 +14,7 @@ from finops.budgets.forecast_answers import AppliedForecastPeriod, ForecastAnswe
 from finops.budgets.forecast_query import MAX_DAYS_BY_DAY, ForecastQuery
 from finops.budgets.projection import (
     HISTORY_DAYS,
-    Part,
+    CostPart,
     complete_late_days,
     incomplete_cost,
     one_time_by_day,
@@ -236,14 +236,14 @@ def _outlook(
     )
 
 
-def _parts(plan: SpendPlan, sums: Sequence[SpendSum]) -> list[Part]:
+def _parts(plan: SpendPlan, sums: Sequence[SpendSum]) -> list[CostPart]:
     """The sums by day, those apart that are complete to another day."""
     by_end: dict[int, list[SpendSum]] = {}
     for each in sums:
         if each.bucket is not None:
             by_end.setdefault(each.end, []).append(each)
     return [
-        Part(
+        CostPart(
             plan.ends[end][0] if end >= 0 else None,
             _by_day(mine),
             _by_day(each for each in mine if each.part == ONE_TIME_FEES),

@@ -14,7 +14,7 @@ from finops.budgets.cycles import period_of, shift_period
 from finops.budgets.models import Budget
 from finops.budgets.projection import (
     HISTORY_DAYS,
-    Part,
+    CostPart,
     Projection,
     complete_days,
     complete_late_days,
@@ -111,10 +111,10 @@ class _StatusContext:
 
         self.data_days: Callable[[int | None], _DataDays] = data_days
 
-    def parts(self, scope_costs: ScopeCosts, data_days: _DataDays, currency: str) -> list[Part]:
+    def parts(self, scope_costs: ScopeCosts, data_days: _DataDays, currency: str) -> list[CostPart]:
         """A scope's cost by day, apart for sources that are complete to another day."""
         return [
-            Part(
+            CostPart(
                 self._end(end, data_days),
                 costs.get(currency, {}),
                 scope_costs.one_time.get(end, {}).get(currency, {}),
@@ -216,7 +216,7 @@ def _project(
     data_days: _DataDays,
     period: DateRange,
     costs: Mapping[date, Decimal],
-    parts: Sequence[Part],
+    parts: Sequence[CostPart],
 ) -> tuple[Projection | None, str]:
     """What the period will cost, or why that cannot be forecast."""
     late = None
@@ -234,7 +234,7 @@ def _project(
     )
 
 
-def _not_final(parts: Sequence[Part], days: DateRange, data_days: _DataDays, currency: str) -> str:
+def _not_final(parts: Sequence[CostPart], days: DateRange, data_days: _DataDays, currency: str) -> str:
     """A sentence on what of the spent amount is of days that are not complete; empty where it is nothing."""
     amount = incomplete_cost(parts, days)
     if not amount:

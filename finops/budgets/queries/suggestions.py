@@ -40,7 +40,7 @@ class EarlierPeriod:
 
 
 @dataclass(frozen=True)
-class Suggestion:
+class BudgetSuggestion:
     """Currencies of the scope, the one with most cost first; earlier periods in `currency`; a round amount, if any; and the
     basis in which budgets count."""
 
@@ -53,7 +53,7 @@ class Suggestion:
 
 def suggestion(
     account: Account, budget: Budget, *, currency: str = "", deadline: float | None = None
-) -> Suggestion:
+) -> BudgetSuggestion:
     """For a budget that need not be saved: its scope's last periods. One lake query. Raises UserError of the lake."""
     sources = load_sources(account).for_planning
     kind = budget.period if budget.period in MONTHS else Budget.Period.MONTHLY.value
@@ -74,4 +74,4 @@ def suggestion(
         if chosen_currency and sources.coverage.has_data(days.start, days.end)
     ]
     whole = [each.spent for each in earlier if each.whole]
-    return Suggestion(ordered, chosen_currency, earlier, suggested_amount(whole), sources.view.basis)
+    return BudgetSuggestion(ordered, chosen_currency, earlier, suggested_amount(whole), sources.view.basis)

@@ -17,7 +17,7 @@ from accounts.models import Role
 from finops.budgets import services
 from finops.budgets.forms import BudgetForm, initial_of
 from finops.budgets.models import Budget
-from finops.budgets.queries import Suggestion, suggestion
+from finops.budgets.queries import BudgetSuggestion, suggestion
 from finops.budgets.views.budget import budget_of
 from finops.costs.queries import list_dimension_values
 from finops.lib.errors import UserError
@@ -101,7 +101,7 @@ def _page(request: AccountRequest, form: BudgetForm, *, status: int = 200) -> Ht
     return render(request, "budgets/budget_form.html", context, status=status)
 
 
-def _prefill(form: BudgetForm, proposal: Suggestion) -> str:
+def _prefill(form: BudgetForm, proposal: BudgetSuggestion) -> str:
     """Fill a new budget's amount and currency where nothing is said yet; what was filled in."""
     if form.is_bound or form.budget is not None:
         return ""

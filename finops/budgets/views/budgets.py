@@ -27,14 +27,14 @@ WORST_FIRST = {EXCEEDED: 0, WARNING: 1, OK: 2}
 
 
 @dataclass(frozen=True)
-class Row:
+class BudgetEntry:
     """A budget as the list shows it."""
 
     status: BudgetStatus
     bar: Bar
 
 
-BUDGETS = ListPage[Row](
+BUDGETS = ListPage[BudgetEntry](
     name="budgets",
     title="Budgets",
     noun="budget",
@@ -94,7 +94,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         statuses = budget_statuses(request.account, sources=sources)
     except UserError as problem:
         return render(request, "budgets/budgets.html", {**context, "error": problem.message})
-    shown = BUDGETS.listing(request, [Row(each, bar_of(each)) for each in statuses])
+    shown = BUDGETS.listing(request, [BudgetEntry(each, bar_of(each)) for each in statuses])
     if wants_csv(request):
         return BUDGETS.csv(shown.matches)
     context |= {

@@ -23,7 +23,7 @@ from finops.costs.focus.values import (
     LATEST,
     NULLS,
     DateOrder,
-    Day,
+    UtcDay,
     needs_order,
     parse_day,
     parse_moment,
@@ -218,7 +218,7 @@ def _check_range(days: pa.Array, column: str) -> pa.Array:
 
 
 def _days_of_text(encoded: pa.DictionaryArray, column: str, findings: Findings, formats: Formats) -> pa.Array:
-    days: list[Day] = []
+    days: list[UtcDay] = []
     for place, value in enumerate(encoded.dictionary.to_pylist()):
         try:
             days.append(_day(value, formats))
@@ -226,7 +226,7 @@ def _days_of_text(encoded: pa.DictionaryArray, column: str, findings: Findings, 
             index = pc.index(encoded.indices, place).as_py()
             if index >= 0:
                 raise BadCell(column, index, value, str(error)) from error
-            days.append(Day(EARLIEST))
+            days.append(UtcDay(EARLIEST))
     for kind, order in (("us_date", DateOrder.MONTH_FIRST), ("day_first_date", DateOrder.DAY_FIRST)):
         _count_days(encoded, column, findings, kind, [parsed.order is order for parsed in days])
     _count_days(encoded, column, findings, "no_zone", [parsed.no_zone for parsed in days])
@@ -240,10 +240,10 @@ def _count_days(
         findings.cells(kind, column, pa.array(flags).take(encoded.indices), encoded)
 
 
-_days: dict[str, Day] = {}
+_days: dict[str, UtcDay] = {}
 
 
-def _day(value: str, formats: Formats) -> Day:
+def _day(value: str, formats: Formats) -> UtcDay:
     """parse_day, remembered: a file names the same hours again and again."""
     parsed = _days.get(value)
     if parsed is None:
@@ -255,7 +255,7 @@ def _day(value: str, formats: Formats) -> Day:
     return parsed
 
 
-def _parse_ordered_day(value: str, formats: Formats) -> Day:
+def _parse_ordered_day(value: str, formats: Formats) -> UtcDay:
     order = formats.date_order()
     try:
         return parse_day(value, order)

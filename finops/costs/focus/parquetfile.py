@@ -34,7 +34,7 @@ class ParquetFile:
         self.delimiter = ""
         self.text_hash = ""
         self._rows_done = 0
-        self._plans: dict[tuple[tuple[int, ...], tuple[int, ...]], Plan] = {}
+        self._plans: dict[tuple[tuple[int, ...], tuple[int, ...]], DecodePlan] = {}
         check_footer(path, self.size, name)
         with self._explain_errors("footer"), open_file(path) as file:
             check_schema(file, self.size, name)
@@ -71,7 +71,7 @@ class ParquetFile:
             "download or export it again."
         )
 
-    def _plan(self, texts: Sequence[int], plain: Sequence[int]) -> Plan:
+    def _plan(self, texts: Sequence[int], plain: Sequence[int]) -> DecodePlan:
         """Made once of the same columns: a file is looked at and then read."""
         key = tuple(texts), tuple(plain)
         if key not in self._plans:
@@ -183,7 +183,7 @@ _THRIFT_ITEMS: Final = 1_000_000
 _STREAM: Final = 1 << 16
 
 
-class Plan(NamedTuple):
+class DecodePlan(NamedTuple):
     as_dictionary: list[str]
     """Paths of the leaves."""
     rows: int
@@ -237,7 +237,9 @@ def check_schema(file: pq.ParquetFile, size: int, name: str) -> None:
             )
 
 
-def plan(path: Path, file: pq.ParquetFile, name: str, texts: Sequence[str], columns: Sequence[str]) -> Plan:
+def plan(
+    path: Path, file: pq.ParquetFile, name: str, texts: Sequence[str], columns: Sequence[str]
+) -> DecodePlan:
     """How to read the `columns`, of which `texts` become dictionaries where they can. FocusFileError for columns
     that cannot be read in bounded memory. Cost: a millisecond a row group, and its dictionaries."""
     _refuse_duplicate_columns(file, name, columns)
@@ -265,7 +267,7 @@ def plan(path: Path, file: pq.ParquetFile, name: str, texts: Sequence[str], colu
             rows = min(rows, _CAREFUL_ROWS)
     if measurable:
         as_dictionary |= dict.fromkeys(_unbounded_leaves(path, file.metadata, measurable, name))
-    return Plan(list(as_dictionary), rows)
+    return DecodePlan(list(as_dictionary), rows)
 
 
 def _unbounded_leaves(

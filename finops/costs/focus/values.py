@@ -121,7 +121,7 @@ def usual_pattern(format_: NumberFormat) -> tuple[str, str, str]:
     return number, marks.thousands, marks.decimal
 
 
-class Day(NamedTuple):
+class UtcDay(NamedTuple):
     """A day in UTC, and how it was written."""
 
     value: date
@@ -165,7 +165,7 @@ def parse_moment(value: str) -> datetime:
         raise ValueError("is not a date and time such as 2026-05-01T00:00:00Z") from error
 
 
-def parse_day(value: str, order: DateOrder = DateOrder.MONTH_FIRST) -> Day:
+def parse_day(value: str, order: DateOrder = DateOrder.MONTH_FIRST) -> UtcDay:
     """The UTC day of an ISO 8601 time, or of a date such as 05/09/2026 in that order.
 
     ValueError when it is neither, or outside of the years 1990 to 2199.
@@ -175,12 +175,12 @@ def parse_day(value: str, order: DateOrder = DateOrder.MONTH_FIRST) -> Day:
         if day is None:
             order_text = "month/day/year" if order is DateOrder.MONTH_FIRST else "day/month/year"
             raise ValueError(f"is not a date as {order_text}")
-        return Day(_check_year(day), order, no_zone=True)
+        return UtcDay(_check_year(day), order, no_zone=True)
     moment = parse_moment(value)
     if moment.tzinfo is None:
-        return Day(_check_year(moment.date()), no_zone=True)
+        return UtcDay(_check_year(moment.date()), no_zone=True)
     try:
-        return Day(_check_year(moment.astimezone(UTC).date()))
+        return UtcDay(_check_year(moment.astimezone(UTC).date()))
     except OverflowError as error:
         raise ValueError("is not between the years 1990 and 2199") from error
 

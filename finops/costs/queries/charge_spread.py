@@ -42,7 +42,7 @@ _NOTHING: Final = Decimal(0)
 
 
 @dataclass(frozen=True)
-class Spread:
+class ChargeSpread:
     """`moves` are added to a plan's sums: each long charge off its day, and onto the days of its period. `change` is what
     that adds to the plan's total in each currency."""
 
@@ -60,7 +60,9 @@ TOO_LONG = (
 )
 
 
-def spread_of(account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest | None) -> Spread:
+def spread_of(
+    account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest | None
+) -> ChargeSpread:
     """What spreading does to a plan of all groups. Cost: one lake query over the plan's days and a year before them, of
     the lines' own files, as summaries have no charge periods. Raises UserError when there are very many long charges."""
     first = min(days.start for days in plan.ranges) - timedelta(days=MAX_DAYS)
@@ -87,7 +89,7 @@ def spread_of(account: Account, plan: SpendPlan, deadline: float | None, manifes
     warnings = [] if moves else [NOTHING_LONG]
     if len(possible) < len(lines):
         warnings.append(TOO_LONG)
-    return Spread(moves, _change(plan, moves), warnings)
+    return ChargeSpread(moves, _change(plan, moves), warnings)
 
 
 @dataclass(frozen=True)

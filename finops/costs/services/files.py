@@ -105,7 +105,7 @@ def remove_forgotten_uploads() -> int:
 _CHUNK: Final = 2**20
 
 
-class Copy(msgspec.Struct, frozen=True, kw_only=True):
+class ImportedCopy(msgspec.Struct, frozen=True, kw_only=True):
     """An earlier import whose lines count, of a file with the same content."""
 
     file: str
@@ -170,19 +170,19 @@ def lock_contents(account: Account) -> None:
         )
 
 
-def copies_of(job: CostImport, files: Mapping[str, str]) -> list[Copy]:
+def copies_of(job: CostImport, files: Mapping[str, str]) -> list[ImportedCopy]:
     """Finished imports of the account that had one of these contents (by content: name) and whose months still have it,
     the newest of each source and content. Two queries, and one for each source that had one."""
     earlier = CostImport.objects.filter(
         status=CostImport.Status.DONE, content_hashes__overlap=[each for each in files if each]
     )
-    copies: dict[tuple[int, str], Copy] = {}
+    copies: dict[tuple[int, str], ImportedCopy] = {}
     for each in earlier.select_related("source").order_by("finished_at"):
         if each.finished_at is None or not _is_current(each):
             continue
         names = dict(zip(each.content_hashes, [file["name"] for file in each.files], strict=False))
         for digest in set(names) & set(files):
-            copies[each.source_id, digest] = Copy(
+            copies[each.source_id, digest] = ImportedCopy(
                 file=files[digest],
                 import_id=each.pk,
                 source_id=each.source_id,

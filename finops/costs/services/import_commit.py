@@ -17,7 +17,7 @@ from accounts.audit import Actor
 from finops.costs.focus.months import Sums
 from finops.costs.focus.normalise import NormalisedBill
 from finops.costs.focus.report import ImportReport, Review
-from finops.costs.import_plan import Decision, LiveMonth, Plan, Thresholds, month_of, name_of, plan_of
+from finops.costs.import_plan import Decision, ImportPlan, LiveMonth, Thresholds, month_of, name_of, plan_of
 from finops.costs.models import (
     BillingPeriod,
     ClosedMonth,
@@ -29,7 +29,7 @@ from finops.costs.models import (
 from finops.costs.queries.closed_months import signed_amount
 from finops.costs.services import claims
 from finops.costs.services.closed_months import restate
-from finops.costs.services.files import Copy, copies_of, lock_contents
+from finops.costs.services.files import ImportedCopy, copies_of, lock_contents
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
@@ -126,7 +126,9 @@ def _as_live(segment: LakeSegment, totals: SegmentTotals | None) -> LiveMonth:
     return LiveMonth(segment.month, segment.carried_by, sums, totals.days, totals.providers)
 
 
-def _report(report: ImportReport, plan: Plan, job: CostImport, copies: Sequence[Copy]) -> ImportReport:
+def _report(
+    report: ImportReport, plan: ImportPlan, job: CostImport, copies: Sequence[ImportedCopy]
+) -> ImportReport:
     carried = {name_of(month): name_of(by) for month, by in plan.parts.carried.items()}
     return msgspec.structs.replace(
         report,
@@ -143,7 +145,7 @@ def _report(report: ImportReport, plan: Plan, job: CostImport, copies: Sequence[
     )
 
 
-def _restatement_notes(plan: Plan) -> list[str]:
+def _restatement_notes(plan: ImportPlan) -> list[str]:
     """That the import restates months that the account has closed."""
     changes: dict[str, list[str]] = defaultdict(list)
     for each in plan.changes:
@@ -159,7 +161,11 @@ def _restatement_notes(plan: Plan) -> list[str]:
 
 
 def _finish(
-    job: CostImport, bill: NormalisedBill, written: Sequence[NewSegment], plan: Plan, report: ImportReport
+    job: CostImport,
+    bill: NormalisedBill,
+    written: Sequence[NewSegment],
+    plan: ImportPlan,
+    report: ImportReport,
 ) -> None:
     """Everything becomes visible here, or nothing."""
     months = sorted(plan.parts.whole)

@@ -17,7 +17,7 @@ from accounts.scoping import account_scope
 from finops.costs.import_plan import month_of, name_of
 from finops.costs.models import CostImport, CostSource, SourceOverlap
 from finops.costs.overlaps import (
-    Part,
+    MonthPart,
     PartsBuild,
     SharedCost,
     SharedCostBuild,
@@ -122,7 +122,7 @@ def _of_month(source: CostSource, month: date, manifest: Manifest) -> list[Sourc
     days = min(each.first_day for each in segments), max(each.last_day for each in segments)
     account, mine = source.account, str(source.pk)
     table = engine.run(account, Kind.COST, *days, PartsBuild(month), allow_rollups=True, manifest=manifest)
-    parts = [Part(**row) for row in table.to_pylist()]
+    parts = [MonthPart(**row) for row in table.to_pylist()]
     overlaps = []
     for other, accounts in sources_sharing_accounts(parts, mine).items():
         build = SharedCostBuild(month, mine, other, accounts_of(accounts))

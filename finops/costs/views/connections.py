@@ -28,7 +28,7 @@ from finops.costs.answers import SourceHealth
 from finops.costs.completeness import settle_words
 from finops.costs.dependants import deletion_impact_text
 from finops.costs.focus.report import MonthChange
-from finops.costs.forms import OverlapForm, SettleDaysForm, SourceForm, UploadForm
+from finops.costs.forms import BillUploadForm, OverlapForm, SettleDaysForm, SourceForm
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries.import_notices import import_notices
 from finops.costs.queries.sources import load_sources
@@ -42,7 +42,7 @@ IMPORTS_PAGE = 25
 
 
 @dataclasses.dataclass(frozen=True)
-class Connection:
+class CostSourceRow:
     """A cost source as the list shows it."""
 
     id: int
@@ -57,7 +57,7 @@ class Connection:
         return self.health.last_import_at
 
 
-CONNECTIONS = ListPage[Connection](
+CONNECTIONS = ListPage[CostSourceRow](
     name="connections",
     title="Cost sources",
     noun="source",
@@ -77,7 +77,7 @@ CONNECTIONS = ListPage[Connection](
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     health_by_source = load_sources(request.account).health
-    shown = CONNECTIONS.listing(request, [Connection(pk, each) for pk, each in health_by_source.items()])
+    shown = CONNECTIONS.listing(request, [CostSourceRow(pk, each) for pk, each in health_by_source.items()])
     if wants_csv(request):
         return CONNECTIONS.csv(shown.matches)
     imports = CostImport.objects.select_related("source").defer("report")[:IMPORTS_SHOWN]
@@ -197,9 +197,9 @@ def upload(request: AccountRequest) -> HttpResponse:
     sources = CostSource.objects.select_related("account")
     if request.method != "POST":
         return _upload_page(
-            request, UploadForm(sources=sources, initial={"source": request.GET.get("source", "")})
+            request, BillUploadForm(sources=sources, initial={"source": request.GET.get("source", "")})
         )
-    form = UploadForm(request.POST, request.FILES, sources=sources)
+    form = BillUploadForm(request.POST, request.FILES, sources=sources)
     if problem := disk.low_disk(disk.upload_bytes(request)):
         form.add_error(None, problem)
     elif form.is_valid():
@@ -211,7 +211,7 @@ def upload(request: AccountRequest) -> HttpResponse:
 
 
 @transaction.atomic
-def _queue(request: AccountRequest, form: UploadForm) -> CostImport:
+def _queue(request: AccountRequest, form: BillUploadForm) -> CostImport:
     row = form.cleaned_data["source"] or services.create_cost_source(
         account=request.account, name=form.cleaned_data["name"], actor=request.actor
     )
@@ -233,7 +233,7 @@ def _queued_response(request: AccountRequest, job: CostImport) -> HttpResponse:
     return JsonResponse({"url": url}, status=202) if _wants_json(request) else redirect(url)
 
 
-def _upload_page(request: AccountRequest, form: UploadForm) -> HttpResponse:
+def _upload_page(request: AccountRequest, form: BillUploadForm) -> HttpResponse:
     if form.errors and _wants_json(request):
         return JsonResponse({"errors": form.errors}, status=422)
     context = {

@@ -37,7 +37,7 @@ LABELS = {
 }
 
 
-class Line:
+class InvoiceEntry:
     """An invoice as the list shows it."""
 
     def __init__(self, row: InvoiceRow) -> None:
@@ -46,7 +46,7 @@ class Line:
         self.query = urlencode(_params(key_of(row)))
 
 
-INVOICES = ListPage[Line](
+INVOICES = ListPage[InvoiceEntry](
     name="invoices",
     title="Invoices",
     noun="invoice",
@@ -84,7 +84,7 @@ def _list_page(request: AccountRequest) -> HttpResponseBase:
     except UserError as error:
         context |= {"error": error.message}
         return render(request, "costs/invoices.html", context, status=400)
-    shown = INVOICES.listing(request, [Line(row) for row in answer.invoices])
+    shown = INVOICES.listing(request, [InvoiceEntry(row) for row in answer.invoices])
     if wants_csv(request):
         return INVOICES.csv(shown.matches)
     context |= {"answer": answer, "listing": shown, "months": months}
@@ -108,7 +108,7 @@ def _invoice_page(request: AccountRequest, key: Key, form: InvoiceTotalForm | No
     initial_values = {"amount": f"{entered.amount.normalize():f}", "note": entered.note} if entered else {}
     context = {
         "row": row,
-        "line": Line(row),
+        "line": InvoiceEntry(row),
         "key": _params(key),
         "entered": entered,
         "form": form or InvoiceTotalForm(initial=initial_values),

@@ -7,11 +7,11 @@ from functools import cache
 
 from finops.demo.company import person
 from finops.demo.fleet import anthropic, aws, azure, gcp
-from finops.demo.lines import Line, line
+from finops.demo.lines import ResourceLine, line
 
 
 @cache
-def lines_of(source: str) -> tuple[Line, ...]:
+def lines_of(source: str) -> tuple[ResourceLine, ...]:
     """All lines that a vendor's bill can have, whether a given day has them or not."""
     builders = {
         "aws": aws.lines,
@@ -23,7 +23,7 @@ def lines_of(source: str) -> tuple[Line, ...]:
     return tuple(builders[source]())
 
 
-def _labs_lines() -> Iterator[Line]:
+def _labs_lines() -> Iterator[ResourceLine]:
     """The few machines of Lumenly Labs, the second account of the demo."""
     for name, sku, shape, base in (
         ("prototype-1", "do.droplet", "always", 24.0),

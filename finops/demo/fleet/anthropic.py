@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from finops.demo.company import CUSTOMERS, person
-from finops.demo.lines import Line, line
+from finops.demo.lines import ResourceLine, line
 
 # API key: workspace, team, model, million input tokens a day, output a thousand of input, feature, shape
 _KEYS = (
@@ -24,14 +24,14 @@ _CODERS = ("maya.okafor", "jonas.weber", "lin.zhao", "sofia.rossi", "tom.becker"
 
 def _tokens(
     name: str, workspace: str, model: str, shape: str, million: float, ratio: float, tags: dict[str, str]
-) -> Iterator[Line]:
+) -> Iterator[ResourceLine]:
     yield line("anthropic", f"{model}.in", workspace, "global", name, shape, million, tags)
     yield line("anthropic", f"{model}.out", workspace, "global", name, shape, million * ratio / 1000, tags)
     if model == "sonnet":
         yield line("anthropic", "sonnet.cache", workspace, "global", name, shape, million * 4, tags)
 
 
-def lines() -> Iterator[Line]:
+def lines() -> Iterator[ResourceLine]:
     for name, workspace, team, model, million, ratio, feature, shape in _KEYS:
         tags = {"team": team, "feature": feature, "createdBy": f"api-key:{name}"}
         tags |= {"env": "prod"} if workspace == "ws-product" else {}

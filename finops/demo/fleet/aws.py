@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from finops.demo.company import CUSTOMER_MISSPELT, CUSTOMERS, CUSTOMERS_IN_EUROPE, Customer
-from finops.demo.lines import Line, line, tags_for
+from finops.demo.company import CUSTOMER_MISSPELT, CUSTOMERS, CUSTOMERS_IN_EUROPE, DemoCustomer
+from finops.demo.lines import ResourceLine, line, tags_for
 
 aws_line = partial(line, "aws")
 aws_tags = partial(tags_for, "aws")
@@ -49,7 +49,7 @@ class _Pool(NamedTuple):
     service: str
 
 
-def _machines(pool: _Pool) -> Iterator[Line]:
+def _machines(pool: _Pool) -> Iterator[ResourceLine]:
     steady = pool.shape in ("always", "office")
     for rank in range(pool.most):
         name = f"{pool.name}-{rank:02}"
@@ -96,7 +96,7 @@ _FUNCTIONS = (
 )  # fmt: skip
 
 
-def _containers() -> Iterator[Line]:
+def _containers() -> Iterator[ResourceLine]:
     for name, account, region, vcpu, team in _SERVICES:
         shape = {"dev": "always", "staging": "always"}.get(account, "traffic")
         tags = aws_tags(
@@ -116,7 +116,7 @@ def _containers() -> Iterator[Line]:
         yield aws_line("lambda.duration", "prod", "us-east-1", name, "traffic", load * 8.0, tags)
 
 
-def _network() -> Iterator[Line]:
+def _network() -> Iterator[ResourceLine]:
     for account, region, zones in (
         ("prod", "us-east-1", "abc"),
         ("prod", "eu-west-1", "ab"),
@@ -144,7 +144,7 @@ def _network() -> Iterator[Line]:
         yield aws_line("cloudfront.https", "prod", "global", name, "traffic", load * 8, tags)
 
 
-def _guards() -> Iterator[Line]:
+def _guards() -> Iterator[ResourceLine]:
     for account in ("prod", "staging", "dev", "data", "shared"):
         tags = aws_tags(
             f"security-{account}", team="security", env=_ENV.get(account, "prod"), service="guard"
@@ -191,11 +191,11 @@ _TABLES = (
 _QUEUES = ("billing", "export", "email", "webhook", "indexing", "thumbnail", "audit", "usage")
 
 
-def _customer_tag(customer: Customer) -> str:
+def _customer_tag(customer: DemoCustomer) -> str:
     return CUSTOMER_MISSPELT.get(customer.id, customer.id)
 
 
-def _customers() -> Iterator[Line]:
+def _customers() -> Iterator[ResourceLine]:
     """What belongs to one customer: a bucket each, and for the larger ones a database and tables of their own."""
     for customer in CUSTOMERS:
         name = f"tenant-{customer.id}"
@@ -210,7 +210,7 @@ def _customers() -> Iterator[Line]:
             yield from _dedicated_lines(customer, region)
 
 
-def _dedicated_lines(customer: Customer, region: str) -> Iterator[Line]:
+def _dedicated_lines(customer: DemoCustomer, region: str) -> Iterator[ResourceLine]:
     name, tag = f"db-{customer.id}", _customer_tag(customer)
     tags = aws_tags(name, team="platform", env="prod", service="tenant-db", customer=tag)
     yield aws_line("rds.r6g.large", "prod", region, name, "always", 24, tags)
@@ -223,7 +223,7 @@ def _dedicated_lines(customer: Customer, region: str) -> Iterator[Line]:
     yield aws_line("dynamo.storage", "prod", region, table, "stored", 700 * customer.weight / 30.4, tags)
 
 
-def _databases() -> Iterator[Line]:
+def _databases() -> Iterator[ResourceLine]:
     for name, account, region, count, gigabytes, team in _DATABASES:
         tags = aws_tags(name, team=team, env="prod", service="database", deployer="terraform-ci")
         for number in range(count):
@@ -237,7 +237,7 @@ def _databases() -> Iterator[Line]:
         yield aws_line(storage, account, "us-east-1", name, "stored", gigabytes / 30.4, tags)
 
 
-def _stores() -> Iterator[Line]:
+def _stores() -> Iterator[ResourceLine]:
     for name, account, gigabytes, team in _BUCKETS:
         env = "dev" if account == "dev" else "prod"
         tags = aws_tags(f"lumenly-{name}", team=team, env=env, service="storage")
@@ -261,7 +261,7 @@ def _stores() -> Iterator[Line]:
         yield aws_line("backup", account, "us-east-1", f"vault-{account}", "stored", gigabytes / 60, tags)
 
 
-def _analytics() -> Iterator[Line]:
+def _analytics() -> Iterator[ResourceLine]:
     search = aws_tags("search-cluster", team="search", env="prod", service="search")
     for number in range(6):
         node = f"search-node-{number}"
@@ -282,7 +282,7 @@ def _analytics() -> Iterator[Line]:
     yield aws_line("m6i.2xlarge", "data", "us-east-1", "emr-month-end", "month_end", 900, tags)
 
 
-def lines() -> Iterator[Line]:
+def lines() -> Iterator[ResourceLine]:
     for spec in _POOLS:
         yield from _machines(_Pool(*spec))
     yield from _containers()

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 
 from finops.demo.company import CUSTOMERS
-from finops.demo.lines import Line, line, tags_for
+from finops.demo.lines import ResourceLine, line, tags_for
 
 azure_line = partial(line, "azure")
 azure_tags = partial(tags_for, "azure")
 _PROD, _HOME, _SECOND = "eu-prod", "germanywestcentral", "westeurope"
 
 
-def _machines() -> Iterator[Line]:
+def _machines() -> Iterator[ResourceLine]:
     for name, sku, account, size, most, shape, team, service in (
         ("euapp", "az.d4s", _PROD, 8, 8, "always", "platform", "web"),
         ("euworker", "az.d8s", _PROD, 3, 10, "traffic", "payments", "billing-worker"),
@@ -30,7 +30,7 @@ def _machines() -> Iterator[Line]:
             yield azure_line("az.disk", account, _HOME, f"{machine}-os", "always", 1 / 30.4, tags)
 
 
-def _data() -> Iterator[Line]:
+def _data() -> Iterator[ResourceLine]:
     for name, account, vcores, gigabytes, team in (
         ("eu-app-db", _PROD, 16, 1800, "platform"),
         ("eu-ledger-db", _PROD, 8, 900, "payments"),
@@ -56,7 +56,7 @@ def _data() -> Iterator[Line]:
         yield azure_line("az.blob", _PROD, _HOME, name, "stored", 8_000 * customer.weight / 30.4, tags)
 
 
-def _platform() -> Iterator[Line]:
+def _platform() -> Iterator[ResourceLine]:
     for name, account in (("aks-eu", _PROD), ("aks-eu-dev", "eu-nonprod")):
         env = "prod" if account == _PROD else "dev"
         tags = azure_tags(name, team="platform", env=env, service="kubernetes")
@@ -77,7 +77,7 @@ def _platform() -> Iterator[Line]:
     yield azure_line("az.gateway", _PROD, _HOME, "gateway-eu", "traffic", 700, tags)
 
 
-def lines() -> Iterator[Line]:
+def lines() -> Iterator[ResourceLine]:
     yield from _machines()
     yield from _data()
     yield from _platform()

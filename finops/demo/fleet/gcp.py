@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 
 from finops.demo.company import CUSTOMERS
-from finops.demo.lines import Line, line, tags_for
+from finops.demo.lines import ResourceLine, line, tags_for
 
 gcp_line = partial(line, "gcp")
 gcp_tags = partial(tags_for, "gcp")
 _HOME, _EU = "us-central1", "europe-west4"
 
 
-def _machines() -> Iterator[Line]:
+def _machines() -> Iterator[ResourceLine]:
     for name, sku, account, size, most, shape, team, service, cores in (
         ("airflow", "gcp.n2", "analytics", 3, 3, "always", "data", "orchestration", 8),
         ("serving", "gcp.n2", "ml", 5, 16, "traffic", "ml", "ranking", 16),
@@ -33,7 +33,7 @@ def _machines() -> Iterator[Line]:
             yield gcp_line("gcp.pd", account, _HOME, f"{machine}-disk", "always", 100 / 30.4, tags)
 
 
-def _warehouse() -> Iterator[Line]:
+def _warehouse() -> Iterator[ResourceLine]:
     for name, shape, base in (("bq-analysis", "people", 5.5), ("bq-dashboards", "traffic", 3.0)):
         tags = gcp_tags(name, team="data", env="prod", service="warehouse")
         yield gcp_line("gcp.bq.analysis", "analytics", _HOME, name, shape, base, tags)
@@ -52,7 +52,7 @@ def _warehouse() -> Iterator[Line]:
     yield gcp_line("gcp.dataflow", "analytics", _HOME, "revenue-recognition", "month_end", 4200, tags)
 
 
-def _services() -> Iterator[Line]:
+def _services() -> Iterator[ResourceLine]:
     for name, account, gigabytes, team in (
         ("lumenly-ml-datasets", "ml", 48_000, "ml"), ("lumenly-models", "ml", 9_000, "ml"),
         ("lumenly-exports", "analytics", 14_000, "data"), ("lumenly-dev-scratch", "analytics-dev", 6_000, "data"),
@@ -83,7 +83,7 @@ def _services() -> Iterator[Line]:
         yield gcp_line("gcp.logging", account, _HOME, f"logs-{account}", "traffic", 95, tags)
 
 
-def lines() -> Iterator[Line]:
+def lines() -> Iterator[ResourceLine]:
     yield from _machines()
     yield from _warehouse()
     yield from _services()

@@ -27,7 +27,7 @@ _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 ZERO = Decimal(0)
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AnomalyCause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """share: of the whole excess."""
 
     value: str
@@ -47,7 +47,7 @@ class Causes(msgspec.Struct, frozen=True, kw_only=True):
 
     dimension: str
     title: str
-    rows: list[Cause]
+    rows: list[AnomalyCause]
     other_values: int
     other_excess: Decimal
 
@@ -86,9 +86,9 @@ def causes_of(
     )
 
 
-def _cause(value: str, side: ValueSides, part: Decimal, whole: Decimal) -> Cause:
+def _cause(value: str, side: ValueSides, part: Decimal, whole: Decimal) -> AnomalyCause:
     excess = exact_difference(side.actual, part)
-    return Cause(
+    return AnomalyCause(
         value=value,
         label=side.label if side.label != value else "",
         actual=side.actual,
@@ -124,13 +124,13 @@ def excess_over_mean(now: Decimal, days: int, earlier: Decimal, earlier_days: in
     return now - earlier * days / max(earlier_days, 1)
 
 
-def top_causes(causes: Sequence[Causes], count: int = 3) -> list[tuple[Causes, Cause]]:
+def top_causes(causes: Sequence[Causes], count: int = 3) -> list[tuple[Causes, AnomalyCause]]:
     """The values that explain most, one of each dimension: those of several values first, then the finest."""
     firsts = [(each, each.rows[0]) for each in causes if each.rows and each.rows[0].share is not None]
     return sorted(firsts, key=lambda pair: _rank(*pair))[:count]
 
 
-def _rank(causes: Causes, cause: Cause) -> tuple[bool, Decimal, int]:
+def _rank(causes: Causes, cause: AnomalyCause) -> tuple[bool, Decimal, int]:
     share = min(cause.share or ZERO, Decimal(1)).quantize(Decimal("0.1"))
     place = FINEST.index(causes.dimension) if causes.dimension in FINEST else len(FINEST)
     return len(causes.rows) + causes.other_values == 1, -share, place

@@ -91,7 +91,7 @@ def month_end_impact(detection: Detection, impact: Decimal) -> Decimal:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class AnomalyCandidate:
     """A finding with its exact money, the smallest impact of its scope, and what severity is measured by."""
 
     key: ScopeKey
@@ -133,10 +133,10 @@ class DetectionRun:
         self.start = add_months(month_start(self.window.start), -LEARNING_MONTHS)
         """Where learning begins: the same day all month, so that looks of a month see the same past."""
 
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> list[AnomalyCandidate]:
         """What every watched dimension has, with its causes."""
         acknowledged = self._acknowledged_days()
-        candidates: list[Candidate] = []
+        candidates: list[AnomalyCandidate] = []
         for name in dict.fromkeys([SERVICE, *self.settings.watches]):
             explainer = Explainer(self.reader, name)
             costs = daily_costs(self.reader, explainer.scope, DateRange(self.start, self.window.end))
@@ -163,7 +163,7 @@ class DetectionRun:
 
     def _scope_candidates(
         self, explainer: Explainer, key: ScopeKey, cost: DailyCost, acknowledged: Sequence[AcknowledgedDays]
-    ) -> list[Candidate]:
+    ) -> list[AnomalyCandidate]:
         month, own_minimum = self.months.get(key.currency, Decimal(0)), self.settings.minimum(key.currency)
         minimum = default_minimum(month, self._month(cost)) if own_minimum is None else own_minimum
         scale = month * ACCOUNT_SHARE if own_minimum is None else own_minimum
@@ -173,7 +173,7 @@ class DetectionRun:
         self.series += 1
         result = detect(self._series(key.source_id, cost, through, acknowledged))
         return [
-            Candidate(key, explainer, cost, each, _surrounding_days(result, each), minimum, scale)
+            AnomalyCandidate(key, explainer, cost, each, _surrounding_days(result, each), minimum, scale)
             for each in result.detections
             if each.last >= self.window.start and not _is_too_new(each, through)
         ]

@@ -63,7 +63,7 @@ def is_ordinary(table: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class DailyBuild:
+class AnomalyBuild:
     """Sums by source, value, currency and day. Equal for equal questions, so that the lake compiles each once."""
 
     dimension: Dimension
@@ -92,7 +92,9 @@ def daily_costs(
 ) -> dict[ScopeKey, DailyCost]:
     """Every scope of the account over these days, of the lines that pass the filters. One lake query."""
     used = [dimension, *(item.dimension for item in filters)]
-    table = reader.run(days, DailyBuild(dimension, filters), [key for each in used for key in each.tag_keys])
+    table = reader.run(
+        days, AnomalyBuild(dimension, filters), [key for each in used for key in each.tag_keys]
+    )
     result: dict[ScopeKey, DailyCost] = defaultdict(DailyCost)
     for row in table.to_pylist():
         cost = result[ScopeKey(int(row["source"]), row["value"], row["currency"])]

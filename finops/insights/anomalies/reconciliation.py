@@ -16,7 +16,7 @@ import msgspec
 
 from accounts.models import Account
 from finops.insights.anomalies.causes import Causes
-from finops.insights.anomalies.detection import Candidate, exact, month_end_impact, severity
+from finops.insights.anomalies.detection import AnomalyCandidate, exact, month_end_impact, severity
 from finops.insights.anomalies.detector import Detection, Observation
 from finops.insights.anomalies.lake import DailyCost
 from finops.insights.models import SERVICE, Anomaly
@@ -29,7 +29,7 @@ NEAR = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Scope:
+class AnomalyScope:
     """Where an anomaly is, and which way it goes."""
 
     source_id: int
@@ -39,16 +39,16 @@ class Scope:
     up: bool
 
     @classmethod
-    def of(cls, row: Anomaly) -> Scope:
+    def of(cls, row: Anomaly) -> AnomalyScope:
         return cls(row.source_id, row.dimension, row.value, row.currency, row.impact >= 0)
 
     @classmethod
-    def of_candidate(cls, each: Candidate) -> Scope:
+    def of_candidate(cls, each: AnomalyCandidate) -> AnomalyScope:
         key = each.key
         return cls(key.source_id, each.explainer.name, key.value, key.currency, each.detection.is_up)
 
 
-def key_of(scope: Scope, first: date) -> str:
+def key_of(scope: AnomalyScope, first: date) -> str:
     """The id: the same for the same scope and day, whenever and wherever it is found first."""
     parts = [scope.source_id, scope.dimension, scope.value, scope.currency, scope.up, first]
     return f"anom_{hashlib.blake2s(repr([str(each) for each in parts]).encode(), digest_size=8).hexdigest()}"
@@ -88,7 +88,9 @@ ZERO = Decimal(0)
 Covers = Callable[[int, date, date], bool]
 
 
-def record(account: Account, candidates: Sequence[Candidate], *, window: DateRange, covered: Covers) -> None:
+def record(
+    account: Account, candidates: Sequence[AnomalyCandidate], *, window: DateRange, covered: Covers
+) -> None:
     """Bring the account's anomalies up to date with what was found. Call it in a transaction."""
     rows = list(
         Anomaly.objects.select_for_update()
@@ -96,10 +98,10 @@ def record(account: Account, candidates: Sequence[Candidate], *, window: DateRan
         .order_by("pk")
     )
     kept: set[int] = set()
-    for scope, of_scope in group_by(candidates, Scope.of_candidate).items():
+    for scope, of_scope in group_by(candidates, AnomalyScope.of_candidate).items():
         of_scope.sort(key=lambda each: each.detection.first)
         spans = [(each.detection.first, each.detection.last) for each in of_scope]
-        matches = match([row for row in rows if Scope.of(row) == scope], spans)
+        matches = match([row for row in rows if AnomalyScope.of(row) == scope], spans)
         for candidate, match_row in zip(of_scope, matches, strict=True):
             row = _store(account, scope, candidate, match_row)
             kept |= {row.pk} if row else set()
@@ -110,7 +112,9 @@ def record(account: Account, candidates: Sequence[Candidate], *, window: DateRan
     group(window)
 
 
-def _store(account: Account, scope: Scope, candidate: Candidate, row: Anomaly | None) -> Anomaly | None:
+def _store(
+    account: Account, scope: AnomalyScope, candidate: AnomalyCandidate, row: Anomaly | None
+) -> Anomaly | None:
     """The row of a candidate, up to date; None where its impact is too small to keep."""
     if row is not None and row.state == Anomaly.State.EXPECTED:
         return row
@@ -125,7 +129,7 @@ def _store(account: Account, scope: Scope, candidate: Candidate, row: Anomaly | 
     return row
 
 
-def _fill(row: Anomaly, candidate: Candidate) -> None:
+def _fill(row: Anomaly, candidate: AnomalyCandidate) -> None:
     detection, key = candidate.detection, candidate.key
     figures: dict[str, Any] = {
         "source_id": key.source_id,

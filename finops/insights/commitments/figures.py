@@ -47,7 +47,7 @@ NOTHING_COVERED = "No commitment was used, so nothing says what one could cover.
 
 
 @dataclass(frozen=True)
-class Part:
+class Ratio:
     """A ratio, or why there is none."""
 
     value: Decimal | None
@@ -127,18 +127,18 @@ class Figures:
         return bool(fees) and exact_sum(each.billed for each in fees) == self.committed_cost
 
     @property
-    def utilization(self) -> Part:
+    def utilization(self) -> Ratio:
         if not self.used_sums and not self.unused_sums:
-            return Part(None, NOTHING_USED_OR_NOT)
+            return Ratio(None, NOTHING_USED_OR_NOT)
         if not self.has_what_is_unused:
             providers = sorted({each.provider for each in self._usage if each.source not in self.exports})
-            return Part(None, NO_UNUSED.format(provider=" and ".join(providers) or "the provider"))
+            return Ratio(None, NO_UNUSED.format(provider=" and ".join(providers) or "the provider"))
         if self.is_by_quantity:
             used, unused = self.used_quantity or Decimal(0), self.unused_quantity or Decimal(0)
             share = ratio(used, exact_sum([used, unused]))
         else:
             share = ratio(self.used_cost, self.committed_cost)
-        return Part(share, "" if share is not None else "Used and unused add up to 0.")
+        return Ratio(share, "" if share is not None else "Used and unused add up to 0.")
 
     @property
     def on_demand_cost(self) -> Decimal | None:
@@ -156,18 +156,18 @@ class Figures:
         return exact_difference(self.on_demand_cost, self.committed_cost)
 
     @property
-    def commitment_savings_rate(self) -> Part:
+    def commitment_savings_rate(self) -> Ratio:
         return self._rate(self.on_demand_cost, "ContractedCost")
 
     @property
-    def commitment_savings_rate_over_list(self) -> Part:
+    def commitment_savings_rate_over_list(self) -> Ratio:
         return self._rate(self.list_cost, "ListCost")
 
-    def _rate(self, value: Decimal | None, column: str) -> Part:
+    def _rate(self, value: Decimal | None, column: str) -> Ratio:
         if value is None:
-            return Part(None, NOT_PRICED.format(column=column))
+            return Ratio(None, NOT_PRICED.format(column=column))
         share = ratio(exact_difference(value, self.committed_cost), value)
-        return Part(share, "" if share is not None else NO_VALUE)
+        return Ratio(share, "" if share is not None else NO_VALUE)
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class CommitmentCoverage:
 
     covered: Decimal | None
     eligible: Decimal | None
-    share: Part
+    share: Ratio
 
 
 def coverage_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> CommitmentCoverage:
@@ -216,13 +216,13 @@ def coverage_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> Comm
     covered = _sum_or_none(each.list for each in inside if each.commitment and each.status == USED)
     standard = _sum_or_none(each.list for each in inside if not each.commitment)
     if not eligibility.is_known:
-        return CommitmentCoverage(None, None, Part(None, NOTHING_COVERED))
+        return CommitmentCoverage(None, None, Ratio(None, NOTHING_COVERED))
     if covered is None or standard is None:
-        return CommitmentCoverage(covered, None, Part(None, NOT_PRICED.format(column="ListCost")))
+        return CommitmentCoverage(covered, None, Ratio(None, NOT_PRICED.format(column="ListCost")))
     eligible = exact_sum([covered, standard])
     share = ratio(covered, eligible)
     return CommitmentCoverage(
-        covered, eligible, Part(share, "" if share is not None else "The eligible usage cost 0.")
+        covered, eligible, Ratio(share, "" if share is not None else "The eligible usage cost 0.")
     )
 
 
@@ -234,14 +234,14 @@ class EffectiveSavings:
     actual: Decimal | None
     on_demand: Decimal | None
     of: str
-    rate: Part
-    over_list: Part
+    rate: Ratio
+    over_list: Ratio
 
 
 def effective_savings_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> EffectiveSavings:
     """The effective savings rate over what commitments covered or could have; cost of unused commitment stays in. Source of the formula: FinOps Foundation, "How to calculate effective savings rate"."""
     if not eligibility.is_known:
-        nothing = Part(None, NOTHING_COVERED)
+        nothing = Ratio(None, NOTHING_COVERED)
         return EffectiveSavings(None, None, "", nothing, nothing)
     usage = [each for each in sums if each.charge_category == "Usage"]
     standard = [each for each in usage if not each.commitment and eligibility.includes(each)]
@@ -259,11 +259,11 @@ def effective_savings_of(sums: Iterable[CommitmentSum], eligibility: Eligibility
     return EffectiveSavings(actual, list_cost, "list", over_list, over_list)
 
 
-def _savings_rate(actual: Decimal, on_demand: Decimal | None, column: str) -> Part:
+def _savings_rate(actual: Decimal, on_demand: Decimal | None, column: str) -> Ratio:
     if on_demand is None:
-        return Part(None, NOT_ALL_PRICED.format(column=column))
+        return Ratio(None, NOT_ALL_PRICED.format(column=column))
     share = ratio(exact_difference(on_demand, actual), on_demand)
-    return Part(share, "" if share is not None else "The eligible usage costs 0 on demand.")
+    return Ratio(share, "" if share is not None else "The eligible usage costs 0 on demand.")
 
 
 def covered_services(sums: Iterable[CommitmentSum]) -> set[tuple[str, str]]:

@@ -16,7 +16,7 @@ from finops.lib.money import exact_sum
 from finops.lib.sentences import join_with_and
 
 
-class Rule(NamedTuple):
+class SavingsRule(NamedTuple):
     """How much work and risk the advice of a rule is; `why`: the reason of the risk."""
 
     name: str
@@ -26,36 +26,36 @@ class Rule(NamedTuple):
     why: str
 
 
-UNUSED = Rule(
+UNUSED = SavingsRule(
     "unused_commitment", "Unused commitments", "medium", "low",
     "It is paid for whether used or not; moving usage to it costs nothing more.",
 )  # fmt: skip
-HUB = Rule("cost_optimization_hub", "AWS Cost Optimization Hub", "medium", "medium", "As AWS says.")
-WEEKENDS = Rule(
+HUB = SavingsRule("cost_optimization_hub", "AWS Cost Optimization Hub", "medium", "medium", "As AWS says.")
+WEEKENDS = SavingsRule(
     "weekends_off", "Dev and test on at weekends", "low", "low",
     "Tagged as dev or test; a schedule can turn it off and on. Someone may work at a weekend.",
 )  # fmt: skip
-GENERATIONS = Rule(
+GENERATIONS = SavingsRule(
     "previous_generation", "Previous generations", "medium", "medium",
     "A restart on other hardware: test drivers, kernel and performance first.",
 )  # fmt: skip
-VOLUMES = Rule(
+VOLUMES = SavingsRule(
     "volume_type", "Volume types", "low", "low",
     "The type changes while the volume is in use; above 3,000 IOPS or 125 MiB/s gp3 costs more.",
 )  # fmt: skip
-GROWTH = Rule(
+GROWTH = SavingsRule(
     "growing_storage", "Storage that only grows", "medium", "medium",
     "Only its owners know what is still needed; deleting cannot be undone.",
 )  # fmt: skip
-ON_DEMAND = Rule(
+ON_DEMAND = SavingsRule(
     "steady_on_demand", "Steady on-demand compute", "low", "medium",
     "A commitment binds for a year, whatever the usage does. Bills by day do not show hours within the day.",
 )  # fmt: skip
 
-PRECEDENCE: tuple[Rule, ...] = (UNUSED, HUB, WEEKENDS, GENERATIONS, VOLUMES, GROWTH, ON_DEMAND)
+PRECEDENCE: tuple[SavingsRule, ...] = (UNUSED, HUB, WEEKENDS, GENERATIONS, VOLUMES, GROWTH, ON_DEMAND)
 """A line that an earlier rule counts is not counted by a later one."""
 
-RULES: dict[str, Rule] = {rule.name: rule for rule in PRECEDENCE}
+RULES: dict[str, SavingsRule] = {rule.name: rule for rule in PRECEDENCE}
 PLACES = {rule.name: place for place, rule in enumerate(PRECEDENCE)}
 
 WINDOW_DAYS = 30
@@ -117,7 +117,7 @@ class Piece:
     whole: bool = False
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SavingScope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whose cost is compared after acting: resources, a commitment, or the on-demand compute of a source."""
 
     source: str
@@ -128,7 +128,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @dataclass(frozen=True)
-class Candidate:
+class SavingCandidate:
     """A recommendation of one rule. `unit` tells it from others of its rule in the source and currency.
 
     `reason`: why there is no saving. `service` and `account_name` are of all lines of it, `3 services` where there are
@@ -193,9 +193,9 @@ class Candidate:
         return (self.cost if self.saving is None else self.saving) >= MINIMUM
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> SavingScope:
         resources = {name for piece in self.pieces for name in names_of(piece.line.resource)}
-        return Scope(
+        return SavingScope(
             source=self.source,
             currency=self.currency,
             resources=[] if self.commitment or self.compute else sorted(resources),
@@ -204,13 +204,13 @@ class Candidate:
         )
 
 
-def deduplicate_by_precedence(candidates: Iterable[Candidate]) -> list[Candidate]:
+def deduplicate_by_precedence(candidates: Iterable[SavingCandidate]) -> list[SavingCandidate]:
     """In the order of the rules, each keeps the lines that no earlier one has, and says what it stands instead of.
 
     What proves no saving comes last: it adds nothing to a total."""
     ordered = sorted(candidates, key=lambda each: (each.saving is None, PLACES[each.rule], each.key))
     owner = _Owners()
-    result: list[Candidate] = []
+    result: list[SavingCandidate] = []
     instead: dict[str, set[str]] = defaultdict(set)
     for each in ordered:
         owners = [(piece, owner.owner_of(piece)) for piece in each.pieces]
@@ -256,7 +256,7 @@ def _resource_keys(piece: Piece) -> list[tuple[str, str]]:
     return [(piece.line.source, name) for name in sorted(names_of(piece.line.resource))]
 
 
-def _lowered_text(count: int, by: Collection[str], result: Iterable[Candidate]) -> str:
+def _lowered_text(count: int, by: Collection[str], result: Iterable[SavingCandidate]) -> str:
     rules = sorted({RULES[each.rule].label for each in result if each.key in by})
     noun = "resource is" if count == 1 else "resources are"
     return f"{count} {noun} counted by {join_with_and(rules)} instead."

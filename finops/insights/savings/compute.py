@@ -16,9 +16,9 @@ from finops.costs.dated_names import strip_date_prefix
 from finops.insights.savings.candidates import (
     ON_DEMAND,
     UNUSED,
-    Candidate,
     LineKey,
     Piece,
+    SavingCandidate,
     account_label,
     label_of,
     part,
@@ -67,7 +67,7 @@ class DailySum:
 
 
 def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
-    """The result of `DailyBuild` as typed rows."""
+    """The result of `SavingsBuild` as typed rows."""
     return [
         DailySum(
             **{name: row[name] for name in ("source", "provider", "service", "currency", "commitment", "status")},
@@ -83,7 +83,7 @@ def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
     ]  # fmt: skip
 
 
-def unused_commitments(sums: Iterable[DailySum]) -> list[Candidate]:
+def unused_commitments(sums: Iterable[DailySum]) -> list[SavingCandidate]:
     """Commitments of which more than 2 % was paid for and not used."""
     candidates = []
     ours = (each for each in sums if each.commitment)
@@ -95,7 +95,7 @@ def unused_commitments(sums: Iterable[DailySum]) -> list[Candidate]:
     return candidates
 
 
-def _unused_candidate(group: Sequence[DailySum], cost: Decimal, wasted: Decimal) -> Candidate:
+def _unused_candidate(group: Sequence[DailySum], cost: Decimal, wasted: Decimal) -> SavingCandidate:
     first = group[0]
     unused = [each for each in group if each.status == "Unused"]
     services = frozenset(each.service for each in unused)
@@ -105,7 +105,7 @@ def _unused_candidate(group: Sequence[DailySum], cost: Decimal, wasted: Decimal)
     line = LineKey(first.source, first.currency, "", "", "Unused", first.commitment)
     used = ratio(exact_difference(cost, wasted), cost) or Decimal(0)
     note = f"{percent_text(used)} used; something unused on {days} day{'' if days == 1 else 's'}"
-    return Candidate(
+    return SavingCandidate(
         rule=UNUSED.name,
         unit=(first.commitment,),
         title=f"Use what is paid for: {quote(name)}",
@@ -121,14 +121,14 @@ def _unused_candidate(group: Sequence[DailySum], cost: Decimal, wasted: Decimal)
     )
 
 
-def steady_on_demand(sums: Sequence[DailySum], days: DateRange) -> list[Candidate]:
+def steady_on_demand(sums: Sequence[DailySum], days: DateRange) -> list[SavingCandidate]:
     """The on-demand compute of a source that was there on every day of the window."""
     groups = group_by(sums, lambda each: (each.source, each.currency, cloud_of(each.provider)))
     candidates = (_on_demand(group, days, cloud) for (_, _, cloud), group in groups.items())
     return [each for each in candidates if each is not None]
 
 
-def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Candidate | None:
+def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> SavingCandidate | None:
     ours = [each for each in group if each.covers and not each.commitment]
     floor = _floor(ours, group, days)
     rate, basis = _discount(group, cloud)
@@ -142,7 +142,7 @@ def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Candid
     hourly = ratio(part(steady, 1 - rate), Decimal(24)) or Decimal(0)
     saving = part(part(steady, Decimal(days.days)), rate)
     line = LineKey(first.source, first.currency, "", "", "on-demand compute", "")
-    return Candidate(
+    return SavingCandidate(
         rule=ON_DEMAND.name,
         unit=(cloud,),
         title=f"Commit to the steady part of on-demand compute: {quote(first.provider)}",

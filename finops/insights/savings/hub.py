@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.insights.models import ImportedSaving
-from finops.insights.savings.candidates import HUB, Candidate, LineKey, Piece
+from finops.insights.savings.candidates import HUB, LineKey, Piece, SavingCandidate
 from finops.lib.answers import group_by
 from finops.lib.currencies import currency_code
 from finops.lib.errors import UserError
@@ -303,12 +303,12 @@ _ACRONYMS: Final = frozenset(("ec2", "ebs", "rds", "ecs", "db", "efs", "nat", "v
 _EFFORT: Final = {"verylow": "low", "low": "low", "medium": "medium", "high": "high", "veryhigh": "high"}
 
 
-def hub_candidates(rows: Iterable[ImportedSaving]) -> list[Candidate]:
+def hub_candidates(rows: Iterable[ImportedSaving]) -> list[SavingCandidate]:
     """The recommendations that count: one for each resource, and for each commitment that is to be bought."""
     return [_candidate(group) for group in group_by(rows, _about).values()]
 
 
-def buys_compute(each: Candidate) -> bool:
+def buys_compute(each: SavingCandidate) -> bool:
     """Whether it recommends the same commitment as our own estimate of steady on-demand compute would."""
     return each.rule == HUB.name and each.compute
 
@@ -333,7 +333,7 @@ def _about(row: ImportedSaving) -> tuple[str, ...]:
     return (*source, row.recommendation_id)
 
 
-def _candidate(group: Sequence[ImportedSaving]) -> Candidate:
+def _candidate(group: Sequence[ImportedSaving]) -> SavingCandidate:
     row = max(group, key=lambda each: (each.monthly_saving, each.recommendation_id))
     compute = _is_of_compute(row)
     line = LineKey(
@@ -350,7 +350,7 @@ def _candidate(group: Sequence[ImportedSaving]) -> Candidate:
     risk, why = _risk(row)
     action = _ACTIONS.get(row.action, _words(row.action))
     what = row.resource_arn.rsplit("/", 1)[-1].rsplit(":", 1)[-1] or _words(row.resource_type)
-    return Candidate(
+    return SavingCandidate(
         rule=HUB.name,
         unit=_unit(row, compute=compute),
         title=f"{action}: {what}",

@@ -136,7 +136,7 @@ def coverable(table: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class DailyBuild:
+class SavingsBuild:
     """By day: lines of commitments by what they are, and the on-demand compute that one could cover, without what other
     rules have counted already (`resources`; `usage_types` of lines that name no resource)."""
 

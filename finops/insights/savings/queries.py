@@ -12,8 +12,8 @@ from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.queries.sources import load_sources
 from finops.insights.cost_scope import CostReader, check_currency, resolve_scope
 from finops.insights.models import SavingsDismissal
-from finops.insights.savings.candidates import PLACES, RULES, Candidate, Piece
-from finops.insights.savings.recommendations import Reader, SavingsResult, find_candidates, outcomes
+from finops.insights.savings.candidates import PLACES, RULES, Piece, SavingCandidate
+from finops.insights.savings.recommendations import SavingsReader, SavingsResult, find_candidates, outcomes
 from finops.insights.savings.schemas import (
     Evidence,
     RealisedSaving,
@@ -57,7 +57,7 @@ def list_savings(
     check_currency(cost, query.currency)
     marks = {row.key: row for row in SavingsDismissal.objects.all()}
     filters, unknown = resolve_scope(cost, query)
-    read = Reader(account, sources, deadline, query, filters)
+    read = SavingsReader(account, sources, deadline, query, filters)
     result = find_candidates(read, [key for key, row in marks.items() if row.status == DISMISSED])
     everything = _all_recommendations(result, marks, outcomes(read, marks.values()), sources.names, evidence)
     unmeasured = {row.id for row in everything if row.saving_reason == GONE} if filters else set()
@@ -82,11 +82,11 @@ def list_savings(
     )
 
 
-def recommendation(account: Account, key: str) -> tuple[Candidate | None, SavingsDismissal | None]:
+def recommendation(account: Account, key: str) -> tuple[SavingCandidate | None, SavingsDismissal | None]:
     """What the bills show of it now, and what people said of it; None for what there is not."""
     mark = SavingsDismissal.objects.filter(key=key).first()
     dismissed = SavingsDismissal.objects.filter(status=DISMISSED).values_list("key", flat=True)
-    result = find_candidates(Reader(account, load_sources(account)), list(dismissed))
+    result = find_candidates(SavingsReader(account, load_sources(account)), list(dismissed))
     every = [*result.open, *result.dismissed_candidates]
     return next((each for each in every if each.key == key), None), mark
 
@@ -125,7 +125,7 @@ def _all_recommendations(
 
 
 def _row(
-    each: Candidate,
+    each: SavingCandidate,
     mark: SavingsDismissal | None,
     realised: RealisedSaving | None,
     names: Mapping[str, str],

@@ -23,8 +23,8 @@ from finops.insights.models import ImportedSaving, SavingsDismissal
 from finops.insights.savings.candidates import (
     ON_DEMAND,
     WINDOW_DAYS,
-    Candidate,
-    Scope,
+    SavingCandidate,
+    SavingScope,
     deduplicate_by_precedence,
     names_of,
     part,
@@ -34,10 +34,10 @@ from finops.insights.savings.hub import buys_compute, hub_candidates, old_import
 from finops.insights.savings.lake import (
     ENV_KEYS,
     MAX_ROWS,
-    DailyBuild,
     GrowthBuild,
     OutcomeBuild,
     ResourceBuild,
+    SavingsBuild,
 )
 from finops.insights.savings.resource_rules import (
     growing_storage,
@@ -59,12 +59,12 @@ class SavingsResult:
     """`open` are weighed against each other; `aside` are those that a person dismissed, which count nothing."""
 
     days: DateRange | None = None
-    open: Sequence[Candidate] = ()
-    dismissed_candidates: Sequence[Candidate] = ()
+    open: Sequence[SavingCandidate] = ()
+    dismissed_candidates: Sequence[SavingCandidate] = ()
     warnings: list[str] = field(default_factory=list)
 
 
-Build = ResourceBuild | GrowthBuild | DailyBuild | OutcomeBuild
+Build = ResourceBuild | GrowthBuild | SavingsBuild | OutcomeBuild
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class FilteredBuild:
 
 
 @dataclass(frozen=True)
-class Reader(CostReader):
+class SavingsReader(CostReader):
     """Asks the lake about one account, or about the lines of it that pass the filters of a scope."""
 
     scope: CostScope = WHOLE_ACCOUNT
@@ -92,7 +92,7 @@ class Reader(CostReader):
         return rows
 
 
-def find_candidates(read: Reader, dismissed: Collection[str]) -> SavingsResult:
+def find_candidates(read: SavingsReader, dismissed: Collection[str]) -> SavingsResult:
     """What the rules find in the last thirty days that every source has delivered. Three lake queries."""
     through = read.sources.coverage.complete_through
     if through is None:
@@ -111,7 +111,7 @@ def find_candidates(read: Reader, dismissed: Collection[str]) -> SavingsResult:
     )
 
 
-def _drop_duplicate_commitments(counted: Sequence[Candidate]) -> list[Candidate]:
+def _drop_duplicate_commitments(counted: Sequence[SavingCandidate]) -> list[SavingCandidate]:
     """Where AWS recommends to commit to compute, our own estimate of the same is left out and named."""
     bought = {each.bill for each in counted if buys_compute(each)}
     estimated = {each.bill for each in counted if each.rule == ON_DEMAND.name}
@@ -124,7 +124,7 @@ def _drop_duplicate_commitments(counted: Sequence[Candidate]) -> list[Candidate]
     ]
 
 
-def _resource_rules(read: Reader, days: DateRange) -> tuple[list[Candidate], list[str]]:
+def _resource_rules(read: SavingsReader, days: DateRange) -> tuple[list[SavingCandidate], list[str]]:
     tag_keys = lake_queries.tag_keys(read.account)
     keys = tuple(key for key in tag_keys if key.casefold() in ENV_KEYS)
     resources = read_resources(read(days, ResourceBuild(keys), keys))
@@ -149,7 +149,9 @@ def _resource_rules(read: Reader, days: DateRange) -> tuple[list[Candidate], lis
     return [*hub, *rules], [*warnings, *left_out]
 
 
-def _imported_in_scope(read: Reader, imported: Sequence[Candidate]) -> tuple[list[Candidate], list[str]]:
+def _imported_in_scope(
+    read: SavingsReader, imported: Sequence[SavingCandidate]
+) -> tuple[list[SavingCandidate], list[str]]:
     """Imported recommendations name source, account and provider, and no team."""
     scope = read.scope
     scope_values = {name: value.casefold() for name, value in scope.scope_values.items()}
@@ -160,7 +162,7 @@ def _imported_in_scope(read: Reader, imported: Sequence[Candidate]) -> tuple[lis
     return [], [f"Left out: {some} of AWS Cost Optimization Hub, whose imports do not say a resource's team."]
 
 
-def _is_in_scope(each: Candidate, scope_values: Mapping[str, str], names: Mapping[str, str]) -> bool:
+def _is_in_scope(each: SavingCandidate, scope_values: Mapping[str, str], names: Mapping[str, str]) -> bool:
     accounts = {each.account_name.casefold(), *(piece.line.account.casefold() for piece in each.pieces)}
     providers = [name.casefold() for name in candidates("provider", scope_values.get("provider", ""))]
     return (
@@ -170,14 +172,14 @@ def _is_in_scope(each: Candidate, scope_values: Mapping[str, str], names: Mappin
     )
 
 
-def _remaining_build(counted: Sequence[Candidate]) -> DailyBuild:
+def _remaining_build(counted: Sequence[SavingCandidate]) -> SavingsBuild:
     """On-demand compute without the lines that are in other recommendations, with a saving."""
     pieces = [piece for each in counted if each.saving is not None for piece in each.pieces]
     resources = {name for piece in pieces for name in names_of(piece.line.resource)}
     usage_types = {
         piece.line.usage_type for piece in pieces if piece.whole is False and not piece.line.resource
     }
-    return DailyBuild(tuple(sorted(resources - {""})), tuple(sorted(usage_types)))
+    return SavingsBuild(tuple(sorted(resources - {""})), tuple(sorted(usage_types)))
 
 
 def _missing_unused_warnings(daily: Sequence[DailySum], sources: Sources) -> list[str]:
@@ -210,7 +212,7 @@ class ActedRecommendation:
 
     key: str
     day: date
-    scope: Scope
+    scope: SavingScope
     days: DateRange | None
 
     @property
@@ -226,12 +228,12 @@ class ActedRecommendation:
         return ""
 
 
-def outcomes(read: Reader, rows: Iterable[SavingsDismissal]) -> dict[str, RealisedSaving]:
+def outcomes(read: SavingsReader, rows: Iterable[SavingsDismissal]) -> dict[str, RealisedSaving]:
     """By key, for all that was acted on. No lake query while nothing was long enough ago, else one."""
     acted = []
     for row in rows:
         if row.acted_on is not None:
-            scope = msgspec.convert(row.scope, Scope)
+            scope = msgspec.convert(row.scope, SavingScope)
             acted.append(ActedRecommendation(row.key, row.acted_on, scope, _source_days(read, scope)))
     measurable = [each for each in acted if not each.gap]
     sums: Sequence[Mapping[str, Any]] = []
@@ -245,7 +247,7 @@ def outcomes(read: Reader, rows: Iterable[SavingsDismissal]) -> dict[str, Realis
     return {each.key: _outcome(each, sums) for each in acted}
 
 
-def _source_days(read: Reader, scope: Scope) -> DateRange | None:
+def _source_days(read: SavingsReader, scope: SavingScope) -> DateRange | None:
     coverage, source = read.sources.coverage, int(scope.source)
     span, through = coverage.sources.get(source), coverage.last_complete_days.get(source)
     return DateRange(span.first_day, through) if span and through else None
@@ -268,7 +270,7 @@ def _outcome(each: ActedRecommendation, sums: Sequence[Mapping[str, Any]]) -> Re
     return RealisedSaving(before=past, after=since, saved=less, currency=currency, reason=CAVEAT)
 
 
-def _is_of(row: Mapping[str, Any], scope: Scope) -> bool:
+def _is_of(row: Mapping[str, Any], scope: SavingScope) -> bool:
     if (row["source"], row["currency"]) != (scope.source, scope.currency):
         return False
     if scope.compute:

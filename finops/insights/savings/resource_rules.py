@@ -19,9 +19,9 @@ from finops.insights.savings.candidates import (
     GROWTH,
     MINIMUM,
     WEEKENDS,
-    Candidate,
     LineKey,
     Piece,
+    SavingCandidate,
     account_label,
     part,
 )
@@ -167,7 +167,7 @@ def line_of(row: Mapping[str, Any]) -> LineKey:
     )
 
 
-def weekends_off(sums: Iterable[ResourceSum], days: DateRange) -> list[Candidate]:
+def weekends_off(sums: Iterable[ResourceSum], days: DateRange) -> list[SavingCandidate]:
     """What has a dev or test tag, ran on every day, and cost at weekends at least 90 % of what it did on weekdays."""
     weekend = sum(day.weekday() >= 5 for day in each_day(days))
     never_off = (
@@ -186,7 +186,7 @@ def _never_off(each: ResourceSum, weekdays: int, weekend: int) -> bool:
     return at_weekends >= part(other, WEEKEND_SHARE)
 
 
-def _weekends(group: Sequence[ResourceSum]) -> Candidate:
+def _weekends(group: Sequence[ResourceSum]) -> SavingCandidate:
     first = group[0]
     pieces = [
         Piece(
@@ -198,7 +198,7 @@ def _weekends(group: Sequence[ResourceSum]) -> Candidate:
         )
         for each in group
     ]
-    return Candidate(
+    return SavingCandidate(
         rule=WEEKENDS.name,
         unit=(first.line.account, first.service),
         title=f"Turn dev and test off at weekends: {quote(first.service)} in {quote(first.account_name)}",
@@ -218,7 +218,7 @@ def _of_a_weekday(each: ResourceSum) -> str:
     return "all" if share is None else percent_text(share)
 
 
-def successors(sums: Iterable[ResourceSum]) -> list[Candidate]:
+def successors(sums: Iterable[ResourceSum]) -> list[SavingCandidate]:
     """On-demand lines of a previous generation or of gp2, by account and product."""
     pairs = [
         (one, each)
@@ -229,7 +229,7 @@ def successors(sums: Iterable[ResourceSum]) -> list[Candidate]:
     return [_successor(group[-1][0], [each for _one, each in group]) for group in groups]
 
 
-def _successor(one: Successor, group: Sequence[ResourceSum]) -> Candidate:
+def _successor(one: Successor, group: Sequence[ResourceSum]) -> SavingCandidate:
     first = group[0]
     pieces = [
         Piece(
@@ -247,7 +247,7 @@ def _successor(one: Successor, group: Sequence[ResourceSum]) -> Candidate:
     )
     if one.ratio is None:
         formula = "Month's on-demand cost, of which the bills prove no part as saved."
-    return Candidate(
+    return SavingCandidate(
         rule=one.rule,
         unit=(first.line.account, first.service, one.old),
         title=f"Move {quote(one.old)} to {quote(one.new)}: {quote(first.service)} in {quote(first.account_name)}",
@@ -305,7 +305,7 @@ def read_storage_sums(rows: Iterable[Mapping[str, Any]]) -> list[StoredSum]:
     ]
 
 
-def growing_storage(sums: Iterable[StoredSum], months: Sequence[DateRange]) -> list[Candidate]:
+def growing_storage(sums: Iterable[StoredSum], months: Sequence[DateRange]) -> list[SavingCandidate]:
     """What stored more a day in each month than in the one before, 5 % or more in all, and costs 1 more a month."""
     growing = (each for each in sums if _only_grows(each, months))
     groups = group_by(growing, lambda each: (each.line.source, each.line.currency, each.service)).values()
@@ -329,11 +329,11 @@ def _growth_amount(group: Sequence[StoredSum]) -> Decimal:
     )
 
 
-def _candidate(group: Sequence[StoredSum], months: Sequence[DateRange]) -> Candidate:
+def _candidate(group: Sequence[StoredSum], months: Sequence[DateRange]) -> SavingCandidate:
     first = group[0]
     since = f"{months[0].start:%Y-%m}"
     more = money(_growth_amount(group), first.line.currency)
-    return Candidate(
+    return SavingCandidate(
         rule=GROWTH.name,
         unit=(first.service,),
         title=f"Review what only grows: {quote(first.service)}",

@@ -14,7 +14,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from finops.costs.models import CostSource
 from finops.insights.models import ImportedSaving, SavingsDismissal
-from finops.insights.savings.candidates import Candidate
+from finops.insights.savings.candidates import SavingCandidate
 from finops.insights.savings.hub import read_file
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -23,7 +23,7 @@ MAX_REASON = 2_000
 OLDEST_DAYS = 365
 
 
-def dismiss(*, account: Account, actor: Actor, candidate: Candidate, reason: str) -> SavingsDismissal:
+def dismiss(*, account: Account, actor: Actor, candidate: SavingCandidate, reason: str) -> SavingsDismissal:
     """Put a recommendation aside: it counts in no total any more.
 
     Raises UserError without a reason, or for one that is too long."""
@@ -35,7 +35,7 @@ def dismiss(*, account: Account, actor: Actor, candidate: Candidate, reason: str
 
 
 def record_saving_action(
-    *, account: Account, actor: Actor, candidate: Candidate, acted_on: date, reason: str = ""
+    *, account: Account, actor: Actor, candidate: SavingCandidate, acted_on: date, reason: str = ""
 ) -> SavingsDismissal:
     """Say on which day something was done about it: the bills after it show what that saved.
 
@@ -54,7 +54,7 @@ def record_saving_action(
 def _mark(
     account: Account,
     actor: Actor,
-    candidate: Candidate,
+    candidate: SavingCandidate,
     status: SavingsDismissal.Status,
     reason: str,
     acted_on: date | None,

@@ -17,7 +17,7 @@ import ibis
 
 from finops.allocation.cost_tags.expression import CostTagValue, apply_map, apply_steps
 from finops.allocation.rules import Normalisation
-from finops.costs.dimensions import Column, Dimension, Expression
+from finops.costs.dimensions import ColumnExpression, Dimension, Expression
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.insights.cost_scope import CostReader
@@ -207,11 +207,11 @@ class LineValue:
 
 
 def value_of_key(key: str) -> LineValue:
-    return LineValue(Column(tag_column(key)), (key,))
+    return LineValue(ColumnExpression(tag_column(key)), (key,))
 
 
 @dataclass(frozen=True)
-class Reader:
+class TagCostReader:
     """The cost of some days."""
 
     cost: CostReader

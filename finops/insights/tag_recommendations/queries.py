@@ -20,7 +20,7 @@ from finops.costs.answers import AccountRef
 from finops.costs.dimensions import Dimension, DimensionContext
 from finops.costs.queries.sources import load_sources
 from finops.insights.cost_scope import CostReader
-from finops.insights.tag_recommendations.lake import CoverageRequest, LineValue, Reader, value_of_key
+from finops.insights.tag_recommendations.lake import CoverageRequest, LineValue, TagCostReader, value_of_key
 from finops.insights.tag_recommendations.schemas import (
     KeyCoverage,
     TagRecommendation,
@@ -30,7 +30,7 @@ from finops.insights.tag_recommendations.schemas import (
 from finops.insights.tag_recommendations.similarity import is_contradictory, key_groups
 from finops.insights.tag_recommendations.suggestions import (
     Subject,
-    Suggestion,
+    TagSuggestion,
     association_suggestions,
     owner_of,
     similarity_suggestions,
@@ -76,7 +76,7 @@ MAX_TEXT = 300
 class RecommendationDetail:
     """A suggestion, what it would cover, and the cost tag that it would change."""
 
-    suggestion: Suggestion
+    suggestion: TagSuggestion
     row: TagRecommendation
     cost_tag: CostTagInfo | None
 
@@ -127,7 +127,7 @@ def find_recommendations(account: Account, *, deadline: float | None = None) -> 
     sources = load_sources(account)
     days = last_days(sources.coverage, PREVIEW_DAYS)
     cost = CostReader(account, sources, deadline)
-    reader, context = Reader(cost, days), cost.context
+    reader, context = TagCostReader(cost, days), cost.context
     every = cost_tag_keys(account, sources.manifest)
     currencies, keys = reader.coverage(every[:COUNTED_KEYS])
     compared = [each.key for each in keys[:COMPARED_KEYS]]
@@ -185,7 +185,7 @@ def _line_value(dimension: Dimension) -> LineValue:
 
 
 def _subjects(
-    reader: Reader, keys: Sequence[str], cost_tags: CostTags, currencies: Sequence[str]
+    reader: TagCostReader, keys: Sequence[str], cost_tags: CostTags, currencies: Sequence[str]
 ) -> list[Subject]:
     """The keys by meaning, with what their values cost."""
     line_values = {f"tag:{key}": value_of_key(key) for key in keys}
@@ -199,12 +199,12 @@ def _subjects(
 
 
 def _suggestions(
-    reader: Reader,
+    reader: TagCostReader,
     context: DimensionContext,
     subjects: Sequence[Subject],
     cost_tags: CostTags,
     currencies: Sequence[str],
-) -> list[Suggestion]:
+) -> list[TagSuggestion]:
     """Nothing of keys that were taken for one by their values, and then say different things on one line."""
     by_cost_tag = {draft.key: value for draft, value in cost_tags}
     line_values: dict[str, LineValue] = {}
@@ -225,9 +225,9 @@ def _suggestions(
 
 
 def _recommendation_details(
-    reader: Reader,
+    reader: TagCostReader,
     context: DimensionContext,
-    suggestions: Sequence[Suggestion],
+    suggestions: Sequence[TagSuggestion],
     infos: Mapping[str, CostTagInfo],
 ) -> Iterator[RecommendationDetail]:
     """Those that would cover anything."""

@@ -117,7 +117,7 @@ def _append_rule(draft: CostTagDraft, rule: Rule) -> CostTagDraft:
 
 
 @dataclass(frozen=True)
-class Suggestion:
+class TagSuggestion:
     """A draft, and which part of it is what the suggestion covers: some rules, or some values."""
 
     id: str
@@ -180,7 +180,7 @@ def subject_of(
     return Subject(group, owner, costs, tuple(merges(costs, currencies)))
 
 
-def similarity_suggestions(subject: Subject) -> Iterator[Suggestion]:
+def similarity_suggestions(subject: Subject) -> Iterator[TagSuggestion]:
     """Keys to collapse, values to put right."""
     group, owner = subject.group, subject.owner
     if owner is None:
@@ -201,7 +201,7 @@ def similarity_suggestions(subject: Subject) -> Iterator[Suggestion]:
 
 def association_suggestions(
     subject: Subject, tagged_costs: Mapping[tuple[str, str], TaggedCosts], currencies: Sequence[str]
-) -> Iterator[Suggestion]:
+) -> Iterator[TagSuggestion]:
     """Rules for cost that has no value yet."""
     copied = copied_keys(subject.base, subject.group.keys)
     without = [key for key in subject.group.keys if key not in copied]
@@ -215,7 +215,7 @@ def association_suggestions(
 
 def _rule_suggestions(
     kind: Kind, subject: Subject, draft: CostTagDraft, sentence: str, *distinct: str
-) -> Iterator[Suggestion]:
+) -> Iterator[TagSuggestion]:
     """Of the last rule; nothing where the cost tag has no room for one more."""
     if len(draft.rules) > len(subject.base.rules):
         yield _suggestion(kind, subject, draft, sentence, *distinct, rules=(len(draft.rules),))
@@ -229,10 +229,10 @@ def _suggestion(
     *distinct: str,
     rules: tuple[int, ...] = (),
     values: tuple[str, ...] = (),
-) -> Suggestion:
+) -> TagSuggestion:
     before = subject.owner.rules if subject.owner else ()
     text = "\n".join([kind, subject.group.name, *distinct])
-    return Suggestion(
+    return TagSuggestion(
         id=f"{kind.replace('_', '-')}-{hashlib.sha256(text.encode()).hexdigest()[:12]}",
         kind=kind,
         sentence=sentence,

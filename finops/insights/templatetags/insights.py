@@ -18,7 +18,7 @@ from finops.insights.spend_change.effects import EFFECTS
 from finops.insights.spend_change.schemas import Effects, Move
 from finops.insights.spend_change.text import WHY, badge_of
 from finops.insights.tag_recommendations.schemas import KINDS
-from finops.insights.views.anomalies import Line
+from finops.insights.views.anomalies import AnomalyLine
 from finops.lib import amounts
 from finops.lib.money import ratio
 
@@ -99,6 +99,6 @@ def at_least_nothing(amount: Decimal) -> Decimal:
 
 
 @register.filter
-def about_days(line: Line) -> str:
+def about_days(line: AnomalyLine) -> str:
     """What a small drawing shows, to a screen reader."""
     return f"Cost of {line.name} by day around {line.row.first_day}, in {line.row.currency}"

@@ -40,7 +40,7 @@ WATCH, MINIMUM = "watch_", "minimum_"
 
 
 @dataclass(frozen=True)
-class Line:
+class AnomalyLine:
     """An anomaly as the list shows it."""
 
     row: AnomalyRow
@@ -57,7 +57,7 @@ class Line:
         return causes[0] if causes else ""
 
 
-ANOMALIES = ListPage[Line](
+ANOMALIES = ListPage[AnomalyLine](
     name="anomalies",
     title="Anomalies",
     noun="anomaly",
@@ -158,7 +158,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
             rows = rows.filter(pk__in=list(impacts))
         except UserError as problem:
             scope, error = {}, problem.message
-    lines = [Line(queries.row_of(row), spark_values(row), row.get_kind_display()) for row in rows]
+    lines = [AnomalyLine(queries.row_of(row), spark_values(row), row.get_kind_display()) for row in rows]
     shown = ANOMALIES.listing(request, lines)
     if wants_csv(request):
         return ANOMALIES.csv(shown.matches)

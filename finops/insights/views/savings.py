@@ -22,7 +22,7 @@ from accounts.models import Role
 from finops.costs.models import CostSource
 from finops.insights.cost_scope import scope_from_params
 from finops.insights.savings import services
-from finops.insights.savings.candidates import PRECEDENCE, RULES, Candidate
+from finops.insights.savings.candidates import PRECEDENCE, RULES, SavingCandidate
 from finops.insights.savings.queries import ALL_ROWS, list_savings, recommendation
 from finops.insights.savings.schemas import STATUSES, Recommendation, SavingsQuery
 from finops.lib import clock
@@ -225,7 +225,7 @@ def reopen(request: AccountRequest, saving_key: str) -> HttpResponse:
     return redirect("savings", slug=request.account.slug)
 
 
-def _candidate(request: AccountRequest, key: str) -> Candidate:
+def _candidate(request: AccountRequest, key: str) -> SavingCandidate:
     """What the bills show now; 404 for what they do not."""
     candidate = recommendation(request.account, key)[0]
     if candidate is None:

@@ -161,7 +161,7 @@ def accuracy_of(trials: Sequence[Trial], days: int) -> Accuracy | None:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Deviations:
     """Standard deviations: `noise` of a day around its mean; `drifts` of the level itself, which all days of a total
     share, by how many days ahead the total ends; `daily` of one day alone, by how many days ahead it is."""
 
@@ -189,7 +189,7 @@ def _interpolate(by_length: dict[int, float], reach: int) -> float:
     return (1 - share) * by_length[low] + share * by_length[high]
 
 
-def spread_of(model: FittedModel, trials: Sequence[Trial], level: float, *, history_days: int) -> Spread:
+def spread_of(model: FittedModel, trials: Sequence[Trial], level: float, *, history_days: int) -> Deviations:
     """The spread whose bands would have held in a share `level` of the trials; with few of them a cautious guess counts too.
 
     `known` is how many days of history there are."""
@@ -225,7 +225,7 @@ def spread_of(model: FittedModel, trials: Sequence[Trial], level: float, *, hist
             sqrt(drift**2 + (noise / 2) ** 2),
         )
         drifts[length], daily[length], before = drift, day, length
-    return Spread(noise, drifts, daily)
+    return Deviations(noise, drifts, daily)
 
 
 def _variance(

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cached_property
 from statistics import NormalDist
 
-from finops.lib.forecasting.backtest import Accuracy, Spread
+from finops.lib.forecasting.backtest import Accuracy, Deviations
 from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 
@@ -59,7 +59,7 @@ class Forecast:
     level: float
     model: str
     means: tuple[Decimal, ...]
-    spread: Spread
+    spread: Deviations
     accuracy: Accuracy | None
 
     @cached_property

@@ -10,7 +10,7 @@ from accounts.credentials import Access, Credential, CredentialKind
 from accounts.models import Account, User
 from accounts.scoping import account_scope
 from finops.activity.calls import CallRecord, call_record, store
-from finops.activity.models import AssistantCall, Method, Outcome
+from finops.activity.models import AssistantCall, CallMethod, CallOutcome
 from finops.activity.recorder import recorder
 from finops.lib import clock
 
@@ -38,10 +38,10 @@ def call_of(
     **more: Any,
 ) -> CallRecord:
     fields: dict[str, Any] = {
-        "method": Method.TOOL,
+        "method": CallMethod.TOOL,
         "milliseconds": 12.5,
         "answer_bytes": 2_000,
-        "outcome": Outcome.OK,
+        "outcome": CallOutcome.OK,
         "console_page": "cost-explorer/?period=last_7_days",
         **more,
     }
@@ -66,11 +66,13 @@ def ask_for_days(account: Account) -> None:
                 for day in range(28)
             ),
             *(call_of(app, "listBudgets", {}, days_ago=day, milliseconds=1_500.0) for day in range(0, 28, 3)),
-            call_of(app, "weekly_cost_digest", method=Method.PROMPT, console_page=""),
-            call_of(key, outcome=Outcome.ERROR, problem="group_by: 'services' is not known. " * 6),
-            call_of(key, "create_budget", {"name": "B"}, outcome=Outcome.REFUSED, problem="May only read."),
+            call_of(app, "weekly_cost_digest", method=CallMethod.PROMPT, console_page=""),
+            call_of(key, outcome=CallOutcome.ERROR, problem="group_by: 'services' is not known. " * 6),
             call_of(
-                key, "forecastSpend", outcome=Outcome.INCIDENT, problem="Incident 0123456789ab is logged."
+                key, "create_budget", {"name": "B"}, outcome=CallOutcome.REFUSED, problem="May only read."
+            ),
+            call_of(
+                key, "forecastSpend", outcome=CallOutcome.INCIDENT, problem="Incident 0123456789ab is logged."
             ),
         ]
     )

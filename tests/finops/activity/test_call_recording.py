@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from finops.activity.models import Method, Outcome
+from finops.activity.models import CallMethod, CallOutcome
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
 from tests.finops.activity.call_helpers import stored_calls
@@ -23,7 +23,12 @@ def test_a_call_is_noted_with_arguments_credential_time_and_size(cast: Cast, toy
     answer = toys.call("echo", top=3, group_by=["service"])
 
     (call,) = stored_calls(cast.account)
-    assert (call.method, call.name, call.outcome, call.problem) == (Method.TOOL, "echo", Outcome.OK, "")
+    assert (call.method, call.name, call.outcome, call.problem) == (
+        CallMethod.TOOL,
+        "echo",
+        CallOutcome.OK,
+        "",
+    )
     assert json.loads(call.arguments) == {"top": 3, "group_by": ["service"]}
     assert call.credential_kind == "mcp_key"
     assert call.credential_label.startswith("tests read (fmcp_")
@@ -37,7 +42,7 @@ def test_what_a_tool_refuses_is_noted_with_its_error(cast: Cast, toys: Door) -> 
     problem = toys.problem("picky")
 
     (call,) = stored_calls(cast.account)
-    assert (call.outcome, call.problem) == (Outcome.ERROR, problem)
+    assert (call.outcome, call.problem) == (CallOutcome.ERROR, problem)
     assert call.answer_bytes == len(problem.encode())
     assert call.console_page == ""
 
@@ -46,7 +51,7 @@ def test_a_fault_of_ours_is_noted_by_the_incident_that_the_log_has(cast: Cast, t
     problem = toys.problem("broken")
 
     (call,) = stored_calls(cast.account)
-    assert (call.outcome, call.problem) == (Outcome.INCIDENT, problem)
+    assert (call.outcome, call.problem) == (CallOutcome.INCIDENT, problem)
     assert "incident" in call.problem
 
 
@@ -54,7 +59,7 @@ def test_a_write_with_a_read_key_is_noted_as_refused(cast: Cast, toys: Door) -> 
     toys.problem("rename", name="Mine")
 
     (call,) = stored_calls(cast.account)
-    assert (call.name, call.outcome) == ("rename", Outcome.REFUSED)
+    assert (call.name, call.outcome) == ("rename", CallOutcome.REFUSED)
 
 
 def test_a_write_with_a_read_only_connection_is_noted_as_refused_and_names_its_person(cast: Cast) -> None:
@@ -70,7 +75,7 @@ def test_a_write_with_a_read_only_connection_is_noted_as_refused_and_names_its_p
     (call,) = stored_calls(cast.account)
     assert (call.name, call.outcome, call.problem) == (
         "rename",
-        Outcome.REFUSED,
+        CallOutcome.REFUSED,
         "rename needs read/write access.",
     )
     assert (call.credential_kind, call.person_id) == ("oauth", cast.member.pk)
@@ -96,7 +101,7 @@ def test_a_call_that_cannot_be_made_is_noted_as_refused(
     )
 
     (call,) = stored_calls(cast.account)
-    assert (call.name, call.arguments, call.outcome) == (name, arguments, Outcome.REFUSED)
+    assert (call.name, call.arguments, call.outcome) == (name, arguments, CallOutcome.REFUSED)
     assert call.problem
 
 
@@ -104,7 +109,7 @@ def test_a_prompt_is_noted_too(cast: Cast, toys: Door) -> None:
     text = toys.result("prompts/get", {"name": "weekly", "arguments": {"team": "Core"}})
 
     (call,) = stored_calls(cast.account)
-    assert (call.method, call.name, call.arguments) == (Method.PROMPT, "weekly", '{"team":"Core"}')
+    assert (call.method, call.name, call.arguments) == (CallMethod.PROMPT, "weekly", '{"team":"Core"}')
     assert call.answer_bytes == len(text["messages"][0]["content"]["text"])
 
 

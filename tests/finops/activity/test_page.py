@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import User
 from accounts.scoping import account_scope
 from finops.activity.calls import CallRecord, store
-from finops.activity.models import AssistantCall, Outcome
+from finops.activity.models import AssistantCall, CallOutcome
 from finops.activity.queries import PAGE
 from finops.lib import clock
 from tests.cast import Cast
@@ -66,7 +66,7 @@ def test_the_page_shows_the_newest_calls_with_all_that_is_known_of_them(
     key = credential_of(cast.account)
     note(
         call_of(key, "querySpend", {"period": "last_7_days"}, milliseconds=41.6, answer_bytes=7_012),
-        call_of(key, "listBudgets", {}, outcome=Outcome.ERROR, problem="status: 'bad' is not known."),
+        call_of(key, "listBudgets", {}, outcome=CallOutcome.ERROR, problem="status: 'bad' is not known."),
     )
 
     page = get_html(client_for(cast.viewer))
@@ -163,7 +163,7 @@ def test_the_list_filters_and_sorts_by_its_url(
     cast: Cast, client_for: ClientFor, query: str, found: list[str]
 ) -> None:
     one, two = credential_of(cast.account, number=1), credential_of(cast.account, number=2)
-    wrong: dict[str, Any] = {"outcome": Outcome.ERROR, "problem": "It went wrong."}
+    wrong: dict[str, Any] = {"outcome": CallOutcome.ERROR, "problem": "It went wrong."}
     noon = datetime(2026, 11, 20, 12, tzinfo=UTC)
     with clock.frozen(noon):
         note(
@@ -275,13 +275,13 @@ def test_the_strip_counts_days_tools_and_credentials(cast: Cast, client_for: Cli
     note(
         *(call_of(one, milliseconds=10.0, answer_bytes=100) for _ in range(19)),
         call_of(two, milliseconds=1_000.0, answer_bytes=300, days_ago=1),
-        call_of(two, "listTeams", outcome=Outcome.REFUSED, problem="No."),
+        call_of(two, "listTeams", outcome=CallOutcome.REFUSED, problem="No."),
     )
 
     statistics = client_for(cast.viewer).get(URL).context["statistics"]
 
-    assert statistics.by_day[Outcome.OK][-2:] == [1, 19]
-    assert statistics.by_day[Outcome.REFUSED][-1] == 1
+    assert statistics.by_day[CallOutcome.OK][-2:] == [1, 19]
+    assert statistics.by_day[CallOutcome.REFUSED][-1] == 1
     spend, teams = statistics.tools
     assert (spend.label, spend.calls, spend.failed, spend.answer_bytes) == ("querySpend", 20, 0, 2_200)
     assert spend.p50 == pytest.approx(10, rel=0.1)

@@ -15,7 +15,7 @@ from accounts.scoping import account_scope
 from finops.activity import recorder as recorder_module
 from finops.activity.buckets import bucket_of, middle, percentile
 from finops.activity.calls import CallRecord, store
-from finops.activity.models import AssistantCall, AssistantCallCount, Outcome
+from finops.activity.models import AssistantCall, AssistantCallCount, CallOutcome
 from finops.activity.recorder import BATCH, MAX_PENDING, Recorder
 from finops.activity.recorder import recorder as process_recorder
 from tests.cast import Cast
@@ -201,7 +201,7 @@ def test_the_record_of_a_tool_that_was_rolled_back_stays(cast: Cast) -> None:
     toys = Door(mint(cast), toy_server(make_toys()))
     toys.problem("sly")
 
-    assert [call.outcome for call in stored_calls(cast.account)] == [Outcome.INCIDENT]
+    assert [call.outcome for call in stored_calls(cast.account)] == [CallOutcome.INCIDENT]
 
 
 # The statement

@@ -16,7 +16,7 @@ from accounts.scoping import account_scope
 from finops.activity import queries, services
 from finops.activity.calls import store
 from finops.activity.models import AssistantCall, AssistantCallCount
-from finops.activity.queries import ActivityQuery, Reader, retention_days
+from finops.activity.queries import ActivityQuery, ActivityReader, retention_days
 from finops.activity.services import set_activity_retention
 from finops.activity.tasks import sweep
 from finops.lib import clock
@@ -148,7 +148,7 @@ def test_a_page_and_the_sweep_go_along_the_index_of_the_account(cast: Cast) -> N
             )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE activity_assistantcall")
-    reader = Reader(cast.owner.pk, sees_everybody=True)
+    reader = ActivityReader(cast.owner.pk, sees_everybody=True)
 
     with plans() as query_plans:
         with account_scope(cast.account):

@@ -207,7 +207,7 @@ def test_every_customer_has_cost_of_its_own(may: dict[str, pa.Table]) -> None:
     story.anomalies(date(2026, 1, 1), date(2026, 11, 19)),
     ids=lambda one: f"{one.name}-{one.start}",
 )
-def test_a_planted_anomaly_shows_in_the_usage(anomaly: story.Anomaly) -> None:
+def test_a_planted_anomaly_shows_in_the_usage(anomaly: story.DemoAnomaly) -> None:
     def quantity(day: date) -> int:
         return sum(
             amount for line, amount in usage_on(anomaly.source, day) if line.workload == anomaly.workload

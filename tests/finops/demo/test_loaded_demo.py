@@ -21,7 +21,7 @@ from pytest_django import DjangoDbBlocker
 from accounts.keys import authenticate_mcp_key
 from accounts.models import Account, AuditEntry, MCPKey, Membership, Role, User
 from accounts.scoping import account_scope
-from finops.activity.models import AssistantCall, Outcome
+from finops.activity.models import AssistantCall, CallOutcome
 from finops.allocation.cost_tags.schemas import CostTagQuery
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tags import list_cost_tags, preview, query_cost_tag
@@ -41,7 +41,7 @@ from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.models import UsageKey, UsageSource
 from ingestion.services import revoke_usage_key
 from ingestion.services.keys import authenticate_usage_key
-from mcpserver.registry import Access, Prompt, Tool, registry
+from mcpserver.registry import Prompt, Tool, ToolAccess, registry
 from tests import recorded
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load, own_var
 from tests.finops.demo.test_usage import ACTOR, stored_quantities
@@ -243,10 +243,10 @@ def test_each_call_of_the_demo_answers_as_its_activity_says(demo: Path) -> None:
 
     with account_scope(account):
         calls = AssistantCall.objects.filter(at__lt=TODAY)
-        wrong = calls.filter(outcome=Outcome.ERROR)
+        wrong = calls.filter(outcome=CallOutcome.ERROR)
         assert 0 < wrong.count() < calls.count() / 10
         for name in set(wrong.values_list("name", flat=True)):
-            assert calls.filter(name=name, outcome=Outcome.OK).exists(), f"{name} never answers"
+            assert calls.filter(name=name, outcome=CallOutcome.OK).exists(), f"{name} never answers"
 
 
 @pytest.mark.usefixtures("demo")
@@ -286,7 +286,7 @@ MORE: Mapping[str, Sequence[Mapping[str, Any]]] = {
 
 
 @pytest.mark.parametrize(
-    "tool", [tool for tool in registry if tool.access is Access.READ], ids=lambda tool: tool.name
+    "tool", [tool for tool in registry if tool.access is ToolAccess.READ], ids=lambda tool: tool.name
 )
 def test_the_answers_to_its_examples_are_those_recorded(demo_to_read: Path, tool: Tool) -> None:
     door = Door(handout(demo_to_read)["mcp_key_read"])

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from finops.costs.dimensions import registry as dimensions
-from mcpserver.registry import Access, Prompt, registry
+from mcpserver.registry import Prompt, ToolAccess, registry
 from mcpserver.schema import whole_answer_schema
 from tests.conformance.requirements import requirement
 from tests.mcpserver.door import Door
 from tests.mcpserver.prompts.prompt_client import calls_in, completion, text_of, values, words_in
 
 PROMPTS = list(registry.prompts())
-WRITE_TOOLS = {tool.name for tool in registry if tool.access is Access.WRITE}
+WRITE_TOOLS = {tool.name for tool in registry if tool.access is ToolAccess.WRITE}
 TOOL_LIKE = re.compile(r"(list|query|get|explain|forecast|create|set|delete)(_|[A-Z])\w+")
 
 # Arguments that mean something only beside another.

@@ -9,7 +9,7 @@ import pytest
 
 from accounts.scoping import account_scope
 from finops.lib import clock
-from mcpserver.registry import Access, Tool, registry
+from mcpserver.registry import Tool, ToolAccess, registry
 from tests.cast import Cast
 from tests.mcpserver.door import Door
 from tests.mcpserver.tools.amounts import bare_amounts_of_answer
@@ -24,7 +24,7 @@ def cast(busy_account: Cast, db: None) -> Cast:
 
 
 @pytest.mark.parametrize(
-    "tool", [tool for tool in TOOLS if tool.access is Access.READ], ids=lambda tool: tool.name
+    "tool", [tool for tool in TOOLS if tool.access is ToolAccess.READ], ids=lambda tool: tool.name
 )
 def test_no_real_answer_has_a_bare_amount(door: Door, tool: Tool) -> None:
     for arguments in tool.examples:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from finops.lib import clock
-from mcpserver.registry import Access, Tool, registry
+from mcpserver.registry import Tool, ToolAccess, registry
 from tests.cast import Cast
 from tests.mcpserver.door import Door
 
@@ -20,7 +20,7 @@ OTHERS = {
 TAKING = [
     tool
     for tool in registry
-    if tool.access is Access.READ and {"period", "start_date"} & set(tool.input_schema["properties"])
+    if tool.access is ToolAccess.READ and {"period", "start_date"} & set(tool.input_schema["properties"])
 ]
 NEEDED = {"queryUsage": {"metric": "requests"}, "queryUnitCost": {"usage_metric": "requests"}}
 STATES = ("listAnomalies",)

@@ -9,7 +9,7 @@ from accounts.audit import Actor
 from accounts.models import Account, AuditEntry, User
 from accounts.scoping import account_scope
 from finops.insights.models import SavingsDismissal
-from finops.insights.savings.candidates import Candidate
+from finops.insights.savings.candidates import SavingCandidate
 from finops.insights.savings.queries import list_savings, recommendation
 from finops.insights.savings.schemas import SavingsQuery
 from finops.insights.savings.services import dismiss
@@ -20,7 +20,7 @@ from tests.waiting import someone_waits_for_us, threads, wait_until
 from tests.world.costs import add_source
 
 
-def _dismiss(account: Account, user: User, candidate: Candidate, reason: str) -> SavingsDismissal:
+def _dismiss(account: Account, user: User, candidate: SavingCandidate, reason: str) -> SavingsDismissal:
     with account_scope(account):
         return dismiss(account=account, actor=Actor.of_user(user), candidate=candidate, reason=reason)
 

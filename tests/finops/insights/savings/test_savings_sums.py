@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from finops.insights.savings.candidates import (
     PRECEDENCE,
-    Candidate,
     LineKey,
     Piece,
-    Scope,
+    SavingCandidate,
+    SavingScope,
     deduplicate_by_precedence,
 )
 from finops.insights.savings.resource_rules import ResourceSum, months_before, successors, weekends_off
@@ -71,12 +71,12 @@ def piece(resource: str, cost: Decimal, saving: Decimal | None) -> Piece:
 
 
 @st.composite
-def candidates(draw: st.DrawFn) -> Candidate:
+def candidates(draw: st.DrawFn) -> SavingCandidate:
     pieces = {
         name: piece(name, cost, draw(st.sampled_from([None, cost / 2, cost])))
         for name, cost in draw(st.dictionaries(st.sampled_from("abcdef"), AMOUNTS, min_size=1)).items()
     }
-    return Candidate(
+    return SavingCandidate(
         rule=draw(st.sampled_from([rule.name for rule in PRECEDENCE])),
         unit=(draw(st.sampled_from("xyz")),),
         title="",
@@ -91,7 +91,7 @@ def candidates(draw: st.DrawFn) -> Candidate:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(candidates(), max_size=8, unique_by=lambda each: each.key))
-def test_weighing_counts_a_line_once_whatever_the_order(given: list[Candidate]) -> None:
+def test_weighing_counts_a_line_once_whatever_the_order(given: list[SavingCandidate]) -> None:
     kept_candidates = deduplicate_by_precedence(given)
 
     lines = [piece.line for each in kept_candidates for piece in each.pieces]
@@ -100,13 +100,13 @@ def test_weighing_counts_a_line_once_whatever_the_order(given: list[Candidate]) 
 
 
 def test_ids_depend_on_rule_scope_and_currency_alone() -> None:
-    one = Candidate(
+    one = SavingCandidate(
         rule="volume_type", unit=("a", "s"), title="t", advice="", formula="", provider="", service="s",
         account_name="", pieces=[piece("v", Decimal(5), Decimal(1))],
     )  # fmt: skip
 
     assert one.key == replace(one, pieces=[piece("w", Decimal(9), None)], lowered="less").key
-    assert one.scope == Scope(source="1", currency="USD", resources=["v"])
+    assert one.scope == SavingScope(source="1", currency="USD", resources=["v"])
 
 
 def test_a_month_that_is_not_over_is_no_complete_month() -> None:
