@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from accounts.scoping import AccountOwned
+from accounts.scoping import AccountModel
 from finops.lib import clock
 
 MIN_INTERVAL, MAX_INTERVAL, DEFAULT_INTERVAL = 15, 7 * 24 * 60, 60
@@ -18,7 +18,7 @@ MIN_INTERVAL, MAX_INTERVAL, DEFAULT_INTERVAL = 15, 7 * 24 * 60, 60
 UNFINISHED_STATUSES: Final = ("queued", "running")
 
 
-class CostConnection(AccountOwned):
+class CostConnection(AccountModel):
     """How a cost source's data is fetched: the connector, its config, the sealed credentials, the schedule and its state."""
 
     source = models.OneToOneField("costs.CostSource", on_delete=models.CASCADE, related_name="connection")
@@ -83,7 +83,7 @@ class CostConnection(AccountOwned):
         return f"{self.connector} of source {self.source_id}"
 
 
-class CostSync(AccountOwned):
+class CostSync(AccountModel):
     """One run of a connection: what was listed, skipped, read and replaced; the row is the queue, as of an import."""
 
     class SyncStatus(models.TextChoices):
@@ -155,7 +155,7 @@ class CostSync(AccountOwned):
         return f"sync {self.pk} ({self.status})"
 
 
-class SyncPeriod(AccountOwned):
+class SyncPeriod(AccountModel):
     """A billing month as it was last imported through a connection: a month whose fingerprint is this is skipped."""
 
     connection = models.ForeignKey(CostConnection, on_delete=models.CASCADE, related_name="periods")
