@@ -48,6 +48,7 @@ class NewKeyForm(forms.Form):
     form_token = forms.CharField(widget=forms.HiddenInput, max_length=64)
 
     def clean_expires_on(self) -> datetime | None:
+        """The end of that day (UTC), or None for a key without an end. Raises ValidationError for a day in the past."""
         day = self.cleaned_data["expires_on"]
         if day is None:
             return None
@@ -133,6 +134,7 @@ class GlossaryForm(forms.Form):
         return cls(initial={"terms": "\n".join(map(str, terms))})
 
     def clean_terms(self) -> list[tuple[str, str]]:
+        """Pairs of term and meaning, a line each. Raises ValidationError for a line without either of them."""
         lines = [line.strip() for line in self.cleaned_data["terms"].splitlines() if line.strip()]
         pairs = [
             (term.strip(), meaning.strip()) for term, _, meaning in (line.partition(":") for line in lines)

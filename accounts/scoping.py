@@ -27,6 +27,7 @@ class NoAccountInScope(RuntimeError):
 
 
 def current_account() -> Account:
+    """The account of the innermost scope. Raises NoAccountInScope outside every one."""
     account = _scope.get()
     if account is None:
         raise NoAccountInScope(

@@ -82,6 +82,7 @@ class Method:
 
 
 def initialize(ctx: MethodContext) -> Result:
+    """The handshake of the eras that have one. Raises RpcError (invalid params) without a protocol version."""
     requested_version = ctx.params.get("protocolVersion")
     if not isinstance(requested_version, str):
         raise RpcError(Code.INVALID_PARAMS, "initialize needs params.protocolVersion, such as 2025-11-25.")
@@ -220,7 +221,10 @@ def get_prompt(ctx: MethodContext) -> Result:
 
 
 def complete(ctx: MethodContext) -> Result:
-    """Values for an argument of a prompt; there are no resource templates to complete."""
+    """Values for an argument of a prompt; there are no resource templates to complete.
+
+    Raises RpcError (invalid params) for another kind of reference.
+    """
     ref, argument = _object(ctx.params, "ref"), _object(ctx.params, "argument")
     if ref.get("type") != "ref/prompt":
         raise RpcError(
@@ -255,6 +259,7 @@ def list_resource_templates(ctx: MethodContext) -> Result:
 
 
 def read_resource(ctx: MethodContext) -> Result:
+    """Raises RpcError for every URI, as there are no resources: which code depends on the revision of the protocol."""
     uri = _text(ctx.params, "uri")
     code = Code.INVALID_PARAMS if ctx.revision.modern else RESOURCE_NOT_FOUND
     raise RpcError(code, "Resource not found", data={"uri": uri})

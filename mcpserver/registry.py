@@ -164,6 +164,8 @@ class ToolRegistry:
         return register
 
     def add(self, tool: Tool) -> None:
+        """Raises RegistryError once frozen, for a name that is taken or malformed, and for a read tool that destroys or
+        has no example."""
         self._check_new(tool.name, self._tools, tool.description)
         if tool.access is ToolAccess.READ and (tool.destructive or not tool.examples):
             raise RegistryError(f"{tool.name}: a read tool is not destructive and has at least one example")

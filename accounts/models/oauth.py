@@ -45,7 +45,10 @@ class OAuthApplication(AbstractApplication):
         ]
 
     def clean(self) -> None:
-        """The library takes any http redirect; a code may travel in the clear on the person's own machine alone."""
+        """The library takes any http redirect; a code may travel in the clear on the person's own machine alone.
+
+        Raises ValidationError for a redirect that could leak a code.
+        """
         super().clean()
         for uri in self.redirect_uris.split():
             try:

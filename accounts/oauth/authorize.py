@@ -85,6 +85,7 @@ class ConsentForm(forms.Form):
         return self.cleaned_data["access"] or OAuthConnection.Access.READ.value
 
     def clean(self) -> dict[str, Any]:
+        """Raises ValidationError where a viewer of the account would let the client write there."""
         cleaned: dict[str, Any] = super().clean() or {}
         account, access = cleaned.get("account"), cleaned.get("access")
         role = next((row for row in self.memberships if account is not None and row.account == account), None)

@@ -46,7 +46,7 @@ def create(request: SignedInRequest) -> HttpResponse:
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings(request: AccountRequest) -> HttpResponse:
-    """Everybody sees the settings; an admin changes them."""
+    """Everybody sees the settings; an admin changes them. Raises PermissionDenied for the change of anybody else."""
     if request.method != "POST":
         return _settings_page(request, AccountForm.of(request.account))
     if not request.membership.may(Role.ADMIN):

@@ -61,7 +61,8 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page()
 @require_POST
 def end(request: AccountRequest, connection_id: int) -> HttpResponse:
-    """A viewer too: what she let in with her own name, she can always put out again."""
+    """Everybody disconnects what they connected themselves, a viewer too. Raises PermissionDenied for somebody else's,
+    except to an admin."""
     connection = get_object_or_404(OAuthConnection.objects.all(), pk=connection_id)
     if connection.user_id != request.user.pk and not request.membership.may(Role.ADMIN):
         raise PermissionDenied("Only an admin or owner may disconnect what somebody else connected.")

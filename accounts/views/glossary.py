@@ -19,6 +19,7 @@ from finops.lib.errors import UserError
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def index(request: AccountRequest) -> HttpResponse:
+    """Everybody reads the glossary. Raises PermissionDenied for a change by less than an admin."""
     if request.method != "POST":
         return _page(request, GlossaryForm.of(queries.glossary(request.account)))
     if not request.membership.may(Role.ADMIN):

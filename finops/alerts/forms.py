@@ -227,6 +227,7 @@ class SubscriptionForm(forms.Form):
         return CostTag.objects.filter(pk=tag_id).first() if tag_id else None
 
     def clean_thresholds(self) -> list[int]:
+        """Percentages, as whole numbers. Raises ValidationError for anything else, and for none."""
         parts = self.cleaned_data["thresholds"].replace("%", " ").replace(";", ",").replace(",", " ").split()
         wrong = next((part for part in parts if id_of(part) is None), "")
         if wrong or not parts:

@@ -64,6 +64,7 @@ class CostTagForm(forms.Form):
         return read_draft({**fields, "rules": self.cleaned_data["rules"]})
 
     def clean_rules(self) -> Any:
+        """The rules as JSON values, not checked yet. Raises ValidationError for what is not JSON."""
         try:
             return json.loads(self.cleaned_data["rules"] or "[]")
         except (ValueError, RecursionError) as error:
@@ -86,7 +87,7 @@ class YamlForm(forms.Form):
     )
 
     def clean_file(self) -> str:
-        """The text of the file; empty without one."""
+        """The text of the file; empty without one. Raises ValidationError above MAX_BYTES and for other than UTF-8."""
         file = self.cleaned_data["file"]
         if file is None:
             return ""
@@ -98,7 +99,7 @@ class YamlForm(forms.Form):
             raise ValidationError("The file is not UTF-8 text.") from error
 
     def clean(self) -> dict[str, Any]:
-        """`yaml` is what was uploaded, else what was pasted."""
+        """`yaml` is what was uploaded, else what was pasted. Raises ValidationError for neither."""
         data = super().clean() or {}
         data["yaml"] = data.get("file") or data.get("text") or ""
         if not data["yaml"].strip() and not self.errors:

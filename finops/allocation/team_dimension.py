@@ -78,7 +78,10 @@ class _TeamValue:
 
 
 def resolve_team(context: DimensionContext, _key: str) -> Dimension:
-    """Two queries of PostgreSQL for a question, whatever it names by team."""
+    """Two queries of PostgreSQL for a question, whatever it names by team.
+
+    Raises UserError for a cost tag that asks for the team while teams own its values.
+    """
     if _RESOLVING in context.known:
         raise UserError(
             "Teams own values of a cost tag whose rules ask for the team: a circle. Choose another team key on the page "

@@ -29,6 +29,7 @@ class FilesField(forms.FileField):
     widget = FilesInput
 
     def clean(self, data: Any, initial: Any = None) -> list[UploadedFile[Any]]:
+        """Raises ValidationError for more than MAX_FILES files, and for what a single file field refuses."""
         files = data if isinstance(data, list | tuple) else [data]
         if len(files) > MAX_FILES:
             raise ValidationError(f"Send at most {MAX_FILES} files at once.")
@@ -44,6 +45,7 @@ class OverlapForm(forms.Form):
     months = forms.CharField(max_length=8 * 120)
 
     def clean_months(self) -> list[date]:
+        """The first days of the months. Raises ValidationError for one that is not written as 2026-09."""
         try:
             return [month_of(name) for name in self.cleaned_data["months"].split()]
         except ValueError as error:
@@ -104,6 +106,7 @@ class BillUploadForm(forms.Form):
         field.queryset = sources
 
     def clean_defaults(self) -> dict[str, str]:
+        """Values by column. Raises ValidationError for a line without an equals sign."""
         lines = [line.strip() for line in self.cleaned_data["defaults"].splitlines() if line.strip()]
         wrong = [line for line in lines if "=" not in line]
         if wrong:

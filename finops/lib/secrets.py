@@ -19,7 +19,8 @@ class SecretsUnreadable(RuntimeError):
 
 
 def development_secret(name: str, var_dir: Path) -> str:
-    """The secret called `name` of this checkout: 64 characters, the same at every call and in every process."""
+    """The secret called `name` of this checkout: 64 characters, the same at every call and in every process. Raises
+    SecretsUnreadable when another user of the machine owns the file."""
     path = var_dir / "secrets.json"
     make_private_dir(var_dir)
     try:

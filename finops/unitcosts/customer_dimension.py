@@ -92,7 +92,10 @@ class CustomerNames:
 
 
 def resolve_customer(context: DimensionContext, _key: str) -> Dimension:
-    """Two queries of PostgreSQL for a question, whatever it names by customer."""
+    """Two queries of PostgreSQL for a question, whatever it names by customer.
+
+    Raises UserError for a customer key that asks for the customer itself.
+    """
     if _RESOLVING in context.known:
         raise UserError(
             "The customer key is a cost tag whose rules ask for the customer: a circle. Choose another customer key, or take "

@@ -101,6 +101,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def metric(request: AccountRequest, usage_metric_id: int) -> HttpResponse:
+    """A metric's label and aggregation. Raises PermissionDenied for a change by a viewer."""
     row = get_object_or_404(UsageMetric.objects.select_related("account"), pk=usage_metric_id)
     if request.method != "POST":
         return _page(request, row, MetricForm(initial={"label": row.label, "aggregation": row.aggregation}))

@@ -177,6 +177,11 @@ class UsageEvents(views.APIView):
         super().initial(request, *args, **kwargs)
 
     def post(self, request: Request) -> Response:
+        """Takes a batch whole or not at all.
+
+        Raises AuthenticationFailed (401) for a key revoked meanwhile, PushError (422) for an idempotency key that came
+        with another body.
+        """
         key, dry_run = _idempotency_key(request), _dry_run(request)
         body = request.data
         try:

@@ -219,7 +219,8 @@ def _completion_deadline(ctx: PromptContext) -> float:
 
 
 def amount(name: str, title: str, description: str) -> Argument[int | float]:
-    """An argument for an amount of money, without a currency: a JSON number for a call."""
+    """An argument for an amount of money, without a currency: a JSON number for a call. Its `read` raises UserError for
+    what is none."""
 
     def read(ctx: PromptContext, text: str) -> int | float:
         try:

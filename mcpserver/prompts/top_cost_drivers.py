@@ -36,6 +36,7 @@ THEN = (
     arguments=(MONTH, GROUP_BY, FILTER_BY, VALUE, BASIS),
 )
 def top_cost_drivers(ctx: PromptContext) -> Script:
+    """Raises UserError for a dimension to filter by without its value."""
     days = ctx.value(MONTH) or this_month(ctx)
     group, filter_dimension = ctx.value(GROUP_BY), ctx.value(FILTER_BY)
     value = ctx.value(VALUE)

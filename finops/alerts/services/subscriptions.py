@@ -121,6 +121,7 @@ def request_evaluation(account: Account) -> None:
 
 
 def lock_subscription(subscription: AlertSubscription) -> AlertSubscription:
+    """The row, locked until the transaction ends. Raises UserError when it is deleted."""
     rows = AlertSubscription.objects.select_for_update(of=("self",))
     related = ("account", "channel", "budget", "cost_source", "team", "cost_tag")
     row = rows.select_related(*related).filter(pk=subscription.pk).first()

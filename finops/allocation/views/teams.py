@@ -97,6 +97,7 @@ def _change(cost: TeamCost) -> Decimal | None:
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def key(request: AccountRequest) -> HttpResponse:
+    """Which dimension's values teams own. Raises PermissionDenied for a change by a viewer."""
     chosen = team_key(request.account)
     if request.method != "POST":
         return _key_page(request, TeamKeyForm.of(request.account, chosen))

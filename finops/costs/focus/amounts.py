@@ -31,7 +31,8 @@ _FAR: Final = 10.0**MOST_DIGITS
 
 
 def amount(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
-    """Exact decimals with 18 places. More places are rounded half to even, which the findings count."""
+    """Exact decimals with 18 places. More places are rounded half to even, which the findings count. Raises BadCell
+    from 10^15 on."""
     decimals, large = _decimals(values, column, findings, formats)
     if large is not None:
         raise BadCell(column, large, values[large].as_py(), "is too large: amounts stay below 10^15")

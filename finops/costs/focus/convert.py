@@ -60,7 +60,10 @@ def text(values: pa.Array, column: str, findings: Findings) -> pa.DictionaryArra
 
 
 def dense_text(values: pa.Array, column: str, findings: Findings) -> pa.Array:
-    """As `text`, but plain: for columns whose values are mostly different, where a dictionary only costs."""
+    """As `text`, but plain: for columns whose values are mostly different, where a dictionary only costs.
+
+    Raises BadCell for a type that is no text.
+    """
     plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     try:
         plain = plain.cast(pa.string())
@@ -74,7 +77,7 @@ def dense_text(values: pa.Array, column: str, findings: Findings) -> pa.Array:
 
 
 def currency(values: pa.DictionaryArray, column: str, findings: Findings) -> pa.DictionaryArray:
-    """Currency codes in capitals."""
+    """Currency codes in capitals (ISO 4217). Raises BadCell for what is not three letters."""
     fixed = [_currency_code(value) for value in values.dictionary.to_pylist()]
     for place, (value, code) in enumerate(zip(values.dictionary.to_pylist(), fixed, strict=True)):
         if code is None and (index := pc.index(values.indices, place).as_py()) >= 0:

@@ -45,6 +45,7 @@ def store_upload(upload: UploadedFile[Any]) -> dict[str, Any]:
 
 
 def local_file(path: Path) -> dict[str, Any]:
+    """A file of this machine, read where it lies and never removed. Raises UserError when there is none."""
     if not path.is_file():
         raise UserError(f"There is no file {path}.", field="files", value=str(path))
     whole = path.absolute()

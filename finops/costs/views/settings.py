@@ -21,6 +21,7 @@ from finops.lib.errors import UserError
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def cost_view(request: AccountRequest) -> HttpResponse:
+    """Everybody sees the cost view. Raises PermissionDenied for a change by less than an admin."""
     if request.method != "POST":
         view = CostView.objects.first() or CostView(account=request.account)
         return _cost_view_page(request, CostViewForm.of(view))
@@ -45,6 +46,7 @@ def _cost_view_page(request: AccountRequest, form: CostViewForm) -> HttpResponse
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_review(request: AccountRequest) -> HttpResponse:
+    """When an import waits for a review. Raises PermissionDenied for a change by less than an admin."""
     if request.method != "POST":
         row = ImportReviewSettings.objects.first() or ImportReviewSettings()
         return _import_review_page(request, ImportReviewForm.of(row))

@@ -53,6 +53,7 @@ class AnomaliesWidget(WidgetType[AnomaliesConfig]):
         return True
 
     def check(self, config: AnomaliesConfig, context: CheckContext) -> None:
+        """Raises UserError for a smallest impact without its currency, and for a currency that is no code."""
         if config.min_impact is not None and not config.currency:
             raise UserError(
                 "currency: min_impact is an amount, so say in which currency, such as USD.", field="currency"

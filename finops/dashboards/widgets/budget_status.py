@@ -45,6 +45,7 @@ class BudgetStatusWidget(WidgetType[BudgetStatusConfig]):
     settings = (Setting("budgets", "Budgets (none ticked: all)", "checks", _choices),)
 
     def check(self, config: BudgetStatusConfig, context: CheckContext) -> None:
+        """Raises UserError for a budget that the account does not have."""
         names_by_id = dict(Budget.objects.values_list("pk", "name"))
         missing_ids = [pk for pk in config.budgets if pk not in names_by_id]
         if missing_ids:

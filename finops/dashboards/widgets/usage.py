@@ -50,6 +50,7 @@ class UsageWidget(WidgetType[UsageConfig]):
     )
 
     def check(self, config: UsageConfig, context: CheckContext) -> None:
+        """Raises UserError for a metric that the account does not have, and for what usage is not grouped by."""
         if config.metric:
             find_metric(metrics_of(context.account), config.metric)
         group = config.group_by

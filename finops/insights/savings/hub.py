@@ -172,6 +172,7 @@ class _BoundedReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Raises UserError once the file has unpacked to more bytes than it may."""
         read: bytes = self._file.read(len(buffer))
         self._left -= len(read)
         if self._left < 0:

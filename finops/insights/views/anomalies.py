@@ -259,6 +259,7 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
 @account_page()
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings(request: AccountRequest) -> HttpResponse:
+    """Everybody sees what is watched. Raises PermissionDenied for a change by a viewer."""
     row = queries.anomaly_settings(request.account)
     if request.method != "POST":
         return _settings_page(request, _settings_form(request, row, None))

@@ -115,6 +115,7 @@ class HubForm(forms.Form):
         field.queryset = sources
 
     def clean_file(self) -> Any:
+        """Raises ValidationError above MAX_FILE bytes."""
         file = self.cleaned_data["file"]
         if file.size > MAX_FILE:
             raise forms.ValidationError(

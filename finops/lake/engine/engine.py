@@ -213,6 +213,11 @@ class _Instance:
     turns: threading.BoundedSemaphore
 
     def execute(self, sql: str, deadline: float, *, waiting: pa.Table | None = None) -> pa.Table:
+        """All rows of a query, by the deadline (monotonic seconds); `waiting` is what it reads as the inbox.
+
+        Raises LakeBusy without a turn in time, LakeTimeout past the deadline, LakeTooLarge for more memory or larger
+        numbers than there may be, _UnreadableFile for a segment that is gone or damaged.
+        """
         with self._turn(deadline):
             _check(deadline)
             cursor = self.connection.cursor()
@@ -239,6 +244,10 @@ class _Instance:
 
     @contextmanager
     def stream(self, sql: str) -> Iterator[pa.RecordBatchReader]:
+        """The batches of a query, one in memory at a time, by the end of the call's time limit.
+
+        Raises LakeBusy without a turn in time, LakeTimeout past the limit.
+        """
         deadline = time_limit.end()
         with self._turn(min(deadline, time.monotonic() + threading.TIMEOUT_MAX / 2)):
             cursor = self.connection.cursor()

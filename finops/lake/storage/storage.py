@@ -132,6 +132,8 @@ class RemoteStorage(Storage):
         self._cache.keep(written, path)
 
     def local(self, path: str, checksum: str) -> str:
+        """From the cache of this machine, else downloaded. Raises StorageUnreachable when that fails."""
+
         def download(into: Path) -> None:
             try:
                 filesystem, root = self._filesystem()
