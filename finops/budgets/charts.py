@@ -65,6 +65,8 @@ def burn_up(figures: BudgetFigures, as_of: date) -> BurnUp:
 
 
 def _days(figures: BudgetFigures, as_of: date) -> list[BurnDay]:
+    """One for each day of the period. `pace` is amount · days so far ÷ days: the budget spent evenly, the
+    burn-up's straight line."""
     status = figures.status
     count = (status.end_date - status.start_date).days + 1
     points = {point.day: point.band for point in figures.projection.points()} if figures.projection else {}

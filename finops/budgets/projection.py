@@ -75,8 +75,10 @@ def _sum_by_day(amounts: Iterable[ByDay]) -> dict[date, Decimal]:
 def complete_late_days(
     parts: Sequence[CostPart], covered: Sequence[date], through: date, since: date, period: DateRange
 ) -> CompletedCosts:
-    """The cost to `through`, with what is expected of sources that are complete to an earlier day, but not before `since`:
-    those have stopped. A day has at least what has come of it, and one-time charges beside it. `covered` are the days that have data, in order."""
+    """The cost to `through`, with what is expected of sources that are complete to an earlier day, but not
+    before `since`: those have stopped. A day has at least what has come of it, and one-time charges beside
+    it. `covered` are the days that have data, in order. Our rule, as no bill says when it is complete
+    (docs/adr/0018)."""
     costs, slack = total_by_day(parts), Decimal(0)
     for part in parts:
         if part.end is None or not since <= part.end < through:
@@ -191,12 +193,15 @@ def project_period(
     one_time: Mapping[date, Decimal] | None = None,
     country: str = "",
 ) -> tuple[Projection | None, str]:
-    """The projection of a period, or why there is none.
+    """The projection of a period, or why there is none: actual cost of complete days + forecast of the
+    others.
 
-    `costs` by day in one currency; `covered` the complete days that have data, in order: one of them without cost is 0.
-    The history begins on the first day with cost, for what did not exist cost nothing. `through` is the last complete
-    day, before `as_of`; both lie before the period's end. `late` is `costs` with what is expected, up to `through`, of
-    sources that are complete to an earlier day only. `one_time` is what of `costs` are one-time charges. `country`: whose public holidays count.
+    `costs` by day in one currency; `covered` the complete days that have data, in order: one of them without
+    cost is 0. The history begins on the first day with cost, for what did not exist cost nothing. `through`
+    is the last complete day, before `as_of`; both lie before the period's end. `late` is `costs` with what is
+    expected, up to `through`, of sources that are complete to an earlier day only. `one_time` is what of
+    `costs` are one-time charges. `country`: whose public holidays count. Which days are complete, and what
+    late sources add: our rule (docs/adr/0018).
     """
     costs_with_late, slack = (late.costs, late.slack) if late else (costs, Decimal(0))
     first = next((day for day in covered if day in costs_with_late), None)
@@ -220,8 +225,9 @@ def project_period(
 def _extra(
     means: Mapping[date, Decimal], costs: Mapping[date, Decimal], one_time: Mapping[date, Decimal]
 ) -> dict[date, Decimal]:
-    """What days cost above their means. A one-time charge counts on top of the least that its weekday is expected to cost:
-    a mean above that may have it, as of a fee of every month."""
+    """What days cost above their means. A one-time charge counts on top of the least that its weekday is
+    expected to cost: a mean above that may have it, as of a fee of every month. Our rule: a forecast of
+    usual days has no fees that came once."""
     extra = {}
     for day in costs.keys() & means.keys():
         mean, once = means[day], one_time.get(day, Decimal(0))

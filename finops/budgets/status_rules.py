@@ -30,7 +30,8 @@ class StatusInputs:
 
 
 def status_of(inputs: StatusInputs) -> str:
-    """`exceeded`: spent ≥ amount; `warning`: spent ≥ the threshold, or the forecast ≥ amount; else `ok`. Exact."""
+    """`exceeded`: spent ≥ amount; `warning`: spent ≥ the threshold, or the forecast ≥ amount; else `ok`.
+    Exact. The product's own rule (module)."""
     spent = inputs.spent if inputs.spent is not None else Decimal(0)
     if spent >= inputs.amount:
         return EXCEEDED

@@ -36,6 +36,7 @@ class CurrencyCoverage(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> Decimal | None:
+        """caught ÷ total: how much of the cost is allocated (FinOps Framework, capability Allocation)."""
         return ratio(self.caught, self.total)
 
 

@@ -45,7 +45,8 @@ def allocate_by_day(
 
 @dataclass(frozen=True)
 class _PackedForm:
-    """How parts stand side by side: each in `width` bytes, in units of 2^-shift, known to half of 2^-guard."""
+    """How parts stand side by side: each in `width` bytes, in units of 2^-shift, known to half of 2^-guard.
+    Kronecker substitution: von zur Gathen and Gerhard, Modern Computer Algebra, 2013."""
 
     places: int
     width: int

@@ -18,10 +18,12 @@ _EXACT = Context(prec=80)
 
 
 def allocate(amount: int, weights: Sequence[int]) -> list[int]:
-    """A part for each weight, amount x weight / sum of weights, cut towards 0; the last one gets what is left.
+    """A part for each weight, amount · weight ÷ sum of weights, cut towards 0; the last one gets what is
+    left.
 
-    The parts add up to the amount, and none has the other sign. Weights are above 0 and there is at least one: who has
-    none gets no part, so that the remainder goes to the last that does.
+    The parts add up to the amount, and none has the other sign. Weights are above 0 and there is at least
+    one: who has none gets no part, so that the remainder goes to the last that does. Who gets the remainder
+    is our rule: the same on every day, whatever the weights.
     """
     whole, size = sum(weights), abs(amount)
     parts = [size * weight // whole for weight in weights[:-1]]
@@ -81,7 +83,9 @@ class Weights:
     _known: dict[tuple[int, date | None, str], Shares] = field(default_factory=dict)
 
     def of(self, among: SplitDimension, split: Split, day: date, currency: str) -> Shares:
-        """Who gets a part of the split's cost of that day and currency. Kept, because many cells ask the same."""
+        """Who gets a part of the split's cost of that day and currency. Kept, because many cells ask the
+        same. Even, fixed and proportional (by direct cost) are the FinOps Framework's ways to share cost
+        (Shared Cost Management); by usage is proportional to what was pushed instead."""
         key = (
             split.id,
             None if among.is_steady(split) else day,

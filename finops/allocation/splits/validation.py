@@ -28,7 +28,8 @@ class SplitLike(Protocol):
 
 
 def with_percents(targets: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Targets with their percentages as exact text. Raises UserError unless they add up to exactly 100."""
+    """Targets with their percentages as exact text. Raises UserError unless they add up to exactly 100, as
+    fixed shares must (FinOps Framework, Shared Cost Management)."""
     percents = [(value, _percent(value, text)) for value, text in targets]
     whole = exact_sum(percent for _value, percent in percents)
     if percents and whole != FULL:

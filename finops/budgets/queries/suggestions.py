@@ -17,7 +17,8 @@ from finops.lib.periods import DateRange
 
 
 def suggested_amount(spent: Sequence[Decimal]) -> Decimal | None:
-    """The mean of what earlier periods spent, up to the next amount of two digits: 263,120 → 270,000. None without."""
+    """The mean of what earlier periods spent, up to the next amount of two digits: 263,120 → 270,000. None
+    without. Our rule."""
     mean = ratio(exact_sum(spent), Decimal(len(spent)))
     if mean is None or mean <= 0:
         return None

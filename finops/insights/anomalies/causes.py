@@ -87,6 +87,8 @@ def causes_of(
 
 
 def _cause(value: str, side: ValueSides, part: Decimal, whole: Decimal) -> AnomalyCause:
+    """excess = actual - expected of the value, share = its part of the whole excess; so causes add up to the
+    impact."""
     excess = exact_difference(side.actual, part)
     return AnomalyCause(
         value=value,

@@ -59,8 +59,9 @@ _CONTEXT = Context(prec=50)
 
 
 def default_minimum(account_month: Decimal, scope_month: Decimal) -> Decimal:
-    """The smallest impact of a scope (a service of a source, a team …) where the account set none, from what 30 days
-    of it and of the account cost."""
+    """The smallest impact of a scope (a service of a source, a team …) where the account set none, from what
+    30 days of it and of the account cost: max(1, min(1 % of the scope, 0.1 % of the account), 0.03 % of
+    √(scope · account)). Our rule, measured (docs/adr/0025)."""
     whole, own = account_month.copy_abs(), scope_month.copy_abs()
     both = _CONTEXT.sqrt(_CONTEXT.multiply(whole, own))
     share = min(_CONTEXT.multiply(own, SCOPE_SHARE), _CONTEXT.multiply(whole, ACCOUNT_SHARE))
@@ -68,7 +69,8 @@ def default_minimum(account_month: Decimal, scope_month: Decimal) -> Decimal:
 
 
 def severity(impact: Decimal, scale: Decimal) -> str:
-    """high from ten times, medium from three times `scale`, else low; where that is 0, everything is high."""
+    """high from ten times, medium from three times `scale`, else low; where that is 0, everything is high.
+    Our rule (docs/adr/0012)."""
     size = impact.copy_abs()
     if size >= scale * HIGH:
         return "high"
@@ -81,7 +83,8 @@ def exact(value: float) -> Decimal:
 
 
 def month_end_impact(detection: Detection, impact: Decimal) -> Decimal:
-    """The impact when the last day's month ends, if it goes on like its last seven days; as it is, if it has ended."""
+    """The impact when the last day's month ends, if it goes on: impact + mean excess of the last seven days ·
+    days left; as it is, if it has ended. Our rule (docs/adr/0012)."""
     if not detection.ongoing:
         return impact
     days = detection.days[-RECENT:]

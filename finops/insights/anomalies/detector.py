@@ -55,7 +55,8 @@ class Observation:
 
     @property
     def strength(self) -> float:
-        """How far outside: 1 at the edge of the band; negative below it."""
+        """How far outside the band, as (actual - expected) ÷ half of it: 1 at the edge, negative below. The
+        control chart's distance (Shewhart, 1931) with the band of `Expectation`."""
         half = (self.high if self.excess >= 0 else self.low) - self.expected
         if not half:
             return 0.0 if not self.excess else (9.0 if self.excess > 0 else -9.0)
@@ -281,6 +282,8 @@ class _Detector:
         return errors[-OFTEN] * LOUDER, rows[-OFTEN]
 
     def _watch_growth(self, index: int) -> None:
+        """A slow ramp: the last week ÷ the one four weeks earlier, beyond the median of that ratio by
+        RAMP_WIDTH robust deviations (MAD · 1.4826: Hampel, 1974) and RAMP_FLOOR. Our rule (docs/adr/0012)."""
         before, now = self.model.reference(SPAN), self.model.reference(0)
         growth = now / before if before > 0 and index >= SPAN + 14 else None
         self.growths.append(growth)
@@ -341,7 +344,8 @@ class DetectorResult:
 
 
 def detect(series: Series) -> DetectorResult:
-    """Judge every day of a series. About 80 us a day."""
+    """Judge every day of a series by the days before it. About 80 us a day. Our own, measured against peers
+    (docs/adr/0012)."""
     detector = _Detector(series)
     detector.work()
     return DetectorResult(tuple(detector.detections), tuple(detector.observations))

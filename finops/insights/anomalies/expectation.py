@@ -132,6 +132,10 @@ class Expectation:
         return len(self.base) >= WARM_UP
 
     def predict(self) -> Prediction:
+        """The next day: expected = level · weekday ratio + effect of the place in the month, ± max(WIDTH ·
+        usual error, FLOOR) · the larger of expected and level. Ratios to a moving level are classical
+        decomposition (Hyndman and Athanasopoulos, 2021), by medians; the constants are ours
+        (docs/adr/0012)."""
         index = len(self.base)
         level = self._level(index)
         weekly = self._weekly(index, level)
@@ -205,6 +209,7 @@ class Expectation:
             self.levels[index] = self._level(index)
 
     def _level(self, index: int) -> float:
+        """The median of the means of the last four weeks; before the first whole week, the mean."""
         means = [
             sum(self.base[index - 7 * week - 7 : index - 7 * week]) / 7
             for week in range(WEEKS)
@@ -215,6 +220,7 @@ class Expectation:
         return sum(self.base) / index if index else 0.0
 
     def _weekly(self, index: int, level: float) -> float:
+        """level · the median of cost ÷ level of the last eight same weekdays."""
         same = range(index - 7, max(-1, index - 7 * RATIOS - 1), -7)
         ratios = [self.base[day] / self.levels[day] for day in same if self.levels[day] > 0 and day >= 7]
         if level > 0 and len(ratios) >= 2:
@@ -223,6 +229,8 @@ class Expectation:
         return median(costs) if costs else level
 
     def _error(self) -> float:
+        """The usual relative error: the larger of median · 1.4826 (MAD: Hampel, 1974) and 90 % quantile ÷
+        1.645, each the standard deviation of normal errors; the second as far as CAP times the first."""
         recent = sorted(abs(error) for error in self.errors[-ERRORS:])
         if len(recent) < 7:
             return YOUNG_ERROR
@@ -295,7 +303,8 @@ def _common_effect(extras: Sequence[float], noise: float) -> _Effect | None:
 
 
 def _level_shift(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The factor, or else the addend, that takes what was expected to what came."""
+    """The factor, or else the addend, that takes what was expected to what came: the median ratio or the
+    median difference, whichever leaves less absolute error. Our rule."""
     addend = median([value - was for value, was in pairs])
     ratios = [value / was for value, was in pairs if was > 0]
     if len(ratios) * 2 <= len(pairs):

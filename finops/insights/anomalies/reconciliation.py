@@ -309,7 +309,9 @@ def incidents(views: Iterable[View]) -> dict[int, IncidentRole]:
 
 
 def shared_impact(view: View, other: View) -> Decimal:
-    """How much of a view's impact is the other's; 0 where their days, source, currency or direction are not the same."""
+    """How much of a view's impact is the other's; 0 where their days, source, currency or direction are not
+    the same. The cause that is the other's scope, else Σ min over the finest causes of both; our rule
+    (docs/adr/0025)."""
     together = (min(view.last, other.last) - max(view.first, other.first)).days + 1
     same = (view.source_id, view.currency, view.impact > 0) == (
         other.source_id,

@@ -83,6 +83,7 @@ class Figures:
 
     @property
     def committed_cost(self) -> Decimal:
+        """EffectiveCost of Used and Unused lines: FOCUS amortizes what was paid upfront into it."""
         return exact_sum([self.used_cost, self.unused_cost])
 
     @property
@@ -128,6 +129,8 @@ class Figures:
 
     @property
     def utilization(self) -> Ratio:
+        """used ÷ (used + unused), None without lines that say what was not used (FOCUS,
+        CommitmentDiscountStatus and CommitmentDiscountQuantity)."""
         if not self.used_sums and not self.unused_sums:
             return Ratio(None, NOTHING_USED_OR_NOT)
         if not self.has_what_is_unused:
@@ -142,7 +145,8 @@ class Figures:
 
     @property
     def on_demand_cost(self) -> Decimal | None:
-        """What the used lines would have cost without commitment, at contracted prices."""
+        """What the used lines would have cost without commitment: their ContractedCost (FOCUS: at contracted
+        prices, before commitment discounts)."""
         return _sum_or_none(each.contracted for each in self.used_sums)
 
     @property
@@ -151,16 +155,20 @@ class Figures:
 
     @property
     def net_savings(self) -> Decimal | None:
+        """on_demand_cost - committed_cost, unused commitment included; None where a price is not known."""
         if self.on_demand_cost is None:
             return None
         return exact_difference(self.on_demand_cost, self.committed_cost)
 
     @property
     def commitment_savings_rate(self) -> Ratio:
+        """net_savings ÷ on_demand_cost. Of commitments alone, so no effective savings rate; our rule
+        (docs/adr/0022)."""
         return self._rate(self.on_demand_cost, "ContractedCost")
 
     @property
     def commitment_savings_rate_over_list(self) -> Ratio:
+        """The same over ListCost in place of ContractedCost."""
         return self._rate(self.list_cost, "ListCost")
 
     def _rate(self, value: Decimal | None, column: str) -> Ratio:
@@ -210,7 +218,9 @@ class CommitmentCoverage:
 
 
 def coverage_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> CommitmentCoverage:
-    """Of what commitments covered or could have covered."""
+    """ListCost of used lines ÷ (that + ListCost of what commitments could have covered). At list prices, so
+    that a discount does not make coverage look smaller; what they could cover: FOCUS 1.4's eligibility,
+    else our rule (docs/adr/0022)."""
     usage = [each for each in sums if each.charge_category == "Usage"]
     inside = [each for each in usage if each.commitment or eligibility.includes(each)]
     covered = _sum_or_none(each.list for each in inside if each.commitment and each.status == USED)
@@ -239,7 +249,9 @@ class EffectiveSavings:
 
 
 def effective_savings_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> EffectiveSavings:
-    """The effective savings rate over what commitments covered or could have; cost of unused commitment stays in. Source of the formula: FinOps Foundation, "How to calculate effective savings rate"."""
+    """1 - EffectiveCost ÷ ContractedCost over what commitments covered or could have; cost of unused
+    commitment stays in. Source: FinOps Foundation, KPI "Effective Savings Rate Percentage"; over which
+    lines: docs/adr/0022."""
     if not eligibility.is_known:
         nothing = Ratio(None, NOTHING_COVERED)
         return EffectiveSavings(None, None, "", nothing, nothing)
@@ -300,7 +312,8 @@ class Term:
 
 
 def term_of(texts: list[str], bought_on: date | None) -> Term:
-    """The end of the term that began with the newest purchase."""
+    """The end of the term that began with the newest purchase. FOCUS has no column for it before 1.3; our
+    estimate."""
     years = next((count for text in texts if (count := _years(text))), None)
     if years is None:
         return Term(None, NO_TERM)

@@ -205,9 +205,9 @@ class SavingCandidate:
 
 
 def deduplicate_by_precedence(candidates: Iterable[SavingCandidate]) -> list[SavingCandidate]:
-    """In the order of the rules, each keeps the lines that no earlier one has, and says what it stands instead of.
-
-    What proves no saving comes last: it adds nothing to a total."""
+    """In the order of the rules, each keeps the lines that no earlier one has, and says what it stands
+    instead of. What proves no saving comes last: it adds nothing to a total. Our rule, so that each line
+    of the bills counts once."""
     ordered = sorted(candidates, key=lambda each: (each.saving is None, PLACES[each.rule], each.key))
     owner = _Owners()
     result: list[SavingCandidate] = []

@@ -84,7 +84,8 @@ def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
 
 
 def unused_commitments(sums: Iterable[DailySum]) -> list[SavingCandidate]:
-    """Commitments of which more than 2 % was paid for and not used."""
+    """Commitments of which more than 2 % was paid for and not used: EffectiveCost of Unused ÷ that of all
+    lines (FOCUS, CommitmentDiscountStatus); from 2 % on is our rule."""
     candidates = []
     ours = (each for each in sums if each.commitment)
     for group in group_by(ours, lambda each: (each.source, each.currency, each.commitment)).values():
@@ -122,7 +123,11 @@ def _unused_candidate(group: Sequence[DailySum], cost: Decimal, wasted: Decimal)
 
 
 def steady_on_demand(sums: Sequence[DailySum], days: DateRange) -> list[SavingCandidate]:
-    """The on-demand compute of a source that was there on every day of the window."""
+    """The on-demand compute of a source that was there on every day of the window.
+
+    saving = smallest day · FLOOR_SHARE · days · discount. Our rule, low on purpose: a commitment is paid on
+    the smallest day too, and bills by day hide hours.
+    """
     groups = group_by(sums, lambda each: (each.source, each.currency, cloud_of(each.provider)))
     candidates = (_on_demand(group, days, cloud) for (_, _, cloud), group in groups.items())
     return [each for each in candidates if each is not None]
@@ -161,6 +166,7 @@ def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Saving
 
 
 def _floor(ours: Sequence[DailySum], group: Sequence[DailySum], days: DateRange) -> Decimal:
+    """The smallest day's cost less what was committed for compute and not used on it."""
     daily: dict[date, list[Decimal]] = {day: [] for day in each_day(days)}
     for each in ours:
         daily[each.day].append(each.cost)
@@ -171,8 +177,8 @@ def _floor(ours: Sequence[DailySum], group: Sequence[DailySum], days: DateRange)
 
 
 def _discount(group: Sequence[DailySum], cloud: str) -> tuple[Decimal, str]:
-    """What the account's own commitments for compute got, else the stated assumption, and which it is. 0 where they saved
-    nothing, and for other clouds."""
+    """What the account's own commitments for compute got, 1 - EffectiveCost ÷ ContractedCost of Used lines
+    (FOCUS), else the stated assumption, and which it is. 0 where they saved nothing, and for other clouds."""
     used = [each for each in group if each.covers and each.status == "Used"]
     worth = exact_sum(each.contracted or Decimal(0) for each in used)
     if used and worth > 0 and all(each.contracted is not None for each in used):

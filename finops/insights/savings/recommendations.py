@@ -281,5 +281,7 @@ def _is_of(row: Mapping[str, Any], scope: SavingScope) -> bool:
 
 
 def _monthly(rows: Iterable[Mapping[str, Any]], days: DateRange) -> Decimal:
+    """The cost of the days as that of a month: mean of a day · 30. Our rule, so that spans of other lengths
+    compare."""
     inside = [row["cost"] or Decimal(0) for row in rows if days.start <= row["charge_date"] <= days.end]
     return part(ratio(exact_sum(inside), Decimal(days.days)) or Decimal(0), Decimal(WINDOW_DAYS))

@@ -168,7 +168,8 @@ def line_of(row: Mapping[str, Any]) -> LineKey:
 
 
 def weekends_off(sums: Iterable[ResourceSum], days: DateRange) -> list[SavingCandidate]:
-    """What has a dev or test tag, ran on every day, and cost at weekends at least 90 % of what it did on weekdays."""
+    """What has a dev or test tag, ran on every day, and cost at weekends at least 90 % of what it did on
+    weekdays. saving = cost · 2 ÷ 7, the weekend's days; our rule."""
     weekend = sum(day.weekday() >= 5 for day in each_day(days))
     never_off = (
         each
@@ -219,7 +220,8 @@ def _of_a_weekday(each: ResourceSum) -> str:
 
 
 def successors(sums: Iterable[ResourceSum]) -> list[SavingCandidate]:
-    """On-demand lines of a previous generation or of gp2, by account and product."""
+    """On-demand lines of a previous generation or of gp2, by account and product. saving = cost · (1 - new
+    price ÷ old price), by the list prices that SUCCESSORS names; None where they prove none."""
     pairs = [
         (one, each)
         for each in sums
@@ -306,7 +308,8 @@ def read_storage_sums(rows: Iterable[Mapping[str, Any]]) -> list[StoredSum]:
 
 
 def growing_storage(sums: Iterable[StoredSum], months: Sequence[DateRange]) -> list[SavingCandidate]:
-    """What stored more a day in each month than in the one before, 5 % or more in all, and costs 1 more a month."""
+    """What stored more a day in each month than in the one before, 5 % or more in all, and costs 1 more a
+    month. No saving: bills do not say what is still needed. Our rule."""
     growing = (each for each in sums if _only_grows(each, months))
     groups = group_by(growing, lambda each: (each.line.source, each.line.currency, each.service)).values()
     return [_candidate(group, months) for group in groups if _growth_amount(group) >= MINIMUM]

@@ -238,7 +238,11 @@ def is_contradictory(tagged_costs: Mapping[tuple[str, str], TaggedCosts]) -> boo
 
 
 def certain_value(tagged_costs: TaggedCosts) -> str | None:
-    """The value that what has none surely lacks; None when nothing lacks one, or the rest does not agree."""
+    """The value that what has none surely lacks; None when nothing lacks one, or the rest does not agree.
+
+    An association rule with a least support (EVIDENCE) and a least confidence (CERTAIN), of cost in place of
+    counts (Agrawal and others, Mining association rules, 1993).
+    """
     if not any(amount > 0 for amount in tagged_costs.without.values()):
         return None
     tagged = total_of(tagged_costs.values.values())

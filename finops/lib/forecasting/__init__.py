@@ -45,9 +45,13 @@ def forecast(
     """What the days of `horizon` will cost, from the days of `history`; or why that cannot be said.
 
     `history` has complete days only: a day of it that is missing is a gap, a day without cost is 0. `horizon`
-    begins after its last day, at once or later. `level` is the share of cases that a band should hold. The same
-    history gives the same forecast. `country` (ISO 3166): its public holidays are Sundays, where the series shows it. Raises ValueError for a horizon that begins inside the history.
-    Cost: 6 ms for a year of days, next to nothing for a history that this process has seen lately.
+    begins after its last day, at once or later. `level` is the share of cases that a band should hold. The
+    same history gives the same forecast. `country` (ISO 3166): its public holidays are Sundays, where the
+    series shows it. Raises ValueError for a horizon that begins inside the history. Cost: 6 ms for a year of
+    days, next to nothing for a history that this process has seen lately.
+
+    The model is our own, of parts that have names; `model.py` and `backtest.py` give their sources,
+    docs/adr/0011 and 0026 why no library.
     """
     last = max(history, default=horizon.start - timedelta(days=1))
     if horizon.start <= last:

@@ -76,7 +76,7 @@ def _best(trials: Mapping[Kind, Sequence[Trial]]) -> Kind:
 
 
 def _mean_error(trials: Sequence[Trial]) -> float:
-    """Of totals of up to 30 days, by day."""
+    """Of totals of up to 30 days, by day: the mean absolute error, averaged over lengths and trials."""
     sizes = [
         [abs(trial.errors[each]) / each for each in SELECTION_LENGTHS if each in trial.errors]
         for trial in trials
@@ -86,7 +86,10 @@ def _mean_error(trials: Sequence[Trial]) -> float:
 
 
 def run_trials(values: Values, days: Sequence[Day]) -> Trials:
-    """Up to 20 forecasts from days of the last nine months, by each model. Cost: one fit each for all models."""
+    """Up to 20 forecasts from days of the last nine months, by each model. Cost: one fit each for all models.
+
+    Evaluation from a rolling origin (Tashman, Out-of-sample tests of forecasting accuracy, 2000).
+    """
     trials: dict[Kind, list[Trial]] = {kind: [] for kind in KINDS}
     for back in range(WEEK, WEEK + STEP_DAYS * MAX_TRIALS, STEP_DAYS):
         end = len(values) - back
@@ -100,6 +103,8 @@ def run_trials(values: Values, days: Sequence[Day]) -> Trials:
 
 
 def _run_trial(values: Values, days: Sequence[Day], end: int, count: int) -> dict[Kind, Trial]:
+    """The models' forecasts from one day, and the seasonal naive one, the last week again (Hyndman and
+    Athanasopoulos, Forecasting: principles and practice, 2021)."""
     model = fit_model(values[:end], days[:end])
     actual_values = values[end : end + count]
     last_week = [value or 0.0 for value in values[end - WEEK : end]]
@@ -137,8 +142,9 @@ def _running_sums(values: Sequence[float], actual_values: Values) -> list[float]
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How far totals of so many days were off in trials on the series itself: the sum of the errors' sizes as a share
-    of that of the actual totals (WAPE), and the same of repeating the last week. None where all totals were 0."""
+    """How far totals of so many days were off in trials on the series itself: the sum of the errors' sizes as
+    a share of that of the actual totals (WAPE, the MAD/mean ratio of Kolassa and Schütz, 2007), and the
+    same of repeating the last week. None where all totals were 0."""
 
     days: int
     trials: int
@@ -170,8 +176,9 @@ class Deviations:
     daily: dict[int, float]
 
     def of_total(self, lead: int, count: int) -> float:
-        """That of a total of `count` days of which the first is `lead` days ahead. What one day alone differs in from the
-        sum of the parts counts once."""
+        """That of a total of `count` days of which the first is `lead` days ahead: √(count · noise² + (count
+        · drift)²), the variance of a sum of independent parts and of one that all of them share. What one
+        day alone differs in from the sum of the parts counts once."""
         reach = lead + count - 1
         drift, day = _interpolate(self.drifts, reach), _interpolate(self.daily, reach)
         independent = self.noise**2 + drift**2
@@ -181,6 +188,8 @@ class Deviations:
 
 
 def _interpolate(by_length: dict[int, float], reach: int) -> float:
+    """Linear between the lengths that were tried; beyond the longest as √reach, as the error of a random walk
+    grows (Hyndman and Athanasopoulos, 2021)."""
     low = max([length for length in by_length if length <= reach], default=LENGTHS[0])
     high = min([length for length in by_length if length >= reach], default=low)
     if low == high:
@@ -190,9 +199,12 @@ def _interpolate(by_length: dict[int, float], reach: int) -> float:
 
 
 def spread_of(model: FittedModel, trials: Sequence[Trial], level: float, *, history_days: int) -> Deviations:
-    """The spread whose bands would have held in a share `level` of the trials; with few of them a cautious guess counts too.
+    """The spread whose bands would have held in a share `level` of the trials; with few of them a cautious
+    guess counts too. `history_days` is how many days of history there are.
 
-    `known` is how many days of history there are."""
+    A standard deviation is the quantile of the errors' sizes ÷ that of the normal distribution, so that the
+    band holds whatever shape the errors have; which guess, and how it weighs, is our rule (docs/adr/0026).
+    """
     noise, factor = model.noise, NormalDist().inv_cdf((1 + level) / 2)
     drifts: dict[int, float] = {}
     daily: dict[int, float] = {}
@@ -231,8 +243,9 @@ def spread_of(model: FittedModel, trials: Sequence[Trial], level: float, *, hist
 def _variance(
     errors: Sequence[tuple[float, float]], trials: int, level: float, factor: float, guess: float
 ) -> float:
-    """The variance that so many trials' errors show; a larger guess widens it, the more the fewer they are, a smaller one
-    never narrows it."""
+    """The variance that so many trials' errors show; a larger guess widens it, the more the fewer they are, a
+    smaller one never narrows it. A weighted mean with the guess as PRIOR_TRIALS trials, as of a Bayesian
+    prior; our rule (docs/adr/0026)."""
     if not errors:
         return guess
     observed: float = (_quantile(errors, level) / factor) ** 2
@@ -240,12 +253,15 @@ def _variance(
 
 
 def _level_growth(now: float, then: float) -> float:
+    """How the level has grown since, as a factor, at most MAX_LEVEL_GROWTH either way; our rule
+    (docs/adr/0026)."""
     return min(MAX_LEVEL_GROWTH, max(1 / MAX_LEVEL_GROWTH, now / then)) if now > 0 and then > 0 else 1.0
 
 
 def _quantile(errors: Sequence[tuple[float, float]], level: float) -> float:
-    """The size that so large a share of further errors will not exceed: of (size, weight), a further one weighing as much as
-    the heaviest (split conformal prediction)."""
+    """The size that so large a share of further errors will not exceed: of (size, weight), a further one
+    weighing as much as the heaviest (split conformal prediction: Lei and others, Distribution-free
+    predictive inference for regression, 2018; the weights: Barber and others, 2023)."""
     target_weight = level * (
         sum(weight for _size, weight in errors) + max(weight for _size, weight in errors)
     )

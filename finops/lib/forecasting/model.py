@@ -95,7 +95,9 @@ class FittedModel:
         return _weekday(self.weekdays, self.holiday, day)
 
     def means(self, days: Sequence[Day], lead: int = 1, *, kind: Kind = "plain") -> list[float]:
-        """The expected amounts of consecutive days, the first of which is `lead` days after the history's end."""
+        """The expected amounts of consecutive days, the first of which is `lead` days after the history's
+        end: level + trend + season. The trend is damped, slope · (1 + φ + φ² + …) (Gardner and McKenzie,
+        Forecasting trends in time series, 1985)."""
         slope = self.recent if kind == "trending" else self.slope
         level = self.smooth if kind == "smooth" else self.level
         means, growth = [], slope * sum(LEVEL_DAYS) / len(LEVEL_DAYS) / 3
@@ -108,7 +110,11 @@ class FittedModel:
 
 
 def fit_model(values: Values, days: Sequence[Day]) -> FittedModel:
-    """The model of these days. Cost: about 0.6 ms for 400 days."""
+    """The model of these days. Cost: about 0.6 ms for 400 days.
+
+    An additive decomposition like STL (Cleveland and others, 1990), by medians in place of its local
+    regressions; the weekdays again once the places in the month are out. Our own (docs/adr/0011).
+    """
     base = _bases(values)
     gaps = _subtract(values, base)
     weekdays = _weekdays(gaps, days)
@@ -145,8 +151,9 @@ def _weekday(weekdays: Sequence[float], holiday: float, day: Day) -> float:
 
 
 def _holiday(gaps: Values, days: Sequence[Day], weekdays: Sequence[float]) -> float:
-    """How far past holidays on working days were on the way to a Sunday: their median, where there were enough of them,
-    most of them nearer to it than to their own weekday, and a Sunday is another day at all."""
+    """How far past holidays on working days were on the way to a Sunday: their median, where there were
+    enough of them, most of them nearer to it than to their own weekday, and a Sunday is another day at
+    all. Our rule (docs/adr/0026)."""
     ways = []
     for gap, day in zip(gaps, days, strict=True):
         if gap is not None and day.is_holiday and day.weekday < SATURDAY:
@@ -170,18 +177,21 @@ def _subtract(values: Values, subtrahends: Sequence[float]) -> list[float | None
 
 
 def _interquartile_mean(values: Sequence[float]) -> float:
-    """The mean of the middle half."""
+    """The mean of the middle half: Tukey's midmean (Exploratory data analysis, 1977)."""
     ordered = sorted(values)
     cut = len(ordered) // 4
     return fmean(ordered[cut : len(ordered) - cut])
 
 
 def _level(values: Sequence[float], windows: Sequence[int]) -> float:
+    """The mean of the midmeans of several windows; our rule, measured (docs/adr/0011)."""
     return fmean(_interquartile_mean(values[-count:]) for count in windows)
 
 
 def _noise(rest: Sequence[float]) -> float:
-    """The robust spread of what is left, larger where few days had to fit the weekdays."""
+    """The robust spread of what is left, larger where few days had to fit the weekdays: the median absolute
+    deviation as a standard deviation (Hampel, The influence curve and its role in robust estimation,
+    1974)."""
     return (1 + FITTED_PARTS / len(rest)) * TO_DEVIATION * median(abs(value) for value in rest)
 
 
@@ -211,8 +221,9 @@ def _weekdays(gaps: Values, days: Sequence[Day]) -> tuple[float, ...]:
 
 
 def _places(rest: Values, days: Sequence[Day]) -> dict[int, float]:
-    """Places of the month that stood out the same way, clearly at least twice of the last three times or half as
-    clearly all three; the first and the last day, when fees and taxes are charged, also when there was one alone."""
+    """Places of the month that stood out the same way, clearly at least twice of the last three times or half
+    as clearly all three; the first and the last day, when fees and taxes are charged, also when there was
+    one alone. Our rule (docs/adr/0011)."""
     clear = CLEAR_NOISE_MULTIPLE * _noise(_present(rest))
     recent_values: dict[int, list[float]] = defaultdict(list)
     for value, day in zip(reversed(rest), reversed(days), strict=True):
@@ -232,8 +243,8 @@ def _recurs(place: int, values: Sequence[float], clear: float) -> bool:
 
 
 def _slope(weeks: Sequence[tuple[int, float]]) -> float:
-    """The change a day where weeks rise or fall steadily, else 0: the median over all pairs of weeks (Theil-Sen),
-    as far as their order agrees (Kendall's tau)."""
+    """The change a day where weeks rise or fall steadily, else 0: the median over all pairs of weeks (Theil,
+    1950; Sen, 1968), as far as their order agrees (Kendall's tau, 1938)."""
     if len(weeks) < MIN_TREND_WEEKS:
         return 0.0
     slopes = _slopes(weeks)
@@ -243,7 +254,7 @@ def _slope(weeks: Sequence[tuple[int, float]]) -> float:
 
 
 def _recent(weeks: Sequence[tuple[int, float]]) -> float:
-    """The change a day over the last weeks (Theil-Sen)."""
+    """The change a day over the last weeks, the median over all pairs of them (Theil, 1950; Sen, 1968)."""
     recent = [each for each in weeks if each[0] > -RECENT_WEEKS]
     return median(_slopes(recent)) / WEEK if len(recent) > 2 else 0.0
 

@@ -72,7 +72,9 @@ class Forecast:
     def total(self, days: DateRange | None = None) -> Band:
         """The sum of these days of the horizon (both inside; without any: of all), with its own band.
 
-        The mean is exactly the sum of the days' means. Raises ValueError for days outside the horizon.
+        The mean is exactly the sum of the days' means; the band is mean ± z · standard deviation of the sum,
+        z the normal distribution's quantile of `level`, and at least LEAST_SHARE of the mean (our rule,
+        docs/adr/0026). Raises ValueError for days outside the horizon.
         """
         range_ = days or self.horizon
         if not self.horizon.start <= range_.start <= range_.end <= self.horizon.end:

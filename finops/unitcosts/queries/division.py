@@ -36,7 +36,8 @@ def divide_cost(
 ) -> tuple[Decimal | None, str]:
     """(cost of `per` units, "") or (None, why not). The product is exact, the quotient is rounded once.
 
-    A cost that credits made 0 or negative is divided as it is.
+    cost · per ÷ usage (FinOps Framework, capability Unit Economics). A cost that credits made 0 or negative
+    is divided as it is; no unit cost of usage that is 0 or negative is our rule.
     """
     if usage is None:
         return None, unused
@@ -97,7 +98,8 @@ def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
 
 
 def margin_of(row: UnitCostRow | UnitCostTotal, money: str) -> Decimal | None:
-    """What was earned less what it cost; None where the usage is no money, or of another currency."""
+    """What was earned less what it cost (gross margin, of this cost alone); None where the usage is no money,
+    or of another currency."""
     return exact_difference(row.usage, row.cost) if row.usage is not None and row.currency == money else None
 
 

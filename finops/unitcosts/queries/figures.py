@@ -91,6 +91,8 @@ def _bucket(facts: Facts, spent: SpendTotal, bucket: Bucket) -> UnitCostBucket:
 
 
 def _change(facts: Facts, spent: Change | None) -> UnitCostChange | None:
+    """unit cost now - before, and that ÷ |before|. Of whole periods on both sides, else None with the reason;
+    our rule."""
     if spent is None:
         return None
     now, earlier = facts.compared_usage, facts.earlier_usage
