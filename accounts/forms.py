@@ -7,7 +7,9 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest
 
 from accounts.models import Account, GlossaryTerm, MCPKey, Role
 from finops.lib import clock
@@ -25,6 +27,38 @@ def take_error(form: forms.Form | forms.ModelForm[Any], error: UserError | Valid
         return
     for name, problems in error.error_dict.items():
         form.add_error(name if name in form.fields else None, problems)
+
+
+class FormErrors:
+    """`with FormErrors(form):` around the call of a service and what follows its success: what the service refuses
+    (UserError, ValidationError) ends the block and stands in the form."""
+
+    def __init__(self, form: forms.Form | forms.ModelForm[Any]) -> None:
+        self._form = form
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> bool:
+        if not isinstance(error, UserError | ValidationError):
+            return False
+        take_error(self._form, error)
+        return True
+
+
+class ErrorMessages:
+    """The same for a button without a form: what the service refuses is a message of the next page."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> bool:
+        if not isinstance(error, UserError | ValidationError):
+            return False
+        text = error.message if isinstance(error, UserError) else " ".join(error.messages)
+        messages.error(self._request, text)
+        return True
 
 
 class NewKeyForm(forms.Form):

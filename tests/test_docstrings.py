@@ -10,6 +10,7 @@ from tests.test_size import sources
 
 DJANGO = frozenset({"ValidationError", "PermissionDenied", "AuthenticationFailed"})
 """Errors of the frameworks that doors answer in words."""
+HANDLERS = frozenset({"FormErrors", "ErrorMessages"})
 SAYS = re.compile(r"\b(?:raises|refuses|refused)\b", re.IGNORECASE)
 
 
@@ -50,6 +51,8 @@ def raised(nodes: Iterable[ast.AST]) -> Iterator[str]:
             handled = {name_of(each) for handler in node.handlers for each in types_of(handler)}
             yield from set(raised(node.body)) - handled
             yield from raised([*node.handlers, *node.orelse, *node.finalbody])
+        elif isinstance(node, ast.With) and name_of(node.items[0].context_expr) in HANDLERS:
+            continue
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             yield from raised(ast.iter_child_nodes(node))
 

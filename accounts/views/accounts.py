@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts import queries
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import AccountForm, NewAccountForm, take_error
+from accounts.forms import AccountForm, FormErrors, NewAccountForm, take_error
 from accounts.models import Account, Role, User
 from accounts.services import change_account, create_account
 from finops.lib.errors import UserError
@@ -29,11 +29,8 @@ class SignedInRequest(HttpRequest):
 def create(request: SignedInRequest) -> HttpResponse:
     form = NewAccountForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with FormErrors(form):
             account = create_account(name=form.cleaned_data["name"], owner=request.user)
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, f"The account {account.name} is ready. Connect a source of cost next.")
             next_url = request.GET.get("next", "")
             if next_url and url_has_allowed_host_and_scheme(next_url, allowed_hosts=None):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts import queries
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import GlossaryForm, take_error
+from accounts.forms import FormErrors, GlossaryForm
 from accounts.models import Role
 from accounts.services import replace_glossary
-from finops.lib.errors import UserError
 
 
 @account_page()
@@ -26,11 +25,8 @@ def index(request: AccountRequest) -> HttpResponse:
         raise PermissionDenied("Only an admin or owner may change the glossary: every assistant reads it.")
     form = GlossaryForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             replace_glossary(account=request.account, actor=request.actor, terms=form.cleaned_data["terms"])
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, "The glossary is saved. Assistants are told it from now on.")
             return redirect("glossary", slug=request.account.slug)
     return _page(request, form)

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts import services
 from accounts.audit import Actor
+from accounts.forms import ErrorMessages
 from accounts.services.invitations import SESSION_KEY
-from finops.lib.errors import UserError
 
 
 @never_cache
@@ -36,24 +36,20 @@ def show(request: HttpRequest, token: str) -> HttpResponse:
 def accept(request: HttpRequest, token: str) -> HttpResponse:
     if not request.user.is_authenticated:
         return redirect("invitation", token)
-    try:
+    with ErrorMessages(request):
         membership = services.accept_invitation(token=token, user=request.user)
-    except UserError as error:
-        messages.error(request, error.message)
-        return redirect("invitation", token)
-    messages.success(
-        request, f"You are a member of {membership.account.name} now, as {membership.get_role_display()}."
-    )
-    return redirect("overview", slug=membership.account.slug)
+        messages.success(
+            request, f"You are a member of {membership.account.name} now, as {membership.get_role_display()}."
+        )
+        return redirect("overview", slug=membership.account.slug)
+    return redirect("invitation", token)
 
 
 @never_cache
 @require_POST
 def decline(request: HttpRequest, token: str) -> HttpResponse:
     actor = Actor.of_user(request.user) if request.user.is_authenticated else None
-    try:
+    with ErrorMessages(request):
         invitation = services.decline_invitation(token=token, actor=actor)
-    except UserError as error:
-        messages.error(request, error.message)
-        return redirect("invitation", token)
-    return render(request, "accounts/invitation_ended.html", {"invitation": invitation})
+        return render(request, "accounts/invitation_ended.html", {"invitation": invitation})
+    return redirect("invitation", token)

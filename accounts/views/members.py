@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import queries, services
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import InvitationForm, RoleForm, take_error
+from accounts.forms import ErrorMessages, FormErrors, InvitationForm, RoleForm
 from accounts.models import Invitation, Membership, Role
 from accounts.services import change_role, remove_member
-from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage, wants_csv
 
 MEMBERS = ListPage[Membership](
@@ -60,11 +58,8 @@ def invite(request: AccountRequest) -> HttpResponse:
     """The answer is the same whether or not somebody has signed up with the address."""
     form = InvitationForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             invitation = services.invite(account=request.account, actor=request.actor, **form.cleaned_data)
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(
                 request,
                 f"{invitation.email} is invited, as {invitation.get_role_display()}. A mail is on its way.",
@@ -77,11 +72,8 @@ def invite(request: AccountRequest) -> HttpResponse:
 @require_POST
 def resend(request: AccountRequest, invitation_id: int) -> HttpResponse:
     invitation = get_object_or_404(Invitation.objects, pk=invitation_id)
-    try:
+    with ErrorMessages(request):
         services.resend_invitation(invitation=invitation, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(
             request, f"Another mail to {invitation.email} is on its way. Its link works for 7 days."
         )
@@ -92,11 +84,8 @@ def resend(request: AccountRequest, invitation_id: int) -> HttpResponse:
 @require_POST
 def withdraw(request: AccountRequest, invitation_id: int) -> HttpResponse:
     invitation = get_object_or_404(Invitation.objects, pk=invitation_id)
-    try:
+    with ErrorMessages(request):
         services.withdraw_invitation(invitation=invitation, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, f"The invitation of {invitation.email} is withdrawn.")
     return redirect("members", slug=request.account.slug)
 
@@ -110,11 +99,8 @@ def change(request: AccountRequest, membership_id: int) -> HttpResponse:
         messages.error(request, "Choose one of the roles of the list.")
         return redirect("members", slug=request.account.slug)
     role = form.cleaned_data["role"]
-    try:
+    with ErrorMessages(request):
         change_role(membership=membership, role=role, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, f"{membership.user.label} is {Role(role).label} now.")
     return redirect("members", slug=request.account.slug)
 
@@ -124,15 +110,13 @@ def change(request: AccountRequest, membership_id: int) -> HttpResponse:
 def remove(request: AccountRequest, membership_id: int) -> HttpResponse:
     membership = _membership(request, membership_id)
     label, oneself = membership.user.label, membership.user_id == request.user.pk
-    try:
+    with ErrorMessages(request):
         remove_member(membership=membership, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-        return redirect("members", slug=request.account.slug)
-    messages.success(
-        request, f"{label} is no longer a member, nor are their apps. Keys that they made keep working."
-    )
-    return redirect("home") if oneself else redirect("members", slug=request.account.slug)
+        messages.success(
+            request, f"{label} is no longer a member, nor are their apps. Keys that they made keep working."
+        )
+        return redirect("home") if oneself else redirect("members", slug=request.account.slug)
+    return redirect("members", slug=request.account.slug)
 
 
 def _membership(request: AccountRequest, membership_id: int) -> Membership:

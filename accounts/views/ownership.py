@@ -11,10 +11,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import services
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import DeletionForm, TransferForm, take_error
+from accounts.forms import DeletionForm, ErrorMessages, FormErrors, TransferForm
 from accounts.models import Membership, Role
 from accounts.security.reauthentication import reauthenticate_first
-from finops.lib.errors import UserError
 
 
 @account_page(Role.OWNER)
@@ -23,13 +22,10 @@ def delete(request: AccountRequest) -> HttpResponse:
     form = DeletionForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         reauthenticate_first(request)
-        try:
+        with FormErrors(form):
             when = services.ask_for_deletion(
                 account=request.account, actor=request.actor, name=form.cleaned_data["name"]
             )
-        except UserError as error:
-            take_error(form, error)
-        else:
             messages.success(
                 request, f"The account is deleted on {when:%Y-%m-%d}. Until then you can restore it."
             )
@@ -99,10 +95,7 @@ def decline(request: AccountRequest) -> HttpResponse:
 
 
 def _redirect_after(request: AccountRequest, write: Callable[[], None], success: str) -> HttpResponse:
-    try:
+    with ErrorMessages(request):
         write()
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, success)
     return redirect("account_settings", slug=request.account.slug)

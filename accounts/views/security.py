@@ -8,11 +8,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import SecurityForm, take_error
+from accounts.forms import FormErrors, SecurityForm
 from accounts.models import Role
 from accounts.security.queries import members_without_second_factor
 from accounts.security.services import change_second_factor_policy
-from finops.lib.errors import UserError
 
 
 @account_page(Role.ADMIN)
@@ -22,11 +21,8 @@ def index(request: AccountRequest) -> HttpResponse:
         return _page(request, SecurityForm.of(request.account))
     form = SecurityForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             change_second_factor_policy(account=request.account, actor=request.actor, **form.cleaned_data)
-        except UserError as error:
-            take_error(form, error)
-        else:
             messages.success(request, "The account is saved.")
             return redirect("account_security", slug=request.account.slug)
     return _page(request, form)

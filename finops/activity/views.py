@@ -8,14 +8,13 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.activity import queries, services
 from finops.activity.calls import MAX_ARGUMENT_BYTES
@@ -74,13 +73,10 @@ def retention(request: AccountRequest) -> HttpResponse:
     """An admin's, since it deletes for the whole account."""
     form = ActivityRetentionForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             row = services.set_activity_retention(
                 account=request.account, actor=request.actor, days=form.cleaned_data["days"]
             )
-        except ValidationError as error:
-            take_error(form, error)
-        else:
             messages.success(request, f"Activity is kept for {row.days} days from now on.")
             return redirect("assistant_activity", slug=request.account.slug)
     return _page(request, ActivityQuery(), form, status=422)

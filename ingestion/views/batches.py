@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage, csv_of, wants_csv
@@ -139,11 +140,8 @@ def void(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     """Void the batch that the form names. Doing it twice is doing it once."""
     source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
     batch = get_object_or_404(UsageBatch.objects.all(), source=source, pk=_batch_id(request))
-    try:
+    with ErrorMessages(request):
         result = services.void_usage_batch(batch=batch, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, _void_message(result))
     return redirect("usage_source", slug=request.account.slug, usage_source_id=source.pk)
 

@@ -9,14 +9,13 @@ from datetime import date
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.lib import clock
 from finops.lib.listing import Column, ListPage, wants_csv
@@ -60,13 +59,11 @@ def retention(request: AccountRequest) -> HttpResponse:
     deleted_events, first = _count_deletions(request, months)
     if deleted_events and not form.cleaned_data["confirmed"]:
         return _page(request, form, {"doomed": deleted_events, "first_kept": first, "months_asked": months})
-    try:
+    with FormErrors(form):
         services.set_usage_retention(account=request.account, actor=request.actor, months=months)
-    except ValidationError as error:
-        take_error(form, error)
-        return _page(request, form, status=422)
-    messages.success(request, _retention_message(months, deleted_events))
-    return redirect("usage_billing", slug=request.account.slug)
+        messages.success(request, _retention_message(months, deleted_events))
+        return redirect("usage_billing", slug=request.account.slug)
+    return _page(request, form, status=422)
 
 
 def _retention_message(months: int | None, deleted_events: int) -> str:

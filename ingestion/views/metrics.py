@@ -7,13 +7,13 @@ from decimal import Decimal
 from typing import Final
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage
@@ -109,13 +109,10 @@ def metric(request: AccountRequest, usage_metric_id: int) -> HttpResponse:
         raise PermissionDenied("This needs the role Member.")
     form = MetricForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             services.set_metric(
                 account=request.account, actor=request.actor, name=row.name, **form.cleaned_data
             )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, _saved_message(row, form.cleaned_data["aggregation"]))
             return redirect("usage_metrics", slug=request.account.slug)
     return _page(request, row, form)

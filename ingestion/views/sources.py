@@ -6,14 +6,13 @@ import dataclasses
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage
@@ -64,13 +63,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
 def new(request: AccountRequest) -> HttpResponse:
     form = UsageSourceForm(request.POST or None)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             row = services.create_usage_source(
                 account=request.account, actor=request.actor, name=form.cleaned_data["name"]
             )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
     status = 422 if form.is_bound or request.method == "POST" else 200
     return render(request, "ingestion/source_new.html", {"form": form}, status=status)
@@ -88,11 +84,8 @@ def source(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 def rename(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     row, form = source_of(usage_source_id), UsageSourceForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             services.rename_usage_source(source=row, actor=request.actor, name=form.cleaned_data["name"])
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, "The source is renamed.")
             return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
     return source_page(request, source_of(usage_source_id), form=form, status=422)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -12,10 +11,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.lib import clock, disk
-from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage, csv_of, csv_response, wants_csv
 from ingestion import services
 from ingestion.csvfile import COLUMNS, DIMENSION
@@ -48,13 +46,10 @@ def new(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     if problem := disk.low_disk(disk.upload_bytes(request)):
         form.add_error(None, problem)
     elif form.is_valid():
-        try:
+        with FormErrors(form):
             job = services.queue_upload(
                 source=source, upload=form.cleaned_data["upload"], actor=request.actor
             )
-        except UserError as error:
-            take_error(form, error)
-        else:
             url = reverse("usage_upload", args=[request.account.slug, job.pk])
             return JsonResponse({"url": url}, status=202) if _wants_json(request) else redirect(url)
     if _wants_json(request):
@@ -89,10 +84,8 @@ def upload(request: AccountRequest, usage_upload_id: int) -> HttpResponseBase:
 def cancel(request: AccountRequest, usage_upload_id: int) -> HttpResponse:
     """Store no more of an upload that waits or runs."""
     row = get_object_or_404(UsageUpload.objects.all(), pk=usage_upload_id)
-    try:
+    with ErrorMessages(request):
         services.cancel_upload(job=row, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
     return redirect("usage_upload", slug=request.account.slug, usage_upload_id=usage_upload_id)
 
 

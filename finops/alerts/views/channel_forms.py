@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.alerts import services
 from finops.alerts.forms import ChannelForm
 from finops.alerts.models import AlertChannel
 from finops.alerts.snippets import KINDS, verification_snippets
 from finops.alerts.views.channels import channel_of
-from finops.lib.errors import UserError
 
 
 @account_page(Role.MEMBER)
@@ -34,7 +32,7 @@ def new(request: AccountRequest) -> HttpResponse:
         return _form_page(request, ChannelForm(kind))
     form = ChannelForm(kind, request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             channel, secret = services.create_channel(
                 account=request.account,
                 actor=request.actor,
@@ -42,9 +40,6 @@ def new(request: AccountRequest) -> HttpResponse:
                 kind=kind,
                 target=form.target() or {},
             )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             return _show_secret_or_redirect(request, channel, secret)
     return _form_page(request, form, status=422)
 
@@ -65,13 +60,10 @@ def edit(request: AccountRequest, channel_id: int) -> HttpResponse:
         return _form_page(request, ChannelForm(channel.kind, channel=channel, initial={"name": channel.name}))
     form = ChannelForm(channel.kind, request.POST, channel=channel)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             services.change_channel(
                 channel=channel, actor=request.actor, name=form.cleaned_data["name"], target=form.target()
             )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, "The channel is changed.")
             return redirect("alert_channel", slug=request.account.slug, channel_id=channel.pk)
     return _form_page(request, form, status=422)
@@ -83,23 +75,18 @@ def edit(request: AccountRequest, channel_id: int) -> HttpResponse:
 def secret(request: AccountRequest, channel_id: int) -> HttpResponse:
     """A new signing secret, in the answer and nowhere else."""
     channel = channel_of(channel_id)
-    try:
+    with ErrorMessages(request):
         new_secret = services.regenerate_signing_secret(channel=channel, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-        return redirect("alert_channel", slug=request.account.slug, channel_id=channel.pk)
-    return _secret_page(request, channel, new_secret, renewed=True)
+        return _secret_page(request, channel, new_secret, renewed=True)
+    return redirect("alert_channel", slug=request.account.slug, channel_id=channel.pk)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def delete(request: AccountRequest, channel_id: int) -> HttpResponse:
     channel = channel_of(channel_id)
-    try:
+    with ErrorMessages(request):
         services.delete_channel(channel=channel, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, f"The channel “{channel.name}” is deleted, and its subscriptions with it.")
     return redirect("alert_channels", slug=request.account.slug)
 

@@ -11,12 +11,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.alerts import services
 from finops.alerts.models import AlertDelivery
 from finops.alerts.queries import DeliveryRow, delivery_row, every_delivery
 from finops.alerts.schemas import DeliveriesQuery
-from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListFilter, ListPage
 from finops.lib.params import as_arguments, id_of
 
@@ -98,11 +98,8 @@ def page(request: AccountRequest, delivery_id: int) -> HttpResponse:
 @require_POST
 def resend(request: AccountRequest, delivery_id: int) -> HttpResponse:
     delivery = _delivery(delivery_id)
-    try:
+    with ErrorMessages(request):
         delivery = services.resend(delivery=delivery, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, "It is on its way again: this is the new delivery.")
     return redirect("alert_delivery", slug=request.account.slug, delivery_id=delivery.pk)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.alerts import services
 from finops.alerts.forms import SubscriptionForm, settings_of
@@ -39,13 +38,10 @@ def new(request: AccountRequest) -> HttpResponse:
         return _form_page(request, SubscriptionForm(initial={**FIRST, **_only_channel(), **initial_values}))
     form = SubscriptionForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             result = services.create_alert_subscription(
                 account=request.account, actor=request.actor, draft=form.draft()
             )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, "The subscription is made.")
             for note in result.notes:
                 messages.info(request, note)
@@ -67,13 +63,10 @@ def edit(request: AccountRequest, subscription_id: int) -> HttpResponse:
         return _form_page(request, form, row=row)
     form = SubscriptionForm(request.POST, subscription=subscription)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             services.change_alert_subscription(
                 subscription=subscription, actor=request.actor, draft=form.draft()
             )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, "The subscription is changed.")
             return redirect("alert_subscription", slug=request.account.slug, subscription_id=subscription_id)
     return _form_page(request, form, row=row, status=422)

@@ -12,13 +12,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.audit import Actor
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.alerts.queries import SubscriptionRow, delivery_row, every_subscription, one_subscription
 from finops.alerts.schemas import SubscriptionsQuery
 from finops.budgets.models import Budget
-from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListFilter, ListPage
 from finops.lib.params import as_arguments
 
@@ -113,11 +113,8 @@ def resume(request: AccountRequest, subscription_id: int) -> HttpResponse:
 @require_POST
 def delete(request: AccountRequest, subscription_id: int) -> HttpResponse:
     subscription = subscription_of(subscription_id)
-    try:
+    with ErrorMessages(request):
         services.delete_alert_subscription(subscription=subscription, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(
             request, "The subscription is deleted. What it sent stays in the list of deliveries."
         )
@@ -128,13 +125,11 @@ def _change_and_redirect(
     request: AccountRequest, pk: int, change: Callable[..., AlertSubscription], success_message: str
 ) -> HttpResponse:
     actor: Actor = request.actor
-    try:
+    with ErrorMessages(request):
         change(subscription=subscription_of(pk), actor=actor)
-    except UserError as error:
-        messages.error(request, error.message)
-        return redirect("alerts", slug=request.account.slug)
-    messages.success(request, success_message)
-    return redirect("alert_subscription", slug=request.account.slug, subscription_id=pk)
+        messages.success(request, success_message)
+        return redirect("alert_subscription", slug=request.account.slug, subscription_id=pk)
+    return redirect("alerts", slug=request.account.slug)
 
 
 def subscription_of(pk: int) -> AlertSubscription:

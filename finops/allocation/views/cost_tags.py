@@ -12,6 +12,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.allocation.cost_tags.schemas import CostTagInfo
 from finops.allocation.models import CostTag
@@ -21,7 +22,6 @@ from finops.allocation.queries.tag_starts import tag_starts
 from finops.allocation.rules import CostTagDraft
 from finops.allocation.services.cost_tags import cost_tag_to_yaml, delete_cost_tag
 from finops.lib import amounts
-from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage
 
 
@@ -93,10 +93,8 @@ def export(request: AccountRequest, cost_tag_id: int) -> HttpResponse:
 def delete(request: AccountRequest, cost_tag_id: int) -> HttpResponse:
     """Gone, or still there with what uses it."""
     cost_tag = get_object_or_404(CostTag.objects.select_related("account"), pk=cost_tag_id)
-    try:
+    with ErrorMessages(request):
         delete_cost_tag(cost_tag=cost_tag, actor=request.actor)
-    except UserError as problem:
-        messages.error(request, problem.message)
-        return redirect("cost_tag", slug=request.account.slug, cost_tag_id=cost_tag_id)
-    messages.success(request, f"Cost tag {cost_tag.key} is deleted. The audit log keeps its rules.")
-    return redirect("cost_tags", slug=request.account.slug)
+        messages.success(request, f"Cost tag {cost_tag.key} is deleted. The audit log keeps its rules.")
+        return redirect("cost_tags", slug=request.account.slug)
+    return redirect("cost_tag", slug=request.account.slug, cost_tag_id=cost_tag_id)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.allocation.forms import SplitForm, draft_of, rows_of, rows_of_split, with_blanks
 from finops.allocation.models import SharedCostSplit
@@ -56,14 +55,11 @@ def _save(request: AccountRequest, split: SharedCostSplit | None) -> HttpRespons
     form = SplitForm.of(request.account, None, request.POST)
     if form.is_valid():
         draft = form.draft(request.POST)
-        try:
+        with FormErrors(form):
             if split is None:
                 saved = create_split(account=request.account, actor=request.actor, draft=draft)
             else:
                 saved = save_split(split=split, actor=request.actor, draft=draft)
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, f"{saved.name} is saved. Questions after splits count with it.")
             return redirect("split", slug=request.account.slug, split_id=saved.pk)
     return _page(request, split, form, with_blanks(rows_of(request.POST)))

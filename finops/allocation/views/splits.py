@@ -12,12 +12,12 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.splits import list_splits
 from finops.allocation.services.splits import delete_split
 from finops.allocation.splits.schemas import ListedSplit
-from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage
 
 SHOWN_TARGETS = 3
@@ -116,11 +116,8 @@ def _moved_column(currency: str) -> Any:
 @require_POST
 def delete(request: AccountRequest, split_id: int) -> HttpResponse:
     split = get_object_or_404(SharedCostSplit.objects.all(), pk=split_id)
-    try:
+    with ErrorMessages(request):
         delete_split(split=split, actor=request.actor)
-    except UserError as problem:
-        messages.error(request, problem.message)
-    else:
         messages.success(
             request, f"{split.name} is deleted: the cost of {split.source_value} stays where it is."
         )

@@ -7,14 +7,13 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Membership, Role
 from finops.allocation.forms import TeamForm
 from finops.allocation.models import Team, TeamMember, TeamValue
@@ -135,11 +134,8 @@ def edit(request: AccountRequest, team_id: int) -> HttpResponse:
     team = _team(team_id)
     form = TeamForm(request.POST) if request.method == "POST" else TeamForm.of(team)
     if request.method == "POST" and form.is_valid():
-        try:
+        with FormErrors(form):
             change_team(team=team, actor=request.actor, **form.cleaned_data)
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, _rename_message(team.name, form.cleaned_data["name"]))
             return redirect("team", slug=request.account.slug, team_id=team.pk)
     context = {"form": form, "team": team, "going_with_it": partial(deletion_impact_text, team)}
@@ -156,13 +152,11 @@ def _rename_message(before: str, after: str) -> str:
 @require_POST
 def delete(request: AccountRequest, team_id: int) -> HttpResponse:
     team = _team(team_id)
-    try:
+    with ErrorMessages(request):
         delete_team(team=team, actor=request.actor)
-    except UserError as problem:
-        messages.error(request, problem.message)
-        return redirect("team", slug=request.account.slug, team_id=team.pk)
-    messages.success(request, f"{team.name} is deleted. Its values belong to nobody again.")
-    return redirect("teams", slug=request.account.slug)
+        messages.success(request, f"{team.name} is deleted. Its values belong to nobody again.")
+        return redirect("teams", slug=request.account.slug)
+    return redirect("team", slug=request.account.slug, team_id=team.pk)
 
 
 @account_page(Role.MEMBER)
@@ -171,17 +165,12 @@ def add_member(request: AccountRequest, team_id: int) -> HttpResponse:
     team = _team(team_id)
     email = request.POST.get("email", "").strip()
     membership = Membership.objects.filter(account=request.account, user__email__iexact=email).first()
-    try:
+    with ErrorMessages(request):
         if membership is None:
             raise UserError(
                 f"Nobody in this account has the e-mail {email[:100]!r}; the page Members adds people."
             )
         add_team_member(team=team, actor=request.actor, membership=membership)
-    except UserError as problem:
-        messages.error(request, problem.message)
-    except ValidationError as problem:
-        messages.error(request, " ".join(problem.messages))
-    else:
         messages.success(request, f"{membership.user.label} is in {team.name}.")
     return redirect("team", slug=request.account.slug, team_id=team.pk)
 

@@ -7,13 +7,13 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.allocation.forms import TeamForm, TeamKeyForm
 from finops.allocation.models import Team
@@ -105,11 +105,8 @@ def key(request: AccountRequest) -> HttpResponse:
         raise PermissionDenied("This needs the role Member.")
     form = TeamKeyForm.of(request.account, chosen, request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             team_key_row = set_team_key(account=request.account, actor=request.actor, **form.cleaned_data)
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, f"Teams own values of {team_key_row.dimension} from now on.")
             return redirect("teams", slug=request.account.slug)
     return _key_page(request, form)
@@ -124,11 +121,8 @@ def _key_page(request: AccountRequest, form: TeamKeyForm) -> HttpResponse:
 def new(request: AccountRequest) -> HttpResponse:
     form = TeamForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with FormErrors(form):
             team = create_team(account=request.account, actor=request.actor, **form.cleaned_data)
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, f"{team.name} is there. Say which values it owns, and who is in it.")
             return redirect("team", slug=request.account.slug, team_id=team.pk)
     return render(request, "allocation/team_form.html", {"form": form}, status=422 if form.errors else 200)
@@ -140,13 +134,8 @@ def assign(request: AccountRequest) -> HttpResponse:
     """Give the value of the form to the team of the form: the one click of the list of values."""
     team = get_object_or_404(Team.objects.all(), pk=id_of(request.POST.get("team", "")))
     value = request.POST.get("value", "")
-    try:
+    with ErrorMessages(request):
         own_value(team=team, actor=request.actor, value=value)
-    except UserError as problem:
-        messages.error(request, problem.message)
-    except ValidationError as problem:
-        messages.error(request, " ".join(problem.messages))
-    else:
         messages.success(request, f"Cost of “{value}” belongs to {team.name} from now on, in the past too.")
     if request.POST.get("next") == "team":
         return redirect("team", slug=request.account.slug, team_id=team.pk)

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.budgets import services
 from finops.budgets.forms import BudgetForm, initial_of
@@ -35,11 +34,8 @@ def new(request: AccountRequest) -> HttpResponse:
         return _page(request, BudgetForm(request.account, initial={**NEW, **_form_data(request)}))
     form = BudgetForm(request.account, request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             budget = services.create_budget(account=request.account, actor=request.actor, draft=form.draft())
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, f"The budget “{budget.name}” is made.")
             return redirect("budget", slug=request.account.slug, budget_id=budget.pk)
     return _page(request, form, status=422)
@@ -54,11 +50,8 @@ def edit(request: AccountRequest, budget_id: int) -> HttpResponse:
         return _page(request, BudgetForm(request.account, budget=budget, initial=initial))
     form = BudgetForm(request.account, request.POST, budget=budget)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             services.change_budget(budget=budget, actor=request.actor, draft=form.draft())
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, "The budget is changed.")
             return redirect("budget", slug=request.account.slug, budget_id=budget.pk)
     return _page(request, form, status=422)
@@ -68,11 +61,8 @@ def edit(request: AccountRequest, budget_id: int) -> HttpResponse:
 @require_POST
 def delete(request: AccountRequest, budget_id: int) -> HttpResponse:
     budget = budget_of(budget_id)
-    try:
+    with ErrorMessages(request):
         services.delete_budget(budget=budget, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, f"The budget “{budget.name}” is deleted.")
     return redirect("budgets", slug=request.account.slug)
 

@@ -8,18 +8,17 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.costs.models import ClosedMonth
 from finops.costs.queries.invoices import every_invoice, parse_month
 from finops.costs.queries.sources import load_sources
 from finops.costs.services.closed_months import close_month, reopen_month
-from finops.lib.errors import UserError
 from finops.lib.money import exact_difference, exact_sum
 from finops.lib.periods import DateRange, month_end
 from finops.lib.sentences import join_with_and
@@ -42,10 +41,8 @@ class ClosedMonthRow:
 def index(request: AccountRequest) -> HttpResponse:
     """`?month=2026-05` shows what closing that month would freeze."""
     name, context = request.GET.get("month", ""), {}
-    try:
+    with ErrorMessages(request):
         context = _to_close(request, parse_month(name)) if name else {}
-    except UserError as error:
-        messages.error(request, error.message)
     sources = load_sources(request.account)
     months = {segment.month for segment in sources.manifest.segments} - set(sources.closed)
     over = [month for month in months if month_end(month) < sources.coverage.today]
@@ -60,18 +57,13 @@ def index(request: AccountRequest) -> HttpResponse:
 @account_page(Role.ADMIN)
 @require_POST
 def close(request: AccountRequest) -> HttpResponse:
-    try:
+    with ErrorMessages(request):
         row = close_month(
             account=request.account,
             actor=request.actor,
             month=parse_month(request.POST.get("month", "")),
             note=request.POST.get("note", ""),
         )
-    except UserError as error:
-        messages.error(request, error.message)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-    else:
         messages.success(request, f"{row} is closed. Its figures stay as they are now.")
     return redirect("closed_months", slug=request.account.slug)
 

@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -21,7 +20,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Account, Role
 from finops.costs import services
 from finops.costs.answers import SourceHealth
@@ -137,13 +136,10 @@ def _source_page(
 @require_POST
 def dismiss_overlap(request: AccountRequest) -> HttpResponse:
     form = OverlapForm(request.POST)
-    try:
+    with ErrorMessages(request):
         if not form.is_valid():
             raise UserError("Say which overlap to dismiss.")
         services.dismiss_overlap(account=request.account, actor=request.actor, **form.cleaned_data)
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, "The overlap is dismissed. Another month that is alike will be shown.")
     return redirect("connections", slug=request.account.slug)
 
@@ -167,11 +163,8 @@ def rename(request: AccountRequest, source_id: int) -> HttpResponse:
     row = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
     form = SourceForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             services.rename_cost_source(source=row, name=form.cleaned_data["name"], actor=request.actor)
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, "The source is renamed.")
             return redirect("connection", slug=request.account.slug, source_id=source_id)
     return _source_page(request, source_id, form)
@@ -181,13 +174,11 @@ def rename(request: AccountRequest, source_id: int) -> HttpResponse:
 @require_POST
 def delete(request: AccountRequest, source_id: int) -> HttpResponse:
     row = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
-    try:
+    with ErrorMessages(request):
         services.delete_cost_source(source=row, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-        return redirect("connection", slug=request.account.slug, source_id=source_id)
-    messages.success(request, f"The source {row.name} is gone, with all its cost lines.")
-    return redirect("connections", slug=request.account.slug)
+        messages.success(request, f"The source {row.name} is gone, with all its cost lines.")
+        return redirect("connections", slug=request.account.slug)
+    return redirect("connection", slug=request.account.slug, source_id=source_id)
 
 
 @account_page(Role.MEMBER)
@@ -203,10 +194,8 @@ def upload(request: AccountRequest) -> HttpResponse:
     if problem := disk.low_disk(disk.upload_bytes(request)):
         form.add_error(None, problem)
     elif form.is_valid():
-        try:
+        with FormErrors(form):
             return _queued_response(request, _queue(request, form))
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
     return _upload_page(request, form)
 
 
@@ -325,11 +314,8 @@ def _change_import(
     request: AccountRequest, import_id: int, change: Callable[..., object], success: str = ""
 ) -> HttpResponse:
     row = get_object_or_404(CostImport.objects.select_related("account"), pk=import_id)
-    try:
+    with ErrorMessages(request):
         change(job=row, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         if success:
             messages.success(request, success)
     return redirect("cost_import", slug=request.account.slug, import_id=import_id)

@@ -8,14 +8,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.costs.forms import InvoiceTotalForm
 from finops.costs.invoice_answers import InvoiceQuery, InvoiceRow
@@ -122,13 +121,10 @@ def _invoice_page(request: AccountRequest, key: Key, form: InvoiceTotalForm | No
 def enter_total(request: AccountRequest) -> HttpResponse:
     key, form = _key(request.POST), InvoiceTotalForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             enter_invoice_total(
                 account=request.account, actor=request.actor, **_fields(key), **form.cleaned_data
             )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, "The invoice total is saved.")
             url = reverse("invoice", args=[request.account.slug])
             return redirect(f"{url}?{urlencode(_params(key))}")

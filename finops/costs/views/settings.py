@@ -4,18 +4,17 @@ import needs review. Admins change them, everybody sees them."""
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.costs.forms import CostViewForm, ImportReviewForm
 from finops.costs.models import CostView, ImportReviewSettings
 from finops.costs.services import change_cost_view, change_import_review
-from finops.lib.errors import UserError
 
 
 @account_page()
@@ -29,11 +28,8 @@ def cost_view(request: AccountRequest) -> HttpResponse:
         raise PermissionDenied("Only an admin or owner may change the cost view: every total follows it.")
     form = CostViewForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             change_cost_view(account=request.account, actor=request.actor, **form.cleaned_data)
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, "The cost view is saved. Pages and tools count by it from now on.")
             return redirect("cost_view", slug=request.account.slug)
     return _cost_view_page(request, form)
@@ -54,11 +50,8 @@ def import_review(request: AccountRequest) -> HttpResponse:
         raise PermissionDenied("Only an admin or owner may change when an import needs review.")
     form = ImportReviewForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             change_import_review(account=request.account, actor=request.actor, **form.cleaned_data)
-        except ValidationError as error:
-            take_error(form, error)
-        else:
             messages.success(request, "Saved. It holds for imports from now on.")
             return redirect("import_review", slug=request.account.slug)
     return _import_review_page(request, form)

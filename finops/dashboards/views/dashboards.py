@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.dashboards import services
 from finops.dashboards.forms import DashboardForm, NewDashboardForm
@@ -18,7 +17,6 @@ from finops.dashboards.models import Dashboard
 from finops.dashboards.queries import dashboards_of
 from finops.dashboards.starters import starter
 from finops.dashboards.views.board import dashboard_of
-from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage
 
 
@@ -58,7 +56,7 @@ def new(request: AccountRequest) -> HttpResponse:
     if request.method != "POST" or not form.is_valid():
         return _page(request, form, None)
     cleaned = form.cleaned_data
-    try:
+    with FormErrors(form):
         dashboard = services.create_dashboard(
             account=request.account,
             actor=request.actor,
@@ -66,11 +64,9 @@ def new(request: AccountRequest) -> HttpResponse:
             owner=request.user if cleaned["who"] == "mine" else None,
             widgets=starter(request.account, cleaned["starter"]),
         )
-    except (UserError, ValidationError) as error:
-        take_error(form, error)
-        return _page(request, form, None)
-    messages.success(request, f"The dashboard “{dashboard.name}” is made.")
-    return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
+        messages.success(request, f"The dashboard “{dashboard.name}” is made.")
+        return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
+    return _page(request, form, None)
 
 
 @account_page(Role.MEMBER)
@@ -82,26 +78,21 @@ def edit(request: AccountRequest, dashboard_id: int) -> HttpResponse:
     if request.method != "POST" or not form.is_valid():
         return _page(request, form, dashboard)
     owner = request.user if form.cleaned_data["who"] == "mine" else None
-    try:
+    with FormErrors(form):
         services.change_dashboard(
             dashboard=dashboard, actor=request.actor, name=form.cleaned_data["name"], owner=owner
         )
-    except (UserError, ValidationError) as error:
-        take_error(form, error)
-        return _page(request, form, dashboard)
-    messages.success(request, "The dashboard is changed.")
-    return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
+        messages.success(request, "The dashboard is changed.")
+        return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
+    return _page(request, form, dashboard)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def delete(request: AccountRequest, dashboard_id: int) -> HttpResponse:
     dashboard = dashboard_of(request, dashboard_id)
-    try:
+    with ErrorMessages(request):
         services.delete_dashboard(dashboard=dashboard, actor=request.actor)
-    except UserError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, f"The dashboard “{dashboard.name}” is deleted.")
     return redirect("dashboards", slug=request.account.slug)
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.costs.dimensions import registry
 from finops.costs.views.choices import OPS, dimension_choices
@@ -66,11 +67,8 @@ def edit(request: AccountRequest, widget_id: int) -> HttpResponse:
 @require_POST
 def remove(request: AccountRequest, widget_id: int) -> HttpResponse:
     row = widget_of(request, widget_id)
-    try:
+    with ErrorMessages(request):
         services.remove_widget(dashboard=row.dashboard, actor=request.actor, widget_id=row.pk)
-    except UserError as problem:
-        messages.error(request, problem.message)
-    else:
         messages.success(request, f"{row.title or CATALOGUE[row.type].title} is removed.")
     return redirect("dashboard", slug=request.account.slug, dashboard_id=row.dashboard_id)
 

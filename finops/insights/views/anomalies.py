@@ -9,13 +9,13 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.allocation.models import CostTag
 from finops.costs.dimensions import registry
@@ -229,13 +229,10 @@ def _mark_response(
 ) -> HttpResponse:
     anomaly, form = _anomaly(anomaly_key), NoteForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             mark(
                 account=request.account, actor=request.actor, anomaly=anomaly, note=form.cleaned_data["note"]
             )
-        except UserError as error:
-            take_error(form, error)
-        else:
             messages.success(request, message)
             return redirect("anomaly", slug=request.account.slug, anomaly_key=anomaly.key)
     return _detail_page(request, anomaly, form)
@@ -267,16 +264,13 @@ def settings(request: AccountRequest) -> HttpResponse:
         raise PermissionDenied("This needs the role Member.")
     form = _settings_form(request, row, request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             change_anomaly_settings(
                 account=request.account,
                 actor=request.actor,
                 watches=form.watches,
                 minimum_impacts=form.minimums,
             )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, "Saved. The cost is looked at anew within a minute.")
             return redirect("anomalies", slug=request.account.slug)
     return _settings_page(request, form)

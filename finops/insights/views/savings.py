@@ -17,7 +17,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.costs.models import CostSource
 from finops.insights.cost_scope import scope_from_params
@@ -242,12 +242,10 @@ def _is_written(form: forms.Form, write: Callable[..., object]) -> bool:
     """Write what the form holds; False with its errors where it cannot be."""
     if not form.is_valid():
         return False
-    try:
+    with FormErrors(form):
         write(**form.cleaned_data)
-    except UserError as error:
-        take_error(form, error)
-        return False
-    return True
+        return True
+    return False
 
 
 def _detail_page(
@@ -278,12 +276,9 @@ def import_file(request: AccountRequest) -> HttpResponse:
         return _import_page(request, HubForm(sources=sources, initial={"source": only}))
     form = HubForm(request.POST, request.FILES, sources=sources)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             file, source = form.cleaned_data["file"].file, form.cleaned_data["source"]
             done = services.import_recommendations(source=source, actor=request.actor, file=file)
-        except UserError as error:
-            take_error(form, error)
-        else:
             _report(request, done)
             return redirect("savings", slug=request.account.slug)
     return _import_page(request, form)

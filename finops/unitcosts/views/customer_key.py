@@ -6,14 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.costs.dimensions import registry
 from finops.costs.views.choices import dimension_choices
@@ -61,13 +60,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
 def choose(request: AccountRequest) -> HttpResponse:
     form = _key_form(request)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             key = set_customer_key(
                 account=request.account, actor=request.actor, dimension=form.cleaned_data["dimension"]
             )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, f"Customers are found by {key.dimension} from now on.")
             return redirect("customer_key", slug=request.account.slug)
     return _page(request, form, AliasForm())
@@ -80,16 +76,13 @@ def add_alias(request: AccountRequest) -> HttpResponse:
     form = AliasForm(request.POST)
     if form.is_valid():
         data = form.cleaned_data
-        try:
+        with FormErrors(form):
             add_customer_alias(
                 account=request.account,
                 actor=request.actor,
                 value=data["value"],
                 customer_id=data["customer_id"],
             )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(
                 request, f"Cost of “{data['value']}” belongs to {data['customer_id']} from now on."
             )
@@ -173,11 +166,8 @@ def _page(
 def add_usage_dimension(request: AccountRequest) -> HttpResponse:
     form = UsageDimensionForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             mapping = map_usage_dimension(account=request.account, actor=request.actor, **form.cleaned_data)
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(
                 request,
                 f"Filters on {mapping.cost_dimension} apply to {mapping.usage_dimension} of usage from now on.",

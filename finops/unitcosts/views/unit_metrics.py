@@ -6,14 +6,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
+from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage, csv_response, wants_csv
@@ -95,13 +94,10 @@ def new(request: AccountRequest) -> HttpResponse:
     form = UnitMetricForm(request.POST if request.method == "POST" else None)
     question, problem = _question(request)
     if request.method == "POST" and question and form.is_valid():
-        try:
+        with FormErrors(form):
             metric = create_unit_metric(
                 account=request.account, actor=request.actor, question=question, **form.cleaned_data
             )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, f"{metric.name} is saved.")
             return redirect("unit_metrics", slug=request.account.slug)
     return _form_page(request, form, question, problem)
@@ -140,11 +136,8 @@ def edit(request: AccountRequest, unit_metric_id: int) -> HttpResponse:
     if question is not None and not question.usage_metric:
         question = question_of(metric)
     if request.method == "POST" and question and form.is_valid():
-        try:
+        with FormErrors(form):
             change_unit_metric(metric=metric, actor=request.actor, question=question, **form.cleaned_data)
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
             messages.success(request, f"{form.cleaned_data['name']} is saved.")
             return redirect("unit_metrics", slug=request.account.slug)
     return _form_page(request, form, question, problem, metric)
