@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -14,10 +14,9 @@ from django.views.decorators.http import require_http_methods
 
 from accounts import queries
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import AccountForm, FormErrors, NewAccountForm, take_error
+from accounts.forms import AccountForm, FormErrors, NewAccountForm
 from accounts.models import Account, Role, User
 from accounts.services import change_account, create_account
-from finops.lib.errors import UserError
 
 
 class SignedInRequest(HttpRequest):
@@ -50,14 +49,11 @@ def settings(request: AccountRequest) -> HttpResponse:
         raise PermissionDenied("Only an admin or owner may change the account.")
     form = AccountForm(request.POST)
     if form.is_valid():
-        try:
+        with FormErrors(form):
             change_account(account=request.account, actor=request.actor, **form.cleaned_data)
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-            request.account.refresh_from_db()
-        else:
             messages.success(request, "The account is saved.")
             return redirect("account_settings", slug=request.account.slug)
+        request.account.refresh_from_db()
     return _settings_page(request, form)
 
 
