@@ -34,7 +34,7 @@ from finops.costs.models import CostSource
 from finops.dashboards.services import create_dashboard
 from finops.dashboards.starters import draft
 from finops.lake import queries
-from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.models import LakeRollup, LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage.storage import storage
 
@@ -131,7 +131,7 @@ def _idle_rows(painted: list[Any]) -> list[Row]:
 
 def _summaries(account: Account, cpu: float) -> Row:
     lines = list(LakeSegment.objects.unscoped().filter(account=account).values_list("rows", "bytes"))
-    rollups = list(LakeSummary.objects.unscoped().filter(account=account).values_list("rows", "bytes"))
+    rollups = list(LakeRollup.objects.unscoped().filter(account=account).values_list("rows", "bytes"))
     return {
         "lines": f"{sum(rows for rows, _ in lines):,}",
         "MB": round(sum(size for _, size in lines) / 10**6),

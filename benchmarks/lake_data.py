@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from accounts.models import Account
 from benchmarks import bill
 from finops.lake import schema
-from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.models import LakeRollup, LakeSegment
 from finops.lake.rollups import rollup_scheduler, rollups
 from finops.lake.rollups.rollups import NewRollup
 from finops.lake.schema import Kind
@@ -66,7 +66,7 @@ def _name_summaries(segment: LakeSegment, shelf_file: Path) -> None:
     for each in msgspec.json.decode(shelf_file.read_bytes(), type=list[NewRollup]):
         path = f"{segment.account_id}/{each.path.partition('/')[2]}"
         _put(shelf_file.with_name(Path(each.path).name), path)
-        LakeSummary.objects.unscoped().create(
+        LakeRollup.objects.unscoped().create(
             account_id=segment.account_id,
             segment=segment,
             **dataclasses.asdict(dataclasses.replace(each, path=path)),
@@ -77,7 +77,7 @@ def _name_summaries(segment: LakeSegment, shelf_file: Path) -> None:
 def _keep_summaries(segment: LakeSegment, shelf_file: Path) -> None:
     if shelf_file.is_file():
         return
-    rows = LakeSummary.objects.unscoped().filter(segment=segment)
+    rows = LakeRollup.objects.unscoped().filter(segment=segment)
     for row in rows:
         _hard_link(Path(storage().local(row.path, row.checksum)), shelf_file.with_name(Path(row.path).name))
     new = [NewRollup(row.path, row.without, row.rows, row.bytes, row.checksum) for row in rows]

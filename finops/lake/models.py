@@ -42,7 +42,7 @@ class LakeSegment(AccountModel):
     created_at = models.DateTimeField(default=clock.now, editable=False)
     retired_at = models.DateTimeField(null=True, blank=True)
     summarised_at = models.DateTimeField(
-        null=True, blank=True, help_text="When summaries were made of it, or found not to be worth it."
+        null=True, blank=True, help_text="When rollups were made of it, or found not to be worth it."
     )
 
     class Meta:
@@ -98,14 +98,14 @@ class LakeSegment(AccountModel):
         return {key_of(column): column for column in self.columns if column.startswith(prefix)}
 
 
-class LakeSummary(AccountModel):
+class LakeRollup(AccountModel):
     """The lines of a segment of cost, with those added up that are alike in every column but those that it is without.
 
     Another, smaller file for questions that need none of these columns; it comes and goes with its segment, and a question
     has the same answer over either (ADR 0015).
     """
 
-    segment = models.ForeignKey(LakeSegment, on_delete=models.CASCADE, related_name="summaries")
+    segment = models.ForeignKey(LakeSegment, on_delete=models.CASCADE, related_name="rollups")
     path = models.CharField(max_length=200, unique=True, help_text="Below LAKE_URL; never used twice.")
     without: models.JSONField[list[str], list[str]] = models.JSONField(
         help_text="Columns of the segment that it lacks."
@@ -115,7 +115,7 @@ class LakeSummary(AccountModel):
     checksum = models.CharField(max_length=64, help_text="SHA-256 of the file, in hex.")
 
     class Meta:
-        verbose_name_plural = "lake summaries"
+        db_table = "lake_lakesummary"
         constraints = [
             models.CheckConstraint(condition=Q(rows__gt=0, bytes__gt=0), name="lake_summary_not_empty")
         ]

@@ -13,7 +13,7 @@ from django.db.models import F, Func, Max, Min, OuterRef, QuerySet, Subquery, Su
 
 from accounts.models import Account
 from finops.lake import schema
-from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.models import LakeRollup, LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage.manifest import CostKeys, cost_tag_keys
 
@@ -82,7 +82,7 @@ _TEXTS: Final = ArrayField(TextField())
 
 
 def _smallest_rollup(columns: Sequence[str]) -> Subquery:
-    of_segment = LakeSummary.objects.unscoped().filter(segment=OuterRef("pk"))
+    of_segment = LakeRollup.objects.unscoped().filter(segment=OuterRef("pk"))
     fitting = of_segment.exclude(without__has_any_keys=list(columns)).order_by("rows")
     texts = ArrayField(TextField())
     both = Func(

@@ -86,7 +86,7 @@ class FilterSelect:
     label: str
     every: str
     choices: Sequence[tuple[str, str]]
-    chosen: str
+    choice: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Listing(Generic[Row]):
     `matches` has the rows of every page, `total` counts those before search and filters.
     """
 
-    declared: ListPage[Row]
+    declaration: ListPage[Row]
     columns: list[Column[Row]]
     rows: Sequence[Row]
     matches: Sequence[Row]
@@ -114,13 +114,13 @@ class Listing(Generic[Row]):
     headers: list[ColumnHeader]
     search: str
     selects: list[FilterSelect]
-    kept: list[tuple[str, str]]
+    hidden_fields: list[tuple[str, str]]
     csv_href: str
     page: Page[Row] | None
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.search or any(select.chosen for select in self.selects))
+        return bool(self.search or any(select.choice for select in self.selects))
 
     @property
     def page_range(self) -> Iterable[int | str]:
@@ -206,7 +206,7 @@ class ListPage(Generic[Row]):
         sort = params.get("sort", "") or self.order
         own = {"q", "page", "format", *(each.name for each in self.filters)}
         return Listing(
-            declared=self,
+            declaration=self,
             columns=[column for column in self.columns if column.shown],
             rows=list(page.object_list),
             matches=matches,
@@ -214,7 +214,9 @@ class ListPage(Generic[Row]):
             headers=[_header(params, column, sort) for column in self.columns if column.shown],
             search=params.get("q", "").strip(),
             selects=[each.select(every, params) for each in self.filters],
-            kept=[(name, value) for name, values in params.lists() if name not in own for value in values],
+            hidden_fields=[
+                (name, value) for name, values in params.lists() if name not in own for value in values
+            ],
             csv_href=_href(params, format="csv"),
             page=page,
         )

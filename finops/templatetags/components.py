@@ -52,7 +52,7 @@ class ListTableNode(Node):
         has_actions = actions is not None and actions.is_shown(context)
         values = dict.fromkeys(("css", "of", "refresh", "heading"), "")
         values |= {name: option.resolve(context) for name, option in self.options.items()}
-        with context.push(listing=listing, list=listing.declared, has_actions=has_actions, **values):
+        with context.push(listing=listing, list=listing.declaration, has_actions=has_actions, **values):
             sections = {name: nodes.render(context) for name, nodes in self.sections.items() if nodes}
             width = len(listing.columns) + has_actions
             body = mark_safe("".join(self._rows(context, listing, has_actions)))  # noqa: S308 of escaped cells
@@ -61,12 +61,12 @@ class ListTableNode(Node):
                 return template.Engine.get_default().get_template(f"components/{name}.html").render(context)
 
     def _rows(self, context: template.Context, listing: Listing[Any], has_actions: bool) -> Iterator[str]:
-        declared, is_sorted = listing.declared, listing.page is not None
+        declaration, is_sorted = listing.declaration, listing.page is not None
         cells = [(*frame, self.cells.get(frame[0].name)) for frame in _frames(listing.columns)]
         with context.push():
             for row in listing.rows:
                 context[self.row_name] = row
-                muted = declared.muted is not None and declared.muted(row)
+                muted = declaration.muted is not None and declaration.muted(row)
                 yield '<tr role="row" class="text-secondary">' if muted else '<tr role="row">'
                 for column, start, end, cell in cells:
                     value = None if cell and is_sorted else column.value(row)

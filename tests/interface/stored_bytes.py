@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from django.apps import apps
 from django.db.models import JSONField
 
-from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.models import LakeRollup, LakeSegment
 from tests.isolation.walk import OUR_PREFIXES
 
 ROWS_OF_EACH = 3
@@ -26,7 +26,7 @@ def segments_text(lake: Path) -> str:
     paths: dict[str, str] = {}
     for segment in LakeSegment.objects.unscoped().order_by("pk"):
         paths.setdefault(f"{segment.kind} of source {segment.source_id}", segment.path)
-    for rollup in LakeSummary.objects.unscoped().order_by("pk"):
+    for rollup in LakeRollup.objects.unscoped().order_by("pk"):
         paths.setdefault("rollup", rollup.path)
     return "".join(
         f"## {name}\n{_RANDOM.sub('RANDOM', path)}\n"

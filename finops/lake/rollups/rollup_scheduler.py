@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.models import Account
-from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.models import LakeRollup, LakeSegment
 from finops.lake.rollups import rollups
 from finops.lake.rollups.rollups import LEVELS, Level, NewRollup
 from finops.lake.schema import Kind
@@ -72,8 +72,8 @@ def _roll_up_segment(account: Account, pk: int, levels: Sequence[Level]) -> bool
 
 def _insert_rollup_rows(segment: LakeSegment, new: Sequence[NewRollup]) -> None:
     LakeSegment.objects.unscoped().filter(pk=segment.pk).update(summarised_at=clock.now())
-    LakeSummary.objects.unscoped().bulk_create(
-        LakeSummary(
+    LakeRollup.objects.unscoped().bulk_create(
+        LakeRollup(
             account_id=segment.account_id,
             segment=segment,
             path=each.path,

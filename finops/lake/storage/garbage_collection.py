@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from accounts.models import Account
-from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.models import LakeRollup, LakeSegment
 from finops.lake.storage.segments import ORPHAN_GRACE_PERIOD, manifest_paths
 from finops.lake.storage.storage import storage
 from finops.lib import clock
@@ -49,7 +49,7 @@ def _sweep_retired_segments() -> int:
     over = LakeSegment.objects.unscoped().filter(retired_at__lt=clock.now() - RETIRED_GRACE_PERIOD)
     count = 0
     for segment in over.iterator():
-        rollups = LakeSummary.objects.unscoped().filter(segment=segment)
+        rollups = LakeRollup.objects.unscoped().filter(segment=segment)
         for path in (segment.path, *rollups.values_list("path", flat=True)):
             storage().delete(path)  # the file first: a crash in between leaves a row to come back to
         segment.delete()

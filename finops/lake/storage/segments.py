@@ -17,7 +17,7 @@ from django.db import connection, transaction
 
 from accounts.models import Account
 from finops.lake import schema as schemas
-from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.models import LakeRollup, LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import locks
 from finops.lake.storage.storage import storage
@@ -381,5 +381,5 @@ def _row(account: Account, segment: NewSegment) -> LakeSegment:
 def manifest_paths(paths: Collection[str]) -> set[str]:
     """Those of these files that the manifest names, live or retired."""
     # Unscoped: a file belongs to whichever account's row names it.
-    named = [model.objects.unscoped().filter(path__in=paths) for model in (LakeSegment, LakeSummary)]
+    named = [model.objects.unscoped().filter(path__in=paths) for model in (LakeSegment, LakeRollup)]
     return {path for rows in named for path in rows.values_list("path", flat=True)}

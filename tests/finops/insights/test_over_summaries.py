@@ -23,7 +23,7 @@ from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.schemas import CommitmentQuery
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
-from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.models import LakeRollup, LakeSegment
 from tests.finops.lake.rollups.test_rollups import nothing_kept as nothing_kept
 from tests.finops.lake.rollups.test_rollups import summarise
 from tests.world.costs import Line, cost, store_lines
@@ -119,4 +119,4 @@ def test_an_answer_over_summaries_is_the_answer_over_lines(
 
     assert {name: msgspec.json.encode(ask(acme)) for name, ask in QUESTIONS.items()} == before
     live = LakeSegment.objects.unscoped().filter(retired_at=None)
-    assert LakeSummary.objects.unscoped().filter(segment__in=live).count() == 2 * live.count()
+    assert LakeRollup.objects.unscoped().filter(segment__in=live).count() == 2 * live.count()

@@ -100,7 +100,7 @@ def test_a_filter_counts_its_choices_and_the_form_keeps_the_rest_of_the_url() ->
     shown = listed("size=large&state=open&sort=cost&q=x&page=2")
 
     size, region = shown.selects
-    assert (size.every, size.choices, size.chosen) == (
+    assert (size.every, size.choices, size.choice) == (
         "All sizes (3)",
         [("small", "Small (2)"), ("large", "Large (1)")],
         "large",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from accounts.models import Account
 from finops.lake import queries
 from finops.lake.engine import engine
-from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.models import LakeRollup, LakeSegment
 from finops.lake.rollups import rollup_scheduler
 from finops.lake.rollups.rollups import METER_COLUMNS, RESOURCE_COLUMNS, Level
 from finops.lake.schema import Kind
@@ -42,10 +42,10 @@ def nothing_kept() -> Iterator[None]:
         yield
 
 
-def summarise(account: Account, levels: Sequence[Level] = ALWAYS) -> list[LakeSummary]:
+def summarise(account: Account, levels: Sequence[Level] = ALWAYS) -> list[LakeRollup]:
     """What there is afterwards, the finest first."""
     rollup_scheduler.roll_up_account(account, levels=levels, least_rows=1)
-    return list(LakeSummary.objects.unscoped().filter(account=account).order_by("segment__month", "pk"))
+    return list(LakeRollup.objects.unscoped().filter(account=account).order_by("segment__month", "pk"))
 
 
 def equal_lines(count: int, /, **columns: Any) -> list[dict[str, Any]]:
@@ -58,7 +58,7 @@ def read(account: Account, *columns: str) -> list[tuple[str, str] | None]:
     return [file.rollup for file in files]
 
 
-def file_of(rollup: LakeSummary) -> Path:
+def file_of(rollup: LakeRollup) -> Path:
     return Path(storage().local(rollup.path, rollup.checksum))
 
 
@@ -262,7 +262,7 @@ def test_a_rollup_goes_with_its_segment_and_stays_as_long(cast: Cast) -> None:
     with clock.frozen(datetime.now(UTC) + timedelta(days=3)):
         garbage_collection.sweep()
     assert [file.exists() for file in files] == [False, False]
-    assert not LakeSummary.objects.unscoped().exists()
+    assert not LakeRollup.objects.unscoped().exists()
     assert total(cast.account) == 2
 
 
