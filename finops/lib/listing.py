@@ -103,7 +103,8 @@ class ColumnHeader:
 class Listing(Generic[Row]):
     """The rows that a page shows, in the order and with the words that its URL asks for.
 
-    `matches` has the rows of every page, `total` counts those before search and filters.
+    `matches` has the rows of every page, `total` counts those before search and filters; `params` are what else the URL
+    says, which the form of search and filters carries on.
     """
 
     declaration: ListPage[Row]
@@ -114,7 +115,7 @@ class Listing(Generic[Row]):
     headers: list[ColumnHeader]
     search: str
     selects: list[FilterSelect]
-    hidden_fields: list[tuple[str, str]]
+    params: list[tuple[str, str]]
     csv_href: str
     page: Page[Row] | None
 
@@ -214,9 +215,7 @@ class ListPage(Generic[Row]):
             headers=[_header(params, column, sort) for column in self.columns if column.shown],
             search=params.get("q", "").strip(),
             selects=[each.select(every, params) for each in self.filters],
-            hidden_fields=[
-                (name, value) for name, values in params.lists() if name not in own for value in values
-            ],
+            params=[(name, value) for name, values in params.lists() if name not in own for value in values],
             csv_href=_href(params, format="csv"),
             page=page,
         )

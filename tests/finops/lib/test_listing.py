@@ -106,7 +106,7 @@ def test_a_filter_counts_its_choices_and_the_form_keeps_the_rest_of_the_url() ->
         "large",
     )
     assert region.every == "All regions"
-    assert shown.hidden_fields == [("state", "open"), ("sort", "cost")]
+    assert shown.params == [("state", "open"), ("sort", "cost")]
 
 
 def test_a_part_of_a_page_has_no_search_and_no_pages() -> None:
