@@ -25,9 +25,16 @@ SecretText = Annotated[str, msgspec.Meta(extra={"secret": True})]
 """A field of a config that is sealed, never shown again and never logged."""
 
 
+C = TypeVar("C", bound="ConnectorConfig")
+
+
 class ConnectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a person enters for one connection: base of each connector's `Config`. Its docstrings and
     `msgspec.Meta(title=, description=, examples=, min_length=, pattern=)` make the form."""
+
+    external_id: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """The connection's own, which a role's trust policy asks for. Never from a form nor stored with the fields, or one account
+    could name another's: `with_external_id` sets it each time that a config is opened."""
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in public_fields(type(self)))
@@ -43,8 +50,13 @@ def secret_fields(config: type[ConnectorConfig]) -> list[str]:
 
 
 def public_fields(config: type[ConnectorConfig]) -> list[str]:
-    secrets = set(secret_fields(config))
-    return [each.name for each in msgspec.structs.fields(config) if each.name not in secrets]
+    hidden = {*secret_fields(config), "external_id"}
+    return [each.name for each in msgspec.structs.fields(config) if each.name not in hidden]
+
+
+def with_external_id(config: C, external_id: str) -> C:
+    """The config as a connector gets it: with the external id of its connection, whatever it held before."""
+    return msgspec.structs.replace(config, external_id=external_id)
 
 
 def _is_secret(hint: Any) -> bool:
@@ -117,9 +129,6 @@ class Fetch:
     progress: Callable[[int], None] = field(default=lambda _bytes: None)
 
 
-C = TypeVar("C", bound=ConnectorConfig)
-
-
 class Connector(ABC, Generic[C]):
     """One kind of source. Instances have no state: every method gets the config, with its secrets open.
 
@@ -169,5 +178,5 @@ MAX_MONTHS: Final = 120
 
 
 def fields_of(connector: Connector[Any]) -> Iterator[msgspec.structs.FieldInfo]:
-    """The fields of its config in order."""
-    yield from msgspec.structs.fields(connector.Config)
+    """The fields of its config that a person enters, in order."""
+    yield from (each for each in msgspec.structs.fields(connector.Config) if each.name != "external_id")
