@@ -14,7 +14,10 @@ from tests.interface_rules import RULES
 
 ROOT = Path(__file__).parent.parent
 INTERFACE = ROOT / "docs" / "interface.md"
+MAP = ROOT / "docs" / "map.md"
 PAGES = ("/a/", "/auth/", "/accounts/", "/operators/")
+PATH = re.compile(r"`([\w.*<>/-]+(?:\.(?:py|md|html|toml|js)|/)|Makefile)`")
+MODULE = re.compile(r"`([a-z_]+(?:/[a-z_]+)*/?(?:\.html)?)`")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
@@ -88,3 +91,76 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text())
 
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def _sections() -> dict[str, str]:
+    """The text below each heading of the map; the table of places is below the title."""
+    first, *rest = re.split(r"^## ", MAP.read_text(), flags=re.MULTILINE)
+    return {"Places": first, **dict(each.split("\n", 1) for each in rest)}
+
+
+def _is_there(path: str, folders: Iterable[Path]) -> bool:
+    """`<noun>.py` is there where some file has such a name."""
+    pattern = re.sub(r"<\w+>", "*", path)
+    return any(next(folder.glob(pattern), None) is not None for folder in folders)
+
+
+def _missing_of_a_row(line: str) -> Iterator[str]:
+    """A path goes on from the folder of the one before it or one above, or from that of the row."""
+    row, *_rest = [ROOT / path if path.endswith("/") else (ROOT / path).parent for path in PATH.findall(line)]
+    before = ROOT
+    for path in PATH.findall(line):
+        above = [folder for folder in (before, *before.parents, row) if folder.is_relative_to(ROOT)]
+        folder = next((folder for folder in above if _is_there(path, [folder])), None)
+        if folder is None:
+            yield path
+        else:
+            before = folder / path if path.endswith("/") else (folder / path).parent
+
+
+def test_every_place_of_the_map_is_there() -> None:
+    rows = [line for line in _sections()["Places"].splitlines() if line.startswith("| `")]
+
+    assert rows
+    assert [path for line in rows for path in _missing_of_a_row(line)] == []
+
+
+def test_every_registry_of_the_map_is_in_its_module() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| `([\w/]+\.py)`", _sections()["How apps reach each other"], re.MULTILINE
+    )
+
+    assert rows
+    assert [
+        row for row in rows if not re.search(rf"^{row[0]}\b.* = ", (ROOT / row[1]).read_text(), re.M)
+    ] == []
+
+
+def test_every_file_of_a_recipe_is_there() -> None:
+    """A path without a folder is one that every app may have, such as `urls.py`; a template's is below templates."""
+    paths = set(PATH.findall(_sections()["Recipes"]))
+    packages = [folder for folder in (ROOT / "finops", *ROOT.glob("*/")) if (folder / "__init__.py").exists()]
+    folders = [ROOT, ROOT / "templates", *packages, *(ROOT / "finops").glob("*/")]
+
+    assert paths
+    assert sorted(path for path in paths if not _is_there(path, folders)) == []
+
+
+def _missing_of_a_walk(text: str) -> Iterator[str]:
+    """A module's name goes on from the folder of the one before it, or from one above; tags and templates have their own."""
+    before = ROOT
+    own = [ROOT / "templates", *ROOT.glob("*/templatetags"), *ROOT.glob("finops/*/templatetags")]
+    for name in MODULE.findall(text):
+        above = [folder for folder in (before, *before.parents) if folder.is_relative_to(ROOT)]
+        places = [folder / f"{name}{end}" for folder in [*above, *own] for end in ("", ".py")]
+        place = next((each for each in places if each.exists()), None)
+        if place is None:
+            yield name
+        elif place.suffix != ".html":
+            before = place if name.endswith("/") else place.parent
+
+
+def test_every_module_of_a_walk_is_there() -> None:
+    walks = _sections()["Walks"].split("\n**", 1)[1]
+
+    assert list(_missing_of_a_walk(walks)) == []
