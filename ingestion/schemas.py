@@ -13,7 +13,7 @@ from decimal import Decimal
 
 import msgspec
 
-from finops.lib.answers import AccountRef, AppliedPeriod
+from finops.lib.answers import AccountAnswer, AppliedPeriod
 
 QuantitySeries = dict[str, Decimal | None]
 """The first day of each bucket (ISO) and the quantity in it; None where the metric has no event."""
@@ -58,9 +58,7 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # The answer of `query_usage`. `active_customers` have an event that counts in the period. `unit` is None when no event has one or there are several. `days_with_data`, `data_from`
 # and `data_through` are about the metric in the period, whatever the filters.
-class UsageAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class UsageAnswer(AccountAnswer, frozen=True, kw_only=True):
     metric: str
     label: str
     aggregation: str
@@ -101,9 +99,7 @@ class UsageEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 # The answer of `list_usage_events`, the newest event time first. `cursor` is empty at the end.
-class EventsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class EventsAnswer(AccountAnswer, frozen=True, kw_only=True):
     events: list[UsageEvent]
     cursor: str
     truncated: str

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from finops.lib.answers import AccountRef
+from finops.lib.answers import AccountAnswer
 
 TriggerName = Literal["budget", "anomaly", "digest"]
 
@@ -44,9 +44,7 @@ class ChannelLine(msgspec.Struct, frozen=True, kw_only=True):
     subscriptions: int
 
 
-class AlertChannelsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class AlertChannelsAnswer(AccountAnswer, frozen=True, kw_only=True):
     channels: list[ChannelLine]
     cursor: str
     truncated: str
@@ -76,9 +74,7 @@ class SubscriptionLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     warning: str = ""
 
 
-class AlertSubscriptionsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class AlertSubscriptionsAnswer(AccountAnswer, frozen=True, kw_only=True):
     subscriptions: list[SubscriptionLine]
     cursor: str
     truncated: str
@@ -87,9 +83,7 @@ class AlertSubscriptionsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     console_url: str = ""
 
 
-class AlertSubscriptionAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class AlertSubscriptionAnswer(AccountAnswer, frozen=True, kw_only=True):
     subscription: SubscriptionLine
     warnings: list[str]
     hint: str
@@ -116,9 +110,7 @@ class DeliveryLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     is_test: bool = False
 
 
-class AlertDeliveriesAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class AlertDeliveriesAnswer(AccountAnswer, frozen=True, kw_only=True):
     deliveries: list[DeliveryLine]
     cursor: str
     truncated: str

@@ -7,7 +7,7 @@ from datetime import date
 import msgspec
 
 from finops.costs.answers import AppliedCostView, MoneyAmount
-from finops.lib.answers import AccountRef, AppliedPeriod
+from finops.lib.answers import AccountAnswer, AppliedPeriod
 
 
 # `values` are those of the team key that it owns, `other_values` how many more. `costs`: one for each currency.
@@ -22,9 +22,7 @@ class TeamEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 # The answer of `list_teams`. `period` is the month that the costs are of; `no_team` is the cost that no team owns.
-class TeamsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class TeamsAnswer(AccountAnswer, frozen=True, kw_only=True):
     team_key: str
     view: AppliedCostView
     period: AppliedPeriod

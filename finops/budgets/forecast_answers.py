@@ -10,7 +10,8 @@ from decimal import Decimal
 
 import msgspec
 
-from finops.costs.answers import AccountRef, AppliedCostView, AppliedFilter, AppliedSplit, Change, Series
+from finops.costs.answers import AppliedCostView, AppliedFilter, AppliedSplit, Change, Series
+from finops.lib.answers import AccountAnswer
 
 
 # How the model did on this very series: totals of `days` days in `trials` forecasts from earlier days, the sizes of the
@@ -70,9 +71,7 @@ class AppliedForecastPeriod(msgspec.Struct, frozen=True, kw_only=True):
     as_of: date
 
 
-class ForecastAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class ForecastAnswer(AccountAnswer, frozen=True, kw_only=True):
     view: AppliedCostView
     period: AppliedForecastPeriod
     group_by: list[str]

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from finops.costs.answers import AppliedCostView, MoneyAmount
-from finops.lib.answers import AccountRef
+from finops.lib.answers import AccountAnswer
 
 StatusName = Literal["ok", "warning", "exceeded"]
 ScopeName = Literal["account", "cost_source", "team", "cost_tag"]
@@ -100,9 +100,7 @@ class BudgetRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     warnings: list[str] = []
 
 
-class BudgetsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class BudgetsAnswer(AccountAnswer, frozen=True, kw_only=True):
     view: AppliedCostView
     data_through: date | None
     budgets: list[BudgetRow]
@@ -113,9 +111,7 @@ class BudgetsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     console_url: str = ""
 
 
-class BudgetAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class BudgetAnswer(AccountAnswer, frozen=True, kw_only=True):
     budget: BudgetRow
     view: AppliedCostView
     data_through: date | None

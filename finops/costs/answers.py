@@ -14,6 +14,7 @@ from decimal import Decimal
 import msgspec
 from msgspec import structs
 
+from finops.lib.answers import AccountAnswer
 from finops.lib.answers import AccountRef as AccountRef
 from finops.lib.answers import AppliedPeriod as AppliedPeriod
 from finops.lib.sentences import join_with_and, money
@@ -178,9 +179,7 @@ class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 # The answer of `query_spend`. Without group_by `rows` is empty and the totals say it all.
 # spread: what spreading charges over their periods adds to each total, against the days they were charged on.
-class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class SpendAnswer(AccountAnswer, frozen=True, kw_only=True):
     view: AppliedCostView
     period: AppliedPeriod
     granularity: str
@@ -236,9 +235,7 @@ class MoneyAmount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # The answer of `list_dimension_values`: values by cost, the largest first.
-class DimensionValuesAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class DimensionValuesAnswer(AccountAnswer, frozen=True, kw_only=True):
     view: AppliedCostView
     dimension: str
     start_date: date | None
@@ -292,9 +289,7 @@ class GlossaryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # planning_basis: the basis of unit cost, budgets and forecasts, where `view` has that of spend.
-class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class ContextAnswer(AccountAnswer, frozen=True, kw_only=True):
     access: str
     today: date
     fiscal_start_month: int

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from finops.costs.answers import AccountRef
+from finops.lib.answers import AccountAnswer
 
 Status = Literal["matches", "rounding", "differs", "no_lines", "no_invoice_detail", "not_invoiced"]
 
@@ -73,9 +73,7 @@ class InvoiceSum(msgspec.Struct, frozen=True, kw_only=True):
     currency: str
 
 
-class InvoiceAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class InvoiceAnswer(AccountAnswer, frozen=True, kw_only=True):
     months: list[str]
     totals: list[InvoiceSum]
     invoices: list[InvoiceRow]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from finops.lib.answers import AccountRef
+from finops.lib.answers import AccountAnswer
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,9 +36,7 @@ class BoardLayout(msgspec.Struct, frozen=True, kw_only=True):
     widgets: list[WidgetLayout]
 
 
-class BoardAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class BoardAnswer(AccountAnswer, frozen=True, kw_only=True):
     dashboard: BoardLayout | None
     warnings: list[str]
     hint: str
@@ -53,9 +51,7 @@ class DashboardRow(msgspec.Struct, frozen=True, kw_only=True):
     console_url: str = ""
 
 
-class DashboardsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class DashboardsAnswer(AccountAnswer, frozen=True, kw_only=True):
     dashboards: list[DashboardRow]
     places_left: int
     cursor: str
@@ -65,9 +61,7 @@ class DashboardsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     console_url: str = ""
 
 
-class DeletedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class DeletedAnswer(AccountAnswer, frozen=True, kw_only=True):
     deleted_id: int
     warnings: list[str]
     hint: str

@@ -33,6 +33,7 @@ from finops.lake.engine.engine import LakeTooLarge, LakeUnavailable
 from finops.lake.usage import flush_scheduler
 from finops.lake.usage.flush_scheduler import StuckFlush
 from finops.lib import clock, disk
+from finops.lib.answers import AccountAnswer
 from finops.lib.periods import DateRange, each_day, month_end
 from finops.lib.sentences import join_with_and, quote
 from ingestion.queries.activity import LEDGER_DAYS, UsageDeliveries, usage_deliveries
@@ -72,9 +73,7 @@ class ConnectionHealth(msgspec.Struct, frozen=True, kw_only=True):
     page: str
 
 
-class HealthAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class HealthAnswer(AccountAnswer, frozen=True, kw_only=True):
     today: date
     data_from: date | None
     data_through: date | None

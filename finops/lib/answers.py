@@ -20,6 +20,13 @@ class AccountRef(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
 
+class AccountAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What every answer begins with. `summary`: its first sentence, which says what is left out."""
+
+    account: AccountRef
+    summary: str
+
+
 class AppliedPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """Both days inside; unfinished: the last ones lack complete data."""
 

@@ -19,7 +19,7 @@ from finops.costs.answers import (
     PartAmount,
     Series,
 )
-from finops.lib.answers import AccountRef, AppliedPeriod
+from finops.lib.answers import AccountAnswer, AppliedPeriod
 
 MATCHED = "matched"
 NO_USAGE = "no_usage"
@@ -98,9 +98,7 @@ class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 # The answer of `query_unit_cost`. `usage_filters_applied`: those asked for, and filters of cost that usage takes too;
 # `unfiltered_dimensions`: those of cost filters that usage does not take, so its quantity is of everything. Unit costs are of `per` units. In mode total `rows` is empty. The rows' costs of a currency add up to its total.
-class UnitCostAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class UnitCostAnswer(AccountAnswer, frozen=True, kw_only=True):
     unit_metric: str
     usage_metric: str
     aggregation: str
@@ -139,9 +137,7 @@ class UnitMetricInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 # The answer of `list_unit_metrics`.
-class UnitMetricsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class UnitMetricsAnswer(AccountAnswer, frozen=True, kw_only=True):
     unit_metrics: list[UnitMetricInfo]
     total_unit_metrics: int
     cursor: str

@@ -22,6 +22,7 @@ from finops.dashboards.schemas import (
 )
 from finops.dashboards.widget_type import WidgetType
 from finops.dashboards.widgets import CATALOGUE, find_type
+from finops.lib.answers import AccountAnswer
 from finops.lib.errors import UserError
 from finops.lib.sentences import truncate
 from mcpserver.coerce import decode_arguments
@@ -100,9 +101,7 @@ class WidgetTypeInfo(msgspec.Struct, frozen=True, kw_only=True):
     config_schema: dict[str, Any]
 
 
-class WidgetTypesAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class WidgetTypesAnswer(AccountAnswer, frozen=True, kw_only=True):
     columns: int
     max_widgets: int
     widget_types: list[WidgetTypeInfo]

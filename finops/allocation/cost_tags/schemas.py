@@ -11,7 +11,6 @@ from msgspec import Meta
 
 from finops.allocation.rules import Rule
 from finops.costs.answers import (
-    AccountRef,
     AppliedCostView,
     AppliedPeriod,
     AppliedSplit,
@@ -19,6 +18,7 @@ from finops.costs.answers import (
     SpendRow,
 )
 from finops.costs.spend_query import BasisName, Splits
+from finops.lib.answers import AccountAnswer
 
 MAX_TOP = 50
 
@@ -150,9 +150,7 @@ class ListedCostTag(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     rules: list[str] = msgspec.field(default_factory=list)
 
 
-class CostTagsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class CostTagsAnswer(AccountAnswer, frozen=True, kw_only=True):
     cost_tags: list[ListedCostTag]
     cursor: str
     truncated: str
@@ -180,9 +178,7 @@ class CostTagValueCost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     is_default: bool = False
 
 
-class CostTagAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class CostTagAnswer(AccountAnswer, frozen=True, kw_only=True):
     cost_tag: str
     view: AppliedCostView
     period: AppliedPeriod

@@ -10,7 +10,8 @@ from decimal import Decimal
 
 import msgspec
 
-from finops.costs.answers import AccountRef, AppliedCostView, MoneyAmount
+from finops.costs.answers import AppliedCostView, MoneyAmount
+from finops.lib.answers import AccountAnswer
 
 
 # `received` is what the split brought in the answer's days.
@@ -42,9 +43,7 @@ class ListedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 # The answer of `list_splits`, by name.
-class SplitsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class SplitsAnswer(AccountAnswer, frozen=True, kw_only=True):
     view: AppliedCostView
     start_date: date
     end_date: date

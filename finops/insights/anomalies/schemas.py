@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from finops.costs.answers import MoneyAmount
 from finops.insights.cost_scope import CostScope
-from finops.lib.answers import AccountRef
+from finops.lib.answers import AccountAnswer
 
 StateName = Literal["open", "expected", "resolved", "all"]
 STATES: tuple[StateName, ...] = ("open", "expected", "resolved", "all")
@@ -74,11 +74,9 @@ class AnomalyRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     impact_in_scope: Decimal | None = None
 
 
-class AnomaliesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class AnomaliesAnswer(AccountAnswer, frozen=True, kw_only=True):
     """Worst first."""
 
-    account: AccountRef
-    summary: str
     anomalies: list[AnomalyRow]
     total_anomalies: int
     smallest_impacts: list[MoneyAmount]

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from finops.costs.answers import AccountRef, AppliedFilter, AppliedPeriod
+from finops.costs.answers import AppliedFilter, AppliedPeriod
 from finops.costs.spend_query import MAX_FILTERS, CostFilter, Granularity
+from finops.lib.answers import AccountAnswer
 from finops.lib.url_query import UrlQuery
 
 By = Literal["commitment", "type", "none"]
@@ -102,9 +103,7 @@ class CommitmentTotal(Utilization, frozen=True, kw_only=True):
     buckets: list[CommitmentBucket]
 
 
-class CommitmentAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class CommitmentAnswer(AccountAnswer, frozen=True, kw_only=True):
     period: AppliedPeriod
     totals: list[CommitmentTotal]
     rows: list[CommitmentRow]

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from finops.costs.answers import AccountRef, AppliedPeriod
+from finops.costs.answers import AppliedPeriod
 from finops.insights.cost_scope import CostScope
+from finops.lib.answers import AccountAnswer
 
 Status = Literal["open", "dismissed", "acted", "all"]
 STATUSES: tuple[Status, ...] = ("open", "dismissed", "acted", "all")
@@ -104,9 +105,7 @@ class SavingsTotal(msgspec.Struct, frozen=True, kw_only=True):
     unused_commitments: int
 
 
-class SavingsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class SavingsAnswer(AccountAnswer, frozen=True, kw_only=True):
     period: AppliedPeriod | None
     totals: list[SavingsTotal]
     recommendations: list[Recommendation]

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from finops.costs.answers import AccountRef, AppliedCostView, AppliedFilter
+from finops.costs.answers import AppliedCostView, AppliedFilter
 from finops.costs.spend_query import (
     DEFAULT_PERIOD,
     MAX_FILTERS,
@@ -22,6 +22,7 @@ from finops.costs.spend_query import (
     Period,
     SpendQuery,
 )
+from finops.lib.answers import AccountAnswer
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from finops.lib.url_query import UrlQuery
@@ -165,9 +166,7 @@ class RelatedEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     console_url: str = ""
 
 
-class SpendChangeAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class SpendChangeAnswer(AccountAnswer, frozen=True, kw_only=True):
     view: AppliedCostView
     days: ComparedDays | None
     group_by: list[str]

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from finops.costs.answers import AccountRef
+from finops.lib.answers import AccountAnswer
 
 Kind = Literal["same_keys", "same_values", "untagged_cost"]
 KindName = Literal["all", "same_keys", "same_values", "untagged_cost"]
@@ -67,9 +67,7 @@ class KeyCoverage(msgspec.Struct, frozen=True, kw_only=True):
     covers: list[TagCover]
 
 
-class TagRecommendationsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
+class TagRecommendationsAnswer(AccountAnswer, frozen=True, kw_only=True):
     start_date: date
     end_date: date
     recommendations: list[TagRecommendation]
