@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models.functions import Lower
 
 from accounts.scoping import AccountModel
+from finops.lib.constraints import not_empty, unique_in_account
 
 
 class GlossaryTerm(AccountModel):
@@ -17,16 +18,11 @@ class GlossaryTerm(AccountModel):
     class Meta:
         ordering = [Lower("term")]
         constraints = [
-            models.UniqueConstraint(
-                "account",
-                Lower("term"),
-                name="glossary_term_unique",
-                violation_error_message="This term is in the glossary already.",
+            unique_in_account(
+                "term", name="glossary_term_unique", message="This term is in the glossary already."
             ),
-            models.CheckConstraint(
-                condition=~models.Q(term="") & ~models.Q(meaning=""),
-                name="glossary_term_says_something",
-                violation_error_message="A term needs a meaning.",
+            not_empty(
+                "term", "meaning", name="glossary_term_says_something", message="A term needs a meaning."
             ),
         ]
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.scoping import AccountModel
 from finops.lib import clock
+from finops.lib.constraints import not_empty
 
 
 class MCPKey(AccountModel):
@@ -38,11 +39,7 @@ class MCPKey(AccountModel):
             models.CheckConstraint(
                 condition=models.Q(scope__in=["read", "read_write"]), name="mcp_key_scope_is_known"
             ),
-            models.CheckConstraint(
-                condition=~models.Q(name=""),
-                name="mcp_key_has_a_name",
-                violation_error_message="Give the key a name.",
-            ),
+            not_empty("name", name="mcp_key_has_a_name", message="Give the key a name."),
         ]
 
     def __str__(self) -> str:

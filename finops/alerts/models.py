@@ -10,6 +10,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib.constraints import not_empty, unique_in_account
 
 
 class AlertChannel(AccountModel):
@@ -38,17 +39,12 @@ class AlertChannel(AccountModel):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint(
-                "account",
-                Lower("name"),
+            unique_in_account(
+                "name",
                 name="alert_channel_name_unique",
-                violation_error_message="An alert channel of this name exists already.",
+                message="An alert channel of this name exists already.",
             ),
-            models.CheckConstraint(
-                condition=~Q(name=""),
-                name="alert_channel_has_a_name",
-                violation_error_message="Give the channel a name.",
-            ),
+            not_empty("name", name="alert_channel_has_a_name", message="Give the channel a name."),
         ]
 
     def __str__(self) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Lower
 from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib.constraints import not_empty, unique_in_account
 
 
 class Budget(AccountModel):
@@ -49,17 +49,10 @@ class Budget(AccountModel):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint(
-                "account",
-                Lower("name"),
-                name="budget_name_unique",
-                violation_error_message="A budget of this name exists already.",
+            unique_in_account(
+                "name", name="budget_name_unique", message="A budget of this name exists already."
             ),
-            models.CheckConstraint(
-                condition=~Q(name=""),
-                name="budget_has_a_name",
-                violation_error_message="Give the budget a name.",
-            ),
+            not_empty("name", name="budget_has_a_name", message="Give the budget a name."),
             models.CheckConstraint(
                 condition=Q(amount__gt=0),
                 name="budget_amount_is_positive",

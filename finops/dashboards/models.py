@@ -9,6 +9,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib.constraints import not_empty
 
 
 class Dashboard(AccountModel):
@@ -42,11 +43,7 @@ class Dashboard(AccountModel):
                 name="dashboard_own_name_unique",
                 violation_error_message="You have a dashboard of this name already.",
             ),
-            models.CheckConstraint(
-                condition=~Q(name=""),
-                name="dashboard_has_a_name",
-                violation_error_message="Give the dashboard a name.",
-            ),
+            not_empty("name", name="dashboard_has_a_name", message="Give the dashboard a name."),
         ]
 
     def __str__(self) -> str:

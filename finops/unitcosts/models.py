@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models.functions import Lower
 from django.utils import timezone
 
 from accounts.scoping import AccountModel
-
-
-def _not_blank(one: str, other: str, *, name: str, message: str) -> models.CheckConstraint:
-    """Neither field is empty."""
-    condition = ~models.Q(**{one: ""}) & ~models.Q(**{other: ""})
-    return models.CheckConstraint(condition=condition, name=name, violation_error_message=message)
+from finops.lib.constraints import not_empty, unique_in_account
 
 
 class CustomerKey(AccountModel):
@@ -22,9 +16,7 @@ class CustomerKey(AccountModel):
     dimension = models.CharField(max_length=300)
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(condition=~models.Q(dimension=""), name="customer_key_names_a_dimension")
-        ]
+        constraints = [not_empty("dimension", name="customer_key_names_a_dimension")]
 
     def __str__(self) -> str:
         return self.dimension
@@ -45,7 +37,7 @@ class CustomerAlias(AccountModel):
                 name="customer_alias_value_unique",
                 violation_error_message="This value is mapped already; remove that alias first.",
             ),
-            _not_blank(
+            not_empty(
                 "value",
                 "customer_id",
                 name="customer_alias_is_whole",
@@ -72,7 +64,7 @@ class UsageDimensionMapping(AccountModel):
                 name="usage_dimension_mapping_unique",
                 violation_error_message="This dimension of cost is mapped already; remove that mapping first.",
             ),
-            _not_blank(
+            not_empty(
                 "cost_dimension",
                 "usage_dimension",
                 name="usage_dimension_mapping_is_whole",
@@ -110,13 +102,10 @@ class UnitMetric(AccountModel):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint(
-                "account",
-                Lower("name"),
-                name="unit_metric_name_unique",
-                violation_error_message="A unit metric of this name exists already.",
+            unique_in_account(
+                "name", name="unit_metric_name_unique", message="A unit metric of this name exists already."
             ),
-            _not_blank(
+            not_empty(
                 "name",
                 "usage_metric",
                 name="unit_metric_is_named_and_divides",

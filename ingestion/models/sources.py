@@ -7,6 +7,7 @@ from django.db import models
 
 from accounts.scoping import AccountModel
 from finops.lib import clock
+from finops.lib.constraints import not_empty
 
 
 class UsageSource(AccountModel):
@@ -31,11 +32,7 @@ class UsageSource(AccountModel):
                 name="usage_source_name_unique",
                 violation_error_message="A usage source of this name exists already.",
             ),
-            models.CheckConstraint(
-                condition=~models.Q(name=""),
-                name="usage_source_has_a_name",
-                violation_error_message="Give the usage source a name.",
-            ),
+            not_empty("name", name="usage_source_has_a_name", message="Give the usage source a name."),
             models.CheckConstraint(
                 condition=models.Q(kind__in=["push", "pull"]), name="usage_source_kind_is_known"
             ),

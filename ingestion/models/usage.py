@@ -6,6 +6,7 @@ from django.db import models
 
 from accounts.scoping import AccountModel
 from finops.lib import clock
+from finops.lib.constraints import not_empty
 from ingestion.models.sources import UsageSource
 
 BLANK = "(blank)"
@@ -23,7 +24,7 @@ class Customer(AccountModel):
         ordering = ["customer_id"]
         constraints = [
             models.UniqueConstraint(fields=["account", "customer_id"], name="customer_id_unique"),
-            models.CheckConstraint(condition=~models.Q(customer_id=""), name="customer_has_an_id"),
+            not_empty("customer_id", name="customer_has_an_id"),
         ]
 
     def __str__(self) -> str:
@@ -63,7 +64,7 @@ class UsageMetric(AccountModel):
         ordering = ["name"]
         constraints = [
             models.UniqueConstraint(fields=["account", "name"], name="usage_metric_name_unique"),
-            models.CheckConstraint(condition=~models.Q(name=""), name="usage_metric_has_a_name"),
+            not_empty("name", name="usage_metric_has_a_name"),
             models.CheckConstraint(
                 condition=models.Q(aggregation__in=["sum", "average_of_days", "last", "max"]),
                 name="usage_metric_aggregation_is_known",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.db.models.functions import Lower
 from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib.constraints import not_empty, unique_in_account
 
 
 class CostTag(AccountModel):
@@ -36,17 +36,10 @@ class CostTag(AccountModel):
     class Meta:
         ordering = ["key"]
         constraints = [
-            models.UniqueConstraint(
-                "account",
-                Lower("key"),
-                name="cost_tag_key_unique",
-                violation_error_message="A cost tag with this key exists already.",
+            unique_in_account(
+                "key", name="cost_tag_key_unique", message="A cost tag with this key exists already."
             ),
-            models.CheckConstraint(
-                condition=~models.Q(key=""),
-                name="cost_tag_has_a_key",
-                violation_error_message="Give the cost tag a key.",
-            ),
+            not_empty("key", name="cost_tag_has_a_key", message="Give the cost tag a key."),
         ]
 
     def __str__(self) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models.functions import Lower
 from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib.constraints import not_empty, unique_in_account
 
 
 class SharedCostSplit(AccountModel):
@@ -36,16 +36,15 @@ class SharedCostSplit(AccountModel):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint(
-                "account",
-                Lower("name"),
-                name="split_name_unique",
-                violation_error_message="A split of this name exists already.",
+            unique_in_account(
+                "name", name="split_name_unique", message="A split of this name exists already."
             ),
-            models.CheckConstraint(
-                condition=~models.Q(name="") & ~models.Q(dimension="") & ~models.Q(source_value=""),
+            not_empty(
+                "name",
+                "dimension",
+                "source_value",
                 name="split_is_named_and_has_a_source",
-                violation_error_message="A split needs a name, a dimension and a source value.",
+                message="A split needs a name, a dimension and a source value.",
             ),
             models.CheckConstraint(
                 condition=models.Q(method="usage") ^ models.Q(usage_metric=""),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models.functions import Lower
 from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib.constraints import not_empty, unique_in_account
 
 
 class TeamKey(AccountModel):
@@ -16,9 +16,7 @@ class TeamKey(AccountModel):
     dimension = models.CharField(max_length=300)
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(condition=~models.Q(dimension=""), name="team_key_names_a_dimension")
-        ]
+        constraints = [not_empty("dimension", name="team_key_names_a_dimension")]
 
     def __str__(self) -> str:
         return self.dimension
@@ -34,17 +32,8 @@ class Team(AccountModel):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint(
-                "account",
-                Lower("name"),
-                name="team_name_unique",
-                violation_error_message="A team of this name exists already.",
-            ),
-            models.CheckConstraint(
-                condition=~models.Q(name=""),
-                name="team_has_a_name",
-                violation_error_message="Give the team a name.",
-            ),
+            unique_in_account("name", name="team_name_unique", message="A team of this name exists already."),
+            not_empty("name", name="team_has_a_name", message="Give the team a name."),
         ]
 
     def __str__(self) -> str:
@@ -77,17 +66,10 @@ class TeamValue(AccountModel):
     class Meta:
         ordering = ["value"]
         constraints = [
-            models.UniqueConstraint(
-                "account",
-                Lower("value"),
-                name="team_value_has_one_team",
-                violation_error_message="This value belongs to a team already.",
+            unique_in_account(
+                "value", name="team_value_has_one_team", message="This value belongs to a team already."
             ),
-            models.CheckConstraint(
-                condition=~models.Q(value=""),
-                name="team_value_is_not_empty",
-                violation_error_message="A team owns values with a name.",
-            ),
+            not_empty("value", name="team_value_is_not_empty", message="A team owns values with a name."),
         ]
 
     def __str__(self) -> str:

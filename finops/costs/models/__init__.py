@@ -13,6 +13,7 @@ from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.values import DateOrder, NumberFormat
 from finops.costs.models.closed_months import ClosedMonth, ClosedMonthSum
 from finops.costs.models.invoices import BillingPeriod, InvoiceDetail, InvoiceTotal
+from finops.lib.constraints import not_empty
 
 __all__ = [
     "DEFAULT_ACTOR_TAG_KEYS",
@@ -74,11 +75,7 @@ class CostSource(AccountModel):
                 name="cost_source_name_unique",
                 violation_error_message="A cost source of this name exists already.",
             ),
-            models.CheckConstraint(
-                condition=~models.Q(name=""),
-                name="cost_source_has_a_name",
-                violation_error_message="Give the cost source a name.",
-            ),
+            not_empty("name", name="cost_source_has_a_name", message="Give the cost source a name."),
             models.CheckConstraint(condition=models.Q(kind__in=["focus"]), name="cost_source_kind_is_known"),
             models.CheckConstraint(
                 condition=models.Q(settle_days__isnull=True) | models.Q(settle_days__lte=MAX_SETTLE_DAYS),

@@ -7,6 +7,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib.constraints import not_empty
 
 
 class InvoiceDetail(AccountModel):
@@ -102,7 +103,7 @@ class InvoiceTotal(AccountModel):
                 name="invoice_total_unique",
                 violation_error_message="A total of this invoice is entered already.",
             ),
-            models.CheckConstraint(condition=~models.Q(currency=""), name="invoice_total_has_a_currency"),
+            not_empty("currency", name="invoice_total_has_a_currency"),
         ]
 
     def __str__(self) -> str:
