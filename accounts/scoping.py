@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.db import models
 
+from finops.lib.errors import UserError
+
 if TYPE_CHECKING:
     from accounts.models import Account
 
@@ -44,6 +46,19 @@ def account_scope(account: Account) -> Iterator[Account]:
         yield account
     finally:
         _scope.reset(token)
+
+
+def lock_account(account: Account) -> None:
+    """Writers of an account's rows wait for each other until the commit, so that counts, names and checks hold."""
+    type(account)._default_manager.select_for_update(no_key=True).get(pk=account.pk)
+
+
+def existing(rows: models.QuerySet[M], row: M, noun: str) -> M:
+    """The row as it is now, of `rows`. Raises UserError when somebody deleted it meanwhile."""
+    current = rows.filter(pk=row.pk).first()
+    if current is None:
+        raise UserError(f"That {noun} is gone already.")
+    return current
 
 
 class ScopedManager(models.Manager[M]):

@@ -20,7 +20,7 @@ from django.urls import reverse
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, User
-from accounts.scoping import account_scope
+from accounts.scoping import account_scope, lock_account
 from accounts.services.mails import automatic_mail, queue, quoted_name
 from finops.alerts.channel_targets import EmailTarget, target_of
 from finops.alerts.models import AlertChannel, AlertRecipient
@@ -99,7 +99,7 @@ def request_confirmations(*, account: Account, addresses: Sequence[str]) -> None
     many as ask in the same moment."""
     if not addresses:
         return
-    Account.objects.select_for_update(no_key=True).get(pk=account.pk)  # one at a time counts
+    lock_account(account)
     day_ago = clock.now() - timedelta(days=1)
     with account_scope(account):
         for address in sorted({each.lower() for each in addresses}):

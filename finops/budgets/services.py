@@ -15,7 +15,7 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from accounts.scoping import account_scope
+from accounts.scoping import account_scope, existing, lock_account
 from finops.budgets.cycles import MONTHS, is_first_day, period_of
 from finops.budgets.models import Budget, BudgetAmount
 from finops.budgets.scopes import ScopeDraft, check_scope_in_data, find_scope
@@ -50,7 +50,7 @@ def create_budget(*, account: Account, actor: Actor, draft: BudgetDraft) -> Budg
     count), a scope, currency or period that is not there, a currency or cost tag value that the account's cost does not
     have (one to three lake queries); ValidationError for what the database would refuse."""
     with account_scope(account):
-        _lock_account(account)
+        lock_account(account)
         _check_name(draft.name, but=None)
         _check_cap()
         budget = Budget(account=account, created_by=actor.user)
@@ -78,8 +78,8 @@ def change_budget(*, budget: Budget, actor: Actor, draft: BudgetDraft) -> Budget
     """
     account = budget.account
     with account_scope(account):
-        _lock_account(account)
-        row = _row(budget)
+        lock_account(account)
+        row = existing(Budget.objects.all(), budget, "budget")
         amounts = {each.starts_on: each.amount for each in row.amounts.all()}
         before, held_against = _audit_snapshot(row, amounts), _alert_basis(row, amounts)
         _check_name(draft.name, but=row.pk)
@@ -106,8 +106,8 @@ def delete_budget(*, budget: Budget, actor: Actor) -> None:
     """Remove a budget with its amounts. Raises UserError for one that is gone already."""
     account = budget.account
     with account_scope(account):
-        _lock_account(account)
-        row = _row(budget)
+        lock_account(account)
+        row = existing(Budget.objects.all(), budget, "budget")
         detail = _audit_snapshot(row, {each.starts_on: each.amount for each in row.amounts.all()})
         detail |= dependants.audit_detail(row)
         row.delete()
@@ -120,18 +120,6 @@ def unsaved_budget(*, account: Account, draft: BudgetDraft) -> Budget:
     with account_scope(account):
         _fill(budget, draft, account)
     return budget
-
-
-def _lock_account(account: Account) -> None:
-    """Writers of an account's budgets wait for each other, so that counts and names hold until the commit."""
-    Account.objects.select_for_update(no_key=True).get(pk=account.pk)
-
-
-def _row(budget: Budget) -> Budget:
-    row = Budget.objects.filter(pk=budget.pk).first()
-    if row is None:
-        raise UserError("That budget is gone already.")
-    return row
 
 
 def _check_name(name: str, *, but: int | None) -> None:

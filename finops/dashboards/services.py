@@ -12,7 +12,7 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, User
-from accounts.scoping import account_scope
+from accounts.scoping import account_scope, existing, lock_account
 from finops.dashboards.layouts import PlacedWidget, WidgetDraft, arrange_widgets, draft_of, settings_of
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.placement import Place
@@ -39,7 +39,7 @@ def create_dashboard(
     one person do not count), and for widgets as `arranged` does; ValidationError for what the database would refuse.
     """
     with account_scope(account):
-        _one_at_a_time(account)
+        lock_account(account)
         _check_name(name, owner, but=None)
         if owner is None:
             _check_cap()
@@ -66,8 +66,8 @@ def change_dashboard(*, dashboard: Dashboard, actor: Actor, name: str, owner: Us
     for a dashboard that is gone."""
     account = dashboard.account
     with account_scope(account):
-        _one_at_a_time(account)
-        row = _row(dashboard)
+        lock_account(account)
+        row = existing(Dashboard.objects.all(), dashboard, "dashboard")
         _check_name(name, owner, but=row.pk)
         if owner is None and not row.is_shared:
             _check_cap()
@@ -90,8 +90,8 @@ def delete_dashboard(*, dashboard: Dashboard, actor: Actor) -> int:
     """Remove a dashboard with its widgets; its id. Raises UserError for one that is gone already."""
     account = dashboard.account
     with account_scope(account):
-        _one_at_a_time(account)
-        row = _row(dashboard)
+        lock_account(account)
+        row = existing(Dashboard.objects.all(), dashboard, "dashboard")
         pk, snapshot = row.pk, _audit_snapshot(row, _current_widgets(row))
         row.delete()
         _record(row, actor, "dashboard.delete", {"id": pk, **snapshot})
@@ -152,8 +152,8 @@ def move_widgets(*, dashboard: Dashboard, actor: Actor, places: Mapping[int, Pla
 def _rewrite(dashboard: Dashboard, actor: Actor, edit: Callable[[Rows], Rows]) -> Dashboard:
     account = dashboard.account
     with account_scope(account):
-        _one_at_a_time(account)
-        row = _row(dashboard)
+        lock_account(account)
+        row = existing(Dashboard.objects.all(), dashboard, "dashboard")
         current: Rows = [(widget.pk, draft_of(widget)) for widget in row.widgets.all()]
         after = edit(current)
         placed_widgets = arrange_widgets(
@@ -179,18 +179,6 @@ def _same(before: Sequence[PlacedWidget], after: Sequence[PlacedWidget]) -> bool
     return [(each.place, each.draft.title, settings_of(each.draft)) for each in before] == [
         (each.place, each.draft.title, settings_of(each.draft)) for each in after
     ]
-
-
-def _one_at_a_time(account: Account) -> None:
-    """Writers of an account's dashboards wait for each other, so that counts, names and layouts hold until the commit."""
-    Account.objects.select_for_update(no_key=True).get(pk=account.pk)
-
-
-def _row(dashboard: Dashboard) -> Dashboard:
-    row = Dashboard.objects.filter(pk=dashboard.pk).first()
-    if row is None:
-        raise UserError("That dashboard is gone already.")
-    return row
 
 
 def _check_there(rows: Rows, ids: Sequence[int]) -> None:

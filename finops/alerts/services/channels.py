@@ -13,7 +13,7 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from accounts.scoping import account_scope
+from accounts.scoping import account_scope, existing, lock_account
 from finops.alerts.channel_targets import (
     EmailTarget,
     Kind,
@@ -53,7 +53,7 @@ def create_channel(
         raise unknown_value("kind", kind, Kind.values, show=str)
     checked_target = read_target(kind, target)
     with transaction.atomic(), account_scope(account):
-        _one_at_a_time(account)
+        lock_account(account)
         _check_cap()
         channel = AlertChannel(account=account, kind=kind, created_by=actor.user, created_at=clock.now())
         _fill(channel, name, checked_target)
@@ -71,7 +71,7 @@ def change_channel(
     account = channel.account
     checked_target = None if target is None else read_target(channel.kind, target)
     with transaction.atomic(), account_scope(account):
-        _one_at_a_time(account)
+        lock_account(account)
         row = _row(channel)
         before = {"name": row.name, "target": row.shown_target}
         _fill(row, name, _with_secrets_of(row, checked_target))
@@ -86,7 +86,7 @@ def delete_channel(*, channel: AlertChannel, actor: Actor) -> None:
     """Remove it with its subscriptions; what was sent stays in the list, what waits is not sent any more."""
     account = channel.account
     with account_scope(account):
-        _one_at_a_time(account)
+        lock_account(account)
         row = _row(channel)
         waiting = AlertDelivery.objects.select_for_update().filter(channel=row, status=Status.WAITING)
         for delivery in waiting:
@@ -183,16 +183,8 @@ def _request_confirmations(account: Account, target: Target | None) -> None:
         request_confirmations(account=account, addresses=recipients(account, target.addresses).waiting)
 
 
-def _one_at_a_time(account: Account) -> None:
-    """Writers of an account's channels wait for each other, so that counts and names hold until the commit."""
-    Account.objects.select_for_update(no_key=True).get(pk=account.pk)
-
-
 def _row(channel: AlertChannel) -> AlertChannel:
-    row = AlertChannel.objects.select_for_update(of=("self",)).filter(pk=channel.pk).first()
-    if row is None:
-        raise UserError("That channel is gone already.")
-    return row
+    return existing(AlertChannel.objects.select_for_update(of=("self",)), channel, "channel")
 
 
 def _check_cap() -> None:

@@ -10,7 +10,7 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from accounts.scoping import account_scope
+from accounts.scoping import account_scope, lock_account
 from finops.alerts.models import AlertFiring, AlertSubscription
 from finops.alerts.queries.subscriptions import subscription_text, trigger_text
 from finops.alerts.services.subscriptions import (
@@ -54,7 +54,7 @@ def change_alert_subscription(
     """
     account = subscription.account
     with account_scope(account):
-        Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+        lock_account(account)
         row = lock_subscription(subscription)
         resolved = resolve_draft(draft)
         _check_stays(row, resolved)

@@ -14,7 +14,7 @@ from django.db.models import F
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from accounts.scoping import account_scope
+from accounts.scoping import account_scope, existing, lock_account
 from finops.alerts.models import AlertEvaluation, AlertFiring, AlertSubscription
 from finops.alerts.queries.subscriptions import subscription_text
 from finops.alerts.subscription_drafts import ResolvedSubscription, SubscriptionDraft, Trigger, resolve_draft
@@ -56,8 +56,7 @@ def create_alert_subscription(
     subscription), a full account (cap and count), and a sixth watched dimension.
     """
     with account_scope(account):
-        # Writers wait for each other, so that counts and checks hold until the commit.
-        Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+        lock_account(account)
         resolved = resolve_draft(draft)
         check_is_new(resolved)
         _check_cap()
@@ -124,10 +123,7 @@ def lock_subscription(subscription: AlertSubscription) -> AlertSubscription:
     """The row, locked until the transaction ends. Raises UserError when it is deleted."""
     rows = AlertSubscription.objects.select_for_update(of=("self",))
     related = ("account", "channel", "budget", "cost_source", "team", "cost_tag")
-    row = rows.select_related(*related).filter(pk=subscription.pk).first()
-    if row is None:
-        raise UserError("That alert subscription is gone already.")
-    return row
+    return existing(rows.select_related(*related), subscription, "alert subscription")
 
 
 def _record(row: AlertSubscription, actor: Actor, action: str) -> None:

@@ -12,7 +12,7 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from accounts.scoping import account_scope
+from accounts.scoping import account_scope, existing, lock_account
 from finops.allocation.cost_tags.resolution import context_of
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.splits.rules import FIXED, USAGE
@@ -51,7 +51,7 @@ def create_split(*, account: Account, actor: Actor, draft: SplitDraft) -> Shared
     Raises UserError with the reason for what `validate_split` refuses and beyond 100 splits; ValidationError for a name
     that is taken.
     """
-    _lock_account(account)
+    lock_account(account)  # two that are saved at once could each be the other's target
     with account_scope(account):
         if SharedCostSplit.objects.count() >= MAX_SPLITS:
             raise UserError(f"An account has at most {MAX_SPLITS} splits; delete one first.")
@@ -68,11 +68,9 @@ def create_split(*, account: Account, actor: Actor, draft: SplitDraft) -> Shared
 def save_split(*, split: SharedCostSplit, actor: Actor, draft: SplitDraft) -> SharedCostSplit:
     """Make a split say this from now on. Raises as `create_split` does, and when it is gone."""
     account = split.account
-    _lock_account(account)
+    lock_account(account)  # two that are saved at once could each be the other's target
     with account_scope(account):
-        current = SharedCostSplit.objects.select_for_update().filter(pk=split.pk).first()
-        if current is None:
-            raise UserError("That split is gone already.")
+        current = existing(SharedCostSplit.objects.select_for_update(), split, "split")
         before = _audit_snapshot(current)
         current = validate_split(account, draft, current)
         current.full_clean()
@@ -86,19 +84,12 @@ def save_split(*, split: SharedCostSplit, actor: Actor, draft: SplitDraft) -> Sh
 def delete_split(*, split: SharedCostSplit, actor: Actor) -> None:
     """Leave the cost of its source where it is, in the past too. Raises UserError when it is gone already."""
     with account_scope(split.account):
-        current = SharedCostSplit.objects.select_for_update().filter(pk=split.pk).first()
-        if current is None:
-            raise UserError("That split is gone already.")
+        current = existing(SharedCostSplit.objects.select_for_update(), split, "split")
         snapshot = _audit_snapshot(current)
         current.delete()
     audit.record(
         account=split.account, actor=actor, action="split.delete", target=current.name, detail=snapshot
     )
-
-
-def _lock_account(account: Account) -> None:
-    """Two that are saved at once could each be the other's target."""
-    Account.objects.select_for_update(no_key=True).get(pk=account.pk)
 
 
 def validate_split(account: Account, draft: SplitDraft, split: SharedCostSplit) -> SharedCostSplit:

@@ -10,7 +10,7 @@ from django.db.models import RestrictedError
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, Membership
-from accounts.scoping import account_scope
+from accounts.scoping import account_scope, existing
 from finops.allocation.models import SharedCostSplit, Team, TeamKey, TeamMember, TeamValue
 from finops.allocation.team_dimension import NO_TEAM
 from finops.costs import dependants
@@ -80,7 +80,7 @@ def change_team(*, team: Team, actor: Actor, name: str, description: str) -> Tea
     """Give a team another name and description. Splits that name the team follow; filters written elsewhere do not."""
     account = team.account
     with account_scope(account):
-        team = _lock_team(team)
+        team = existing(Team.objects.select_for_update(), team, "team")
         before = {"name": team.name, "description": team.description}
         team.name, team.description = _name(name), description.strip()
         team.full_clean()
@@ -89,13 +89,6 @@ def change_team(*, team: Team, actor: Actor, name: str, description: str) -> Tea
     after = {"name": team.name, "description": team.description}
     _record(account, actor, "team.change", team.name, {"from": before, "to": after})
     return team
-
-
-def _lock_team(team: Team) -> Team:
-    current = Team.objects.select_for_update().filter(pk=team.pk).first()
-    if current is None:
-        raise UserError("That team is gone already.")
-    return current
 
 
 def _rename_in_splits(before: str, after: str) -> None:
@@ -133,7 +126,7 @@ def delete_team(*, team: Team, actor: Actor) -> None:
     """Delete a team; its values belong to nobody again. Raises UserError that names the budgets and splits that use it."""
     account = team.account
     with account_scope(account):
-        team = _lock_team(team)
+        team = existing(Team.objects.select_for_update(), team, "team")
         values = list(team.values.values_list("value", flat=True))
         if splits := _splits_of(team.name):
             raise _in_use(team, "split", [split.name for split in splits])
@@ -159,7 +152,11 @@ def add_team_member(*, team: Team, actor: Actor, membership: Membership) -> Team
     with account_scope(account):
         if membership.account_id != account.pk:
             raise UserError("Only members of the account can be in its teams.", field="membership")
-        member = TeamMember(account=account, team=_lock_team(team), membership=membership)
+        member = TeamMember(
+            account=account,
+            team=existing(Team.objects.select_for_update(), team, "team"),
+            membership=membership,
+        )
         member.full_clean()
         member.save(force_insert=True)
     _record(account, actor, "team_member.add", team.name, {"person": membership.user.email})
@@ -184,7 +181,7 @@ def own_value(*, team: Team, actor: Actor, value: str) -> TeamValue:
     """
     account = team.account
     with account_scope(account):
-        team = _lock_team(team)
+        team = existing(Team.objects.select_for_update(), team, "team")
         owner = TeamValue.objects.filter(value__iexact=value).select_related("team").first()
         if owner is not None:
             raise UserError(

@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from accounts.scoping import account_scope
+from accounts.scoping import account_scope, existing
 from finops.lib.errors import UserError
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.unit_metrics import validate_question
@@ -74,7 +74,7 @@ def change_unit_metric(
     """Give a unit metric another name, description or question. Raises as `create_unit_metric` does."""
     account = metric.account
     with account_scope(account):
-        metric = _lock_metric(metric)
+        metric = existing(UnitMetric.objects.select_for_update(), metric, "unit metric")
         before = _audit_snapshot(metric)
         _keep(metric, name, description, question)
         metric.save()
@@ -88,19 +88,12 @@ def change_unit_metric(
     return metric
 
 
-def _lock_metric(metric: UnitMetric) -> UnitMetric:
-    current = UnitMetric.objects.select_for_update().filter(pk=metric.pk).first()
-    if current is None:
-        raise UserError("That unit metric is gone already.")
-    return current
-
-
 @transaction.atomic
 def delete_unit_metric(*, metric: UnitMetric, actor: Actor) -> None:
     """Forget a unit metric; what it was computed from stays."""
     account = metric.account
     with account_scope(account):
-        metric = _lock_metric(metric)
+        metric = existing(UnitMetric.objects.select_for_update(), metric, "unit metric")
         metric.delete()
     audit.record(
         account=account,
