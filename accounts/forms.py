@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
@@ -29,14 +30,12 @@ def take_error(form: forms.Form | forms.ModelForm[Any], error: UserError | Valid
         form.add_error(name if name in form.fields else None, problems)
 
 
-class FormErrors:
+class FormErrors(AbstractContextManager[None, bool]):
     """`with FormErrors(form):` around the call of a service and what follows its success: what the service refuses
     (UserError, ValidationError) ends the block and stands in the form."""
 
     def __init__(self, form: forms.Form | forms.ModelForm[Any]) -> None:
         self._form = form
-
-    def __enter__(self) -> None: ...
 
     def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> bool:
         if not isinstance(error, UserError | ValidationError):
@@ -45,13 +44,11 @@ class FormErrors:
         return True
 
 
-class ErrorMessages:
+class ErrorMessages(AbstractContextManager[None, bool]):
     """The same for a button without a form: what the service refuses is a message of the next page."""
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
-
-    def __enter__(self) -> None: ...
 
     def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> bool:
         if not isinstance(error, UserError | ValidationError):

@@ -19,10 +19,6 @@ def resource() -> str:
     return canonical(f"{settings.PUBLIC_URL}{RESOURCE_PATH}") or ""
 
 
-def metadata_url() -> str:
-    return f"{settings.PUBLIC_URL}/.well-known/oauth-protected-resource{RESOURCE_PATH}"
-
-
 def canonical(uri: str) -> str | None:
     """The URI in the one spelling that is compared (RFC 8707, RFC 3986 6.2.3), or None when it names no resource."""
     try:

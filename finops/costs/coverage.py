@@ -68,6 +68,11 @@ class Coverage:
     def last_day(self) -> date | None:
         return max((span.last_day for span in self.spans), default=None)
 
+    def recent_days(self, count: int) -> DateRange:
+        """So many days up to the last one with data; up to today without any."""
+        last = self.last_day or self.today
+        return DateRange(last - timedelta(days=count - 1), last)
+
     @cached_property
     def last_complete_days(self) -> dict[int, date]:
         """The last complete day of each source that has one; never today, which is not over."""

@@ -31,6 +31,12 @@ class _HeldLocks(threading.local):
 _held_locks = _HeldLocks()
 
 
+def lock_until_commit(name: str) -> None:
+    """Wait until nobody else holds the name; then nobody does until the transaction of this connection ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+
+
 @contextmanager
 def advisory_lock(name: str) -> Iterator[bool]:
     """Whether nobody else is in a block of this name; then nobody is while this one lasts. It does not wait, and is free

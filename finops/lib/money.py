@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 MONEY_SCALE = 18
-MONEY_PRECISION = 38
 
 _SIX_PLACES = Decimal("0.000001")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)

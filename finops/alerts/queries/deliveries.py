@@ -25,10 +25,6 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
     is_partial: bool = False
 
-    @property
-    def is_under_way(self) -> bool:
-        return self.seconds is None
-
 
 class DeliveryRow(msgspec.Struct, frozen=True, kw_only=True):
     id: int

@@ -15,7 +15,7 @@ from msgspec import Struct
 from accounts.models import Account
 from finops.allocation.cost_tags.expression import CostTagValue
 from finops.allocation.cost_tags.resolution import context_of, dimension_of
-from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS, last_days
+from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS
 from finops.allocation.rules import CostTagDraft
 from finops.costs.dimensions import Dimension
 from finops.costs.queries.cost_view import CostViewSettings
@@ -69,7 +69,7 @@ def cost_tag_coverages(
     if not dimensions:
         return by_key
     sources = load_sources(account)
-    period = last_days(sources.coverage, days)
+    period = sources.coverage.recent_days(days)
     table = engine.run(
         account,
         Kind.COST,

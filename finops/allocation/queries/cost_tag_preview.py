@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +14,6 @@ from finops.allocation.cost_tags.resolution import context_of, dimension_of
 from finops.allocation.cost_tags.schemas import CostTagPreview, RuleCatch, ValueCatch
 from finops.allocation.rules import CostTagDraft
 from finops.costs.answers import MoneyAmount
-from finops.costs.coverage import Coverage
 from finops.costs.dimensions import UNTAGGED, Dimension
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.sources import load_sources
@@ -38,7 +36,7 @@ def preview(
     """
     sources = load_sources(account)
     dimension = dimension_of(context_of(account, sources), draft)
-    period = last_days(sources.coverage, days)
+    period = sources.coverage.recent_days(days)
 
     def run(build: Any) -> list[dict[str, Any]]:
         table = engine.run(
@@ -58,11 +56,6 @@ def preview(
     empty = sorted(set(range(1, len(draft.rules) + 1)) - {row["rule"] for row in caught})
     takers = run(_ShadowBuild(dimension, sources.view, tuple(empty))) if empty and caught else []
     return _preview(draft, dimension, period, caught, _shadow_counts(empty, takers))
-
-
-def last_days(coverage: Coverage, days: int) -> DateRange:
-    last = coverage.last_day or coverage.today
-    return DateRange(last - timedelta(days=days - 1), last)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from accounts.models import Account
 from finops.allocation.queries.cost_tag_coverage import CurrencyCoverage
-from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS, last_days
+from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS
 from finops.allocation.rules import Copy, CostTagDraft, Rule
 from finops.allocation.rules.document import MAX_COPY_KEYS
 from finops.costs.queries.cost_view import CostViewSettings
@@ -51,7 +51,7 @@ def tag_starts(account: Account, *, deadline: float | None = None) -> list[TagSt
     groups = group_spellings(cost_tag_keys(account, sources.manifest)[:COUNTED_KEYS])
     if not groups:
         return []
-    period = last_days(sources.coverage, PREVIEW_DAYS)
+    period = sources.coverage.recent_days(PREVIEW_DAYS)
     table = engine.run(
         account,
         Kind.COST,

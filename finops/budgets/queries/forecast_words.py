@@ -8,7 +8,7 @@ from typing import Final
 
 from accounts.models import Account
 from finops.budgets.forecast_answers import ForecastRow, ForecastTotal
-from finops.budgets.forecast_query import MAX_TOP, ForecastQuery
+from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.queries.forecast_figures import Outlook, Span
 from finops.costs.queries import spend_answer
 from finops.costs.queries.spend_facts import SpendFacts
@@ -111,13 +111,3 @@ def hint_of(query: ForecastQuery, span: Span, totals: Sequence[ForecastTotal]) -
     if not query.group_by:
         return "Add group_by, such as service or team, to see which part is expected to grow."
     return "listBudgets compares the forecast with what may be spent; querySpend says what was spent."
-
-
-def truncated_of(rows: Sequence[ForecastRow], top: int) -> str:
-    """Says what `other` holds and how to narrow; empty when every group is listed."""
-    folded = sum(row.other_groups for row in rows)
-    if not folded:
-        return ""
-    more = f"raise top (now {top}, at most {MAX_TOP}), " if top < MAX_TOP else ""
-    groups = "1 group is" if folded == 1 else f"{folded} groups are"
-    return f"{groups} summed in the row other: {more}filter, or group by something coarser."

@@ -11,7 +11,7 @@ from typing import Final
 from accounts.models import Account
 from finops.budgets.cycles import period_of, shift_period
 from finops.budgets.forecast_answers import AppliedForecastPeriod, ForecastAnswer, ForecastRow, ForecastTotal
-from finops.budgets.forecast_query import MAX_DAYS_BY_DAY, ForecastQuery
+from finops.budgets.forecast_query import MAX_DAYS_BY_DAY, MAX_TOP, ForecastQuery
 from finops.budgets.projection import (
     HISTORY_DAYS,
     CostPart,
@@ -22,13 +22,14 @@ from finops.budgets.projection import (
     total_by_day,
 )
 from finops.budgets.queries.forecast_figures import Outlook, Span, row_of, total_of
-from finops.budgets.queries.forecast_words import hint_of, summary_of, truncated_of, warnings_of
+from finops.budgets.queries.forecast_words import hint_of, summary_of, warnings_of
 from finops.costs.answers import AccountRef
 from finops.costs.coverage import Coverage
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import plan_of, read_sums_of, resolve_query
+from finops.costs.queries.spend_answer import truncation_note
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import ONE_TIME_FEES, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import NAMED_SOURCES, SOURCE_NAME_LENGTH, incomplete_words
@@ -108,7 +109,7 @@ def forecast_figures(
         rows=rows,
         resolved_filters=facts.findings.used,
         data_through=span.coverage.complete_through,
-        truncated=truncated_of(rows, query.top),
+        truncated=truncation_note(rows, query.top, MAX_TOP),
         warnings=warnings_of(facts, span, whole, totals, rows),
         hint=hint_of(query, span, totals),
         applied_splits=facts.split_result.applied_splits,

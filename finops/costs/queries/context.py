@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -55,7 +54,7 @@ def account_context(
     shown_keys = _tag_keys(account, sources, keys, deadline)
     shown_sources = _sort_by_health(list(sources.health.values()))[:SHOWN_SOURCES]
     currencies = currencies_of(account, sources, deadline)
-    facts = AnswerFacts(account, _recent_days(coverage), coverage, sources.health)
+    facts = AnswerFacts(account, coverage.recent_days(RECENT_DAYS), coverage, sources.health)
     return ContextAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, sources, currencies),
@@ -90,11 +89,6 @@ def _sort_by_health(sources: list[SourceHealth]) -> list[SourceHealth]:
     return sorted(sources, key=lambda source: (source.status == HEALTHY, source.name))
 
 
-def _recent_days(coverage: Coverage) -> DateRange:
-    last = coverage.last_day or coverage.today
-    return DateRange(last - timedelta(days=RECENT_DAYS - 1), last)
-
-
 def currencies_of(account: Account, sources: Sources, deadline: float | None = None) -> list[str]:
     """Every currency that a cost line has. One lake query."""
     coverage = sources.coverage
@@ -127,7 +121,7 @@ def _tag_keys(
     counted = list(keys)[:COUNTED_KEYS]
     if not counted:
         return []
-    days = _recent_days(sources.coverage)
+    days = sources.coverage.recent_days(RECENT_DAYS)
     row = _run(account, sources, days, _TagCounts(tuple(counted)), counted, deadline).to_pylist()[0]
     lines = Decimal(row["lines"])
     infos = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -334,12 +335,17 @@ def _new_source_warnings(sources: Sources, compared: ComparisonRanges) -> list[s
     ]
 
 
-def truncation_note(rows: Sequence[SpendRow], top: int) -> str:
+class _FoldedRow(Protocol):
+    @property
+    def other_groups(self) -> int: ...
+
+
+def truncation_note(rows: Sequence[_FoldedRow], top: int, most: int = MAX_TOP) -> str:
     """Says what `other` holds and how to narrow; empty when every group is listed."""
     folded = sum(row.other_groups for row in rows)
     if not folded:
         return ""
-    more = f"raise top (now {top}, at most {MAX_TOP}), " if top < MAX_TOP else ""
+    more = f"raise top (now {top}, at most {most}), " if top < most else ""
     groups = "1 group is" if folded == 1 else f"{folded} groups are"
     return f"{groups} summed in the row other: {more}filter, or group by something coarser."
 

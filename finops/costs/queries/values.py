@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -21,7 +21,6 @@ from finops.costs.answers import (
     DimensionValuesAnswer,
     MoneyAmount,
 )
-from finops.costs.coverage import Coverage
 from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.former_names import former_ids, with_newest_names
@@ -82,7 +81,7 @@ def list_dimension_values(
     resolved = with_value_names(context, registry.resolve(context, dimension, field="dimension"))
     if search.strip():
         resolved = with_newest_names(context, resolved)
-    span = days or _recent_days(sources.coverage)
+    span = days or sources.coverage.recent_days(DEFAULT_DAYS)
     question = (resolved.name, search.strip().lower(), span.start, span.end)
     view = apply_overrides(sources.view, basis=None, charge_categories=())
     page = _page(resolved, view, search.strip(), span, limit, offset_of(cursor, *question))
@@ -145,11 +144,6 @@ def days_from_arguments(
         today=clock.today(),
         fiscal_start_month=account.fiscal_start_month,
     )
-
-
-def _recent_days(coverage: Coverage) -> DateRange:
-    last = coverage.last_day or coverage.today
-    return DateRange(last - timedelta(days=DEFAULT_DAYS - 1), last)
 
 
 def _run(account: Account, page: _Page, deadline: float | None, manifest: Manifest) -> pa.Table:

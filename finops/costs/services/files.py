@@ -15,7 +15,6 @@ from typing import Any, Final
 import msgspec
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import connection
 
 from accounts.models import Account
 from finops.costs.focus.csvtext import ContentDigest
@@ -24,6 +23,7 @@ from finops.costs.focus.report import Review
 from finops.costs.models import CostImport
 from finops.costs.services import claims
 from finops.lib import clock
+from finops.lib.advisory_lock import lock_until_commit
 from finops.lib.errors import UserError
 
 UPLOAD_RETENTION: Final = timedelta(days=1)
@@ -165,10 +165,7 @@ def check_distinct(names: Sequence[str], hashes: Sequence[str]) -> None:
 def lock_contents(account: Account) -> None:
     """Wait until no other import of the account is in its last step: of two with one content, the second sees the first.
     Until the transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"cost contents {account.pk}"]
-        )
+    lock_until_commit(f"cost contents {account.pk}")
 
 
 def copies_of(job: CostImport, files: Mapping[str, str]) -> list[ImportedCopy]:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from datetime import date
 from decimal import Decimal
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Q
 
 from accounts import audit
@@ -29,6 +29,7 @@ from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lake.storage.manifest import Manifest, cost_manifest
 from finops.lib import clock, time_limit
+from finops.lib.advisory_lock import lock_until_commit
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
 
@@ -155,7 +156,4 @@ def _row(source: CostSource, other: int, month: date, alike: SharedCost, share: 
 
 def _lock(account: Account) -> None:
     """Wait for others who look in this account, until the transaction ends: the last one sees all imports."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"cost overlaps {account.pk}"]
-        )
+    lock_until_commit(f"cost overlaps {account.pk}")

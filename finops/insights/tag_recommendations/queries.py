@@ -13,7 +13,7 @@ from finops.allocation.cost_tags.expression import CostTagValue
 from finops.allocation.cost_tags.resolution import dimension_of
 from finops.allocation.cost_tags.schemas import CostTagInfo
 from finops.allocation.cost_tags.text import rule_words
-from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS, last_days
+from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS
 from finops.allocation.queries.cost_tags import list_cost_tags
 from finops.allocation.rules import CostTagDraft
 from finops.costs.answers import AccountRef
@@ -125,7 +125,7 @@ def find_recommendations(account: Account, *, deadline: float | None = None) -> 
 
     Raises LakeTimeout, LakeTooLarge or LakeUnavailable."""
     sources = load_sources(account)
-    days = last_days(sources.coverage, PREVIEW_DAYS)
+    days = sources.coverage.recent_days(PREVIEW_DAYS)
     cost = CostReader(account, sources, deadline)
     reader, context = TagCostReader(cost, days), cost.context
     every = cost_tag_keys(account, sources.manifest)

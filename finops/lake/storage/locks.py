@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import connection
 
 from accounts.models import Account
+from finops.lib.advisory_lock import lock_until_commit
 
 
 def lock_usage(account: Account) -> None:
@@ -13,8 +14,7 @@ def lock_usage(account: Account) -> None:
     Flush, the last step of a merge, void, retention and the end of a source take it, so none of them sees another
     half done. Pushes and questions never do.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [_usage_lock_name(account)])
+    lock_until_commit(_usage_lock_name(account))
 
 
 def try_lock_usage(account: Account) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.models import Account
 from finops.lake import schema as schemas
@@ -23,6 +23,7 @@ from finops.lake.storage import locks
 from finops.lake.storage.storage import storage
 from finops.lake.usage import inbox
 from finops.lib import clock
+from finops.lib.advisory_lock import lock_until_commit
 
 ROW_GROUP_ROWS: Final = 122_880
 """DuckDB's own unit of parallel work; smaller groups cost it time, larger ones leave cores idle."""
@@ -345,10 +346,7 @@ def lock_source(account: Account, kind: Kind, source_id: int) -> None:
 
     Row locks would not do: the second of two swaps would not see, and so not retire, the rows the first inserted.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"lake {account.pk} {kind} {source_id}"]
-        )
+    lock_until_commit(f"lake {account.pk} {kind} {source_id}")
 
 
 def _live(account: Account, kind: Kind, source_id: int) -> Any:
