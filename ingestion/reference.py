@@ -6,7 +6,6 @@ Nothing is written down twice: a limit or a message that changes in the code cha
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from decimal import Decimal
 from http import HTTPStatus
 from typing import Any, Final
 
+from accounts.snippets import Snippet
 from finops.lib import clock
 from ingestion.events import (
     LONG_DIMENSION_KEY,
@@ -150,20 +150,12 @@ def _messages() -> Iterator[RejectionMessage]:
     yield RejectionMessage(OTHER_CONTENT, "an event of this id was stored, and said something else")
 
 
-@dataclasses.dataclass(frozen=True)
-class PushSnippet:
-    id: str
-    title: str
-    hint: str
-    text: str
-
-
-def snippets_for(url: str, key: str) -> list[PushSnippet]:
+def snippets_for(url: str, key: str) -> list[Snippet]:
     """Snippets for the push endpoint at `url` and a plaintext key; each sends one event of now."""
     return [
-        PushSnippet("curl", "curl", "Run in a terminal.", _curl(url, key)),
-        PushSnippet("python", "Python", "Standard library only, Python 3.7 or later.", _python(url, key)),
-        PushSnippet("node", "Node.js", "No package needed, Node 18 or later.", _node(url, key)),
+        Snippet("curl", "curl", "Run in a terminal.", _curl(url, key)),
+        Snippet("python", "Python", "Standard library only, Python 3.7 or later.", _python(url, key)),
+        Snippet("node", "Node.js", "No package needed, Node 18 or later.", _node(url, key)),
     ]
 
 

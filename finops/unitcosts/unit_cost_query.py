@@ -15,7 +15,6 @@ from finops.costs.spend_query import (
     CompareTo,
     CostFilter,
     Granularity,
-    Period,
     SpendQuery,
     Splits,
     read_period,
@@ -81,10 +80,11 @@ class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
 
 def cost_question(query: UnitCostQuery, customer_key: str) -> SpendQuery:
     """The cost that it asks for; by the customer key where one is given. Raises UserError for an unknown period."""
+    default = None if query.start_date or query.end_date else DEFAULT_PERIOD
     return SpendQuery(
         start_date=query.start_date,
         end_date=query.end_date,
-        period=_period(query),
+        period=read_period(query.period) or default,
         granularity=query.granularity,
         group_by=[customer_key] if customer_key else [],
         filters=list(query.filters),
@@ -93,7 +93,3 @@ def cost_question(query: UnitCostQuery, customer_key: str) -> SpendQuery:
         compare_to=query.compare_to,
         splits=query.splits or "before",
     )
-
-
-def _period(query: UnitCostQuery) -> Period | None:
-    return read_period(query.period) or (None if query.start_date or query.end_date else DEFAULT_PERIOD)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -69,7 +69,8 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> SplitResult:
             ]
         )
     build = CellsBuild.of(question.plan, dimensions)
-    table = _run(question, build, _tag_keys(question.plan, dimensions))
+    tag_keys = [*question.plan.tag_keys, *(key for each in dimensions for key in each.dimension.tag_keys)]
+    table = _run(question, build, list(dict.fromkeys(tag_keys)))
     if table.num_rows > MAX_SUMS:
         raise _too_many(table.num_rows)
     cells, labels = read_cells(question.plan, dimensions, table)
@@ -145,12 +146,6 @@ def _is_on(question: SplitQuestion, split: Split, dimension: Dimension) -> bool:
     except UserError:
         # A cost tag that has been deleted since.
         return False
-
-
-def _tag_keys(plan: SpendPlan, dimensions: Iterable[SplitDimension]) -> list[str]:
-    return list(
-        dict.fromkeys([*plan.tag_keys, *(key for each in dimensions for key in each.dimension.tag_keys)])
-    )
 
 
 def _run(question: SplitQuestion, build: CellsBuild | WeightsBuild, tag_keys: Sequence[str]) -> pa.Table:

@@ -113,22 +113,19 @@ def teams_with_costs(account: Account, sources: Sources, newest: date) -> TeamCo
     """
     month = month_so_far(newest, group_by=["team"], compare_to="previous_period", top=EVERY_TEAM)
     answer = query_spend(account, month, sources=sources)
-    trend = query_spend(account, _trend(answer), sources=sources)
+    months = SpendQuery(
+        start_date=add_months(answer.period.start_date, -TREND_MONTHS),
+        end_date=answer.period.end_date,
+        granularity="month",
+        group_by=["team"],
+        top=EVERY_TEAM,
+    )
+    trend = query_spend(account, months, sources=sources)
     costs = _costs(answer, trend)
     infos = team_infos(account)
     lines = [TeamLine(info.name, info, costs.get(info.name, ())) for info in infos]
     lines += [TeamLine(NO_TEAM, None, costs[NO_TEAM])] if NO_TEAM in costs else []
     return TeamCosts(lines, answer, [total.currency for total in answer.totals])
-
-
-def _trend(month: SpendAnswer) -> SpendQuery:
-    return SpendQuery(
-        start_date=add_months(month.period.start_date, -TREND_MONTHS),
-        end_date=month.period.end_date,
-        granularity="month",
-        group_by=["team"],
-        top=EVERY_TEAM,
-    )
 
 
 def _costs(answer: SpendAnswer, trend: SpendAnswer) -> dict[str, tuple[TeamCost, ...]]:

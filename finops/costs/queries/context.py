@@ -18,7 +18,6 @@ from finops.costs.answers import (
     ContextAnswer,
     DimensionInfo,
     GlossaryEntry,
-    SourceHealth,
     TagKeyInfo,
 )
 from finops.costs.coverage import Coverage
@@ -52,7 +51,7 @@ def account_context(
     keys = cost_tag_keys(account, sources.manifest)
     coverage = sources.coverage
     shown_keys = _tag_keys(account, sources, keys, deadline)
-    shown_sources = _sort_by_health(list(sources.health.values()))[:SHOWN_SOURCES]
+    by_health = sorted(sources.health.values(), key=lambda each: (each.status == HEALTHY, each.name))
     currencies = currencies_of(account, sources, deadline)
     facts = AnswerFacts(account, coverage.recent_days(RECENT_DAYS), coverage, sources.health)
     return ContextAnswer(
@@ -66,7 +65,7 @@ def account_context(
         currencies=currencies,
         data_from=coverage.first_day,
         data_through=coverage.complete_through,
-        sources=shown_sources,
+        sources=by_health[:SHOWN_SOURCES],
         dimensions=dimension_infos(),
         tag_keys=shown_keys,
         x_columns=[f"x_{name}" for name in keys.extensions[:SHOWN_KEYS]],
@@ -83,10 +82,6 @@ def dimension_infos() -> list[DimensionInfo]:
         DimensionInfo(name=kind.display_name, title=kind.title, description=kind.description)
         for kind in registry.kinds()
     ]
-
-
-def _sort_by_health(sources: list[SourceHealth]) -> list[SourceHealth]:
-    return sorted(sources, key=lambda source: (source.status == HEALTHY, source.name))
 
 
 def currencies_of(account: Account, sources: Sources, deadline: float | None = None) -> list[str]:

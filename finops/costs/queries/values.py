@@ -174,7 +174,10 @@ class _ValuesBuild:
 
 
 def _expression(page: _Page, table: Any) -> Any:
-    sums = _sums(page, _lines(page, table))
+    lines = _lines(page, table)
+    sums = lines.group_by(["value", "currency"]).aggregate(
+        amount=lines.amount.sum().coalesce(_zero()), label=lines.label.max()
+    )
     sizes = sums.group_by("value").aggregate(size=sums.amount.abs().max(), label=sums.label.max())
     on_page = ranking.top_n(sizes, page.limit, size=sizes["size"], keys=["value"], offset=page.offset)
     joined = on_page.inner_join(sums.select("value", "currency", "amount"), "value")
@@ -192,12 +195,6 @@ def _lines(page: _Page, table: Any) -> Any:
         label=with_date_prefix(lines, label),
         currency=lines.currency.coalesce(NO_CURRENCY),
         amount=ibis.ifelse(is_counted(lines, page.categories), lines[COST_COLUMNS[page.basis]], _zero()),
-    )
-
-
-def _sums(page: _Page, lines: Any) -> Any:
-    return lines.group_by(["value", "currency"]).aggregate(
-        amount=lines.amount.sum().coalesce(_zero()), label=lines.label.max()
     )
 
 

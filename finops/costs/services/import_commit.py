@@ -58,7 +58,8 @@ def commit_import(
     )  # before the lock: reading files can take a while, and they never change
     with transaction.atomic():
         segments.lock_source(job.account, Kind.COST, job.source_id)
-        live = _live_months(job, bill, _totals(job, bill, segment_totals))
+        totals = _totals(job, bill, segment_totals)
+        live = [_as_live(each, totals.get(each.path)) for each in _touched_segments(job, bill)]
         decision = decision_of(job)
         plan = plan_of(bill.file_months, live, thresholds(), decision)
         lock_contents(job.account)
@@ -113,10 +114,6 @@ def _totals(
     job: CostImport, bill: NormalisedBill, totals: dict[str, SegmentTotals]
 ) -> dict[str, SegmentTotals]:
     return totals | totals_of(each for each in _touched_segments(job, bill) if each.path not in totals)
-
-
-def _live_months(job: CostImport, bill: NormalisedBill, totals: dict[str, SegmentTotals]) -> list[LiveMonth]:
-    return [_as_live(each, totals.get(each.path)) for each in _touched_segments(job, bill)]
 
 
 def _as_live(segment: LakeSegment, totals: SegmentTotals | None) -> LiveMonth:

@@ -61,7 +61,7 @@ class _FileCursor:
     def __init__(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, order: Sequence[str]) -> None:
         self.batches = (_cast_batch(batch, schema) for batch in batches if batch.num_rows)
         self.order = order
-        self.batch = next(self.batches, _empty_batch(schema))
+        self.batch = next(self.batches, pa.RecordBatch.from_pylist([], schema))
 
     def __bool__(self) -> bool:
         return bool(self.batch.num_rows)
@@ -85,10 +85,6 @@ class _FileCursor:
             limit = pa.scalar(value, column.type)
             mask = pc.or_(pc.less(column, limit), pc.and_(pc.equal(column, limit), mask))
         return mask
-
-
-def _empty_batch(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], schema)
 
 
 def _cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
