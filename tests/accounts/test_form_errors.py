@@ -1,0 +1,56 @@
+"""What a service refuses stands where the person sees it; any other error goes on."""
+
+from __future__ import annotations
+
+import pytest
+from django import forms
+from django.contrib.messages import get_messages
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.core.exceptions import ValidationError
+from django.test import RequestFactory
+
+from accounts.forms import ErrorMessages, FormErrors
+from finops.lib.errors import UserError
+
+
+class NameForm(forms.Form):
+    name = forms.CharField()
+
+
+@pytest.mark.parametrize(
+    ("error", "errors"),
+    [
+        (UserError("Taken.", field="name"), {"name": ["Taken."]}),
+        (UserError("Gone.", field="no_such_field"), {"__all__": ["Gone."]}),
+        (ValidationError({"name": "Too long."}), {"name": ["Too long."]}),
+        (ValidationError("Not so."), {"__all__": ["Not so."]}),
+    ],
+)
+def test_a_refusal_stands_beside_its_field_else_above_the_form(
+    error: Exception, errors: dict[str, list[str]]
+) -> None:
+    form = NameForm({"name": "Core"})
+    assert form.is_valid()
+
+    with FormErrors(form):
+        raise error
+
+    assert form.errors == errors
+
+
+@pytest.mark.parametrize("error", [UserError("Gone."), ValidationError(["Gone."])])
+def test_a_refusal_without_a_form_is_a_message(error: Exception) -> None:
+    request = RequestFactory().post("/")
+    request._messages = CookieStorage(request)  # type: ignore[attr-defined]
+
+    with ErrorMessages(request):
+        raise error
+
+    assert [str(each) for each in get_messages(request)] == ["Gone."]
+
+
+def test_an_error_of_ours_is_not_hidden() -> None:
+    with pytest.raises(KeyError), FormErrors(NameForm({})):
+        raise KeyError("name")
+    with pytest.raises(KeyError), ErrorMessages(RequestFactory().post("/")):
+        raise KeyError("name")
