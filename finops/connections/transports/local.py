@@ -1,0 +1,82 @@
+"""A folder of this server, read as a bucket. Only beneath CONNECTION_FOLDERS, which an operator sets; no link leads out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import fsspec
+from django.conf import settings
+
+from finops.connections.connector import AccessError, MonthConflict, SourceError
+from finops.connections.transports.bucket import CHUNK_BYTES, BucketObject, StorageBucket, safe_key
+
+
+def open_folder(folder: str) -> LocalBucket:
+    """Raises AccessError for a folder outside of CONNECTION_FOLDERS, SourceError for one that is not there."""
+    roots = [Path(each).resolve() for each in settings.CONNECTION_FOLDERS]
+    path = Path(folder)
+    if not roots:
+        raise AccessError(
+            "This console reads no folders of its server. Its operator can name some in CONNECTION_FOLDERS.",
+            field="folder",
+        )
+    if not path.is_absolute() or not any(path.resolve().is_relative_to(root) for root in roots):
+        raise AccessError(
+            f"{folder} is not beneath a folder that this console may read (CONNECTION_FOLDERS). Ask its operator.",
+            field="folder",
+        )
+    if not path.is_dir():
+        raise SourceError(f"There is no folder {folder} on this server.", field="folder", value=folder)
+    return LocalBucket(path.resolve())
+
+
+class LocalBucket(StorageBucket):
+    """A folder; its name is its path. A version is the time of the last change, the size and the inode."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(fsspec.filesystem("file"), str(root), "", scheme="file")
+        self._root = root
+
+    def _version(self, info: dict[str, Any]) -> str:
+        return f"{info['mtime']}-{info['size']}-{info['ino']}"
+
+    def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
+        """A folder at a time. Links to folders are not followed, nor links to files outside of the folder."""
+        for folder, _, names in os.walk(self._root / prefix, onerror=_raise):
+            paths = [Path(folder, name) for name in names]
+            yield [self._object(self._filesystem.info(str(path))) for path in paths if self._is_inside(path)]
+
+    def _is_inside(self, path: Path) -> bool:
+        return path.is_file() and path.resolve().is_relative_to(self._root)
+
+    @contextmanager
+    def _open(self, found: BucketObject) -> Iterator[Iterator[bytes]]:
+        """The opened file itself is compared, since what a path names may change between two looks at it."""
+        path = self._root / safe_key(found.key)
+        if not self._is_inside(path):
+            raise MonthConflict(f"{path} is gone since it was listed.")
+        with path.open("rb") as file:
+            self._compare_file(found, file.fileno(), path)
+            yield iter(lambda: file.read(CHUNK_BYTES), b"")
+            self._compare_file(found, file.fileno(), path)
+
+    def _compare_file(self, found: BucketObject, descriptor: int, path: Path) -> None:
+        status = os.fstat(descriptor)
+        info = {"mtime": status.st_mtime, "size": status.st_size, "ino": status.st_ino}
+        if self._version(info) != found.version or not self._is_inside(path):
+            raise MonthConflict(f"{path} was replaced after it was listed.")
+
+    def _explain(self, error: Exception, action: str, key: str) -> SourceError:
+        if isinstance(error, PermissionError):
+            return AccessError(
+                f"This console may not {action} {self._shown(key)}: its operator must permit it."
+            )
+        return SourceError(f"{self._shown(key)} cannot be read: {type(error).__name__}.")
+
+
+def _raise(error: OSError) -> None:
+    raise error

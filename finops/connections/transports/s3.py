@@ -1,0 +1,296 @@
+"""Buckets of S3 and of what speaks as it does: credentials, the guard of endpoints, and what errors mean.
+
+An endpoint that a person enters is checked when it is opened, and each address again when it is connected to, in
+aiohttp's socket factory: so neither DNS that changes in between nor an address in a redirect leads elsewhere, and no
+redirect is followed. AWS's own hosts need no guard.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import fsspec
+
+from finops.connections.connector import AccessError, MonthConflict, SourceError, SourceUnavailable
+from finops.connections.transports.bucket import CHUNK_BYTES, BucketObject, StorageBucket, causes, safe_key
+from finops.lib.outbound.addresses import is_allowed, is_public
+from finops.lib.outbound.endpoints import DeliveryTimeout, resolve_endpoint
+from finops.lib.sentences import truncate
+
+CONNECT_SECONDS: Final = 10
+READ_SECONDS: Final = 60
+ATTEMPTS: Final = 3
+"""Of a request, with botocore's back-off; s3fs tries what broke off five times besides."""
+PAGE: Final = 1_000
+
+
+class PrivateAddress(OSError):
+    """A name led to an address where nothing may be sent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class S3Credentials:
+    """`ambient`: the identity of this server itself instead of a key. `principal` is who that is, for messages."""
+
+    key: str | None = None
+    secret: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    ambient: bool = False
+    principal: str = "the access key"
+
+
+def open_s3(
+    bucket: str,
+    prefix: str,
+    credentials: S3Credentials,
+    *,
+    region: str = "",
+    endpoint: str = "",
+    virtual_host: bool = False,
+) -> S3Bucket:
+    """Opened, not yet asked. Raises UrlRefused and SourceUnavailable for an endpoint that leads nowhere we send to, and
+    AccessError without credentials.
+    `virtual_host` for services that take the bucket in the host's name alone, such as Alibaba's."""
+    import s3fs
+
+    if not credentials.ambient and not (credentials.key and credentials.secret):
+        raise AccessError("Enter an access key with its secret, or the ARN of a role.")
+    filesystem = s3fs.S3FileSystem(
+        anon=False,
+        key=credentials.key,
+        secret=credentials.secret,
+        token=credentials.token,
+        endpoint_url=endpoint or None,
+        client_kwargs={"region_name": region or "us-east-1"},
+        config_kwargs=_client_config(endpoint, virtual_host=virtual_host),
+        use_listings_cache=False,
+        skip_instance_cache=True,  # else fsspec keeps the secrets for as long as the process lives
+    )
+    return S3Bucket(filesystem, bucket, prefix, credentials)
+
+
+def _client_config(endpoint: str, *, virtual_host: bool) -> dict[str, Any]:
+    from finops.connections.transports.s3_session import NoRedirectSession
+
+    config: dict[str, Any] = {
+        "connect_timeout": CONNECT_SECONDS,
+        "read_timeout": READ_SECONDS,
+        "retries": {"max_attempts": ATTEMPTS, "mode": "standard"},
+        "s3": {"addressing_style": "virtual" if virtual_host else "path" if endpoint else "auto"},
+        # Else AWS_ENDPOINT_URL, with which an operator names the lake's own server, would be asked for a customer's bucket.
+        "ignore_configured_endpoint_urls": True,
+        "http_session_cls": NoRedirectSession,
+    }
+    if endpoint:
+        check_endpoint(endpoint)
+        config["connector_args"] = {
+            "socket_factory": guarded_socket(secure=endpoint.lower().startswith("https://"))
+        }
+        config["proxies"] = {}  # a proxy would look the name up again
+    return config
+
+
+def check_endpoint(endpoint: str) -> None:
+    """Raises UrlRefused for an address that nothing is sent to, SourceUnavailable when DNS knows no such name."""
+    try:
+        resolve_endpoint(endpoint, "endpoint", time.monotonic() + CONNECT_SECONDS)
+    except DeliveryTimeout as error:
+        raise SourceUnavailable(f"endpoint: {error} Check the host's name.", field="endpoint") from error
+
+
+def guarded_socket(*, secure: bool) -> Callable[[Any], socket.socket]:
+    """aiohttp's socket factory: it is given each address just before it is connected to. Raises PrivateAddress."""
+
+    def make(address_info: Any) -> socket.socket:
+        family, kind, protocol, _, address = address_info
+        if not is_allowed(address[0]) and not (secure and is_public(address[0])):
+            raise PrivateAddress(f"{address[0]} is not sent to")
+        return socket.socket(family, kind, protocol)
+
+    return make
+
+
+class S3Bucket(StorageBucket):
+    """A prefix of a bucket that speaks S3."""
+
+    def __init__(self, filesystem: Any, bucket: str, prefix: str, credentials: S3Credentials) -> None:
+        super().__init__(filesystem, bucket, prefix, scheme="s3")
+        self._principal = credentials.principal
+
+    def close(self) -> None:
+        creator = getattr(self._filesystem, "_s3creator", None)
+        if creator is not None:
+            with suppress(Exception):  # a connection that does not close politely is closed all the same
+                self._filesystem.close_session(self._filesystem.loop, creator)
+
+    def _version(self, info: dict[str, Any]) -> str:
+        return str(info.get("ETag") or info.get("LastModified") or "")
+
+    def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
+        place: dict[str, str] = {}
+        while True:
+            page = self._filesystem.call_s3(
+                "list_objects_v2", Bucket=self.name, Prefix=prefix, MaxKeys=PAGE, **place
+            )
+            yield [
+                BucketObject(
+                    each["Key"], int(each["Size"]), self._version(each), str(each.get("LastModified", ""))
+                )
+                for each in page.get("Contents", ())
+            ]
+            if not page.get("IsTruncated"):
+                return
+            place = {"ContinuationToken": page["NextContinuationToken"]}
+
+    @contextmanager
+    def _open(self, found: BucketObject) -> Iterator[Iterator[bytes]]:
+        """Each request asks for the ETag that was listed (If-Match), so nothing needs to be compared."""
+        key = f"{self.prefix}{safe_key(found.key)}"
+        yield (
+            self._range(key, start, min(start + CHUNK_BYTES, found.bytes), found.version)
+            for start in range(0, found.bytes, CHUNK_BYTES)
+        )
+        if not found.bytes:
+            self._filesystem.call_s3("head_object", Bucket=self.name, Key=key, **_if_match(found.version))
+
+    def _range(self, key: str, start: int, end: int, version: str) -> bytes:
+        """Tried again where the connection breaks off within an answer, so that a large month does not begin anew."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return bytes(fsspec.asyn.sync(self._filesystem.loop, self._get, key, start, end, version))
+            except ConnectionError:
+                if attempt == ATTEMPTS:
+                    raise
+        raise AssertionError("unreachable")
+
+    async def _get(self, key: str, start: int, end: int, version: str) -> bytes:
+        from aiohttp import ClientError
+        from botocore.exceptions import HTTPClientError
+
+        answer = await self._filesystem._call_s3(
+            "get_object",
+            Bucket=self.name,
+            Key=key,
+            Range=f"bytes={start}-{end - 1}",
+            **_if_match(version),
+        )
+        data = bytearray()
+        try:
+            # One byte more shows an answer that is longer than what was asked for, without reading all of it.
+            while len(data) <= end - start and (
+                part := await answer["Body"].read(end - start + 1 - len(data))
+            ):
+                data += part
+        except (ClientError, HTTPClientError, TimeoutError) as error:
+            raise ConnectionError("the connection broke off within an answer") from error
+        finally:
+            answer["Body"].close()
+        if len(data) < end - start:
+            raise ConnectionError("an answer ended early")
+        return bytes(data)
+
+    def _explain(self, error: Exception, action: str, key: str) -> SourceError:
+        resource = f"arn:aws:s3:::{self.name}" + (f"/{self.prefix}{key}" if action == "read" else "")
+        permission = "s3:GetObject" if action == "read" else "s3:ListBucket"
+        return explain_aws(
+            error, permission=permission, resource=resource, principal=self._principal, where=self.url
+        )
+
+
+def _if_match(version: str) -> dict[str, str]:
+    """Nothing for a server whose listing has no ETags: then only the size is compared."""
+    return {"IfMatch": version} if version.startswith('"') else {}
+
+
+_CONFLICT: Final = {"PreconditionFailed", "412", "NoSuchKey", "InvalidRange", "416"}
+_DENIED: Final = {"AccessDenied", "403", "AllAccessDisabled", "AccountProblem", "KMS.DisabledException"}
+_BAD_KEY: Final = {
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "InvalidClientTokenId",
+    "UnrecognizedClientException",
+    "InvalidToken",
+    "AuthFailure",
+}
+_EXPIRED: Final = {"ExpiredToken", "ExpiredTokenException", "RequestExpired"}
+_BUSY: Final = {"SlowDown", "Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequests"}
+_NO_BUCKET: Final = {"NoSuchBucket", "404", "InvalidBucketName"}
+_OTHER_REGION: Final = {
+    "PermanentRedirect",
+    "301",
+    "AuthorizationHeaderMalformed",
+    "IllegalLocationConstraintException",
+}
+
+
+def explain_aws(
+    error: Exception, *, permission: str, resource: str, principal: str, where: str
+) -> SourceError:
+    """What an error of botocore, aiobotocore or aiohttp means. Raises MonthConflict for an object that is another now."""
+    from botocore.exceptions import ClientError, NoCredentialsError, PartialCredentialsError
+
+    chain = list(causes(error))
+    if any(isinstance(each, PrivateAddress) for each in chain):
+        return SourceError(
+            f"{where}: the endpoint leads into a private or reserved network, where nothing is sent.",
+            field="endpoint",
+        )
+    if any(isinstance(each, NoCredentialsError | PartialCredentialsError) for each in chain):
+        return AccessError(
+            "This console has no AWS identity of its own. Enter access keys, or ask its operator to give it a role."
+        )
+    answered = next((each for each in chain if isinstance(each, ClientError)), None)
+    if answered is None:
+        return SourceUnavailable(f"{where} could not be reached, or broke off: {type(error).__name__}.")
+    return _explain_answer(
+        answered.response, permission=permission, resource=resource, principal=principal, where=where
+    )
+
+
+def _explain_answer(
+    response: Any, *, permission: str, resource: str, principal: str, where: str
+) -> SourceError:
+    code = str(response.get("Error", {}).get("Code", ""))
+    meta = response.get("ResponseMetadata", {})
+    status = int(meta.get("HTTPStatusCode") or 0)
+    if code in _CONFLICT or status == 412:
+        raise MonthConflict(f"{resource} changed after it was listed.")
+    if code in _EXPIRED:
+        return AccessError(f"The credentials of {principal} have expired. Enter new ones.")
+    if code in _BAD_KEY:
+        return AccessError(
+            f"{where} does not know {principal}, or its secret is wrong ({code}). Enter both again."
+        )
+    if code in _BUSY or status == 429 or status >= 500:
+        busy = SourceUnavailable(f"{where} is overloaded or down: {truncate(code, 60) or status}.")
+        busy.retry_after = _seconds(meta.get("HTTPHeaders", {}).get("retry-after"))
+        return busy
+    if code == "RequestTimeTooSkewed":
+        return SourceError("The clock of this server differs from AWS's by more than 15 minutes. Set it.")
+    if code in _NO_BUCKET:
+        return SourceError(
+            f"{where}: there is no such bucket. Check its name, region and endpoint.", field="bucket"
+        )
+    if code in _OTHER_REGION or status in (301, 302, 303, 307, 308):
+        return SourceError(
+            f"{where}: the bucket is in another region, or the endpoint redirects. Enter the region.",
+            field="region",
+        )
+    if code in _DENIED or status in (401, 403):
+        return AccessError(
+            f"{principal[:1].upper()}{principal[1:]} is not allowed {permission} on {resource}."
+        )
+    return SourceError(f"{where} refused {permission} on {resource}: {truncate(code, 60) or status}.")
+
+
+def _seconds(text: str | None) -> float | None:
+    """Retry-After in seconds; a date is not worth its parser, and is left to our own back-off."""
+    try:
+        return min(max(float(text or ""), 0.0), 86_400.0)
+    except ValueError:
+        return None

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import boto3  # type: ignore[import-untyped]
+import pytest
+from moto.server import ThreadedMotoServer
+from pytest_django import Settings
+
+from finops.connections.transports.s3 import S3Bucket, S3Credentials, open_s3
+from tests.s3 import KEY, REGION
+
+LOOPBACK = ["127.0.0.0/8"]
+
+
+@dataclass
+class S3World:
+    """A bucket of a real S3 server on loopback, and a client to look behind the connector's back."""
+
+    endpoint: str
+    client: Any
+    name: str
+
+    def put(self, key: str, content: bytes = b"content") -> None:
+        self.client.upload_fileobj(io.BytesIO(content), self.name, key)
+
+    def open(self, prefix: str = "", **options: Any) -> S3Bucket:
+        return open_s3(
+            self.name,
+            prefix,
+            S3Credentials(key=KEY, secret=KEY),
+            region=REGION,
+            **{"endpoint": self.endpoint, **options},
+        )
+
+
+def client_of(endpoint: str, service: str = "s3", key: str = KEY, secret: str = KEY) -> Any:
+    return boto3.client(
+        service,
+        endpoint_url=endpoint,
+        aws_access_key_id=key,
+        aws_secret_access_key=secret,
+        region_name=REGION,
+    )
+
+
+@pytest.fixture(scope="session")
+def moto_server() -> Iterator[str]:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def s3(moto_server: str, settings: Settings, request: pytest.FixtureRequest) -> S3World:
+    settings.ALERT_ALLOWED_NETWORKS = LOOPBACK
+    client = client_of(moto_server)
+    name = f"b{abs(hash(request.node.nodeid))}"
+    client.create_bucket(Bucket=name)
+    return S3World(moto_server, client, name)
