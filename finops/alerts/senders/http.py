@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import msgspec
@@ -12,8 +10,7 @@ from django.conf import settings
 
 from finops.alerts.channel_targets import Target, redact_secrets
 from finops.alerts.senders.outcome import MAX_ANSWER, DeliveryOutcome, one_line
-from finops.lib import clock
-from finops.lib.outbound import DeliveryTimeout, Response, UrlRefusal, post
+from finops.lib.outbound import DeliveryTimeout, Response, UrlRefusal, post, retry_after
 from finops.lib.sentences import truncate
 
 _AGAIN: Final = frozenset({408, 409, 425, 429})
@@ -42,25 +39,10 @@ def outcome_of(answer: Response, target: Target) -> DeliveryOutcome:
         return DeliveryOutcome(verdict="delivered", status_code=status, answer=answer_text)
     if status in _AGAIN or status >= 500:
         return DeliveryOutcome(
-            verdict="again", status_code=status, answer=answer_text, wait=_wait(answer.headers)
+            verdict="again", status_code=status, answer=answer_text, wait=retry_after(answer.headers)
         )
     if 300 <= status < 400:
         answer_text = "The receiver redirects, and redirects are not followed. Enter the address it leads to."
     elif status == 410:
         answer_text = "The receiver says that this address is gone for good."
     return DeliveryOutcome(verdict="failed", status_code=status, answer=answer_text)
-
-
-def _wait(headers: Mapping[str, str]) -> float:
-    """Seconds of a Retry-After, whole or a date; 0 without one that can be read."""
-    retry_after = next(
-        (value for name, value in headers.items() if name.casefold() == "retry-after"), ""
-    ).strip()
-    if retry_after.isascii() and retry_after.isdigit():
-        return float(retry_after[:9])
-    try:
-        moment = parsedate_to_datetime(retry_after)
-    except (ValueError, TypeError):
-        return 0.0
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - clock.now()).total_seconds())

@@ -1,4 +1,4 @@
-"""One request to a checked place, within a deadline that nothing stretches."""
+"""One request to a checked endpoint, within a deadline that nothing stretches."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import io
 import socket
 import ssl
 import time
-from collections.abc import Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from finops.lib.outbound.endpoints import DeliveryTimeout, Endpoint, UrlRefusal, resolve_endpoint
@@ -39,24 +39,67 @@ def check_url(url: str, *, field: str = "url") -> None:
 
 
 def post(url: str, *, body: bytes, headers: Mapping[str, str], seconds: float) -> Response:
-    """Send it, and give the answer whatever its status. Raises Refused and DeliveryTimeout, within the seconds."""
+    """Send it, and give the answer whatever its status. Raises UrlRefusal and DeliveryTimeout, within the seconds."""
     deadline = time.monotonic() + seconds
     endpoint = resolve_endpoint(url, "url", deadline)
-    all_headers = {
-        "User-Agent": "FinOps-Console",
-        "Accept-Encoding": "identity",
-        **headers,
-        "Connection": "close",
-    }
+    all_headers = {"Accept-Encoding": "identity", **headers}
+    with closing(_connect(endpoint, deadline)) as sock, _explain_failures(endpoint.host):
+        wire = _DeadlineSocket(sock, deadline)
+        with closing(_exchange(endpoint, wire, "POST", body, all_headers)) as response:
+            wire.shorten_deadline(BODY_SECONDS)
+            return Response(response.status, dict(response.headers.items()), _read_beginning(response))
+
+
+class ResponseStream:
+    """An answer whose body is read part by part. Names of headers are in small letters."""
+
+    def __init__(self, host: str, response: http.client.HTTPResponse) -> None:
+        self.host = host
+        self.status = response.status
+        self.headers = {name.casefold(): value for name, value in response.headers.items()}
+        self._response = response
+
+    def read(self, max_bytes: int) -> bytes:
+        """The next part as it was sent, compressed or not; empty at the end. Raises DeliveryTimeout at the deadline, and for
+        a body that is shorter than its Content-Length."""
+        with _explain_failures(self.host):
+            part = self._response.read1(max_bytes)
+            if not part and self._response.length:
+                raise http.client.IncompleteRead(b"", self._response.length)
+        return part
+
+
+@contextmanager
+def open_stream(
+    method: str,
+    url: str,
+    *,
+    query: str = "",
+    body: bytes | None = None,
+    headers: Mapping[str, str],
+    seconds: float,
+) -> Iterator[ResponseStream]:
+    """Send a request; inside, its answer can be read, whatever its status and length: the caller bounds what it reads. The
+    seconds are for all of it together. `query` is encoded already. Raises UrlRefusal and DeliveryTimeout."""
+    deadline = time.monotonic() + seconds
+    endpoint = resolve_endpoint(url, "url", deadline)
+    if query:
+        endpoint = replace(endpoint, parts=endpoint.parts._replace(query=query))
     with closing(_connect(endpoint, deadline)) as sock:
-        try:
-            return _exchange(endpoint, _DeadlineSocket(sock, deadline), body, all_headers)
-        except TimeoutError as error:
-            raise DeliveryTimeout(f"{endpoint.host} did not answer in time.") from error
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise DeliveryTimeout(
-                f"{endpoint.host} broke the connection off, or answered no HTTP."
-            ) from error
+        with _explain_failures(endpoint.host):
+            response = _exchange(endpoint, _DeadlineSocket(sock, deadline), method, body, headers)
+        with closing(response):
+            yield ResponseStream(endpoint.host, response)
+
+
+@contextmanager
+def _explain_failures(host: str) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError as error:
+        raise DeliveryTimeout(f"{host} did not answer in time.") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise DeliveryTimeout(f"{host} broke the connection off, or answered no HTTP.") from error
 
 
 def _connect(endpoint: Endpoint, deadline: float) -> socket.socket:
@@ -88,14 +131,19 @@ def _wrap_tls(endpoint: Endpoint, sock: socket.socket, deadline: float) -> socke
         raise
 
 
-def _exchange(endpoint: Endpoint, sock: _DeadlineSocket, body: bytes, headers: Mapping[str, str]) -> Response:
+def _exchange(
+    endpoint: Endpoint,
+    sock: _DeadlineSocket,
+    method: str,
+    body: bytes | None,
+    headers: Mapping[str, str],
+) -> http.client.HTTPResponse:
     kind = _TlsHostConnection if endpoint.parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(endpoint.host, endpoint.port)
     connection.sock = cast(Any, sock)
-    connection.request("POST", endpoint.path, body=body, headers=dict(headers))
-    with closing(connection.getresponse()) as response:
-        sock.shorten_deadline(BODY_SECONDS)
-        return Response(response.status, dict(response.headers.items()), _read_beginning(response))
+    all_headers = {"User-Agent": "FinOps-Console", **headers, "Connection": "close"}
+    connection.request(method, endpoint.path, body=body, headers=all_headers)
+    return connection.getresponse()
 
 
 def _read_beginning(response: http.client.HTTPResponse) -> bytes:

@@ -10,7 +10,9 @@ import pytest
 from moto.server import ThreadedMotoServer
 from pytest_django import Settings
 
+from finops.connections.transports import http
 from finops.connections.transports.s3 import S3Bucket, S3Credentials, open_s3
+from tests.finops.connections.replay_server import ReplayServer, replay_server
 from tests.s3 import KEY, REGION
 
 LOOPBACK = ["127.0.0.0/8"]
@@ -63,3 +65,18 @@ def s3(moto_server: str, settings: Settings, request: pytest.FixtureRequest) -> 
     name = f"b{abs(hash(request.node.nodeid))}"
     client.create_bucket(Bucket=name)
     return S3World(moto_server, client, name)
+
+
+@pytest.fixture
+def replay(settings: Settings) -> Iterator[ReplayServer]:
+    settings.ALERT_ALLOWED_NETWORKS = LOOPBACK
+    with replay_server() as server:
+        yield server
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that the transport would have slept."""
+    slept: list[float] = []
+    monkeypatch.setattr(http, "sleep", slept.append)
+    return slept

@@ -1,0 +1,313 @@
+"""Vendors' APIs: pages of JSON and files of CSV, bounded, retried, and with errors that say what to do and no secret.
+
+Requests go through `finops.lib.outbound`: the address is checked and connected to as it was checked, no redirect is
+followed, and a page has one deadline from DNS to its last byte. A vendor's base URL is a constant of its connector; the
+setting CONNECTOR_BASE_URLS overrides it by the connector's name, for a proxy of one's own or a test.
+
+What is sent again: answers that broke off or were no JSON, 408, 429 and 5xx, at most MAX_ATTEMPTS times. Between them it
+waits as long as Retry-After says (seconds or a date), else 1, 2, 4 … seconds with jitter; a vendor that wants more than
+MAX_WAIT gets it from the schedule of the sync, by `SourceError.retry_after`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+from django.conf import settings
+
+from finops.connections.connector import AccessError, SourceError, SourceUnavailable
+from finops.lib import outbound
+from finops.lib.outbound import DeliveryTimeout, ResponseStream
+from finops.lib.sentences import truncate
+
+MAX_PAGE_BYTES: Final = 32 * 1024**2
+MAX_FILE_BYTES: Final = 4 * 1024**3
+"""Of a page and of a file, after decompression."""
+MAX_PAGES: Final = 10_000
+MAX_ATTEMPTS: Final = 6
+MAX_WAIT: Final = 120.0
+"""Seconds between two attempts."""
+PAGE_SECONDS: Final = 60.0
+FILE_SECONDS: Final = 1_800.0
+MAX_SKEW: Final = 300.0
+"""Seconds by which clocks may differ before an error says so; what vendors allow of a signature or a token."""
+
+_PART: Final = 256 * 1024
+_MAX_ERROR_BYTES: Final = 16 * 1024
+_TRANSIENT: Final = frozenset({408, 425, 429})
+
+T = TypeVar("T")
+Params = Sequence[tuple[str, str | int]]
+Progress = Callable[[int], None]
+
+sleep = time.sleep
+"""The seam for tests."""
+
+
+class RequestRefusal(SourceError):
+    """The other side does not take this request: 4xx, none of them of the credential. `status` is HTTP's."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class PermissionRefusal(AccessError):
+    """403: the credential is known, and may not do this."""
+
+
+def no_progress(_bytes: int) -> None:
+    """For a look, which nobody watches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpApi:
+    """One vendor's API with one credential.
+
+    `vendor` is its name in sentences. `key_fix` says how a credential that is not accepted is replaced, `scope_fix` which
+    permission a refused one lacks; both whole sentences. `secrets` are cut out of every text of the vendor's.
+    """
+
+    connector: str
+    vendor: str
+    base_url: str
+    key_fix: str
+    scope_fix: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    progress: Progress = field(default=no_progress, repr=False)
+
+    def get(self, path: str, params: Params, type_: type[T]) -> T:
+        """A page. Raises SourceError when it is not of the type's form, AccessError, RequestRefusal, SourceUnavailable."""
+        return self._decode(self._attempt("GET", self._url(path), urlencode(params)), type_)
+
+    def post(self, path: str, body: bytes, content_type: str, type_: type[T]) -> T:
+        """What a POST answers; sent again where a GET is, so for requests that may arrive twice."""
+        content = self._attempt("POST", self._url(path), "", body, {"Content-Type": content_type})
+        return self._decode(content, type_)
+
+    def download(self, target: Path, *, path: str = "", url: str = "", accept: str = "*/*") -> int:
+        """A file of the API's `path`, or of a URL that the vendor gave for it, which gets no credential of ours and passes the
+        address guard. Returns its bytes. It replaces the target on each attempt. Raises as `get` does."""
+        address, _mark, query = (url or self._url(path)).partition("?")
+        headers = {"Accept": accept} if url else {**self.headers, "Accept": accept}
+
+        def receive(response: ResponseStream) -> int:
+            with target.open("wb") as file:
+                return sum(file.write(part) for part in self._parts(response, MAX_FILE_BYTES))
+
+        return self._retry(lambda: self._request("GET", address, query, None, headers, FILE_SECONDS, receive))
+
+    def pages(self, page_of: Callable[[str], T], token_of: Callable[[T], str]) -> Iterator[T]:
+        """Each page of a list, by the token of the page before ("" for the first). `token_of` gives the next one's, or "" on the
+        last. Raises SourceError for a token that comes twice, which would never end, and beyond MAX_PAGES."""
+        token, tokens = "", {""}
+        for _number in range(MAX_PAGES):
+            page = page_of(token)
+            yield page
+            token = token_of(page)
+            if not token:
+                return
+            if token in tokens:
+                raise SourceError(
+                    f"{self.vendor} gave the same next page twice. Sync again; if it stays, report it to them."
+                )
+            tokens.add(token)
+        raise SourceError(f"{self.vendor} gave more than {MAX_PAGES:,} pages for one month.")
+
+    def _url(self, path: str) -> str:
+        base = settings.CONNECTOR_BASE_URLS.get(self.connector) or self.base_url
+        return base.rstrip("/") + path
+
+    def _attempt(
+        self,
+        method: str,
+        url: str,
+        query: str,
+        body: bytes | None = None,
+        extra: Mapping[str, str] | None = None,
+    ) -> bytes:
+        headers = {"Accept": "application/json", **self.headers, **(extra or {})}
+
+        def receive(response: ResponseStream) -> bytes:
+            content = b"".join(self._parts(response, MAX_PAGE_BYTES))
+            try:
+                msgspec.json.decode(content, type=msgspec.Raw)
+            except msgspec.DecodeError as error:
+                raise DeliveryTimeout("half an answer") from error
+            return content
+
+        return self._retry(lambda: self._request(method, url, query, body, headers, PAGE_SECONDS, receive))
+
+    def _request(
+        self,
+        method: str,
+        url: str,
+        query: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        seconds: float,
+        receive: Callable[[ResponseStream], T],
+    ) -> T:
+        asked = {**headers, "Accept-Encoding": "gzip"}
+        with outbound.open_stream(
+            method, url, query=query, body=body, headers=asked, seconds=seconds
+        ) as response:
+            if 200 <= response.status < 300:
+                return receive(response)
+            raise self._error_of(response)
+
+    def _retry(self, request: Callable[[], T]) -> T:
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            try:
+                return request()
+            except DeliveryTimeout as error:
+                failure = SourceUnavailable(
+                    f"{self.vendor} could not be read: {_end(str(error))} It is tried again later."
+                )
+                failure.__cause__ = error
+            except SourceUnavailable as error:
+                failure = error
+            seconds = failure.retry_after or 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311 no secret
+            if attempt == MAX_ATTEMPTS or seconds > MAX_WAIT:
+                raise failure
+            self._wait(seconds + random.uniform(0, 0.1) * seconds if failure.retry_after else seconds)  # noqa: S311
+        raise AssertionError("unreachable")
+
+    def _wait(self, seconds: float) -> None:
+        """Asks every second whether the sync goes on."""
+        while seconds > 0:
+            self.progress(0)
+            sleep(min(1.0, seconds))
+            seconds -= 1.0
+
+    def _parts(self, response: ResponseStream, max_bytes: int) -> Iterator[bytes]:
+        """The body, decompressed, no more of it than this."""
+        total = 0
+        for part in _decompress(response, self._raw_parts(response)):
+            total += len(part)
+            if total > max_bytes:
+                raise SourceError(
+                    f"{self.vendor} answered with more than {max_bytes // 1024**2:,} MB at once, which is not read."
+                )
+            yield part
+
+    def _raw_parts(self, response: ResponseStream) -> Iterator[bytes]:
+        while part := response.read(_PART):
+            self.progress(len(part))
+            yield part
+
+    def _decode(self, content: bytes, type_: type[T]) -> T:
+        try:
+            return msgspec.json.decode(content, type=type_)
+        except msgspec.DecodeError as error:
+            raise SourceError(
+                f"{self.vendor} answered in another form than it documents: {truncate(str(error), 200)}. This console may need "
+                "an update."
+            ) from error
+
+    def _error_of(self, response: ResponseStream) -> SourceError:
+        status, words = response.status, self._words(response)
+        if status in _TRANSIENT or status >= 500:
+            busy = "asks for fewer requests" if status == 429 else f"has a fault of its own (HTTP {status})"
+            unavailable = SourceUnavailable(f"{self.vendor} {busy}. It is tried again later.")
+            unavailable.retry_after = outbound.retry_after(response.headers) or None
+            return unavailable
+        skew = self._skew(response)
+        if status == 401:
+            state = (
+                "has expired"
+                if "expire" in words.casefold()
+                else "is not accepted: it may be mistyped, revoked or expired"
+            )
+            return AccessError(f"The credential {state}. {self.key_fix}{skew}")
+        if status == 403:
+            return PermissionRefusal(
+                f"The credential lacks a permission. {self.scope_fix}{_vendor_quote(self.vendor, words)}{skew}"
+            )
+        if 300 <= status < 400:
+            return RequestRefusal(f"{self.vendor} redirects, and redirects are not followed.", status)
+        return RequestRefusal(
+            f"{self.vendor} refuses the request (HTTP {status}).{_vendor_quote(self.vendor, words)}{skew}",
+            status,
+        )
+
+    def _skew(self, response: ResponseStream) -> str:
+        seconds = outbound.clock_skew(response.headers)
+        if abs(seconds) <= MAX_SKEW:
+            return ""
+        side = "ahead of" if seconds > 0 else "behind"
+        return (
+            f" This server's clock is {abs(seconds) / 60:,.0f} minutes {side} {self.vendor}'s: set it right."
+        )
+
+    def _words(self, response: ResponseStream) -> str:
+        """What the vendor says of an error, on one line, without a secret of ours; empty where nothing can be read."""
+        content = b""
+        try:
+            for part in self._parts(response, _MAX_ERROR_BYTES):
+                content += part
+        except (DeliveryTimeout, SourceError):
+            return ""
+        text = _message(content)
+        for secret in self.secrets:
+            text = text.replace(secret, "…")
+        return truncate(" ".join("".join(char if char.isprintable() else " " for char in text).split()), 300)
+
+
+def path_part(value: str) -> str:
+    """One part of a path, with nothing in it that leaves it."""
+    return quote(value, safe="")
+
+
+def _decompress(response: ResponseStream, parts: Iterable[bytes]) -> Iterator[bytes]:
+    """In pieces of bounded size, whatever the ratio. DeliveryTimeout for what is no gzip, or ends within."""
+    if response.headers.get("content-encoding", "").strip().casefold() not in ("gzip", "x-gzip"):
+        yield from parts
+        return
+    inflater = zlib.decompressobj(wbits=31)
+    try:
+        for part in parts:
+            data = part
+            while data:
+                yield inflater.decompress(data, _PART)
+                data = inflater.unconsumed_tail
+    except zlib.error as error:
+        raise DeliveryTimeout(f"{response.host} sent a body that cannot be decompressed.") from error
+    if not inflater.eof:
+        raise DeliveryTimeout(f"{response.host} broke the connection off.")
+
+
+def _message(content: bytes) -> str:
+    """Of the forms that vendors use: {"error": {"message"}}, {"error_description"}, {"detail"}, {"message"}."""
+    try:
+        value: Any = msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        return ""
+    if not isinstance(value, dict):
+        return ""
+    error = value.get("error")
+    candidates = [
+        error.get("message") if isinstance(error, dict) else None,
+        value.get("error_description"),
+        value.get("detail"),
+        value.get("message"),
+        error,
+    ]
+    return next((each for each in candidates if isinstance(each, str) and each), "")
+
+
+def _vendor_quote(vendor: str, words: str) -> str:
+    return f" {vendor} says: {_end(words)}" if words else ""
+
+
+def _end(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
