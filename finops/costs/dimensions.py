@@ -81,8 +81,8 @@ class DimensionContext:
 
     @cached_property
     def tag_keys(self) -> CostKeys:
-        """Every tag key of the account's cost lines, and x_ columns beside. One query, when first asked; none when they are known of the
-        manifest that the caller has just read."""
+        """Every tag key of the account's cost lines, and x_ columns beside. One query, when first asked; none when
+        they are known of the manifest that the caller has just read."""
         return cost_tag_keys(self.account, self.manifest)
 
 

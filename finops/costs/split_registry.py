@@ -38,8 +38,8 @@ class SplitEffect:
 
 @dataclass(frozen=True)
 class SplitResult:
-    """What the splits of a plan do, or spreading its charges. `moves` are added to the plan's sums and add up to 0 where no filter parts them;
-    `brought` are the values that got cost, by dimension."""
+    """What the splits of a plan do, or spreading its charges. `moves` are added to the plan's sums and add up to 0
+    where no filter parts them; `brought` are the values that got cost, by dimension."""
 
     moves: list[SpendSum] = field(default_factory=list)
     effects: list[SplitEffect] = field(default_factory=list)

@@ -18,8 +18,8 @@ class Anomaly(AccountModel):
     """A run of days on which one source and value cost something else than expected.
 
     The detector keeps figures and days up to date; `state` is a person's, but for what a restated bill took away and
-    what went on after it was resolved. Those of one incident have one `primary`, which is listed, and one state. Amounts: amortized cost without taxes, credits, refunds, one-time fees and
-    commitment purchases.
+    what went on after it was resolved. Those of one incident have one `primary`, which is listed, and one state.
+    Amounts: amortized cost without taxes, credits, refunds, one-time fees and commitment purchases.
     """
 
     class State(models.TextChoices):

@@ -79,7 +79,8 @@ class ListTableNode(Node):
 
 
 def _frames(columns: list[Column[Any]]) -> Iterator[tuple[Column[Any], str, str]]:
-    """Each column with the tags around its cells, the first without its end. The first is the heading of its row unless another one is."""
+    """Each column with the tags around its cells, the first without its end. The first is the heading of its row
+    unless another one is."""
     header = next((column for column in columns if column.row_header), columns[0])
     for column in columns:
         if column is header:

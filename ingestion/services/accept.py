@@ -34,7 +34,8 @@ def accept_events(
     """Store the new events of a batch with the customers and metrics that they name; they count from the commit.
 
     A retry of what was stored gets the answer of then. A dry run gets the answer that it would get, and stores nothing.
-    Raises RevokedKeyError when the key no longer lives, also for a batch without a valid event, and IdempotencyKeyConflict. Cost: one
+    Raises RevokedKeyError when the key no longer lives, also for a batch without a valid event, and
+    IdempotencyKeyConflict. Cost: one
     statement to look at the key, one for the ledger; with events two more: customers and metrics, COPY; one or two more
     with event ids, with an Idempotency-Key, with rejected events.
     """

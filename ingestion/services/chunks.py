@@ -35,8 +35,8 @@ class SupersededAttemptError(Exception):
 def store_chunk(*, job: UsageUpload, chunk: Chunk) -> None:
     """Store a chunk under the rules of a push; `job` says afterwards how far the upload is.
 
-    Raises SupersededAttemptError when the upload is not this attempt's any more, JobCancellation when a person canceled it. Locks: the
-    upload's row, then as a push does.
+    Raises SupersededAttemptError when the upload is not this attempt's any more, JobCancellation when a person
+    canceled it. Locks: the upload's row, then as a push does.
     """
     _fence(job)
     batch = check_batch(chunk.body)

@@ -24,7 +24,8 @@ Trigger, Measure = AlertSubscription.Trigger, AlertSubscription.Measure
 
 
 class SubscriptionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """`about` says all of it in words; `said` the same, its names quoted as an assistant reads them. `last_fired_at`: when it last sent something. `warning`: why it will not fire."""
+    """`about` says all of it in words; `said` the same, its names quoted as an assistant reads them.
+    `last_fired_at`: when it last sent something. `warning`: why it will not fire."""
 
     id: int
     about: str

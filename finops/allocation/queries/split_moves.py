@@ -57,8 +57,8 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> SplitResult:
     """What these splits move in these sums, to the last digit.
 
     Cost: nothing where no split is on a dimension of the question; else a lake query over the lines of the sources (by
-    day where the weights change from day to day), one over the targets of proportional splits, and one of usage for each usage metric, with one of PostgreSQL.
-    Raises UserError when the sums by day are too many for memory.
+    day where the weights change from day to day), one over the targets of proportional splits, and one of usage for
+    each usage metric, with one of PostgreSQL. Raises UserError when the sums by day are too many for memory.
     """
     dimensions = _dimensions(question, splits)
     if not dimensions:

@@ -47,7 +47,8 @@ def last_complete_month(sources: Sources) -> DateRange:
 
 
 def list_splits(account: Account, *, search: str = "", deadline: float | None = None) -> SplitsAnswer:
-    """Every split whose name, dimension, source or target has `search` in it, in any case, and what it moved in the last complete month in the account's cost view.
+    """Every split whose name, dimension, source or target has `search` in it, in any case, and what it moved in the
+    last complete month in the account's cost view.
 
     The account must be in scope. Cost: for each dimension that has splits a lake query, one more for proportional ones
     and one for each usage metric.

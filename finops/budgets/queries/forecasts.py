@@ -65,8 +65,8 @@ def forecast_spend(
     deadline: float | None = None,
     sources: Sources | None = None,
 ) -> ForecastAnswer:
-    """What a period will cost, in the account's cost view for planning unless the query overrides it: what was spent, what its other
-    days are expected to cost, and a band that holds in about 80 % of cases.
+    """What a period will cost, in the account's cost view for planning unless the query overrides it: what was
+    spent, what its other days are expected to cost, and a band that holds in about 80 % of cases.
 
     Every currency, group and the whole have models of their own, so groups add up to the whole only nearly. An amount
     that cannot be forecast is None with its reason. Raises UserError for what the caller can repair. Cost: one lake

@@ -125,7 +125,8 @@ class MonthRows:
         self._group_rows = max(1, min(GROUP_ROWS, GROUP_CELLS // len(self.schema)))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Row groups of 122,880 rows (fewer of more than 273 columns), each with one dictionary a column. Holds a few of them in memory."""
+        """Row groups of 122,880 rows (fewer of more than 273 columns), each with one dictionary a column. Holds a
+        few of them in memory."""
         for group in prefetch(self._to_lake_schema(group) for group in self._groups()):
             self._on_batch()
             yield group

@@ -128,7 +128,8 @@ def read_costs(
 ) -> CostSums:
     """The cost that a query asks for, by every value of its dimension, in the account's cost view.
 
-    `together`: a comparison pairs the same days of all sources. `top` is disregarded. Raises UserError as `query_spend` does, and when the sums are too many for memory. Cost: one
+    `together`: a comparison pairs the same days of all sources. `top` is disregarded. Raises UserError as
+    `query_spend` does, and when the sums are too many for memory. Cost: one
     lake query, one or two more with filters; after splits as `read_sums_of` says; PostgreSQL as for `query_spend`.
     """
     sources = sources or load_sources(account)

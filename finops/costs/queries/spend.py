@@ -83,7 +83,8 @@ def query_spend(
     """The spend that a query asks for, in the account's cost view unless the query overrides it.
 
     Amounts are exact and never added over currencies. `deadline` is a `time.monotonic()` moment. Raises UserError
-    for what the caller can repair. `sources` saves reading them again where the caller has just done so. Cost: one lake query for both sides of a comparison and all parts of the totals; one
+    for what the caller can repair. `sources` saves reading them again where the caller has just done so. Cost: one
+    lake query for both sides of a comparison and all parts of the totals; one
     small one more when filters name values, and another when a value is not in the data. PostgreSQL: two
     queries, one more when a tag is used, one or two more for each lake query. After splits: see `read_sums_of`.
     `with_notes` adds what `spend_beside` names: where a tag, cost tag or team is used, one lake query and at most three

@@ -336,7 +336,8 @@ class MissingMeasureBuild:
 
 class SpendSum(NamedTuple):
     """What lines of one listed group, or of the rest (`keys` all None), add up to in one currency, bucket, charge
-    category and part. `labels` are names of ids with the day they are of (`dated_names`). `place` is the group's rank from 0; `groups` how many its currency has, 0 for the rest.
+    category and part. `labels` are names of ids with the day they are of (`dated_names`). `place` is the group's
+    rank from 0; `groups` how many its currency has, 0 for the rest.
 
     A tuple, because there can be 200,000: a frozen dataclass takes five times as long to make.
     """

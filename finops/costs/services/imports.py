@@ -50,8 +50,10 @@ def queue_import(
 ) -> CostImport:
     """Keep uploaded files and ask the worker to import them into `source`, together.
 
-    `defaults` are values for columns that the files lack, `formats` how they write numbers and dates. Raises UserError for no file, for a default for a column
-    that an import does not use, and while as many imports of the account wait and run as may; what is wrong inside a file is said by the import itself.
+    `defaults` are values for columns that the files lack, `formats` how they write numbers and dates. Raises
+    UserError for no file, for a default for a column
+    that an import does not use, and while as many imports of the account wait and run as may; what is wrong inside
+    a file is said by the import itself.
     """
     if not uploads:
         raise UserError("Choose at least one file to import.", field="files")

@@ -95,8 +95,8 @@ def commitment_utilization(
     """What commitments cost, how much of them was used, what they covered and saved; amortized, whatever the cost view.
 
     `fits` says whether an answer is small enough: fewer rows are listed until one is. Raises UserError for what the
-    caller can repair. Cost: one query of PostgreSQL for contracts, two lake queries (the second over all days, of four columns of commitment lines; both are
-    kept while no file changes), one or two more with filters.
+    caller can repair. Cost: one query of PostgreSQL for contracts, two lake queries (the second over all days, of
+    four columns of commitment lines; both are kept while no file changes), one or two more with filters.
     """
     facts = _filter_commitments(_read(account, query, deadline))
     if fits is not None and not fits(_assemble(facts, min(query.top, FEW))):

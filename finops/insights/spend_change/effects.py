@@ -1,9 +1,9 @@
-"""Why an amount moved: more of it, a higher price, something new, something gone, credits, refunds. Pure, and exact: the parts of a change
-add up to it to the last digit.
+"""Why an amount moved: more of it, a higher price, something new, something gone, credits, refunds. Pure, and
+exact: the parts of a change add up to it to the last digit.
 
 For one SKU in one unit, with cost C and quantity Q before (0) and now (1), the volume effect is (Q1 - Q0) · C0 / Q0, what
-the additional quantity costs at the old price, and the price effect is the rest, Q1 · (C1 / Q1 - C0 / Q0): the usual price
-and volume variance, with the mixed term in the price.
+the additional quantity costs at the old price, and the price effect is the rest, Q1 · (C1 / Q1 - C0 / Q0): the
+usual price and volume variance, with the mixed term in the price.
 """
 
 from __future__ import annotations

@@ -76,7 +76,8 @@ def write_segment(
 ) -> NewSegment:
     """Write one immutable file, durably; no query sees it before `swap_segments`.
 
-    `schema` has the base columns of `kind`, of those of `schema.OPTIONAL` any, and then key columns (at most 1,000); the string columns may be
+    `schema` has the base columns of `kind`, of those of `schema.OPTIONAL` any, and then key columns (at most
+    1,000); the string columns may be
     dictionary-encoded, which writes faster. Memory holds one row group of 122,880 rows, or
     fewer of more than 273 columns. `month` is its first day.
     ValueError when there are no rows, a row has no day, or the schema is not of that kind; then no file stays.

@@ -39,7 +39,8 @@ def query_unit_cost(
 
     Raises UserError for what the caller can repair: a misspelt metric, no customer key, an unknown customer, and what
     `query_spend` refuses. A filter of cost applies to usage too where usage has its dimension (`usage_scope`); where it
-    does not, the answer says that the usage is not filtered. Cost: two lake queries; filters add one to three, a comparison one or two, splits what
+    does not, the answer says that the usage is not filtered. Cost: two lake queries; filters add one to three, a
+    comparison one or two, splits what
     `read_sums_of` says. PostgreSQL: two for what is named, one for a unit metric, three with a customer key more, those
     of `query_spend`, and one for each lake query.
     """
