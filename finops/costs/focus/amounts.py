@@ -30,16 +30,16 @@ _MOST_DIGITS_OF_DECIMALS: Final = 38
 _FAR: Final = 10.0**MOST_DIGITS
 
 
-def amount(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
+def amount(values: pa.Array, column: str, findings: Findings, formats: Formats | None) -> pa.Array:
     """Exact decimals with 18 places. More places are rounded half to even, which the findings count. Raises BadCell
-    from 10^15 on."""
+    from 10^15 on. `formats` is None for numbers that never have a decimal comma."""
     decimals, large = _decimals(values, column, findings, formats)
     if large is not None:
         raise BadCell(column, large, values[large].as_py(), "is too large: amounts stay below 10^15")
     return decimals
 
 
-def quantity(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
+def quantity(values: pa.Array, column: str, findings: Findings, formats: Formats | None) -> pa.Array:
     """As `amount`, but what is too large to be added up becomes null, which the findings count.
 
     Some clouds bill byte-seconds; a bill must not fail over a quantity nobody pays by.
@@ -57,7 +57,7 @@ def quantity(values: pa.Array, column: str, findings: Findings, formats: Formats
 
 
 def _decimals(
-    values: pa.Array, column: str, findings: Findings, formats: Formats
+    values: pa.Array, column: str, findings: Findings, formats: Formats | None
 ) -> tuple[pa.Array, int | None]:
     """The decimals, and the first place of one that is too large (null when it does not even fit the type)."""
     type_ = values.type

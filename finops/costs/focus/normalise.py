@@ -17,7 +17,7 @@ from finops.costs.focus.errors import BadCell, FocusFileError
 from finops.costs.focus.formats import AUTOMATIC, DATES_SHOWN, NUMBERS_SHOWN, FormatChoice, LateDecimalComma
 from finops.costs.focus.header import Header, check_defaults, optional_columns
 from finops.costs.focus.months import MonthInFiles
-from finops.costs.focus.open_files import FocusFile, OpenFile, Reader, Survey, cell_error, open_file, survey
+from finops.costs.focus.open_files import FocusFile, OpenFile, Reader, Survey, cell_error, open_files, survey
 from finops.costs.focus.report import (
     FileReport,
     Findings,
@@ -30,6 +30,7 @@ from finops.costs.focus.rows import Columns, split_by_month
 from finops.costs.focus.spool import MonthRows, Spool, spool_schema
 from finops.costs.focus.tags import Tags
 from finops.costs.focus.values import NumberFormat
+from finops.costs.native.native_reader import NativeReader
 
 __all__ = ["DEFAULT_ACTOR_TAG_KEYS", "FocusFile", "NormalisedBill", "normalise"]
 
@@ -100,7 +101,7 @@ def normalise(
     are, and then their rows go straight to whoever takes the batches.
     """
     checked = check_defaults(defaults or {})
-    opened = [open_file(file, checked, chosen) for file in files]
+    opened = open_files(files, checked, chosen)
     run = _Run(opened, progress)
     for one in opened:
         if one.reader.delimiter not in (",", ""):
@@ -230,6 +231,9 @@ class _Run:
                 f"{header.name} has a header and no rows. Choose a period with costs and export it."
             )
         _enter_formats(report, opened)
+        if isinstance(reader, NativeReader):
+            report.notes = list(reader.mapping.notes())
+            self._findings.add(reader.findings)
         self._reading = None
         self._bytes += reader.size
 
@@ -285,7 +289,7 @@ class _Run:
 
 
 def _file_report(reader: Reader, header: Header) -> FileReport:
-    return FileReport(
+    report = FileReport(
         name=header.name,
         format=reader.format.value,
         dataset=header.dataset,
@@ -298,6 +302,10 @@ def _file_report(reader: Reader, header: Header) -> FileReport:
         extensions=list(header.extensions),
         stray=list(header.stray),
     )
+    if isinstance(reader, NativeReader):
+        report.native_format, report.focus_version = reader.mapping.title, ""
+        report.columns = len(reader.file.names)
+    return report
 
 
 def _enter_formats(report: FileReport, opened: OpenFile) -> None:

@@ -20,9 +20,10 @@ from finops.costs.focus.report import Findings
 from finops.costs.focus.rows import Columns, split_by_month
 from finops.costs.focus.sniff import Format, sniff
 from finops.costs.focus.tags import Tags
+from finops.costs.native.native_reader import NativeReader, native_reader, relate
 from finops.lake.schema import EXTENSION_PREFIX
 
-Reader = CsvFile | ParquetFile
+Reader = CsvFile | ParquetFile | NativeReader
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class OpenFile:
         """Whether numbers of it may be written in more than one way."""
         if isinstance(self.reader, CsvFile):
             return True
+        if isinstance(self.reader, NativeReader):
+            return self.reader.mapping.has_text_numbers
         numbers = (*spec.AMOUNTS.values(), *spec.OTHER_AMOUNTS)
         places = [self.header.position[name] for name in numbers if name in self.header.position]
         return any(self.reader.is_text(place) for place in places)
@@ -71,16 +74,28 @@ def _used_columns(header: Header) -> tuple[str, ...]:
     return (*import_columns(), *spec.ACTOR_COLUMNS, *own)
 
 
-def open_file(file: FocusFile, defaults: Mapping[str, str], chosen: FormatChoice) -> OpenFile:
-    """FocusFileError for a file that is no FOCUS, or lacks mandatory columns."""
+def open_files(
+    files: Sequence[FocusFile], defaults: Mapping[str, str], chosen: FormatChoice
+) -> list[OpenFile]:
+    """FocusFileError for a file that is neither FOCUS nor of a native format, or lacks mandatory columns."""
+    readers = [_reader(file, defaults) for file in files]
+    relate([reader for reader in readers if isinstance(reader, NativeReader)])
+    return [_open(reader, defaults, chosen) for reader in readers]
+
+
+def _reader(file: FocusFile, defaults: Mapping[str, str]) -> Reader:
     name = printable(file.name)
     format_, head = sniff(file.path, name)
-    reader: Reader
+    reader: CsvFile | ParquetFile
     if format_ is Format.PARQUET:
         reader = ParquetFile(file.path, name)
     else:
         reader = CsvFile(file.path, name, format_, head)
-    header = read_header(name, reader.names, defaults)
+    return native_reader(reader, defaults) or reader
+
+
+def _open(reader: Reader, defaults: Mapping[str, str], chosen: FormatChoice) -> OpenFile:
+    header = read_header(reader.name, reader.names, defaults)
     return OpenFile(reader, header, Formats(reader, header, chosen))
 
 
@@ -103,7 +118,7 @@ class Survey:
 def survey(files: Sequence[OpenFile]) -> Survey | None:
     """A first look at billing period and tags; None for files that are not all Parquet of one billing month."""
     if not all(
-        isinstance(one.reader, ParquetFile) and one.header.dataset == spec.COST_AND_USAGE for one in files
+        one.reader.format is Format.PARQUET and one.header.dataset == spec.COST_AND_USAGE for one in files
     ):
         return None
     tags = Tags()
@@ -142,14 +157,13 @@ def cell_error(bad: BadCell, opened: OpenFile, before: int) -> FocusFileError:
             field="defaults",
             value=header.supplied[bad.column],
         )
+    column = reader.source_of(bad.column) if isinstance(reader, NativeReader) else bad.column
     if bad.index < 0:
-        return FocusFileError(
-            f"{header.name}: column {bad.column} {bad.problem}: {bad.value}.", field=bad.column
-        )
+        return FocusFileError(f"{header.name}: column {column} {bad.problem}: {bad.value}.", field=bad.column)
     where = reader.where(before + bad.index)
     value = "" if bad.value is None else f" {display_value(bad.value)}"
     return FocusFileError(
-        f"{header.name}, {where}, column {bad.column}:{value} {bad.problem}. Correct it and import the file again; "
+        f"{header.name}, {where}, column {column}:{value} {bad.problem}. Correct it and import the file again; "
         "nothing of it was imported.",
         field=bad.column,
         value=bad.value,

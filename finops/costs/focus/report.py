@@ -77,6 +77,10 @@ class FileReport(msgspec.Struct, omit_defaults=True):
     """x_ columns."""
     stray: list[str] = []
     """Columns that FOCUS does not know."""
+    native_format: str = ""
+    """What the file is when it is no FOCUS, such as AWS Cost and Usage Report (legacy CUR)."""
+    notes: list[str] = []
+    """What its native format cannot tell, and what was done with lines that FOCUS has in another way."""
 
 
 class Total(msgspec.Struct):
@@ -181,6 +185,15 @@ class Findings:
         finding.rows += rows
         finding.columns[printable(column)] = finding.columns.get(printable(column), 0) + rows
         finding.first = finding.first or first
+
+    def add(self, other: Findings) -> None:
+        """The findings of `other`, which were counted in the same rows or in others: rows are added."""
+        for each in other.all():
+            finding = self._finding(each.kind)
+            finding.rows += each.rows
+            for column, cells in each.columns.items():
+                finding.columns[column] = finding.columns.get(column, 0) + cells
+            finding.first = finding.first or each.first
 
     def all(self) -> list[Finding]:
         """In the order of report.FINDINGS."""

@@ -18,7 +18,6 @@ from tests.world.imports import import_bill, total
 
 NATIVE = Path(__file__).parents[2] / "data" / "native"
 
-CUR_2 = "bill_payer_account_id,bill_payer_account_name,line_item_usage_account_id,line_item_unblended_cost,product"
 BIGQUERY = (
     "billing_account_id,service.id,sku.id,usage_start_time,usage_end_time,project.id,cost,currency,cost_type"
 )
@@ -40,7 +39,6 @@ def refusal(data: bytes, **defaults: str) -> str:
 @pytest.mark.parametrize(
     ("file", "what", "way"),
     [
-        ("aws/cur_legacy.csv", "an AWS Cost and Usage Report (legacy CUR)", "FOCUS 1.2 with AWS columns"),
         (
             "azure/EA_ActualCost_Small.csv",
             "an Azure cost export (actual or amortized) of an Enterprise Agreement",
@@ -55,7 +53,7 @@ def refusal(data: bytes, **defaults: str) -> str:
         ("azure/values_Template.csv", "an Azure cost export (actual or amortized)", "(FOCUS)"),
     ],
 )
-def test_real_bills_of_aws_and_azure_are_told_apart(file: str, what: str, way: str) -> None:
+def test_real_bills_of_azure_are_told_apart(file: str, what: str, way: str) -> None:
     says = refusal((NATIVE / file).read_bytes(), BillingCurrency="USD", ChargeCategory="Usage")
     assert f"{what}, not FOCUS, and cannot be imported." in says
     assert way in says
@@ -64,9 +62,6 @@ def test_real_bills_of_aws_and_azure_are_told_apart(file: str, what: str, way: s
 @pytest.mark.parametrize(
     ("header", "what", "way"),
     [
-        (CUR_2, "an AWS Cost and Usage Report (CUR 2.0)", "FOCUS 1.2 with AWS columns"),
-        (CUR_2.replace("bill_payer_account_name,", ""), "(legacy CUR)", "FOCUS 1.2 with AWS columns"),
-        ("lineItem/UsageAmount,lineItem/BlendedCost", "(legacy CUR)", "FOCUS 1.2 with AWS columns"),
         ("Service,EC2-Instances($),S3($),Total costs($)", "a table of AWS Cost Explorer", "Data Exports"),
         (
             "InvoiceID,PayerAccountId,LinkedAccountId,RecordType,RecordId,ProductName,UnBlendedCost",

@@ -110,9 +110,7 @@ class Command(BaseCommand):
     def _report(self, job: CostImport) -> None:
         report = job.report
         for file in report.get("files", ()):
-            self.stdout.write(
-                f"{file['name']}: {file['format']}, FOCUS {file['focus_version']} {file['dataset']}, {file['rows']:,} rows"
-            )
+            self.stdout.write(f"{file['name']}: {file['format']}, {_kind(file)}, {file['rows']:,} rows")
             self._show_format("numbers like", file, "number_format")
             self._show_format("dates as", file, "date_order")
         for month in report.get("months", ()):
@@ -166,3 +164,8 @@ def _defaults(pairs: list[str]) -> dict[str, str]:
     if wrong:
         raise CommandError(f"--set {wrong[0]}: write it as Column=value.")
     return dict(pair.split("=", 1) for pair in pairs)
+
+
+def _kind(file: dict[str, Any]) -> str:
+    """What a file of the report is: FOCUS with its version, or a native format."""
+    return file.get("native_format") or f"FOCUS {file.get('focus_version', '')} {file['dataset']}"

@@ -1,0 +1,1 @@
+"""What the mapping of AWS Cost and Usage Reports consists of."""

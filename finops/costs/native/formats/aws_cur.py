@@ -1,0 +1,24 @@
+"""AWS Cost and Usage Reports: legacy CUR (CSV and Parquet) and CUR 2.0 of Data Exports. Rules: docs/native-formats.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from finops.costs.focus.columns import fold
+from finops.costs.native.aws.cur_mapping import CurMapping
+from finops.costs.native.native_format import NativeFormat
+
+
+class AwsCur(NativeFormat):
+    """Told by two columns of line items; their spelling differs by report and by file type."""
+
+    title: ClassVar[str] = "AWS Cost and Usage Report"
+
+    def recognises(self, names: Sequence[str]) -> bool:
+        folded = {fold(name) for name in names}
+        own = sum(name.startswith("lineitem") for name in folded)
+        return own >= 2 and fold("lineItem/intervalUsageStart") not in folded  # which Oracle's reports have
+
+    def mapping(self, names: Sequence[str], file: str) -> CurMapping:
+        return CurMapping(names)

@@ -1,0 +1,144 @@
+"""A batch of a native file: its columns by name, and whole-column readings of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.focus import amounts
+from finops.costs.focus.convert import DICTIONARY
+from finops.costs.focus.errors import CAST_ERRORS, BadCell
+from finops.costs.focus.report import Findings
+from finops.costs.native.nested import entry_of
+from finops.lake.schema import MONEY
+
+
+class NativeBatch:
+    """Lines of a native file. `take` makes another of some of them, whose columns and amounts are those of the first."""
+
+    def __init__(
+        self,
+        columns: Mapping[str, pa.Array],
+        size: int,
+        findings: Findings,
+        *,
+        parent: NativeBatch | None = None,
+        places: pa.Array | None = None,
+    ) -> None:
+        self.size = size
+        self.findings = findings
+        self._columns = dict(columns)
+        self._parent = parent
+        self._places = places
+        self._amounts: dict[str, pa.Array] = {}
+        self._texts: dict[str, pa.DictionaryArray] = {}
+
+    @property
+    def origin(self) -> pa.Array | None:
+        """For each line its place in the file's batch; None: they are the same."""
+        if self._parent is None or self._places is None:
+            return None
+        above = self._parent.origin
+        return self._places if above is None else above.take(self._places)
+
+    def take(self, places: pa.Array) -> NativeBatch:
+        """The lines at these places, in this order; a place may come more than once."""
+        return NativeBatch({}, len(places), self.findings, parent=self, places=places)
+
+    def replace(self, name: str, values: pa.Array) -> None:
+        """Gives these lines another column of that name, for texts; amounts stay those of the file."""
+        self._columns[name] = values
+        self._texts.pop(name, None)
+
+    def column(self, name: str) -> pa.Array:
+        """As the file has it. KeyError for a column that was not asked for."""
+        if name not in self._columns:
+            if self._parent is None:
+                raise KeyError(name)
+            self._columns[name] = self._parent.column(name).take(self._places)
+        return self._columns[name]
+
+    def text(self, name: str) -> pa.DictionaryArray:
+        """A column of texts, or of what can be written as text, dictionary-encoded. BadCell for nested types."""
+        if name not in self._texts:
+            self._texts[name] = encode(self.column(name), name)
+        return self._texts[name]
+
+    def entry(self, name: str, key: str) -> pa.DictionaryArray:
+        """The value that `key` has in a column of maps, structs or JSON objects."""
+        return encode(entry_of(self.column(name), key, name), name)
+
+    def amount(self, name: str) -> pa.Array:
+        """A column of numbers with a decimal point as exact decimals; empty is null. BadCell for what is no number."""
+        if name not in self._amounts:
+            if self._parent is not None:
+                self._amounts[name] = self._parent.amount(name).take(self._places)
+            else:
+                self._amounts[name] = amounts.amount(self.column(name), name, self.findings, None)
+        return self._amounts[name]
+
+    def is_one_of(self, name: str, values: Collection[str]) -> pa.Array:
+        """Which lines have one of these texts in the column; never null."""
+        encoded = self.text(name)
+        among = pc.is_in(encoded.dictionary, value_set=pa.array(list(values), pa.string()))
+        return pc.fill_null(among.take(encoded.indices), False)
+
+    def recode(self, name: str, code: Callable[[str], str | None]) -> pa.DictionaryArray:
+        """The column with each different text replaced by what `code` makes of it."""
+        return recode(self.text(name), code)
+
+    def constant(self, value: str | None) -> pa.DictionaryArray:
+        """The same text in every line."""
+        if value is None:
+            return pa.DictionaryArray.from_arrays(pa.nulls(self.size, pa.int32()), pa.array([], pa.string()))
+        indices = pa.repeat(pa.scalar(0, pa.int32()), self.size)
+        return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()))
+
+    def zeros(self) -> pa.Array:
+        """The amount 0 in every line."""
+        return pa.repeat(pa.scalar(0, MONEY), self.size)
+
+
+def encode(values: pa.Array, name: str) -> pa.DictionaryArray:
+    """As texts, dictionary-encoded; empty texts are null. BadCell for a type that is no text."""
+    if values.type != DICTIONARY:
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        try:
+            values = values.cast(pa.string()).dictionary_encode()
+        except CAST_ERRORS as error:
+            raise BadCell(name, -1, values.type, "does not hold text") from error
+    return (
+        recode(values, lambda text: text or None)
+        if pc.any(pc.equal(values.dictionary, "")).as_py()
+        else values
+    )
+
+
+def recode(encoded: pa.DictionaryArray, code: Callable[[str], str | None]) -> pa.DictionaryArray:
+    """Each different text replaced by what `code` makes of it. Cost: a call for each text of the dictionary."""
+    codes = [None if text is None else code(text) for text in encoded.dictionary.to_pylist()]
+    distinct = pa.array(codes, pa.string()).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(distinct.indices.take(encoded.indices), distinct.dictionary)
+
+
+def first_of(*columns: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The first of these columns with a value, line by line."""
+    values = columns[0]
+    for other in columns[1:]:
+        if values.null_count:
+            values = pc.coalesce(values.dictionary_decode(), other.dictionary_decode()).dictionary_encode()
+    return values
+
+
+def choose(mask: pa.Array, yes: pa.Array | pa.Scalar, no: pa.Array) -> pa.Array:
+    """`yes` where the mask is true, else `no`; of texts dictionary-encoded."""
+    if not pa.types.is_dictionary(no.type):
+        return pc.if_else(mask, _plain(yes), no)
+    return pc.if_else(mask, _plain(yes), no.dictionary_decode()).dictionary_encode()
+
+
+def _plain(values: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+    return values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values

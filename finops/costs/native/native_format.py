@@ -1,0 +1,77 @@
+"""What a native format is: which files are of it, and how their lines become FOCUS columns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import pyarrow as pa
+
+from finops.costs.native.native_batch import NativeBatch
+
+
+class NativeMapping(ABC):
+    """The mapping of one file. A subclass sets the attributes in `__init__`, by the columns that the file has.
+
+    A pass over the file calls `begin`, then for each batch `prepare` and `column` for each FOCUS column that is wanted.
+    Files are read more than once, so what `begin` makes new must not be shared with a copy of the mapping.
+    """
+
+    title: str
+    """What the file is, as the import's report says it: "AWS Cost and Usage Report (legacy CUR)"."""
+    columns: Mapping[str, tuple[str, ...]]
+    """FOCUS (or x_) column -> the columns of the file, named as there, that it is made of. What is not needed is not read."""
+    sources: Mapping[str, str] = {}
+    """FOCUS column -> the name by which messages call the native column that it is of, also when the file lacks it."""
+    needed: tuple[str, ...] = ()
+    """Columns of the file that `prepare` needs; read in every pass."""
+    plain: frozenset[str] = frozenset()
+    """Columns of the file with mostly different values (amounts, resources), read without a dictionary."""
+
+    has_text_numbers: bool = False
+    """Whether `column` leaves numbers as texts, whose decimal mark the importer then finds out for the whole file."""
+
+    def begin(self) -> None:
+        """A pass over the file begins."""
+        return
+
+    def prepare(self, batch: NativeBatch) -> NativeBatch:
+        """The batch with the lines that count: `batch.take(…)` leaves lines out or makes several of one."""
+        return batch
+
+    @abstractmethod
+    def column(self, name: str, batch: NativeBatch) -> pa.Array:
+        """The FOCUS column `name` of a prepared batch, as a FOCUS file would have it.
+
+        BadCell names a native column and the line's place in the file's batch.
+        """
+
+    def notes(self) -> Sequence[str]:
+        """What the report says of the mapping once the file was read: what the format cannot tell, and why."""
+        return ()
+
+
+class NativeFormat(ABC):
+    """One native format. Registered by being the only public subclass in a module of `formats/`."""
+
+    title: ClassVar[str]
+    """As docs and pages name it: "AWS Cost and Usage Report"."""
+    order: ClassVar[int] = 100
+    """A format that looks more closely is asked first: lower."""
+
+    @abstractmethod
+    def recognises(self, names: Sequence[str]) -> bool:
+        """Whether a file with these columns is of this format. A file with FOCUS's BilledCost never gets here."""
+
+    @abstractmethod
+    def mapping(self, names: Sequence[str], file: str) -> NativeMapping:
+        """The mapping of a recognised file. FocusFileError for a file that lacks what no default can give."""
+
+    def relate(self, mappings: Sequence[NativeMapping]) -> None:
+        """Sees the mappings of all files of this format in one import, before any is read.
+
+        For formats whose files belong together, as Azure's actual and amortized cost. It may change the mappings' columns.
+        FocusFileError for files that do not go together.
+        """
+        return

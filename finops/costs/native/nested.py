@@ -1,0 +1,61 @@
+"""Values by key in columns of maps, structs, or JSON objects as CSV has them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.focus.errors import CAST_ERRORS, BadCell
+
+_decoder: Final = msgspec.json.Decoder(float_hook=str)
+
+
+def entry_of(values: pa.Array, key: str, name: str) -> pa.Array:
+    """What `key` has in each row, as text; null where it is absent or the JSON cannot be read. BadCell for another type."""
+    type_ = values.type
+    if pa.types.is_map(type_):
+        return pc.map_lookup(_plain_map(values), pa.scalar(key), "first")
+    if pa.types.is_struct(type_):
+        place = type_.get_field_index(key)
+        return values.flatten()[place] if place >= 0 else pa.nulls(len(values), pa.string())
+    if pa.types.is_null(type_):
+        return values.cast(pa.string())
+    try:
+        encoded = values if pa.types.is_dictionary(type_) else values.cast(pa.string()).dictionary_encode()
+    except CAST_ERRORS as error:
+        raise BadCell(name, -1, type_, "does not hold keys and values") from error
+    found = [_text(json_object(text).get(key)) for text in encoded.dictionary.to_pylist()]
+    return pa.array(found, pa.string()).take(encoded.indices)
+
+
+def _plain_map(values: pa.MapArray) -> pa.MapArray:
+    """With keys and values as texts, which the file may have as dictionaries."""
+    type_ = values.type
+    if pa.types.is_string(type_.key_type) and pa.types.is_string(type_.item_type):
+        return values
+    keys, items = values.keys.cast(pa.string()), values.items.cast(pa.string())
+    return pa.MapArray.from_arrays(
+        values.offsets, keys, items, mask=values.is_null() if values.null_count else None
+    )
+
+
+@lru_cache(maxsize=8_192)
+def json_object(text: str | None) -> dict[str, Any]:
+    """The JSON object in the text; empty for what is none. Remembered: a file repeats the same products and discounts."""
+    if not text:
+        return {}
+    try:
+        decoded = _decoder.decode(text)
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return {}
+    return decoded if isinstance(decoded, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value or None
+    return msgspec.json.encode(value).decode()
