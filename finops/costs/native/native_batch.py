@@ -11,7 +11,7 @@ from finops.costs.focus import amounts
 from finops.costs.focus.convert import DICTIONARY
 from finops.costs.focus.errors import CAST_ERRORS, BadCell
 from finops.costs.focus.report import Findings
-from finops.costs.native.nested import entry_of
+from finops.costs.native.key_values import entry_of
 from finops.lake.schema import MONEY
 
 

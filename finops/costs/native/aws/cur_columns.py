@@ -60,13 +60,13 @@ class CurColumns:
 
     def tag_columns(self) -> Mapping[str, str]:
         """The tag key that FOCUS has -> the column, of files with a column a tag; keys that are there twice once."""
-        return self._keyed(_TAG, "resource_tags")
+        return self._by_key(_TAG, "resource_tags")
 
     def cost_category_columns(self) -> Mapping[str, str]:
         """Name of a cost category -> the column, of files with a column a category."""
-        return self._keyed(_COST_CATEGORY, "cost_category")
+        return self._by_key(_COST_CATEGORY, "cost_category")
 
-    def _keyed(self, folded: str, whole: str) -> Mapping[str, str]:
+    def _by_key(self, folded: str, whole: str) -> Mapping[str, str]:
         keyed: dict[str, str] = {}
         for name in self.names:
             if fold(name).startswith(folded) and fold(name) != folded:

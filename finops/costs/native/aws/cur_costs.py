@@ -72,17 +72,17 @@ class CurLines:
     def _or_zero(self, name: str) -> pa.Array:
         return pc.fill_null(self.amount(name), ZERO)
 
-    def unblended(self) -> pa.Array:
+    def unblended_cost(self) -> pa.Array:
         return self.amount(UNBLENDED)
 
-    def unused(self) -> pa.Array:
+    def unused_cost(self) -> pa.Array:
         """What was not used of a commitment: of fees, 0 in other lines."""
         reservation = _sum(self._or_zero(_UNUSED_UPFRONT), self._or_zero(_UNUSED_RECURRING))
         plan = _difference(self._or_zero(_COMMITTED), self._or_zero(_USED))
         of_plan = pc.if_else(self.are(line_types.PLAN_FEE), plan, ZERO)
         return pc.if_else(self.are(line_types.RESERVATION_FEE), reservation, of_plan)
 
-    def split(self) -> pa.Array:
+    def split_cost(self) -> pa.Array:
         """What split cost allocation data gives to a pod or task: its share and its share of what nobody used."""
         return _sum(self._or_zero(_SPLIT), self._or_zero(_SPLIT_UNUSED))
 
@@ -92,25 +92,25 @@ class CurLines:
             return pa.repeat(pa.scalar(False), self.batch.size)
         return pc.is_valid(self.text(SPLIT_PARENT))
 
-    def billed(self) -> pa.Array:
+    def billed_cost(self) -> pa.Array:
         """BilledCost: unblended; 0 of what a savings plan covers, whose negation FOCUS does not have."""
-        billed = pc.if_else(self.are(line_types.COVERED_BY_PLAN), ZERO, self.unblended())
+        billed = pc.if_else(self.are(line_types.COVERED_BY_PLAN), ZERO, self.unblended_cost())
         return billed if self.second is None else pc.if_else(self.second, ZERO, billed)
 
-    def effective(self) -> pa.Array:
+    def effective_cost(self) -> pa.Array:
         """EffectiveCost: amortized; what was not used of a commitment stands in the second line of its fee."""
-        cost = self.unblended()
+        cost = self.unblended_cost()
         if not pc.any(self._is_special()).as_py():
             return cost
         cost = pc.if_else(self.are(line_types.COVERED_BY_PLAN), self.amount(_PLAN_COST), cost)
         cost = pc.if_else(self.are(line_types.COVERED_BY_RESERVATION), self.amount(_RESERVATION_COST), cost)
         cost = pc.if_else(self._is_amortized_purchase(), ZERO, cost)
         if self.has(SPLIT_PARENT):
-            cost = pc.if_else(self.is_split(), self.split(), cost)
+            cost = pc.if_else(self.is_split(), self.split_cost(), cost)
         if self.second is None:
             return cost
-        taken_from_parent = pc.negate(self.split())
-        of_second = pc.if_else(self.is_split(), taken_from_parent, self.unused())
+        taken_from_parent = pc.negate(self.split_cost())
+        of_second = pc.if_else(self.is_split(), taken_from_parent, self.unused_cost())
         return pc.if_else(self.second, of_second, cost)
 
     def _is_special(self) -> pa.Array:

@@ -82,8 +82,8 @@ class CurMapping(NativeMapping):
         """Without negations; a fee of which something was not used, and a share of a split line, become two lines."""
         lines = CurLines(batch, self.report, None)
         negated = lines.are(line_types.NEGATION)
-        unused = pc.not_equal(lines.unused(), cur_costs.ZERO)
-        shared = pc.and_(lines.is_split(), pc.not_equal(lines.split(), cur_costs.ZERO))
+        unused = pc.not_equal(lines.unused_cost(), cur_costs.ZERO)
+        shared = pc.and_(lines.is_split(), pc.not_equal(lines.split_cost(), cur_costs.ZERO))
         self._negated += int(pc.sum(negated).as_py())
         self._unused += int(pc.sum(unused).as_py())
         self._shared += int(pc.sum(shared).as_py())

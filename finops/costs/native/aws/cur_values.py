@@ -59,14 +59,14 @@ def _in_second(lines: CurLines, value: pa.Scalar, values: pa.Array) -> pa.Array:
 def _list_cost(lines: CurLines) -> pa.Array:
     """The public on-demand price of usage; null where the report has none. Other charges have no other price than theirs."""
     listed = lines.amount(LIST_COST)
-    cost = pc.if_else(lines.are(*line_types.CONSUMPTION), listed, lines.unblended())
+    cost = pc.if_else(lines.are(*line_types.CONSUMPTION), listed, lines.unblended_cost())
     return _in_second(lines, ZERO, cost)
 
 
 def _contracted_cost(lines: CurLines) -> pa.Array:
     """Unblended: at negotiated rates, before commitments. Null of what a reservation covers, which the report bills 0."""
     none = pa.scalar(None, MONEY)
-    cost = pc.if_else(lines.are(line_types.COVERED_BY_RESERVATION), none, lines.unblended())
+    cost = pc.if_else(lines.are(line_types.COVERED_BY_RESERVATION), none, lines.unblended_cost())
     return _in_second(lines, ZERO, cost)
 
 
@@ -178,8 +178,8 @@ def _is_share(lines: CurLines) -> pa.Array:
 
 
 MADE: Final[Mapping[str, tuple[Callable[[CurLines], pa.Array], tuple[str, ...]]]] = {
-    "BilledCost": (CurLines.billed, (UNBLENDED, LINE_TYPE)),
-    "EffectiveCost": (CurLines.effective, (UNBLENDED, *cur_costs.EFFECTIVE_COLUMNS, *SPLIT_COLUMNS)),
+    "BilledCost": (CurLines.billed_cost, (UNBLENDED, LINE_TYPE)),
+    "EffectiveCost": (CurLines.effective_cost, (UNBLENDED, *cur_costs.EFFECTIVE_COLUMNS, *SPLIT_COLUMNS)),
     "ListCost": (_list_cost, (LIST_COST, LINE_TYPE, UNBLENDED)),
     "ContractedCost": (_contracted_cost, (UNBLENDED, LINE_TYPE)),
     "ListUnitPrice": (lambda lines: _of_usage(lines, lines.amount(LIST_PRICE)), (LIST_PRICE, LINE_TYPE)),
