@@ -9,8 +9,8 @@ import msgspec
 import pyarrow as pa
 
 from finops.costs.native.aws.cur_columns import CurColumns, tag_key
-from finops.costs.native.native_batch import NativeBatch, encode, recode
 from finops.costs.native.key_values import json_object
+from finops.costs.native.native_batch import NativeBatch, encode, recode
 
 TAG_MAP: Final = "resource_tags"
 
