@@ -163,6 +163,11 @@ class Connector(ABC, Generic[C]):
     def months(self, config: C) -> list[BillMonth]:
         """The billing months that the other side has, each once. Reads listings and manifests, no data."""
 
+    def month(self, config: C, month: date) -> BillMonth | None:
+        """This month as the other side has it now; None when it has it no more. Asked after each fetch, so a connector that
+        can look at one month alone overrides it."""
+        return next((each for each in self.months(config) if each.month == month), None)
+
     @abstractmethod
     def fetch(self, config: C, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         """All files of the month, whole, in `fetch.folder`, in a format that the importer takes (FOCUS or a native format of
@@ -177,6 +182,10 @@ MAX_MONTHS: Final = 120
 """Billing months of a connection, the newest; what an import may hold too."""
 
 
+EXTERNAL_ID: Final = "external_id"
+"""The field of a config that nobody enters."""
+
+
 def fields_of(connector: Connector[Any]) -> Iterator[msgspec.structs.FieldInfo]:
     """The fields of its config that a person enters, in order."""
-    yield from (each for each in msgspec.structs.fields(connector.Config) if each.name != "external_id")
+    yield from (each for each in msgspec.structs.fields(connector.Config) if each.name != EXTERNAL_ID)

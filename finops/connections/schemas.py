@@ -29,3 +29,5 @@ class PeriodResult(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0
     import_id: int | None = None
     error: str = ""
+    note: str = ""
+    """That its files have lines of other months than the listing says, in a sentence."""

@@ -57,6 +57,16 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """Imports whose copy the files are, as was seen."""
     attempts: int = 0
     """How often the import was begun before."""
+    sync_month: str = ""
+    """Of a sync: the month that the files are of. It is swapped whole, though the files may have no line of it; lines of
+    months that are `add` are corrections that it carries, whatever the source has."""
+
+    @classmethod
+    def of_sync(cls, month: date, listed: Collection[date]) -> Decision:
+        """For the files of `month` where the source has `listed`, each with files of its own: what the source has is then
+        what all those files have, whichever came last."""
+        others = {name_of(each): ADD for each in listed if each != month}
+        return cls(months={**others, name_of(month): REPLACE}, sync_month=name_of(month))
 
     def covers(self, changes: Sequence[MonthChange], copies: Collection[int] = ()) -> bool:
         """Whether what would be replaced, and what the files are copies of, is what was seen."""
@@ -155,6 +165,8 @@ def parts_of(
 ) -> FileMonths:
     """How each billing month of the files is taken in. A decision comes first, then what the lines say."""
     own = {each.month: each for each in live if each.carried_by is None}
+    if decision is not None and decision.sync_month:
+        return _months_of_sync(files, own, decision)
     if not files:
         return FileMonths()
     main = max(files, key=lambda month: (files[month].rows, month))
@@ -180,6 +192,22 @@ def parts_of(
         parts.carried[month] = min(
             (other for other in parts.whole if other > month), default=max(parts.whole, default=month)
         )
+    return parts
+
+
+def _months_of_sync(
+    files: Mapping[date, MonthInFiles], own: Mapping[date, LiveMonth], decision: Decision
+) -> FileMonths:
+    main = month_of(decision.sync_month)
+    parts = FileMonths(whole={main})
+    for month in sorted(set(files) - {main}):
+        kind = _kind(files[month], own.get(month), is_main=False, beside=files.get(main))
+        if kind == STRAY or decision.months.get(name_of(month)) == ADD:
+            parts.carried[month] = main
+            continue
+        parts.whole.add(month)
+        if kind == UNCLEAR:
+            parts.unclear.add(month)
     return parts
 
 
@@ -260,7 +288,7 @@ def reviews_of(
         of_month = [change for change in changes if change.month == name_of(month)]
         # New days bring new cost: what grows is held against the cost of a day too.
         longer = Decimal(1)
-        if month in parts.whole and month in own and own[month].days:
+        if month in parts.whole and month in files and month in own and own[month].days:
             longer = max(longer, Decimal(len(files[month].days)) / len(own[month].days))
         for change in of_month:
             reasons.extend(_change_reasons(change, of_month, thresholds, longer))

@@ -6,6 +6,8 @@ from typing import Final
 
 TASK_SECONDS: Final[dict[str, int]] = {
     "costs.run_due_imports": 15,
+    "connections.run_due_syncs": 15,
+    "connections.sweep": 86_400,
     "costs.find_due_overlaps": 60,
     "costs.refresh_completeness": 60,
     "ingestion.flush_due_usage": 3,

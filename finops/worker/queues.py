@@ -36,6 +36,8 @@ DELIVERIES: Final = Lane("deliveries", SHORT, 2)
 """They wait for receivers that others run, up to 10 s each."""
 JOBS: Final = Lane("imports", IMPORTS, 2)
 """They have a limit of their own, JOB_MAX_SECONDS."""
+SYNCS: Final = Lane("syncs", IMPORTS, 2)
+"""They wait for other people's servers, and import one month after another."""
 ANALYSIS: Final = Lane("insights", INSIGHTS, 2, seconds=600)
 MERGES: Final = Lane("merges", INSIGHTS, 2, seconds=3600)
 """Seconds each of one account, and nothing is due by them: so no flush waits behind a merge of another account."""
@@ -55,12 +57,14 @@ LANE_OF: Final[dict[str, Lane]] = {
     "accounts.send_invitations_due": CLOCK,
     "accounts.delete_due_accounts": CLOCK,
     "ingestion.run_due_uploads": CLOCK,
+    "connections.run_due_syncs": CLOCK,
     "ingestion.flush_usage": FLUSH,
     "alerts.evaluate": ALERTS,
     "alerts.send_delivery": DELIVERIES,
     "accounts.send_unsent_mails": DELIVERIES,
     "accounts.send_invitation": DELIVERIES,
     "costs.run_import": JOBS,
+    "connections.run_sync": SYNCS,
     "ingestion.run_upload": JOBS,
     "insights.find_anomalies": ANALYSIS,
     "costs.refresh_completeness": ANALYSIS,
@@ -74,6 +78,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "accounts.delete_account": MAINTENANCE,
     "accounts.sweep_connections": MAINTENANCE,
     "accounts.sweep_security": MAINTENANCE,
+    "connections.sweep": MAINTENANCE,
     "costs.remove_forgotten_uploads": MAINTENANCE,
     "ingestion.prune_rejected": MAINTENANCE,
     "ingestion.sweep": MAINTENANCE,
@@ -92,6 +97,8 @@ def threads_of(queue: str) -> int:
     return sum(lane.threads for lane in set(LANE_OF.values()) if lane.queue == queue)
 
 
-CONNECTIONS: Final = 2 * sum(lane.threads for lane in set(LANE_OF.values())) + JOBS.threads
+CONNECTIONS: Final = (
+    2 * sum(lane.threads for lane in set(LANE_OF.values())) + JOBS.threads + 2 * SYNCS.threads
+)
 """To the database, of one worker program for each queue, at most: a thread's own and that of its lock, and a child's of each
-import."""
+import; a sync has the lock of its import besides."""

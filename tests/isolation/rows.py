@@ -21,6 +21,7 @@ from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertRecipient, AlertSubscription
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
+from finops.connections.models import CostConnection, CostSync
 from finops.costs.models import ClosedMonth, CostImport, CostSource, InvoiceTotal
 from finops.dashboards.models import Dashboard, Widget
 from finops.insights.models import Anomaly, SavingsDismissal
@@ -57,6 +58,14 @@ def _source(account: Account) -> int:
 def _import(account: Account) -> int:
     with account_scope(account):
         return CostImport.objects.create(account=account, source_id=_source(account), file_name="walk.csv").pk
+
+
+def _sync(account: Account) -> int:
+    with account_scope(account):
+        connection = CostConnection.objects.create(
+            account=account, source_id=_source(account), connector="walk", external_id=secrets.token_hex(4)
+        )
+        return CostSync.objects.create(account=account, connection=connection).pk
 
 
 def _invoice_total(account: Account) -> int:
@@ -284,6 +293,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "invitation_id": _invitation,
     "source_id": _source,
     "import_id": _import,
+    "sync_id": _sync,
     "closed_month_id": _closed_month,
     "invoice_total_id": _invoice_total,
     "alias_id": _customer_alias,

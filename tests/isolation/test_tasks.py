@@ -28,6 +28,8 @@ SWEEPS = {
     "accounts.delete_due_accounts": "asks the database which accounts are to be deleted, and queues them by account",
     "lake.sweep": "removes files that no account's manifest names",
     "lake.summarise_due": "asks the database which accounts' cost is to be summarised, and queues them by account",
+    "connections.run_due_syncs": "asks the database which syncs are due, and queues them by account and id",
+    "connections.sweep": "deletes syncs by age, the newest of each connection stay",
     "costs.remove_forgotten_uploads": "removes files that no import of any account will read",
     "ingestion.flush_due_usage": "asks the database which inboxes are due, and queues them by account",
     "ingestion.tidy_all_usage": "queues the nightly pass of every account that has usage",

@@ -91,18 +91,20 @@ def normalise(
     actor_tag_keys: Sequence[str] = DEFAULT_ACTOR_TAG_KEYS,
     chosen: FormatChoice = AUTOMATIC,
     progress: Progress | None = None,
+    allow_empty: bool = False,
 ) -> NormalisedBill:
     """Read all files and spool their rows by billing month into `folder`, which the caller removes afterwards.
 
     Files that share a month together form it. FocusFileError names the file, row and column that cannot be
-    imported; UserError is for `defaults`. Nothing outside of `folder` is written.
+    imported; UserError is for `defaults`. Nothing outside of `folder` is written. A file with a header and no rows is an
+    error unless `allow_empty`.
 
     Parquet files of one and the same month are not spooled: a look at two of their columns says which tags there
     are, and then their rows go straight to whoever takes the batches.
     """
     checked = check_defaults(defaults or {})
     opened = open_files(files, checked, chosen)
-    run = _Run(opened, progress)
+    run = _Run(opened, progress, allow_empty=allow_empty)
     for one in opened:
         if one.reader.delimiter not in (",", ""):
             one.formats.number_format()
@@ -143,7 +145,7 @@ def _spool_rows(
     except LateDecimalComma:
         for one in opened:
             one.formats.number_format()
-        run = _Run(opened, progress)
+        run = _Run(opened, progress, allow_empty=run.allow_empty)
         with Spool(folder, run.schema) as spool:
             run.spool(opened, spool)
     return run, spool
@@ -152,8 +154,11 @@ def _spool_rows(
 class _Run:
     """The state of one import while its files are read."""
 
-    def __init__(self, files: Sequence[OpenFile], progress: Progress | None) -> None:
+    def __init__(
+        self, files: Sequence[OpenFile], progress: Progress | None, *, allow_empty: bool = False
+    ) -> None:
         self.files = files
+        self.allow_empty = allow_empty
         self.commitments: list[Commitment] | None = None
         self.invoice_details: list[InvoiceDetailRow] = []
         self.billing_periods: list[BillingPeriodRow] = []
@@ -226,7 +231,7 @@ class _Run:
             size, parts = self._take_batch(opened, batch, report.rows)
             report.rows += size
             yield from parts
-        if not report.rows:
+        if not report.rows and not self.allow_empty:
             raise FocusFileError(
                 f"{header.name} has a header and no rows. Choose a period with costs and export it."
             )

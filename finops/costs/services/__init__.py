@@ -1,6 +1,6 @@
 """Writes on cost sources, their imports and the account's cost view. Who may call them is the door's matter."""
 
-from finops.costs.services.claims import check_import_room
+from finops.costs.services.claims import ask_to_cancel, cancel_abandoned_syncs, check_import_room
 from finops.costs.services.completeness import refresh_completeness, refresh_if_due
 from finops.costs.services.cost_view import change_cost_view
 from finops.costs.services.files import remove_forgotten_uploads
@@ -28,6 +28,8 @@ from finops.costs.services.sources import (
 
 __all__ = [
     "NeedsReview",
+    "ask_to_cancel",
+    "cancel_abandoned_syncs",
     "cancel_import",
     "change_cost_view",
     "change_import_review",

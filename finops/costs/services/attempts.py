@@ -17,7 +17,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.scoping import account_scope
 from finops.costs.focus.formats import FormatChoice
-from finops.costs.focus.normalise import FocusFile, normalise
+from finops.costs.focus.normalise import FocusFile, NormalisedBill, normalise
 from finops.costs.focus.spool import MonthRows
 from finops.costs.models import DEFAULT_ACTOR_TAG_KEYS, CostImport, CostView
 from finops.costs.services import claims, files
@@ -187,6 +187,7 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
             actor_tag_keys=_actor_tag_keys(),
             chosen=FormatChoice.of(job.number_format, job.date_order),
             progress=progress.read,
+            allow_empty=job.origin == CostImport.Origin.SYNC,
         )
         written: list[NewSegment] = []
         try:
@@ -194,7 +195,7 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
                 progress.stage(f"writing {month.month:%Y-%m}")
                 written.append(_write(job, month, progress))
             contents = [text or content for text, content in zip(bill.text_hashes, hashes, strict=True)]
-            check_distinct(names, contents)
+            check_distinct(*_with_rows(bill, names, contents))
             settled = commit_import(job, bill, written, contents)
         except BaseException:
             segments.discard(written)
@@ -205,6 +206,15 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
     else:
         segments.discard(written)
     progress.report()
+
+
+def _with_rows(
+    bill: NormalisedBill, names: Sequence[str], contents: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Names and digests of the files that have rows: many may be a header only."""
+    rows = zip(bill.report.files, names, contents, strict=True)
+    kept = [(name, content) for report, name, content in rows if report.rows]
+    return [name for name, _ in kept], [content for _, content in kept]
 
 
 def _write(job: CostImport, month: MonthRows, progress: Progress) -> NewSegment:

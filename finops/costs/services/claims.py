@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from accounts.models import Account
-from finops.costs.models import CostImport
+from finops.costs.models import CostImport, CostSource
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.jobs import CANCEL_GRACE_PERIOD, JobCancellation, check_job_limit
@@ -105,6 +105,30 @@ def is_wanted(job: CostImport) -> bool:
     ours = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
     unfinished_late = _UNFINISHED & Q(cancel_requested_at__lt=clock.now() - CANCEL_GRACE_PERIOD)
     return ours.exclude(unfinished_late).exists()
+
+
+def ask_to_cancel(job: CostImport) -> None:
+    """Ask whoever runs the import to end it, for a sync that ends; `reviews.cancel_import` is a person's."""
+    # Unscoped: a worker names the row itself.
+    rows = CostImport.objects.unscoped().filter(_UNFINISHED, pk=job.pk, cancel_requested_at=None)
+    rows.update(cancel_requested_at=clock.now())
+
+
+def cancel_abandoned_syncs(source: CostSource) -> bool:
+    """Cancel imports of a sync into the source whose process died: the sync fetches their files again. False while one of
+    them is run by another worker, which is asked to end it. Call it where no sync of the source can run."""
+    # Unscoped: the source belongs to one account.
+    rows = CostImport.objects.unscoped().filter(_UNFINISHED, source=source, origin=CostImport.Origin.SYNC)
+    is_free = True
+    for job in rows.order_by("pk"):
+        with advisory_lock(_name(job.pk)) as is_ours:
+            if is_ours:
+                canceled = {"status": CostImport.Status.CANCELED, "finished_at": clock.now()}
+                CostImport.objects.unscoped().filter(_UNFINISHED, pk=job.pk).update(**canceled)
+            else:
+                ask_to_cancel(job)
+                is_free = False
+    return is_free
 
 
 @transaction.atomic

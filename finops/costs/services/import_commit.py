@@ -105,8 +105,13 @@ def _may_commit(job: CostImport, report: ImportReport, decision: Decision | None
 def _touched_segments(job: CostImport, bill: NormalisedBill) -> list[LakeSegment]:
     """The source's segments that the import may touch; without any, its newest, which says whose bill it is."""
     live = segments.live_of_source(job.account, Kind.COST, job.source_id)
-    carried = {each.month for each in live if each.carried_by in bill.file_months}
-    touched = [each for each in live if each.month in bill.file_months or each.month in carried]
+    decision = decision_of(job)
+    months = {
+        *bill.file_months,
+        *([month_of(decision.sync_month)] if decision and decision.sync_month else []),
+    }
+    carried = {each.month for each in live if each.carried_by in months}
+    touched = [each for each in live if each.month in months or each.month in carried]
     return touched or live[-1:]
 
 

@@ -38,6 +38,8 @@ class NeedsReview(UserError):
 
 
 RUN_TASK: Final = "costs.run_import"
+_NO_FILE: Final = "no file"
+"""What an import of a sync is called whose month has no file any more."""
 
 
 def queue_import(
@@ -173,7 +175,7 @@ def _create(
     job = CostImport(
         account=source.account,
         source=source,
-        file_name=", ".join(file["name"] for file in chosen)[:255],
+        file_name=", ".join(file["name"] for file in chosen)[:255] or _NO_FILE,
         files=chosen,
         defaults=defaults,
         origin=origin,

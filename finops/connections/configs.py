@@ -1,0 +1,120 @@
+"""What a person enters for a connection: made into its connector's config, and parted into what is sealed and what is not.
+Pure."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, get_args, get_origin
+
+import msgspec
+from django.utils.crypto import salted_hmac
+
+from accounts.models import Account
+from finops.connections.connector import (
+    EXTERNAL_ID,
+    Connector,
+    ConnectorConfig,
+    fields_of,
+    public_fields,
+    secret_fields,
+    with_external_id,
+)
+from finops.lib.errors import UserError
+from finops.lib.sentences import quote
+
+_SALT: Final = "finops.connections.external_id"
+_EMPTY: Final = (None, "")
+
+
+def new_external_id(*, account: Account) -> str:
+    """An external id for the trust policy of a role, of this account and no other (`is_external_id_of`): one that an account
+    could choose would open the roles that trust another account's."""
+    nonce = secrets.token_hex(8)
+    return f"finops-{nonce}-{_signature(account, nonce)}"
+
+
+def is_external_id_of(account: Account, external_id: str) -> bool:
+    """Whether it was made for the account."""
+    _, _, rest = external_id.partition("finops-")
+    nonce, _, signature = rest.partition("-")
+    return hmac.compare_digest(signature.encode(), _signature(account, nonce).encode())
+
+
+def _signature(account: Account, nonce: str) -> str:
+    return salted_hmac(_SALT, f"{account.pk}:{nonce}", algorithm="sha256").hexdigest()[:24]
+
+
+def config_of_values(
+    connector: Connector[Any],
+    values: Mapping[str, object],
+    *,
+    external_id: str,
+    stored_secrets: Mapping[str, Any] | None = None,
+) -> ConnectorConfig:
+    """The config of what was entered. Empty is left to the field's default; an empty secret keeps the stored one, and None
+    takes it away. UserError names the first field that is missing or wrong, and fields that the connector does not have."""
+    entered = dict(stored_secrets or {}) | {
+        name: value for name, value in values.items() if value is None or not _is_blank(value)
+    }
+    known = {each.name: each for each in fields_of(connector)}
+    for name in values:
+        if name not in known and name != EXTERNAL_ID:
+            raise UserError(f"{connector.title} has no setting {quote(name)}.", field=name)
+    fields = {
+        name: _convert(known[name], value)
+        for name, value in entered.items()
+        if name in known and value is not None
+    }
+    for name, field in known.items():
+        if field.required and name not in fields:
+            raise UserError(f"Enter {title_of(field)!r}.", field=name)
+    try:
+        return with_external_id(msgspec.convert(fields, connector.Config), external_id)
+    except msgspec.ValidationError as error:  # what a __post_init__ says of several fields
+        raise UserError(_sentence(str(error))) from error
+
+
+def stored_parts(config: ConnectorConfig) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The public and the secret fields as JSON has them. The external id is in neither: it has a column of its own."""
+    values = msgspec.to_builtins(config)
+    public = {name: values[name] for name in public_fields(type(config))}
+    secret = {name: values[name] for name in secret_fields(type(config)) if values[name] not in _EMPTY}
+    return public, secret
+
+
+def title_of(field: msgspec.structs.FieldInfo) -> str:
+    """As its `Meta` has it; else its name in words."""
+    titles = [meta.title for meta in _metas(field.type) if meta.title]
+    return titles[-1] if titles else field.name.replace("_", " ").capitalize()
+
+
+def _metas(hint: Any) -> list[msgspec.Meta]:
+    parts = [hint, *get_args(hint)] if get_origin(hint) is not Annotated else [hint]
+    return [
+        meta for part in parts for meta in getattr(part, "__metadata__", ()) if isinstance(meta, msgspec.Meta)
+    ]
+
+
+def _is_blank(value: object) -> bool:
+    return isinstance(value, str) and not value.strip()
+
+
+def _convert(field: msgspec.structs.FieldInfo, value: object) -> Any:
+    if isinstance(value, str):
+        value = value.strip()
+    try:
+        return msgspec.convert(value, field.type, strict=False)
+    except msgspec.ValidationError as error:
+        examples = [str(example) for meta in _metas(field.type) for example in meta.examples or ()]
+        hint = f" For example: {examples[0]}" if examples else ""
+        raise UserError(
+            f"{title_of(field)} is not valid: {_sentence(str(error))}{hint}", field=field.name
+        ) from error
+
+
+def _sentence(text: str) -> str:
+    """msgspec's words without its path and marks."""
+    text = text.split(" - at `")[0].replace("`", "")
+    return f"{text[:1].lower()}{text[1:]}."

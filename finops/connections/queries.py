@@ -1,0 +1,138 @@
+"""How the account's connections are, and how far a sync is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+import msgspec
+from django.db.models import Count, OuterRef, Subquery
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.connections.connectors import connectors
+from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostSync
+from finops.connections.schemas import PeriodResult
+from finops.lib import clock
+
+ConnectionStatus = Literal["healthy", "syncing", "failing", "paused"]
+
+FEWEST_SECONDS: Final = 5.0
+FEWEST_SHARE: Final = 0.02
+"""From then on the time left can be told: after so many seconds, and this part of the bytes."""
+
+
+@dataclass(frozen=True)
+class RemainingTime:
+    """Seconds until a sync is likely to be done; None with a reason while nobody can tell."""
+
+    seconds: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ConnectionOverview:
+    """A connection as lists show it. `last_error` is that of the newest sync that ended, empty where it did not fail."""
+
+    connection: CostConnection
+    connector_title: str
+    status: ConnectionStatus
+    last_success_at: datetime | None
+    next_sync_at: datetime | None
+    failing_since: datetime | None
+    last_error: str
+    months: int
+    sync: CostSync | None
+    """The newest."""
+    remaining: RemainingTime | None
+    """Of a sync that runs."""
+
+
+@dataclass(frozen=True)
+class SyncDetail:
+    """A sync with what came of each month, the newest first."""
+
+    sync: CostSync
+    periods: list[PeriodResult]
+    seconds: float | None
+    """It took, or takes so far; None before it began."""
+    remaining: RemainingTime | None
+    """None once it has ended."""
+
+
+def connections_overview(account: Account) -> list[ConnectionOverview]:
+    """Every connection of the account, by the name of its source. Three queries, however many there are."""
+    with account_scope(account):
+        syncs = CostSync.objects.filter(connection=OuterRef("pk")).order_by("-pk")
+        ended = syncs.exclude(status__in=UNFINISHED_STATUSES)
+        rows = CostConnection.objects.select_related("source").annotate(
+            newest_id=Subquery(syncs.values("pk")[:1]),
+            newest_error=Subquery(ended.values("error")[:1]),
+            month_count=Count("periods"),
+        )
+        connections = list(rows.order_by("source__name"))
+        by_id = CostSync.objects.defer("periods").in_bulk(
+            [row.newest_id for row in connections if row.newest_id]
+        )
+    return [
+        _overview(row, by_id.get(row.newest_id), row.newest_error or "", row.month_count)
+        for row in connections
+    ]
+
+
+def connection_overview(connection: CostConnection) -> ConnectionOverview:
+    """Of one connection. Three queries."""
+    return next(
+        each for each in connections_overview(connection.account) if each.connection.pk == connection.pk
+    )
+
+
+def sync_detail(sync: CostSync) -> SyncDetail:
+    """What one run listed, skipped, read and replaced. No query."""
+    end = sync.finished_at or clock.now()
+    return SyncDetail(
+        sync=sync,
+        periods=msgspec.convert(sync.periods, list[PeriodResult]),
+        seconds=(end - sync.started_at).total_seconds() if sync.started_at else None,
+        remaining=remaining_time(sync),
+    )
+
+
+def remaining_time(sync: CostSync) -> RemainingTime | None:
+    """From the bytes that this sync has done a second; None once it has ended. A month's bytes count by half when they are
+    fetched and whole when they are imported."""
+    if sync.status not in UNFINISHED_STATUSES:
+        return None
+    if sync.status == CostSync.SyncStatus.QUEUED or sync.started_at is None or sync.heartbeat_at is None:
+        return RemainingTime(None, "It has not begun.")
+    if sync.stage == "listing":
+        return RemainingTime(None, "The months are being listed.")
+    if not sync.bytes_total:
+        return RemainingTime(None, "The source does not say how large its files are.")
+    seconds = (sync.heartbeat_at - sync.started_at).total_seconds()
+    if seconds < FEWEST_SECONDS or sync.bytes_done < sync.bytes_total * FEWEST_SHARE:
+        return RemainingTime(None, "Too little has been read to tell.")
+    return RemainingTime(seconds * max(sync.bytes_total - sync.bytes_done, 0) / sync.bytes_done)
+
+
+def _overview(row: CostConnection, sync: CostSync | None, error: str, months: int) -> ConnectionOverview:
+    kind = connectors().get(row.connector)
+    is_syncing = sync is not None and sync.status in UNFINISHED_STATUSES
+    status: ConnectionStatus = "failing" if row.failures else "healthy"
+    if is_syncing:
+        status = "syncing"
+    elif row.paused_at is not None:
+        status = "paused"
+    return ConnectionOverview(
+        connection=row,
+        connector_title=kind.title if kind else row.connector,
+        status=status,
+        last_success_at=row.last_success_at,
+        next_sync_at=None if row.paused_at else row.next_sync_at,
+        failing_since=row.failing_since,
+        last_error=error,
+        months=months,
+        sync=sync,
+        remaining=remaining_time(sync) if sync else None,
+    )

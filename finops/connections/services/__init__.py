@@ -1,0 +1,33 @@
+"""Writes on connections and their syncs. Who may call them is the door's matter."""
+
+from finops.connections.services.connections import (
+    change_connection,
+    check_config,
+    create_connection,
+    pause_connection,
+    resume_connection,
+)
+from finops.connections.services.credentials import config_of
+from finops.connections.services.syncs import (
+    cancel_sync,
+    queue_due_syncs,
+    queue_sync,
+    remove_old_syncs,
+    run_sync,
+    unfinished_syncs,
+)
+
+__all__ = [
+    "cancel_sync",
+    "change_connection",
+    "check_config",
+    "config_of",
+    "create_connection",
+    "pause_connection",
+    "queue_due_syncs",
+    "queue_sync",
+    "remove_old_syncs",
+    "resume_connection",
+    "run_sync",
+    "unfinished_syncs",
+]

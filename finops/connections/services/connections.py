@@ -1,0 +1,202 @@
+"""Connections: made with their source, changed, paused; what was entered is validated, and its secrets are sealed.
+
+A connection is deleted with its source (`finops.costs.services.delete_cost_source`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.connections.configs import config_of_values, is_external_id_of, new_external_id, stored_parts
+from finops.connections.connector import EXTERNAL_ID, CheckFinding, ConnectorConfig
+from finops.connections.connectors import connector_of
+from finops.connections.models import DEFAULT_INTERVAL, CostConnection, month_name
+from finops.connections.services.credentials import seal_secrets, secrets_of
+from finops.connections.services.syncs import cancel_queued_sync, queue_sync
+from finops.costs.services import create_cost_source
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+
+@transaction.atomic
+def create_connection(
+    *,
+    account: Account,
+    actor: Actor,
+    name: str,
+    connector: str,
+    values: Mapping[str, object],
+    first_month: date | None = None,
+    interval_minutes: int = DEFAULT_INTERVAL,
+    external_id: str | None = None,
+) -> CostConnection:
+    """A new cost source of this name whose files are fetched, and its first sync, which begins on commit.
+
+    `values` are the fields of the connector's config. Raises UserError on the field that is wrong, and for an external id
+    that was not made for the account; ValidationError for the name, the interval or the month.
+    """
+    external_id = _check_external_id(account, external_id)
+    config = config_of_values(connector_of(connector), values, external_id=external_id)
+    source = create_cost_source(account=account, name=name, actor=actor)
+    row = CostConnection(
+        account=account,
+        source=source,
+        connector=connector,
+        external_id=external_id,
+        interval_minutes=interval_minutes,
+        first_month=first_month,
+        created_by=actor.user,
+    )
+    _keep_config(row, config)
+    with account_scope(account):
+        row.full_clean()
+        row.save(force_insert=True)
+        _record(
+            row, actor, "create", {"connector": connector, **_snapshot(row), "fields": sorted(row.config)}
+        )
+        queue_sync(connection=row, actor=actor)
+    return row
+
+
+@transaction.atomic
+def change_connection(
+    *,
+    connection: CostConnection,
+    actor: Actor,
+    values: Mapping[str, object],
+    interval_minutes: int,
+    first_month: date | None,
+) -> CostConnection:
+    """Other settings, from the next sync on: one that runs goes on with what it began with, so a new secret leaves no gap.
+
+    An empty secret keeps the stored one. Months are read again when a setting that is no secret changes. Raises UserError
+    on the field that is wrong; ValidationError for the interval or the month.
+    """
+    with account_scope(connection.account):
+        row = (
+            CostConnection.objects.select_for_update(of=("self",))
+            .select_related("source")
+            .get(pk=connection.pk)
+        )
+        before, public_before, secrets_before = _snapshot(row), row.config, secrets_of(row)
+        config = config_of_values(
+            connector_of(row.connector), values, external_id=row.external_id, stored_secrets=secrets_before
+        )
+        _keep_config(row, config, secrets_before)
+        row.interval_minutes, row.first_month = interval_minutes, first_month
+        row.next_sync_at = min(row.next_sync_at, clock.now())
+        row.full_clean()
+        row.save()
+        fields = _changed_names(public_before, row.config)
+        fields += _changed_names(secrets_before or {}, stored_parts(config)[1])
+        changes = {key: [before[key], value] for key, value in _snapshot(row).items() if before[key] != value}
+        _record(row, actor, "change", {"fields": sorted(fields), **changes})
+    return row
+
+
+@transaction.atomic
+def pause_connection(*, connection: CostConnection, actor: Actor) -> CostConnection:
+    """No more syncs by itself. A sync that waits ends; one that runs goes on. Pausing twice changes nothing."""
+    return _set_paused(connection, actor, is_paused=True)
+
+
+@transaction.atomic
+def resume_connection(*, connection: CostConnection, actor: Actor) -> CostConnection:
+    """Sync again, at once. Resuming twice changes nothing."""
+    return _set_paused(connection, actor, is_paused=False)
+
+
+def check_config(
+    *,
+    account: Account,
+    connector: str,
+    values: Mapping[str, object],
+    connection: CostConnection | None = None,
+    external_id: str | None = None,
+) -> list[CheckFinding]:
+    """*Test connection*: what the connector finds with these values, the stored secrets of `connection` where they are empty.
+    Nothing is kept. Raises UserError on a field that is wrong, before anything is tried."""
+    if connection is not None and connection.account_id != account.pk:
+        raise ValueError("The connection belongs to another account.")
+    external_id = connection.external_id if connection else _check_external_id(account, external_id)
+    stored = secrets_of(connection) if connection else None
+    kind = connector_of(connector)
+    config = config_of_values(kind, values, external_id=external_id, stored_secrets=stored)
+    try:
+        return kind.check(config)
+    except UserError as error:
+        return [CheckFinding("Connect", is_ok=False, fix=error.message)]
+    except Exception:
+        logger.exception("connections: the check of %s broke", connector)
+        return [CheckFinding("Connect", is_ok=False, fix="Something went wrong. The server's log says what.")]
+
+
+def _check_external_id(account: Account, external_id: str | None) -> str:
+    if external_id is None:
+        return new_external_id(account=account)
+    if not is_external_id_of(account, external_id):
+        raise UserError("This external id was not made for this account. Start again.", field=EXTERNAL_ID)
+    return external_id
+
+
+def _keep_config(
+    row: CostConnection, config: ConnectorConfig, before: Mapping[str, Any] | None = None
+) -> None:
+    row.config, secrets = stored_parts(config)
+    if secrets == before:
+        return
+    row.credentials = seal_secrets(row, secrets)
+    if secrets or before is not None:
+        row.credentials_changed_at = clock.now()
+
+
+def _set_paused(connection: CostConnection, actor: Actor, *, is_paused: bool) -> CostConnection:
+    with account_scope(connection.account):
+        row = (
+            CostConnection.objects.select_for_update(of=("self",))
+            .select_related("source")
+            .get(pk=connection.pk)
+        )
+        if (row.paused_at is not None) == is_paused:
+            return row
+        row.paused_at = clock.now() if is_paused else None
+        if is_paused:
+            cancel_queued_sync(row)
+        else:
+            row.next_sync_at = clock.now()
+        row.save(update_fields=["paused_at", "next_sync_at"])
+        _record(row, actor, "pause" if is_paused else "resume", {})
+    return row
+
+
+def _changed_names(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return [name for name in {*before, *after} if before.get(name) != after.get(name)]
+
+
+def _snapshot(row: CostConnection) -> dict[str, Any]:
+    return {
+        "interval_minutes": row.interval_minutes,
+        "first_month": month_name(row.first_month) if row.first_month else None,
+    }
+
+
+def _record(row: CostConnection, actor: Actor, what: str, detail: dict[str, Any]) -> None:
+    """Names of fields, never their values."""
+    audit.record(
+        account=row.account,
+        actor=actor,
+        action=f"cost_connection.{what}",
+        target=row.source.name,
+        detail=detail,
+    )

@@ -1,0 +1,53 @@
+"""The sealed secrets of a connection, and its config with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from finops.connections.configs import config_of_values
+from finops.connections.connector import AccessError, ConnectorConfig
+from finops.connections.connectors import connector_of
+from finops.connections.models import CostConnection
+from finops.lib import sealing
+
+
+def config_of(connection: CostConnection) -> ConnectorConfig:
+    """The connector's config, its secrets open. Raises AccessError when the secrets can no longer be read, UserError when
+    the config does not fit the connector any more."""
+    try:
+        secrets = _open_secrets(connection)
+    except sealing.Unsealable as error:
+        raise AccessError(
+            "The stored credentials can no longer be read, because the server's secret key was replaced. Enter the "
+            "credentials of this connection again."
+        ) from error
+    return config_of_values(
+        connector_of(connection.connector),
+        connection.config,
+        external_id=connection.external_id,
+        stored_secrets=secrets,
+    )
+
+
+def secrets_of(connection: CostConnection) -> dict[str, Any]:
+    """Those that are stored; none where they can no longer be read, so that all are entered again."""
+    try:
+        return _open_secrets(connection)
+    except sealing.Unsealable:
+        return {}
+
+
+def seal_secrets(connection: CostConnection, secrets: Mapping[str, Any]) -> str:
+    """What the row keeps; empty without any."""
+    return sealing.seal(secrets, purpose=_purpose(connection)) if secrets else ""
+
+
+def _open_secrets(connection: CostConnection) -> dict[str, Any]:
+    if not connection.credentials:
+        return {}
+    return sealing.unseal(connection.credentials, purpose=_purpose(connection))
+
+
+def _purpose(connection: CostConnection) -> str:
+    return f"cost connection {connection.connector} of account {connection.account_id}"

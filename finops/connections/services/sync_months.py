@@ -1,0 +1,222 @@
+"""One billing month of a sync: fetched whole into a folder, imported whole, and only then known by its fingerprint."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+
+from accounts.audit import Actor
+from finops.connections.connector import (
+    BillMonth,
+    Connector,
+    ConnectorConfig,
+    Fetch,
+    MonthConflict,
+    SourceError,
+    SyncCancellation,
+)
+from finops.connections.models import CostSync, SyncPeriod, month_name
+from finops.connections.schemas import PeriodAction, PeriodResult
+from finops.connections.services import sync_claims
+from finops.connections.services.sync_progress import SyncProgress
+from finops.costs.focus.normalise import FocusFile
+from finops.costs.import_plan import Decision
+from finops.costs.models import CostImport
+from finops.costs.services import import_files
+from finops.lib import clock, disk
+from finops.lib.errors import UserError
+from finops.lib.sentences import join_with_and
+
+logger = logging.getLogger(__name__)
+
+MAX_FETCHES: Final = 3
+"""Of a month that changes while it is read."""
+
+_BROKEN: Final = "Something went wrong; the month is as it was. The server's log says what."
+_NO_SPACE: Final = "There was no disk space left for the files. The operator of this server must free space."
+_CONFLICT: Final = "The files changed each of the three times that they were read. The next sync tries again."
+
+
+@dataclass(frozen=True)
+class SyncContext:
+    """What the months of a sync share."""
+
+    sync: CostSync
+    connector: Connector[Any]
+    config: ConnectorConfig
+    listed: frozenset[date]
+    progress: SyncProgress
+    in_child: bool
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(label=self.sync.actor_label or "Scheduled sync", user=self.sync.actor_user)
+
+
+@dataclass(frozen=True)
+class MonthOutcome:
+    """What came of a month; `error` where it failed, with what the other side asked for."""
+
+    result: PeriodResult
+    error: SourceError | None = None
+
+
+def fingerprint_of(sync: CostSync, month: BillMonth) -> str:
+    """What is kept of a month that was imported: a digest of the connector, its settings that are no secret, and the listing's
+    fingerprint. So other settings read every month again."""
+    parts = [sync.connection.connector, sync.connection.config, month.fingerprint]
+    return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
+
+
+def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
+    """Fetch and import a month. What fails is in the outcome. Raises SyncCancellation when the sync is to end, and what the
+    database raises."""
+    started = time.monotonic()
+    context.progress.begin_month(month)
+    try:
+        with _month_folder(context.sync, month) as folder:
+            month, files = _fetch(context, month, folder)
+            job = _import(context, month, files)
+        _remember(context.sync, month, job)
+    except SyncCancellation:
+        raise
+    except UserError as error:
+        source_error = error if isinstance(error, SourceError) else SourceError(error.message)
+        return MonthOutcome(_failure(month, started, error.message), source_error)
+    except Exception as error:
+        context.progress.check()  # nothing is worth a word when the source was deleted meanwhile
+        is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        logger.exception("connections: %s of sync %s failed", month_name(month.month), context.sync.pk)
+        text = _NO_SPACE if is_full else _BROKEN
+        return MonthOutcome(_failure(month, started, text), SourceError(text))
+    context.progress.end_month()
+    return MonthOutcome(
+        PeriodResult(
+            month=month_name(month.month),
+            action=PeriodAction.IMPORTED if job.rows else PeriodAction.EMPTIED,
+            rows=job.rows,
+            bytes=sum(file["bytes"] for file in job.files),
+            files=len(job.files),
+            seconds=round(time.monotonic() - started, 3),
+            import_id=job.pk,
+            note=_other_months(month, job),
+        )
+    )
+
+
+def work_folders(sync: CostSync) -> Iterator[Path]:
+    """Those of a connection's syncs, also what a process that was killed has left."""
+    yield from _uploads().glob(f"sync-{sync.connection_id}-*")
+
+
+def _uploads() -> Path:
+    # What is left here for a day is removed by costs.remove_forgotten_uploads.
+    folder = Path(settings.VAR_DIR) / "uploads"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+@contextmanager
+def _month_folder(sync: CostSync, month: BillMonth) -> Iterator[Path]:
+    folder = _uploads() / f"sync-{sync.connection_id}-{sync.pk}-{sync.attempts}-{month_name(month.month)}"
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fetch(context: SyncContext, month: BillMonth, folder: Path) -> tuple[BillMonth, list[FocusFile]]:
+    """The files of the month, and the month as it was listed before and after."""
+    for number in range(MAX_FETCHES):
+        context.progress.begin_month(month)
+        disk.check_disk(month.bytes)
+        attempt = folder / str(number)
+        attempt.mkdir()
+        try:
+            files = context.connector.fetch(context.config, month, Fetch(attempt, context.progress.fetch))
+        except MonthConflict:
+            files = None
+        context.progress.check()
+        now = context.connector.month(context.config, month.month)
+        if now is None:
+            raise SourceError("The files went away while they were read. The next sync tries again.")
+        if files is not None and now.fingerprint == month.fingerprint:
+            return month, files
+        month = now
+        shutil.rmtree(attempt)
+    raise SourceError(_CONFLICT)
+
+
+def _import(context: SyncContext, month: BillMonth, files: Sequence[FocusFile]) -> CostImport:
+    sync, progress = context.sync, context.progress
+    progress.stage(f"importing {month_name(month.month)}")
+    job = import_files(
+        account=sync.account,
+        source=sync.connection.source,
+        paths=[file.path for file in files],
+        actor=context.actor,
+        on_progress=progress.importing,
+        origin=CostImport.Origin.SYNC,
+        decision=Decision.of_sync(month.month, context.listed),
+        in_child=context.in_child,
+    )
+    if progress.stop is not None:
+        raise progress.stop
+    if job.status != CostImport.Status.DONE:
+        raise UserError("Its import was canceled. The next sync reads it again.")
+    return job
+
+
+def _remember(sync: CostSync, month: BillMonth, job: CostImport) -> None:
+    """From now on the month is skipped while its fingerprint is this. Where another process has taken the sync up meanwhile,
+    nobody can say whose import came last, so the month is read again."""
+    try:
+        with transaction.atomic():
+            sync_claims.lock_sync(sync)
+            SyncPeriod.objects.update_or_create(
+                connection=sync.connection,
+                month=month.month,
+                defaults={
+                    "account": sync.account,
+                    "fingerprint": fingerprint_of(sync, month),
+                    "bytes": month.bytes,
+                    "rows": job.rows,
+                    "cost_import": job,
+                    "synced_at": clock.now(),
+                },
+            )
+    except sync_claims.SyncTakeover:
+        SyncPeriod.objects.filter(connection_id=sync.connection_id, month=month.month).delete()
+        raise
+
+
+def _failure(month: BillMonth, started: float, error: str) -> PeriodResult:
+    return PeriodResult(
+        month=month_name(month.month),
+        action=PeriodAction.FAILED,
+        seconds=round(time.monotonic() - started, 3),
+        error=error,
+    )
+
+
+def _other_months(month: BillMonth, job: CostImport) -> str:
+    name = month_name(month.month)
+    others = [each for each in job.report.get("months", []) if each["month"] != name]
+    if not others:
+        return ""
+    lines = join_with_and([f"{each['rows']:,} of {each['month']}" for each in others])
+    return f"Its files have lines of other billing months: {lines}."

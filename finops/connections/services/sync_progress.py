@@ -1,0 +1,86 @@
+"""How far a sync is, in its row a few times a second at most; and whether it may go on."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from finops.connections.connector import BillMonth, SyncCancellation
+from finops.connections.models import CostSync
+from finops.connections.services import sync_claims
+from finops.costs.models import CostImport
+from finops.costs.services import ask_to_cancel
+from finops.lib import clock
+from finops.lib.jobs import JobDeadline
+
+UPDATE_SECONDS: Final = 0.4
+"""Between two updates of a sync's row."""
+
+
+class SyncTimeout(SyncCancellation):
+    """The sync has taken longer than a job may."""
+
+
+class SyncProgress:
+    """Raises SyncCancellation once the sync was canceled, SyncTimeout once it took too long, and SyncTakeover when it is not
+    this process's any more.
+
+    A month's bytes, as listed, are done by half when they are fetched and whole when they are imported, so that the time left
+    can be told from them.
+    """
+
+    def __init__(self, sync: CostSync) -> None:
+        self._sync = sync
+        self._deadline = JobDeadline()
+        self._last = 0.0
+        self._before = 0
+        self._month_bytes = self._fetched = 0
+        self.stop: SyncCancellation | None = None
+        """Why the import that runs was asked to end."""
+
+    def stage(self, stage: str) -> None:
+        self._sync.stage = stage
+        self._keep()
+
+    def begin_month(self, month: BillMonth) -> None:
+        self._month_bytes, self._fetched = month.bytes, 0
+        self._sync.bytes_done = self._before
+        self.stage(f"fetching {month.month:%Y-%m}")
+
+    def fetch(self, count: int) -> None:
+        """`count` bytes more were fetched."""
+        self._fetched += count
+        self._sync.bytes_done = self._before + min(self._fetched, self._month_bytes) // 2
+        self._keep_sometimes()
+
+    def importing(self, job: CostImport) -> None:
+        """How far the month's import is; asks it to end when the sync is to end."""
+        share = job.bytes_done / job.bytes_total if job.bytes_total else 0
+        half = self._month_bytes // 2
+        self._sync.bytes_done = self._before + half + int(half * min(share, 1))
+        try:
+            self._keep_sometimes()
+        except sync_claims.SyncTakeover:
+            raise
+        except SyncCancellation as stop:
+            self.stop = stop
+            ask_to_cancel(job)
+
+    def end_month(self) -> None:
+        self._before += self._month_bytes
+        self._sync.bytes_done = self._before
+
+    def check(self) -> None:
+        self._keep()
+
+    def _keep_sometimes(self) -> None:
+        if time.monotonic() - self._last >= UPDATE_SECONDS:
+            self._keep()
+
+    def _keep(self) -> None:
+        self._last = time.monotonic()
+        if self._last > self._deadline.end:
+            raise SyncTimeout
+        sync_claims.update_running(
+            self._sync, stage=self._sync.stage, bytes_done=self._sync.bytes_done, heartbeat_at=clock.now()
+        )

@@ -1,0 +1,199 @@
+"""What a sync does: list the months, skip those that are known, fetch and import the others, the newest first."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from django.db import transaction
+
+from finops.connections.connector import (
+    MAX_MONTHS,
+    BillMonth,
+    SourceError,
+    SourceUnavailable,
+    SyncCancellation,
+)
+from finops.connections.connectors import connector_of
+from finops.connections.models import CostConnection, CostSync, SyncPeriod, month_name
+from finops.connections.schedule import next_retry, next_sync
+from finops.connections.schemas import PeriodAction, PeriodResult
+from finops.connections.services import sync_claims
+from finops.connections.services.credentials import config_of
+from finops.connections.services.sync_months import SyncContext, fingerprint_of, sync_month, work_folders
+from finops.connections.services.sync_progress import SyncProgress, SyncTimeout
+from finops.costs.services import cancel_abandoned_syncs
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+SyncStatus = CostSync.SyncStatus
+
+MAX_UNREACHABLE: Final = 3
+"""Months in a row for which the other side cannot be reached, before the sync gives up on it."""
+
+READ_ACTIONS: Final = (PeriodAction.IMPORTED, PeriodAction.EMPTIED)
+
+
+def run(sync: CostSync, *, in_child: bool) -> None:
+    """One attempt at a sync that is claimed, its account in scope. A failure is kept in its row and its connection's; what
+    nobody expected is raised besides."""
+    try:
+        if _may_begin(sync):
+            _SyncRun(sync, in_child=in_child).run()
+    except sync_claims.SyncTakeover:
+        logger.warning("connections: sync %s was taken up elsewhere, or went with its source", sync.pk)
+    except SyncTimeout:
+        _finish(sync, UserError(_TOO_LONG))
+    except SyncCancellation:
+        _finish(sync, None, status=SyncStatus.CANCELED)
+    except UserError as error:
+        _finish(sync, error)
+    except Exception:
+        _finish(sync, UserError("Something went wrong. The server's log says what."))
+        raise
+
+
+def _may_begin(sync: CostSync) -> bool:
+    """Clears away what a process that died has left. False while another worker has taken up its import, and is ending it."""
+    if sync.attempts > sync_claims.MAX_ATTEMPTS:
+        raise UserError(
+            "The sync was interrupted five times. The next one goes on with the months that are left."
+        )
+    if sync.cancel_requested_at is not None:  # while nobody ran it
+        raise SyncCancellation
+    for folder in work_folders(sync):
+        shutil.rmtree(folder, ignore_errors=True)
+    return cancel_abandoned_syncs(sync.connection.source)
+
+
+_TOO_LONG: Final = (
+    "The sync took longer than a job may and was stopped. Months that it imported stay, and the next sync goes on with the "
+    "others."
+)
+
+
+class _SyncRun:
+    def __init__(self, sync: CostSync, *, in_child: bool) -> None:
+        self._sync = sync
+        self._in_child = in_child
+        self._progress = SyncProgress(sync)
+        stored = msgspec.convert(sync.periods, list[PeriodResult])
+        # Of an earlier attempt, whose process died.
+        self._results = {each.month: each for each in stored if each.action in READ_ACTIONS}
+
+    def run(self) -> None:
+        sync = self._sync
+        connector, config = connector_of(sync.connection.connector), config_of(sync.connection)
+        listed = {each.month: each for each in connector.months(config)}
+        months = [listed[month] for month in sorted(listed, reverse=True)[:MAX_MONTHS]]
+        to_read = self._plan(months)
+        context = SyncContext(sync, connector, config, frozenset(listed), self._progress, self._in_child)
+        error = self._read(context, to_read)
+        _finish(sync, error)
+
+    def _plan(self, months: Sequence[BillMonth]) -> list[BillMonth]:
+        """The months to read. The others are noted."""
+        sync = self._sync
+        known = dict(
+            SyncPeriod.objects.filter(connection=sync.connection).values_list("month", "fingerprint")
+        )
+        first = sync.connection.first_month
+        to_read = []
+        for month in months:
+            name = month_name(month.month)
+            if first is not None and month.month < first:
+                self._results[name] = PeriodResult(month=name, action=PeriodAction.OUT_OF_RANGE)
+            elif known.get(month.month) != fingerprint_of(sync, month):
+                to_read.append(month)
+            elif name not in self._results:
+                self._results[name] = PeriodResult(
+                    month=name, action=PeriodAction.UNCHANGED, bytes=month.bytes
+                )
+        sync.months_listed = len(months)
+        sizes = [month.bytes for month in to_read]
+        sync.bytes_total = sum(sizes) if all(sizes) else 0
+        self._keep()
+        return to_read
+
+    def _read(self, context: SyncContext, months: Sequence[BillMonth]) -> UserError | None:
+        """The first error, if there was one. Ends early where the other side asks for time, or cannot be reached."""
+        first_error: SourceError | None = None
+        unreachable = 0
+        for month in months:
+            outcome = sync_month(context, month)
+            self._results[outcome.result.month] = outcome.result
+            self._keep()
+            unreachable = unreachable + 1 if isinstance(outcome.error, SourceUnavailable) else 0
+            if outcome.error is None:
+                continue
+            first_error = first_error or _of_month(month, outcome.error)
+            if outcome.error.retry_after is not None:
+                first_error.retry_after = outcome.error.retry_after
+            if outcome.error.retry_after is not None or unreachable >= MAX_UNREACHABLE:
+                break
+        return first_error
+
+    def _keep(self) -> None:
+        """The results so far, in the row."""
+        sync = self._sync
+        results = [self._results[name] for name in sorted(self._results, reverse=True)]
+        counts = {
+            "months_unchanged": [PeriodAction.UNCHANGED],
+            "months_imported": READ_ACTIONS,
+            "months_failed": [PeriodAction.FAILED],
+        }
+        values: dict[str, Any] = {
+            name: sum(each.action in actions for each in results) for name, actions in counts.items()
+        }
+        sync_claims.update_running(
+            sync,
+            **values,
+            periods=msgspec.to_builtins(results),
+            rows=sum(each.rows for each in results if each.action in READ_ACTIONS),
+            months_listed=sync.months_listed,
+            bytes_total=sync.bytes_total,
+            bytes_done=sync.bytes_done,
+            stage=sync.stage,
+            heartbeat_at=clock.now(),
+        )
+
+
+def _of_month(month: BillMonth, error: SourceError) -> SourceError:
+    return type(error)(f"{month_name(month.month)}: {error.message}")
+
+
+def _finish(sync: CostSync, error: UserError | None, *, status: SyncStatus | None = None) -> None:
+    """End the sync and say when its connection is looked at next. Nothing happens when it is not this attempt's any more."""
+    status = status or (SyncStatus.FAILED if error else SyncStatus.DONE)
+    try:
+        with transaction.atomic():
+            connection = CostConnection.objects.select_for_update(of=("self",)).get(pk=sync.connection_id)
+            _schedule(connection, status, getattr(error, "retry_after", None))
+            sync_claims.update(
+                sync,
+                status=status,
+                stage="",
+                error=error.message if error else "",
+                heartbeat_at=clock.now(),
+                finished_at=clock.now(),
+            )
+    except (CostConnection.DoesNotExist, sync_claims.SyncTakeover):
+        logger.warning("connections: sync %s went with its source", sync.pk)
+
+
+def _schedule(connection: CostConnection, status: SyncStatus, retry_after: float | None) -> None:
+    now, interval = clock.now(), connection.interval_minutes
+    if status == SyncStatus.FAILED:
+        connection.failures += 1
+        connection.failing_since = connection.failing_since or now
+        connection.next_sync_at = next_retry(interval, connection.failures, now, retry_after=retry_after)
+    else:
+        connection.next_sync_at = next_sync(connection.pk, interval, now)
+    if status == SyncStatus.DONE:
+        connection.failures, connection.failing_since, connection.last_success_at = 0, None, now
+    connection.save(update_fields=["failures", "failing_since", "next_sync_at", "last_success_at"])

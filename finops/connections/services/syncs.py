@@ -1,0 +1,147 @@
+"""Syncs as a queue: asked for by a person or the schedule, one unfinished a connection; the row is the queue."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef, Window
+from django.db.models.functions import RowNumber
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.scoping import account_scope
+from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostSync
+from finops.connections.services import sync_run
+from finops.connections.services.sync_claims import claim_sync
+from finops.lib import clock, disk
+from finops.lib.errors import UserError
+from finops.worker.broker import publish
+
+RUN_TASK: Final = "connections.run_sync"
+MESSAGE_SECONDS: Final = 3600
+
+RETENTION: Final = timedelta(days=90)
+QUIET_RETENTION: Final = timedelta(days=2)
+"""Of syncs that found nothing new: a source that is looked at each hour has 24 of them a day."""
+NEWEST_KEPT: Final = 20
+"""Of each connection, however old."""
+
+SyncStatus = CostSync.SyncStatus
+
+
+@transaction.atomic
+def queue_sync(
+    *, connection: CostConnection, actor: Actor, trigger: CostSync.SyncTrigger = CostSync.SyncTrigger.MANUAL
+) -> CostSync:
+    """Sync a connection now, also one that is paused. Raises UserError while a sync of it waits or runs."""
+    sync = CostSync(
+        account=connection.account,
+        connection=connection,
+        trigger=trigger,
+        actor_label=actor.label[:254],
+        actor_user=actor.user,
+    )
+    try:
+        with transaction.atomic():
+            sync.save(force_insert=True)
+    except IntegrityError:
+        raise UserError("A sync of this source is queued or running already.") from None
+    _record(sync, actor, "queue")
+    account_id, pk = sync.account_id, sync.pk
+    transaction.on_commit(lambda: publish(RUN_TASK, account_id, pk, expires=MESSAGE_SECONDS))
+    return sync
+
+
+@transaction.atomic
+def cancel_sync(*, sync: CostSync, actor: Actor) -> CostSync:
+    """Do no more of a sync: one that waits ends now, one that runs between two files or batches. Months that it imported
+    stay. Canceling twice changes nothing. Raises UserError when it has ended."""
+    with account_scope(sync.account):
+        rows = CostSync.objects.select_for_update(of=("self",)).select_related(
+            "connection__source", "account"
+        )
+        row = rows.get(pk=sync.pk)
+    if row.status not in UNFINISHED_STATUSES:
+        raise UserError(f"This sync is {SyncStatus(row.status).label.lower()}: nothing is left to cancel.")
+    if row.cancel_requested_at is not None:
+        return row
+    row.cancel_requested_at = clock.now()
+    if row.status == SyncStatus.QUEUED:
+        row.status, row.finished_at = SyncStatus.CANCELED, row.cancel_requested_at
+    row.save(update_fields=["status", "finished_at", "cancel_requested_at"])
+    _record(row, actor, "cancel")
+    return row
+
+
+def queue_due_syncs() -> int:
+    """A sync for each connection whose time has come and that has none unfinished: how many. Two queries."""
+    # Unscoped: the schedule serves every account.
+    unfinished = CostSync.objects.unscoped().filter(connection=OuterRef("pk"), status__in=UNFINISHED_STATUSES)
+    connections = CostConnection.objects.unscoped().filter(paused_at=None, next_sync_at__lte=clock.now())
+    due = connections.exclude(Exists(unfinished)).order_by("next_sync_at").values_list("pk", "account_id")
+    syncs = [CostSync(account_id=account_id, connection_id=pk) for pk, account_id in due]
+    # The constraint decides between two that look at once.
+    CostSync.objects.unscoped().bulk_create(syncs, ignore_conflicts=True)
+    return len(syncs)
+
+
+def unfinished_syncs() -> list[tuple[int, int]]:
+    """Account and id of syncs that some worker should look at: queued ones, and running ones whose process may have died;
+    the oldest first."""
+    # Unscoped: the queue serves every account.
+    rows = CostSync.objects.unscoped().filter(status__in=UNFINISHED_STATUSES)
+    return list(rows.order_by("pk").values_list("account_id", "pk"))
+
+
+def run_sync(sync_id: int, *, in_child: bool = False) -> bool:
+    """Do a queued sync, or take up one whose process died. False when it is not ours to do now: it has ended, its connection
+    is synced elsewhere, or there is little room on disk.
+
+    Safe to call twice, at once, and after kill -9 at any moment: months swap whole, and a month that was imported is not read
+    again. What fails is kept in the row. With `in_child` files are imported in a process of their own.
+    """
+    if disk.low_disk():
+        return False
+    with claim_sync(sync_id) as sync:
+        if sync is None:
+            return False
+        with account_scope(sync.account):
+            sync_run.run(sync, in_child=in_child)
+    return True
+
+
+def remove_old_syncs() -> int:
+    """Remove syncs that ended long ago, and sooner those that found nothing new; the newest of each connection stay. How many
+    went."""
+    newest = Window(RowNumber(), partition_by=F("connection_id"), order_by=F("pk").desc())
+    # Unscoped: the sweep serves every account.
+    rows = CostSync.objects.unscoped().exclude(status__in=UNFINISHED_STATUSES).annotate(place=newest)
+    old = rows.filter(place__gt=NEWEST_KEPT).values_list("pk", "finished_at", "status", "months_imported")
+    now = clock.now()
+    pks = [
+        pk
+        for pk, finished_at, status, imported in old
+        if finished_at is not None
+        and finished_at < now - (QUIET_RETENTION if status == SyncStatus.DONE and not imported else RETENTION)
+    ]
+    CostSync.objects.unscoped().filter(pk__in=pks).delete()
+    return len(pks)
+
+
+def cancel_queued_sync(connection: CostConnection) -> None:
+    """End the sync of a connection that waits, if one does."""
+    CostSync.objects.filter(connection=connection, status=SyncStatus.QUEUED).update(
+        status=SyncStatus.CANCELED, finished_at=clock.now()
+    )
+
+
+def _record(sync: CostSync, actor: Actor, what: str) -> None:
+    audit.record(
+        account=sync.account,
+        actor=actor,
+        action=f"cost_sync.{what}",
+        target=sync.connection.source.name,
+        detail={"sync_id": sync.pk},
+    )

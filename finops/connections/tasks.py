@@ -1,0 +1,35 @@
+"""What the worker does for connections. Nothing depends on a message: the database says which syncs are due."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.connections import services
+from finops.connections.models import CostSync
+from finops.connections.services.syncs import RUN_TASK
+
+
+@shared_task(name=RUN_TASK)
+def run_sync(account_id: int, sync_id: int) -> None:
+    """Do one sync of an account; one that is another account's, done, or run elsewhere is left alone."""
+    account = Account.objects.get(pk=account_id)
+    with account_scope(account):
+        is_theirs = CostSync.objects.filter(pk=sync_id).exists()
+    if is_theirs:
+        services.run_sync(sync_id, in_child=True)
+
+
+@shared_task(name="connections.run_due_syncs")
+def run_due_syncs() -> None:
+    """Every 15 seconds: connections whose time has come get a sync, and syncs that nobody runs become a task each."""
+    services.queue_due_syncs()
+    for account_id, sync_id in services.unfinished_syncs():
+        run_sync.apply_async([account_id, sync_id], expires=15)
+
+
+@shared_task(name="connections.sweep")
+def sweep() -> None:
+    """Daily: syncs that ended long ago."""
+    services.remove_old_syncs()
