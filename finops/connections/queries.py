@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 from django.db.models import Count, OuterRef, Subquery
@@ -13,22 +13,22 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.connections.connectors import connectors
 from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostSync
+from finops.connections.remaining_time import RemainingTime, remaining_time
 from finops.connections.schemas import PeriodResult
 from finops.lib import clock
 
+__all__ = [
+    "ConnectionOverview",
+    "ConnectionStatus",
+    "RemainingTime",
+    "SyncDetail",
+    "connection_overview",
+    "connections_overview",
+    "remaining_time",
+    "sync_detail",
+]
+
 ConnectionStatus = Literal["healthy", "syncing", "failing", "paused"]
-
-FEWEST_SECONDS: Final = 5.0
-FEWEST_SHARE: Final = 0.02
-"""From then on the time left can be told: after so many seconds, and this part of the bytes."""
-
-
-@dataclass(frozen=True)
-class RemainingTime:
-    """Seconds until a sync is likely to be done; None with a reason while nobody can tell."""
-
-    seconds: float | None
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,23 +97,6 @@ def sync_detail(sync: CostSync) -> SyncDetail:
         seconds=(end - sync.started_at).total_seconds() if sync.started_at else None,
         remaining=remaining_time(sync),
     )
-
-
-def remaining_time(sync: CostSync) -> RemainingTime | None:
-    """From the bytes that this sync has done a second; None once it has ended. A month's bytes count by half when they are
-    fetched and whole when they are imported."""
-    if sync.status not in UNFINISHED_STATUSES:
-        return None
-    if sync.status == CostSync.SyncStatus.QUEUED or sync.started_at is None or sync.heartbeat_at is None:
-        return RemainingTime(None, "It has not begun.")
-    if sync.stage == "listing":
-        return RemainingTime(None, "The months are being listed.")
-    if not sync.bytes_total:
-        return RemainingTime(None, "The source does not say how large its files are.")
-    seconds = (sync.heartbeat_at - sync.started_at).total_seconds()
-    if seconds < FEWEST_SECONDS or sync.bytes_done < sync.bytes_total * FEWEST_SHARE:
-        return RemainingTime(None, "Too little has been read to tell.")
-    return RemainingTime(seconds * max(sync.bytes_total - sync.bytes_done, 0) / sync.bytes_done)
 
 
 def _overview(row: CostConnection, sync: CostSync | None, error: str, months: int) -> ConnectionOverview:

@@ -12,7 +12,7 @@ from django.forms.models import model_to_dict
 
 from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.formats import DATES_SHOWN, NUMBERS_SHOWN, FormatChoice
-from finops.costs.import_plan import month_of
+from finops.costs.import_decision import month_of
 from finops.costs.models import Basis, CostSource, CostView, ImportReviewSettings
 from finops.costs.queries.cost_view import CHARGE_CATEGORIES
 

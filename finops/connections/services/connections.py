@@ -108,13 +108,13 @@ def change_connection(
 @transaction.atomic
 def pause_connection(*, connection: CostConnection, actor: Actor) -> CostConnection:
     """No more syncs by itself. A sync that waits ends; one that runs goes on. Pausing twice changes nothing."""
-    return _set_paused(connection, actor, is_paused=True)
+    return _pause(connection, actor, is_paused=True)
 
 
 @transaction.atomic
 def resume_connection(*, connection: CostConnection, actor: Actor) -> CostConnection:
     """Sync again, at once. Resuming twice changes nothing."""
-    return _set_paused(connection, actor, is_paused=False)
+    return _pause(connection, actor, is_paused=False)
 
 
 def check_config(
@@ -161,7 +161,7 @@ def _keep_config(
         row.credentials_changed_at = clock.now()
 
 
-def _set_paused(connection: CostConnection, actor: Actor, *, is_paused: bool) -> CostConnection:
+def _pause(connection: CostConnection, actor: Actor, *, is_paused: bool) -> CostConnection:
     with account_scope(connection.account):
         row = (
             CostConnection.objects.select_for_update(of=("self",))

@@ -31,9 +31,9 @@ from finops.connections.connector import (
 from finops.connections.models import CostSync, SyncPeriod, month_name
 from finops.connections.schemas import PeriodAction, PeriodResult
 from finops.connections.services import sync_claims
-from finops.connections.services.sync_progress import SyncProgress
+from finops.connections.services.sync_progress import SyncHeartbeat
 from finops.costs.focus.normalise import FocusFile
-from finops.costs.import_plan import Decision
+from finops.costs.import_decision import Decision
 from finops.costs.models import CostImport
 from finops.costs.services import import_files
 from finops.lib import clock, disk
@@ -58,7 +58,7 @@ class SyncContext:
     connector: Connector[Any]
     config: ConnectorConfig
     listed: frozenset[date]
-    progress: SyncProgress
+    progress: SyncHeartbeat
     in_child: bool
 
     @property

@@ -21,7 +21,7 @@ class SyncTimeout(SyncCancellation):
     """The sync has taken longer than a job may."""
 
 
-class SyncProgress:
+class SyncHeartbeat:
     """Raises SyncCancellation once the sync was canceled, SyncTimeout once it took too long, and SyncTakeover when it is not
     this process's any more.
 

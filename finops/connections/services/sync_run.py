@@ -24,7 +24,7 @@ from finops.connections.schemas import PeriodAction, PeriodResult
 from finops.connections.services import sync_claims
 from finops.connections.services.credentials import config_of
 from finops.connections.services.sync_months import SyncContext, fingerprint_of, sync_month, work_folders
-from finops.connections.services.sync_progress import SyncProgress, SyncTimeout
+from finops.connections.services.sync_progress import SyncHeartbeat, SyncTimeout
 from finops.costs.services import cancel_abandoned_syncs
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -81,7 +81,7 @@ class _SyncRun:
     def __init__(self, sync: CostSync, *, in_child: bool) -> None:
         self._sync = sync
         self._in_child = in_child
-        self._progress = SyncProgress(sync)
+        self._progress = SyncHeartbeat(sync)
         stored = msgspec.convert(sync.periods, list[PeriodResult])
         # Of an earlier attempt, whose process died.
         self._results = {each.month: each for each in stored if each.action in READ_ACTIONS}

@@ -17,7 +17,8 @@ from accounts.audit import Actor
 from finops.costs.focus.months import Sums
 from finops.costs.focus.normalise import NormalisedBill
 from finops.costs.focus.report import ImportReport, Review
-from finops.costs.import_plan import Decision, ImportPlan, LiveMonth, Thresholds, month_of, name_of, plan_of
+from finops.costs.import_decision import Decision, month_of, name_of
+from finops.costs.import_plan import ImportPlan, LiveMonth, Thresholds, plan_of
 from finops.costs.models import (
     BillingPeriod,
     ClosedMonth,

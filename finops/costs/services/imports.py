@@ -15,7 +15,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.focus.formats import AUTOMATIC, FormatChoice
 from finops.costs.focus.header import check_defaults
-from finops.costs.import_plan import Decision
+from finops.costs.import_decision import Decision
 from finops.costs.models import (
     CostImport,
     CostSource,

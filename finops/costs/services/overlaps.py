@@ -14,7 +14,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.costs.import_plan import month_of, name_of
+from finops.costs.import_decision import month_of, name_of
 from finops.costs.models import CostImport, CostSource, SourceOverlap
 from finops.costs.overlaps import (
     MonthPart,

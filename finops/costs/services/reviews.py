@@ -15,7 +15,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.focus.report import ImportReport
-from finops.costs.import_plan import ADD, REPLACE, Decision, reviewed_sums
+from finops.costs.import_decision import ADD, REPLACE, Decision, reviewed_sums
 from finops.costs.models import CostImport, ImportReviewSettings
 from finops.costs.services import claims, files
 from finops.costs.services.import_commit import as_json

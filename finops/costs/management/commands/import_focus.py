@@ -15,7 +15,7 @@ from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.focus.formats import FormatChoice
 from finops.costs.focus.values import DateOrder, NumberFormat
-from finops.costs.import_plan import Decision
+from finops.costs.import_decision import Decision
 from finops.costs.models import CostImport, CostSource
 from finops.lib.errors import UserError, nearest_choices
 
