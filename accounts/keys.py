@@ -15,7 +15,6 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.utils import timezone
 
 from accounts import audit
 from accounts.audit import Actor
@@ -106,7 +105,7 @@ def mint_mcp_key(
 @transaction.atomic
 def revoke_mcp_key(*, key: MCPKey, actor: Actor) -> None:
     """End a key: dead on its next request in every process, since keys are never cached. Twice is once."""
-    changed = MCPKey.objects.unscoped().filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
+    changed = MCPKey.objects.unscoped().filter(pk=key.pk, revoked_at=None).update(revoked_at=clock.now())
     if changed:
         audit.record(
             account=key.account, actor=actor, action="mcp_key.revoke", target=key.name, detail={"id": key.pk}
@@ -136,9 +135,7 @@ def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
         return None
     digest = digest_of(plaintext)
     with connection.cursor() as cursor:
-        cursor.execute(
-            _USE, {"lookup": lookup, "digest": digest, "now": timezone.now(), "client": client[:120]}
-        )
+        cursor.execute(_USE, {"lookup": lookup, "digest": digest, "now": clock.now(), "client": client[:120]})
         row = cursor.fetchone()
     if row is None or not hmac.compare_digest(bytes(row[4]), digest):
         return None

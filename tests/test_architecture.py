@@ -87,6 +87,15 @@ def test_queries_leave_products_and_means_to_decimal() -> None:
     assert {path: lines for path, lines in found.items() if lines} == {}
 
 
+def test_the_time_comes_from_the_clock_alone() -> None:
+    """A default of `timezone.now` passes by the time that a test says."""
+    other = re.compile(r"\b(timezone\.now|timezone\.localdate|datetime\.now|date\.today|utcnow)\b")
+    clock = ROOT / "finops" / "lib" / "clock.py"
+    modules = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if path != clock]
+    found = [path for path in modules if "migrations" not in path.parts and other.search(path.read_text())]
+    assert [str(path.relative_to(ROOT)) for path in found] == []
+
+
 def test_no_file_names_a_package_registry() -> None:
     """A lock file or a build must install from whatever mirror the machine is set up for."""
     found = [

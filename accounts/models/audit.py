@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib import clock
 
 
 class AuditEntry(AccountModel):
     """One write, kept as it was said; never changed, never holding a secret."""
 
-    at = models.DateTimeField(default=timezone.now, editable=False)
+    at = models.DateTimeField(default=clock.now, editable=False)
     actor_user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )

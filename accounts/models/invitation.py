@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from accounts.models.people import Role
 from accounts.scoping import AccountModel
@@ -29,9 +28,9 @@ class Invitation(AccountModel):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     invited_by_label = models.CharField(max_length=254, editable=False)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
     expires_at = models.DateTimeField()
-    send_after = models.DateTimeField(default=timezone.now, editable=False)
+    send_after = models.DateTimeField(default=clock.now, editable=False)
     sent_at = models.DateTimeField(null=True, blank=True, editable=False)
     attempts = models.PositiveSmallIntegerField(default=0, editable=False)
     accepted_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
-from django.utils import timezone
+
+from finops.lib import clock
 
 
 class UnsentMail(models.Model):
@@ -14,7 +15,7 @@ class UnsentMail(models.Model):
     sealed = models.TextField()
     """The message. It holds links that let people in, so it is sealed."""
     attempts = models.PositiveIntegerField(default=1)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=clock.now)
     next_attempt_at = models.DateTimeField(db_index=True)
 
     class Meta:

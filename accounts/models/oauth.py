@@ -9,7 +9,6 @@ from __future__ import annotations
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.utils import timezone
 from oauth2_provider.models import (
     AbstractAccessToken,
     AbstractApplication,
@@ -21,6 +20,7 @@ from oauth2_provider.models import (
 
 from accounts.oauth import redirects
 from accounts.scoping import AccountModel
+from finops.lib import clock
 
 
 class OAuthApplication(AbstractApplication):
@@ -74,7 +74,7 @@ class OAuthConnection(AccountModel):
     application = models.ForeignKey(OAuthApplication, on_delete=models.CASCADE, related_name="connections")
     access = models.CharField(max_length=10, choices=Access.choices, default=Access.READ)
     redirect_uri = models.TextField(blank=True, editable=False)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_client = models.CharField(max_length=120, blank=True, editable=False)
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
 from django.db.models.functions import Lower
-from django.utils import timezone
+
+from finops.lib import clock
 
 
 class UserManager(BaseUserManager["User"]):
@@ -32,7 +33,7 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
     name = models.CharField(max_length=150, blank=True)
     is_staff = models.BooleanField(default=False, help_text="May open the operators' console.")
     is_active = models.BooleanField(default=True)
-    date_joined = models.DateTimeField(default=timezone.now)
+    date_joined = models.DateTimeField(default=clock.now)
 
     objects = UserManager()
 
@@ -89,7 +90,7 @@ class Account(models.Model):
     second_factor_required = models.BooleanField(
         default=False, help_text="Members without a second factor see only where to set one up."
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
     delete_after = models.DateTimeField(
         null=True,
         blank=True,
@@ -126,7 +127,7 @@ class Membership(models.Model):
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.VIEWER)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         constraints = [

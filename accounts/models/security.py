@@ -6,7 +6,8 @@ from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
-from django.utils import timezone
+
+from finops.lib import clock
 
 
 class Session(AbstractBaseSession):
@@ -19,8 +20,8 @@ class Session(AbstractBaseSession):
     )
     address = models.CharField(max_length=45, blank=True)
     client = models.CharField(max_length=200, blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
-    last_seen_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=clock.now)
+    last_seen_at = models.DateTimeField(default=clock.now)
 
     @classmethod
     def get_session_store_class(cls) -> type[SessionBase]:
@@ -52,7 +53,7 @@ class SecurityEvent(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="security_events"
     )
-    at = models.DateTimeField(default=timezone.now, editable=False)
+    at = models.DateTimeField(default=clock.now, editable=False)
     kind = models.CharField(max_length=30, choices=Kind.choices)
     detail = models.CharField(max_length=254, blank=True)
     address = models.CharField(max_length=45, blank=True)

@@ -33,7 +33,7 @@ class OpenSession:
 def open_sessions(user: User, request: HttpRequest) -> list[OpenSession]:
     """Where the person is signed in, this browser first, then by last use. One query."""
     current = current_key(request)
-    rows = Session.objects.filter(user=user, expire_date__gt=clock.now()).order_by("-last_seen_at")
+    rows = Session.objects.filter(user=user, expire_date__gt=clock.now()).order_by("-last_seen_at", "-pk")
     sessions = [
         OpenSession(
             key=row.session_key,

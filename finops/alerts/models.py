@@ -7,9 +7,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
-from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib import clock
 from finops.lib.constraints import not_empty, unique_in_account
 
 
@@ -33,8 +33,8 @@ class AlertChannel(AccountModel):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    changed_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    changed_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["name"]
@@ -137,7 +137,7 @@ class AlertSubscription(AccountModel):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["-created_at", "-id"]
@@ -202,7 +202,7 @@ class AlertFiring(AccountModel):
     subscription = models.ForeignKey(AlertSubscription, on_delete=models.CASCADE, related_name="firings")
     key = models.CharField(max_length=200)
     message = models.JSONField(help_text="finops.alerts.messages.Message, as it was then.")
-    fired_at = models.DateTimeField(default=timezone.now, editable=False)
+    fired_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["-fired_at", "-id"]
@@ -245,9 +245,9 @@ class AlertDelivery(AccountModel):
         default=list,
         help_text="[{at, seconds, status_code or null, answer, arrived}], oldest first; answers are cut.",
     )
-    next_attempt_at = models.DateTimeField(null=True, blank=True, default=timezone.now)
+    next_attempt_at = models.DateTimeField(null=True, blank=True, default=clock.now)
     delivered_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["-created_at", "-id"]

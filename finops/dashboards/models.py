@@ -6,9 +6,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
-from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib import clock
 from finops.lib.constraints import not_empty
 
 
@@ -22,8 +22,8 @@ class Dashboard(AccountModel):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    changed_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    changed_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["name"]

@@ -7,9 +7,9 @@ from decimal import Decimal
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib import clock
 
 SERVICE = "service"
 
@@ -86,8 +86,8 @@ class Anomaly(AccountModel):
     gone_at = models.DateTimeField(
         null=True, blank=True, help_text="When the detector found that a restated bill shows it no more."
     )
-    found_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    found_at = models.DateTimeField(default=clock.now, editable=False)
+    updated_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["-last_day", "-id"]
@@ -185,7 +185,7 @@ class SavingsDismissal(AccountModel):
     marked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    marked_at = models.DateTimeField(default=timezone.now)
+    marked_at = models.DateTimeField(default=clock.now)
 
     class Meta:
         ordering = ["-marked_at", "-id"]
@@ -229,7 +229,7 @@ class ImportedSaving(AccountModel):
     monthly_saving = models.DecimalField(max_digits=38, decimal_places=18)
     currency = models.CharField(max_length=3)
     refreshed_at = models.DateTimeField(null=True, blank=True)
-    imported_at = models.DateTimeField(default=timezone.now, editable=False)
+    imported_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["-monthly_saving", "id"]

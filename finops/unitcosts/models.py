@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from django.db import models
-from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib import clock
 from finops.lib.constraints import not_empty, unique_in_account
 
 
@@ -27,7 +27,7 @@ class CustomerAlias(AccountModel):
 
     value = models.CharField(max_length=500)
     customer_id = models.CharField(max_length=255)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["value"]
@@ -54,7 +54,7 @@ class UsageDimensionMapping(AccountModel):
 
     cost_dimension = models.CharField(max_length=300)
     usage_dimension = models.CharField(max_length=300, help_text="A key of usage events, or customer.")
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["cost_dimension"]
@@ -97,7 +97,7 @@ class UnitMetric(AccountModel):
     usage_metric = models.CharField(max_length=100)
     per = models.PositiveBigIntegerField(default=1, help_text="The unit cost is shown for so many units.")
     mode = models.CharField(max_length=20, choices=Mode.choices, default=Mode.TOTAL)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["name"]

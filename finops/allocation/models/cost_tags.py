@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib import clock
 from finops.lib.constraints import not_empty, unique_in_account
 
 
@@ -27,8 +27,8 @@ class CostTag(AccountModel):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    changed_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    changed_at = models.DateTimeField(default=clock.now)
     changed_by = models.CharField(
         max_length=254, blank=True, help_text="As the audit log names who saved last."
     )

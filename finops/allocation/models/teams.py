@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from django.db import models
-from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib import clock
 from finops.lib.constraints import not_empty, unique_in_account
 
 
@@ -27,7 +27,7 @@ class Team(AccountModel):
 
     name = models.CharField(max_length=100, error_messages={"blank": "Give the team a name."})
     description = models.CharField(max_length=500, blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["name"]
@@ -45,7 +45,7 @@ class TeamMember(AccountModel):
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="members")
     membership = models.ForeignKey("accounts.Membership", on_delete=models.CASCADE, related_name="+")
-    added_at = models.DateTimeField(default=timezone.now, editable=False)
+    added_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         constraints = [

@@ -6,13 +6,13 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.utils import timezone
 
 from accounts.scoping import AccountModel
 from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.values import DateOrder, NumberFormat
 from finops.costs.models.closed_months import ClosedMonth, ClosedMonthSum
 from finops.costs.models.invoices import BillingPeriod, InvoiceDetail, InvoiceTotal
+from finops.lib import clock
 from finops.lib.constraints import not_empty
 
 __all__ = [
@@ -59,7 +59,7 @@ class CostSource(AccountModel):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
     settle_days = models.PositiveSmallIntegerField(
         null=True,
         blank=True,
@@ -201,7 +201,7 @@ class CostImport(AccountModel):
     report = models.JSONField(default=dict, help_text="finops.costs.focus.report.ImportReport.")
     error = models.TextField(blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)

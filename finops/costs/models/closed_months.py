@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib import clock
 
 
 class ClosedMonth(AccountModel):
     """A billing month that the account has closed. Its sums stay as they were then; imports go on."""
 
     month = models.DateField(help_text="The first day of the billing month.")
-    closed_at = models.DateTimeField(default=timezone.now)
+    closed_at = models.DateTimeField(default=clock.now)
     closed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.utils import timezone
 
 from accounts.scoping import AccountModel
+from finops.lib import clock
 from finops.lib.constraints import not_empty
 
 
@@ -90,7 +90,7 @@ class InvoiceTotal(AccountModel):
     entered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    entered_at = models.DateTimeField(default=timezone.now)
+    entered_at = models.DateTimeField(default=clock.now)
 
     class Meta:
         ordering = ["-billing_period", "issuer", "invoice_id"]

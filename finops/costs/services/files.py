@@ -175,7 +175,7 @@ def copies_of(job: CostImport, files: Mapping[str, str]) -> list[ImportedCopy]:
         status=CostImport.Status.DONE, content_hashes__overlap=[each for each in files if each]
     )
     copies: dict[tuple[int, str], ImportedCopy] = {}
-    for each in earlier.select_related("source").order_by("finished_at"):
+    for each in earlier.select_related("source").order_by("finished_at", "pk"):
         if each.finished_at is None or not _is_current(each):
             continue
         names = dict(zip(each.content_hashes, [file["name"] for file in each.files], strict=False))

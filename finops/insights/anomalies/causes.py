@@ -180,7 +180,7 @@ def _audit_events(anomaly: Anomaly) -> list[ChangeEvent]:
     start = datetime.combine(anomaly.first_day, time.min, UTC) - BEFORE
     end = datetime.combine(anomaly.last_day, time.max, UTC) + AFTER
     rows = AuditEntry.objects.filter(at__gte=start, at__lte=end, action__in=[*_EVENT_TEXTS, IMPORTED])
-    texts = [(row, _event_text(row, anomaly)) for row in rows.order_by("at")[:500]]
+    texts = [(row, _event_text(row, anomaly)) for row in rows.order_by("at", "id")[:500]]
     return [ChangeEvent(at=row.at, what=text, who=row.actor_label) for row, text in texts if text]
 
 
