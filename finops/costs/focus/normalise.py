@@ -231,7 +231,8 @@ class _Run:
             size, parts = self._take_batch(opened, batch, report.rows)
             report.rows += size
             yield from parts
-        if not report.rows and not self.allow_empty:
+        left_out = isinstance(reader, NativeReader) and reader.rows_read
+        if not report.rows and not self.allow_empty and not left_out:
             raise FocusFileError(
                 f"{header.name} has a header and no rows. Choose a period with costs and export it."
             )

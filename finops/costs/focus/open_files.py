@@ -79,7 +79,7 @@ def open_files(
 ) -> list[OpenFile]:
     """FocusFileError for a file that is neither FOCUS nor of a native format, or lacks mandatory columns."""
     readers = [_reader(file, defaults) for file in files]
-    relate([reader for reader in readers if isinstance(reader, NativeReader)])
+    relate([reader for reader in readers if isinstance(reader, NativeReader)], chosen)
     return [_open(reader, defaults, chosen) for reader in readers]
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import pyarrow as pa
 
+from finops.costs.focus.csvfile import CsvFile
+from finops.costs.focus.formats import FormatChoice
+from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.native.native_batch import NativeBatch
 
 
@@ -68,10 +71,17 @@ class NativeFormat(ABC):
     def mapping(self, names: Sequence[str], file: str) -> NativeMapping:
         """The mapping of a recognised file. FocusFileError for a file that lacks what no default can give."""
 
-    def relate(self, mappings: Sequence[NativeMapping]) -> None:
-        """Sees the mappings of all files of this format in one import, before any is read.
+    def relate(self, files: Sequence[NativeFile], chosen: FormatChoice) -> None:
+        """Sees all files of this format in one import, before their columns are used, and what their owner says of numbers
+        and dates. It may read them, and change the mappings.
 
-        For formats whose files belong together, as Azure's actual and amortized cost. It may change the mappings' columns.
-        FocusFileError for files that do not go together.
+        For formats whose files belong together, as Azure's actual and amortized cost. FocusFileError for files that do not.
         """
         return
+
+
+class NativeFile(NamedTuple):
+    """A file and its mapping."""
+
+    mapping: NativeMapping
+    file: CsvFile | ParquetFile

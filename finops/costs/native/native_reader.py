@@ -12,11 +12,12 @@ from finops.costs.focus import columns as spec
 from finops.costs.focus.bounds import check_column
 from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.errors import BadCell, FocusFileError, display_value
+from finops.costs.focus.formats import FormatChoice
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.focus.report import Findings
 from finops.costs.native.formats import format_of
 from finops.costs.native.native_batch import NativeBatch
-from finops.costs.native.native_format import NativeFormat, NativeMapping
+from finops.costs.native.native_format import NativeFile, NativeFormat, NativeMapping
 
 
 class _Window(NamedTuple):
@@ -48,6 +49,8 @@ class NativeReader:
         self.delimiter = file.delimiter
         self.findings = Findings()
         """Liberties taken with numbers in the newest pass."""
+        self.rows_read = 0
+        """Rows of the file in the newest pass, with those that the mapping leaves out."""
         self._window = _Window()
 
     def __copy__(self) -> NativeReader:
@@ -83,11 +86,12 @@ class NativeReader:
         """FOCUS columns by position, batch after batch. FocusFileError names the file's own row and column."""
         places = (*texts, *plain)
         self.mapping.begin()
-        self.findings, self._window = Findings(), _Window()
+        self.findings, self._window, self.rows_read = Findings(), _Window(), 0
         native_start = start = 0
         names = self.names
         for raw in self.file.batches(*self._native_places([names[place] for place in places])):
             size = len(next(iter(raw.values())))
+            self.rows_read += size
             columns, origin, lines = self._map(raw, size, native_start, [names[place] for place in places])
             if lines:
                 self._window = _Window(start, native_start, origin)
@@ -165,7 +169,8 @@ def native_reader(file: CsvFile | ParquetFile, defaults: Mapping[str, str]) -> N
     return reader
 
 
-def relate(readers: Sequence[NativeReader]) -> None:
+def relate(readers: Sequence[NativeReader], chosen: FormatChoice) -> None:
     """Lets each format see all of its files of an import. FocusFileError for files that do not go together."""
     for format_ in dict.fromkeys(reader.native_format for reader in readers):
-        format_.relate([reader.mapping for reader in readers if reader.native_format is format_])
+        own = [reader for reader in readers if reader.native_format is format_]
+        format_.relate([NativeFile(reader.mapping, reader.file) for reader in own], chosen)

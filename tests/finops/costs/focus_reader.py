@@ -60,13 +60,14 @@ class FocusRead:
         actor_tag_keys: Sequence[str] = ("owner",),
         numbers: NumberFormat | None = None,
         dates: DateOrder | None = None,
+        names: Sequence[str] = (),
     ) -> None:
         with tempfile.TemporaryDirectory() as folder:
             paths = [Path(folder, f"focus-{place}") for place in range(len(files))]
             for path, data in zip(paths, files, strict=True):
                 path.write_bytes(data)
             bill = normalise(
-                [FocusFile(path, "focus.csv") for path in paths],
+                [FocusFile(path, name) for path, name in zip(paths, names or ["focus.csv"] * len(paths), strict=True)],
                 folder=Path(folder),
                 source_id="7",
                 defaults=defaults,

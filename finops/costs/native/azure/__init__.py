@@ -1,0 +1,1 @@
+"""Azure Cost Management exports of actual and amortized cost. See docs/native-formats.md, “Azure”."""

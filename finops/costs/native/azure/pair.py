@@ -1,0 +1,241 @@
+"""Actual and amortized cost of the same months as one bill. The decisions are in ADR 0038.
+
+Of the actual cost all lines count but the use of reservations and savings plans, of the amortized cost only these. So billed
+cost is that of the one, effective cost that of the other, and lines of consumption, which both have, count once.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.focus.csvfile import CsvFile
+from finops.costs.focus.errors import FocusFileError
+from finops.costs.focus.parquetfile import ParquetFile
+from finops.costs.focus.report import Findings
+from finops.costs.native.azure.charges import CHARGE, Charges
+from finops.costs.native.azure.decimals import decimals
+from finops.costs.native.native_batch import NativeBatch
+from finops.lake.schema import MONEY
+
+if TYPE_CHECKING:
+    from finops.costs.native.azure.mapping import AzureMapping
+
+_ACTUAL_NAME: Final = re.compile("actual", re.IGNORECASE)
+_AMORTIZED_NAME: Final = re.compile(r"amorti[sz]ed", re.IGNORECASE)
+_TOGETHER: Final = "Import both exports, of actual and of amortized cost, of the same months together."
+
+
+class Role(enum.Enum):
+    """Which of the two exports a file is of; alone, where the import has one of them only."""
+
+    ALONE = "alone"
+    ACTUAL = "actual"
+    AMORTIZED = "amortized"
+
+
+Sums = dict[tuple[str, str], Decimal]
+"""By month (2026-05), or subscription, and currency."""
+
+
+class Tally:
+    """What a pass over one file saw."""
+
+    def __init__(self) -> None:
+        self.has_bought = self.has_amortized = self.has_committed = self.has_unknown = False
+        self.rows = 0
+        self.keys: set[str] = set()
+        """Months, or subscriptions, of all lines."""
+        self.on_demand: Sums = defaultdict(Decimal)
+        """Of lines that both exports have."""
+        self.left_out: Sums = defaultdict(Decimal)
+        """Of the use of commitments in the actual cost, and of their purchases in the amortized cost; usually 0."""
+
+    def look_at(self, charges: Charges, cost: pa.Array) -> None:
+        """Which of the two exports these lines are of."""
+        self.has_bought |= bool(pc.any(charges.bought).as_py())
+        self.has_committed |= bool(pc.any(charges.committed).as_py())
+        if not self.has_amortized and pc.any(charges.amortized).as_py():
+            spent = pc.fill_null(pc.not_equal(decimals(cost), pa.scalar(0, MONEY)), False)
+            self.has_amortized = bool(pc.any(pc.and_(charges.amortized, spent)).as_py())
+
+    def count(
+        self, charges: Charges, keys: pa.Array, currencies: pa.Array, cost: pa.Array, kept: pa.Array
+    ) -> None:
+        """Sums of lines that both exports have, and of what is left out besides."""
+        amounts = decimals(cost)
+        self.has_unknown |= bool(pc.any(pc.and_(pc.is_null(amounts), pc.is_valid(cost))).as_py())
+        self.rows += len(kept)
+        self.keys.update(pc.unique(_plain(keys)).to_pylist())
+        _add(self.on_demand, keys, currencies, amounts, pc.invert(charges.committed))
+        _add(self.left_out, keys, currencies, amounts, pc.and_(charges.committed, pc.invert(kept)))
+
+    @property
+    def role(self) -> Role | None:
+        """None when the lines do not say, or say both."""
+        if self.has_bought == self.has_amortized:
+            return None
+        return Role.ACTUAL if self.has_bought else Role.AMORTIZED
+
+
+def _add(sums: Sums, keys: pa.Array, currencies: pa.Array, amounts: pa.Array, mask: pa.Array) -> None:
+    columns = {"key": _plain(keys), "currency": _plain(currencies), "amount": amounts}
+    table = pa.table(columns).filter(mask)
+    for row in table.group_by(["key", "currency"]).aggregate([("amount", "sum")]).to_pylist():
+        sums[row["key"] or "", row["currency"] or ""] += row["amount_sum"] or Decimal(0)
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+class Pair:
+    """The files of both exports in one import, in the order in which they are read."""
+
+    def __init__(self, mappings: Sequence[AzureMapping]) -> None:
+        self._mappings = mappings
+
+    def notes(self, of: AzureMapping) -> list[str]:
+        """With the last file: how the two exports fit. FocusFileError when they are not of the same months."""
+        if of is not self._mappings[-1]:
+            return []
+        actual, amortized = self._sums(Role.ACTUAL), self._sums(Role.AMORTIZED)
+        self._refuse_other_months(of)
+        notes = [
+            "BilledCost is of the actual cost, EffectiveCost of the amortized cost. Lines that both have count once."
+        ]
+        if any(mapping.tally.has_unknown for mapping in self._mappings):
+            return [
+                *notes,
+                "Whether both exports agree could not be seen: their numbers can be read in two ways.",
+            ]
+        notes += [
+            f"The exports differ in {month}: lines that both have come to {_short(actual[month, currency])} {currency} in the "
+            f"actual and {_short(amortized[month, currency])} {currency} in the amortized cost. Those of the actual cost were taken."
+            for month, currency in sorted(actual.keys() | amortized.keys())
+            if actual[month, currency] != amortized[month, currency]
+        ]
+        return notes + self._left_out_notes()
+
+    def _left_out_notes(self) -> list[str]:
+        what = {
+            Role.ACTUAL: "Use of reservations and savings plans in the actual cost",
+            Role.AMORTIZED: "Purchases of reservations and savings plans in the amortized cost",
+        }
+        return [
+            f"{what[mapping.role]} was left out: {_short(amount)} {currency} in {month}."
+            for mapping in self._mappings
+            for (month, currency), amount in sorted(mapping.tally.left_out.items())
+            if amount
+        ]
+
+    def _refuse_other_months(self, of: AzureMapping) -> None:
+        months = {role: self._months(role) for role in (Role.ACTUAL, Role.AMORTIZED)}
+        if months[Role.ACTUAL] != months[Role.AMORTIZED]:
+            actual, amortized = (", ".join(sorted(each)) or "no month" for each in months.values())
+            raise FocusFileError(
+                f"{of.file_name}: the actual cost has lines of {actual}, the amortized cost of {amortized}. {_TOGETHER}"
+            )
+
+    def _months(self, role: Role) -> set[str]:
+        return {month for mapping in self._mappings if mapping.role is role for month in mapping.tally.keys}
+
+    def _sums(self, role: Role) -> Sums:
+        sums: Sums = defaultdict(Decimal)
+        for mapping in self._mappings:
+            if mapping.role is role:
+                for key, amount in mapping.tally.on_demand.items():
+                    sums[key] += amount
+        return sums
+
+
+def _short(amount: Decimal) -> str:
+    return f"{amount.normalize():f}"
+
+
+def alone_note(mapping: AzureMapping) -> str:
+    """Which measure is a copy, where the import has one export only."""
+    tally = mapping.tally
+    if tally.has_bought and tally.has_amortized:
+        return (
+            "The file has purchases of reservations or savings plans and their use with a cost, so money may be counted twice. "
+            f"{_TOGETHER}"
+        )
+    if tally.has_amortized:
+        return (
+            "BilledCost is a copy of EffectiveCost: the file is of amortized cost, which spreads purchases of reservations and "
+            f"savings plans, and does not say what was invoiced. {_TOGETHER}"
+        )
+    if tally.has_committed:
+        return (
+            "EffectiveCost is a copy of BilledCost: the file is of actual cost, so reservations and savings plans count on the "
+            f"day they were billed. {_TOGETHER}"
+        )
+    if "charge_type" in mapping.place:
+        return "BilledCost and EffectiveCost are the same: no line is of a reservation or savings plan."
+    return "EffectiveCost is a copy of BilledCost: the export does not say what is of a reservation or savings plan."
+
+
+def survey(mapping: AzureMapping, file: CsvFile | ParquetFile) -> Tally:
+    """Reads a file up to the line that says which export it is of; all of it when none does."""
+    tally = Tally()
+    few = [file.names.index(name) for name in mapping.native(*CHARGE, "subscription_id", "currency")]
+    cost = file.names.index(mapping.place["cost"])
+    for raw in file.batches(few, [cost]):
+        size = len(raw[cost])
+        batch = NativeBatch({file.names[place]: values for place, values in raw.items()}, size, Findings())
+        charges = Charges(batch, mapping.place)
+        tally.look_at(charges, raw[cost])
+        if tally.role:
+            return tally
+        subscriptions, currencies = mapping.text("subscription_id", batch), mapping.text("currency", batch)
+        tally.count(charges, subscriptions, currencies, raw[cost], pa.repeat(pa.scalar(True), size))
+    return tally
+
+
+def assign_roles(mappings: Sequence[AzureMapping], tallies: Sequence[Tally]) -> None:
+    """Says of each file which export it is of, when there are files of both. FocusFileError for one that cannot be told."""
+    roles = [
+        tally.role or _role_by_name(mapping.file_name)
+        for mapping, tally in zip(mappings, tallies, strict=True)
+    ]
+    _find_twins(roles, tallies)
+    if not {Role.ACTUAL, Role.AMORTIZED} <= set(roles):
+        return
+    for mapping, role in zip(mappings, roles, strict=True):
+        if role is None:
+            raise FocusFileError(
+                f"{mapping.file_name}: no line and no part of its name says whether it is of actual or of amortized cost, and there "
+                "are files of both. Put ActualCost or AmortizedCost into its name."
+            )
+        mapping.role = role
+    pair = Pair(mappings)
+    for mapping in mappings:
+        mapping.join(pair)
+
+
+def _role_by_name(name: str) -> Role | None:
+    actual, amortized = bool(_ACTUAL_NAME.search(name)), bool(_AMORTIZED_NAME.search(name))
+    if actual == amortized:
+        return None
+    return Role.ACTUAL if actual else Role.AMORTIZED
+
+
+def _find_twins(roles: list[Role | None], tallies: Sequence[Tally]) -> None:
+    """Two files without commitments, and with the same lines and sums of each subscription, are both exports of them."""
+    seen: dict[tuple[object, ...], int] = {}
+    for place, (role, tally) in enumerate(zip(roles, tallies, strict=True)):
+        key = (tally.rows, *sorted(tally.on_demand.items()))
+        if role is not None or not any(tally.on_demand.values()):
+            continue
+        if key in seen:
+            roles[seen[key]], roles[place] = Role.ACTUAL, Role.AMORTIZED
+        else:
+            seen[key] = place

@@ -1,0 +1,38 @@
+"""Azure Cost Management exports of actual and amortized cost. The mapping is in finops/costs/native/azure/."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from finops.costs.focus.csvfile import CsvFile
+from finops.costs.focus.formats import FormatChoice
+from finops.costs.focus.parquetfile import ParquetFile
+from finops.costs.native.azure import columns, dates, pair
+from finops.costs.native.azure.mapping import AzureMapping
+from finops.costs.native.native_format import NativeFile, NativeFormat
+
+
+class AzureFormat(NativeFormat):
+    title = "Azure cost export"
+
+    def recognises(self, names: Sequence[str]) -> bool:
+        return columns.is_export(names)
+
+    def mapping(self, names: Sequence[str], file: str) -> AzureMapping:
+        return AzureMapping(names, file)
+
+    def relate(self, files: Sequence[NativeFile], chosen: FormatChoice) -> None:
+        """Reads each file up to the first date that says their order; with more than one file, up to the line that says which
+        of the two exports it is of."""
+        azure = [(mapping, file) for mapping, file in files if isinstance(mapping, AzureMapping)]
+        for mapping, file in azure:
+            mapping.has_text_numbers = _has_text_numbers(mapping, file)
+            mapping.date_order, mapping.date_note = dates.order_of(mapping, file, chosen.dates)
+        if len(azure) > 1:
+            pair.assign_roles([mapping for mapping, _ in azure], [pair.survey(*each) for each in azure])
+
+
+def _has_text_numbers(mapping: AzureMapping, file: CsvFile | ParquetFile) -> bool:
+    if isinstance(file, CsvFile):
+        return True
+    return any(file.is_text(file.names.index(name)) for name in mapping.native(*columns.NUMBERS))
