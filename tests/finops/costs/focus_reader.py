@@ -67,7 +67,10 @@ class FocusRead:
             for path, data in zip(paths, files, strict=True):
                 path.write_bytes(data)
             bill = normalise(
-                [FocusFile(path, name) for path, name in zip(paths, names or ["focus.csv"] * len(paths), strict=True)],
+                [
+                    FocusFile(path, name)
+                    for path, name in zip(paths, names or ["focus.csv"] * len(paths), strict=True)
+                ],
                 folder=Path(folder),
                 source_id="7",
                 defaults=defaults,

@@ -53,14 +53,14 @@ class Charges:
             return self.batch.text(self._place[name])
         return self.batch.constant(None)
 
-    def coded(self, name: str) -> pa.DictionaryArray:
+    def codes(self, name: str) -> pa.DictionaryArray:
         """The column with each value folded, as spellings differ: SavingsPlan, Savings Plan."""
         return recode(self.text(name), lambda text: fold(text) or None)
 
     def _is(self, name: str, values: tuple[str, ...]) -> pa.Array:
-        coded = self.coded(name)
-        among = pc.is_in(coded.dictionary, value_set=pa.array(values, pa.string()))
-        return pc.fill_null(among.take(coded.indices), False)
+        codes = self.codes(name)
+        among = pc.is_in(codes.dictionary, value_set=pa.array(values, pa.string()))
+        return pc.fill_null(among.take(codes.indices), False)
 
     def _commitment_id(self) -> pa.DictionaryArray:
         """benefitId; of exports without it the reservation's id as Azure Resource Manager writes it."""
@@ -82,11 +82,11 @@ class Charges:
         """Usage in exports without ChargeType; what FOCUS has no name for is an adjustment, as rounding."""
         if "charge_type" not in self._place:
             return self.batch.constant("Usage")
-        codes = recode(self.coded("charge_type"), lambda code: _CATEGORIES.get(code, "Adjustment"))
+        codes = recode(self.codes("charge_type"), lambda code: _CATEGORIES.get(code, "Adjustment"))
         return first_of(codes, self.batch.constant("Usage"))
 
     def charge_class(self) -> pa.DictionaryArray:
-        return recode(self.coded("charge_type"), lambda code: "Correction" if code == "refund" else None)
+        return recode(self.codes("charge_type"), lambda code: "Correction" if code == "refund" else None)
 
     def status(self) -> pa.DictionaryArray:
         none = pa.scalar(None, pa.string())
@@ -101,13 +101,13 @@ class Charges:
             "savingsplans": of_savings_plan,
         }
         types = {"unusedreservation": of_reservation, "unusedsavingsplan": of_savings_plan}
-        by_model = recode(self.coded("pricing_model"), models.get)
-        return first_of(by_id, by_model, recode(self.coded("charge_type"), types.get))
+        by_model = recode(self.codes("pricing_model"), models.get)
+        return first_of(by_id, by_model, recode(self.codes("charge_type"), types.get))
 
     def pricing_category(self) -> pa.DictionaryArray:
         """Committed for use; FOCUS leaves purchases of commitments Standard. Null where the export does not say."""
         models = {"ondemand": "Standard", "spot": "Dynamic"}
-        of_model = recode(self.coded("pricing_model"), models.get).dictionary_decode()
+        of_model = recode(self.codes("pricing_model"), models.get).dictionary_decode()
         of_commitment = pc.if_else(self.bought, "Standard", "Committed")
         return pc.if_else(self.committed, of_commitment, of_model).dictionary_encode()
 

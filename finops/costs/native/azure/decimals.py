@@ -44,11 +44,11 @@ def _each(values: pa.Array) -> pa.Array:
     with_point = any(comma is None and point is not None for point, comma in both)
     if with_comma == with_point and any(point != comma for point, comma in both):
         return pa.nulls(len(values), MONEY)
-    numbers = [_bounded(comma if with_comma else point) for point, comma in both]
+    numbers = [_within_limit(comma if with_comma else point) for point, comma in both]
     return pa.array(numbers, MONEY).take(encoded.indices)
 
 
-def _bounded(number: Decimal | None) -> Decimal | None:
+def _within_limit(number: Decimal | None) -> Decimal | None:
     return number if number is not None and abs(number) < MONEY_LIMIT else None
 
 

@@ -16,7 +16,7 @@ from finops.costs.native.azure import columns as names_of
 from finops.costs.native.azure import dates, resources
 from finops.costs.native.azure.charges import CHARGE, Charges
 from finops.costs.native.azure.decimals import decimals, product
-from finops.costs.native.azure.pair import Pair, Role, Tally, alone_note
+from finops.costs.native.azure.pair import Pair, ExportRole, Tally, alone_note
 from finops.costs.native.azure.reference import region_of, unit_of
 from finops.costs.native.native_batch import NativeBatch, first_of, recode
 from finops.costs.native.native_format import NativeMapping
@@ -43,7 +43,7 @@ class AzureMapping(NativeMapping):
         self.sources = {"BilledCost": "Cost", "EffectiveCost": "Cost", "BillingCurrency": "BillingCurrency"}
         self.sources |= {name: columns[0] for name, columns in self.columns.items() if columns}
         self.plain = frozenset(self.place[name] for name in names_of.PLAIN if name in self.place)
-        self.role = Role.ALONE
+        self.role = ExportRole.ALONE
         self.date_order = DateOrder.MONTH_FIRST
         self.date_note = ""
         self.tally = Tally()
@@ -60,10 +60,10 @@ class AzureMapping(NativeMapping):
         self._charges = None
 
     def prepare(self, batch: NativeBatch) -> NativeBatch:
-        if self.role is Role.ALONE:
+        if self.role is ExportRole.ALONE:
             return batch
         charges = Charges(batch, self.place)
-        kept = charges.amortized if self.role is Role.AMORTIZED else pc.invert(charges.amortized)
+        kept = charges.amortized if self.role is ExportRole.AMORTIZED else pc.invert(charges.amortized)
         months = pc.strftime(dates.period_start(self, batch), format="%Y-%m")
         self.tally.count(
             charges, months, self.text("currency", batch), batch.column(self.place["cost"]), kept
@@ -137,7 +137,7 @@ def _constant(value: str) -> _Rule:
     return _Rule(lambda _mapping, batch: batch.constant(value))
 
 
-def _coded(ours: str, code: Callable[[str], str | None]) -> _Rule:
+def _code(ours: str, code: Callable[[str], str | None]) -> _Rule:
     """The column with each different value replaced."""
     return _Rule(lambda mapping, batch: recode(mapping.text(ours, batch), code), (ours,))
 
@@ -148,17 +148,17 @@ def _zero_where(mask: pa.Array, values: pa.Array) -> pa.Array:
     return pc.if_else(mask, pa.scalar(0).cast(plain.type), plain)
 
 
-def _billed(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
+def _billed_cost(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
     cost = batch.column(mapping.place["cost"])
-    if mapping.role is Role.ALONE:
+    if mapping.role is ExportRole.ALONE:
         mapping.tally.look_at(mapping.charges(batch), cost)
         return cost
     return _zero_where(mapping.charges(batch).amortized, cost)
 
 
-def _effective(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
+def _effective_cost(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
     cost = batch.column(mapping.place["cost"])
-    return cost if mapping.role is Role.ALONE else _zero_where(mapping.charges(batch).bought, cost)
+    return cost if mapping.role is ExportRole.ALONE else _zero_where(mapping.charges(batch).bought, cost)
 
 
 def _quantity(mapping: AzureMapping, batch: NativeBatch, price: str) -> pa.Array:
@@ -175,7 +175,7 @@ def _rate(mapping: AzureMapping, batch: NativeBatch, amounts: pa.Array) -> pa.Ar
     return product(amounts, rate)
 
 
-def _contracted(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
+def _contracted_cost(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
     return _rate(mapping, batch, _quantity(mapping, batch, "unit_price"))
 
 
@@ -187,7 +187,7 @@ def _list(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
     return pc.if_else(priced, cost, pa.scalar(None, MONEY))
 
 
-def _consumed(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
+def _consumed_quantity(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
     """Quantity counts the unit of measure, of 10K blocks of 10,000; only of use."""
     quantity = decimals(batch.column(mapping.place["quantity"]))
     measure = mapping.text("measure", batch)
@@ -259,9 +259,9 @@ _ELSE: Final[Mapping[str, _Rule]] = {"ListCost": _Rule(_list, ("payg_price", "qu
 """Where a file has not what a rule of `_RULES` needs."""
 
 _RULES: Final[Mapping[str, _Rule]] = {
-    "BilledCost": _Rule(_billed, ("cost",), CHARGE),
-    "EffectiveCost": _Rule(_effective, ("cost",), CHARGE),
-    "ContractedCost": _Rule(_contracted, ("unit_price", "quantity"), ("exchange_rate",)),
+    "BilledCost": _Rule(_billed_cost, ("cost",), CHARGE),
+    "EffectiveCost": _Rule(_effective_cost, ("cost",), CHARGE),
+    "ContractedCost": _Rule(_contracted_cost, ("unit_price", "quantity"), ("exchange_rate",)),
     "ListCost": _copy("payg_cost"),
     "BillingCurrency": _copy("currency"),
     "BillingPeriodStart": _Rule(dates.period_start, ("date",), ("period_start",)),
@@ -270,17 +270,15 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "ChargePeriodEnd": _Rule(dates.charge_end, ("date",)),
     "ChargeCategory": _Rule(lambda m, b: m.charges(b).category(), (), CHARGE),
     "ChargeClass": _Rule(lambda m, b: m.charges(b).charge_class(), ("charge_type",), CHARGE),
-    "ChargeFrequency": _coded(
-        "frequency", lambda text: _FREQUENCIES.get(text.replace("-", "").lower(), text)
-    ),
+    "ChargeFrequency": _code("frequency", lambda text: _FREQUENCIES.get(text.replace("-", "").lower(), text)),
     "ChargeDescription": _copy("description"),
     "PricingCategory": _Rule(lambda m, b: m.charges(b).pricing_category(), ("pricing_model",), CHARGE),
     "PricingCurrency": _copy("pricing_currency"),
     "PricingQuantity": _copy("quantity"),
-    "PricingUnit": _coded("measure", lambda text: _unit_name(text)),
+    "PricingUnit": _code("measure", lambda text: _unit_name(text)),
     "ContractedUnitPrice": _copy("unit_price"),
     "ListUnitPrice": _copy("payg_price"),
-    "ConsumedQuantity": _Rule(_consumed, ("quantity", "measure"), CHARGE),
+    "ConsumedQuantity": _Rule(_consumed_quantity, ("quantity", "measure"), CHARGE),
     "ConsumedUnit": _Rule(_consumed_unit, ("quantity", "measure"), CHARGE),
     "CommitmentDiscountId": _Rule(lambda m, b: m.charges(b).commitment_id, (), CHARGE),
     "CommitmentDiscountName": _Rule(
@@ -291,7 +289,7 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "CommitmentDiscountType": _commitment_rule("Reservation", "Savings Plan"),
     "CommitmentDiscountCategory": _commitment_rule("Usage", "Spend"),
     "CommitmentDiscountStatus": _Rule(lambda m, b: m.charges(b).status(), ("charge_type",), CHARGE),
-    "CapacityReservationId": _coded("details", resources.capacity_reservation),
+    "CapacityReservationId": _code("details", resources.capacity_reservation),
     "ProviderName": _constant("Microsoft"),
     "PublisherName": _Rule(_publisher, ("publisher_type",), ("publisher_name",)),
     "InvoiceIssuerName": _Rule(_issuer, (), ("partner_name",)),
@@ -303,11 +301,11 @@ _RULES: Final[Mapping[str, _Rule]] = {
         lambda m, b: _billing_account(m, b, "name"), ("billing_account_name",), ("billing_profile_name",)
     ),
     "BillingAccountType": _Rule(_account_type, ("billing_account_id",)),
-    "SubAccountId": _coded("subscription_id", _subscription),
+    "SubAccountId": _code("subscription_id", _subscription),
     "SubAccountName": _copy("subscription_name"),
-    "SubAccountType": _coded("subscription_id", lambda _: "Subscription"),
-    "RegionId": _coded("resource_location", lambda text: region_of(text).id),
-    "RegionName": _coded("resource_location", lambda text: region_of(text).name),
+    "SubAccountType": _code("subscription_id", lambda _: "Subscription"),
+    "RegionId": _code("resource_location", lambda text: region_of(text).id),
+    "RegionName": _code("resource_location", lambda text: region_of(text).name),
     "AvailabilityZone": _copy("availability_zone"),
     "ServiceName": _services(0),
     "ServiceCategory": _services(1),

@@ -33,7 +33,7 @@ _AMORTIZED_NAME: Final = re.compile(r"amorti[sz]ed", re.IGNORECASE)
 _TOGETHER: Final = "Import both exports, of actual and of amortized cost, of the same months together."
 
 
-class Role(enum.Enum):
+class ExportRole(enum.Enum):
     """Which of the two exports a file is of; alone, where the import has one of them only."""
 
     ALONE = "alone"
@@ -78,11 +78,11 @@ class Tally:
         _add(self.left_out, keys, currencies, amounts, pc.and_(charges.committed, pc.invert(kept)))
 
     @property
-    def role(self) -> Role | None:
+    def role(self) -> ExportRole | None:
         """None when the lines do not say, or say both."""
         if self.has_bought == self.has_amortized:
             return None
-        return Role.ACTUAL if self.has_bought else Role.AMORTIZED
+        return ExportRole.ACTUAL if self.has_bought else ExportRole.AMORTIZED
 
 
 def _add(sums: Sums, keys: pa.Array, currencies: pa.Array, amounts: pa.Array, mask: pa.Array) -> None:
@@ -106,7 +106,7 @@ class Pair:
         """With the last file: how the two exports fit. FocusFileError when they are not of the same months."""
         if of is not self._mappings[-1]:
             return []
-        actual, amortized = self._sums(Role.ACTUAL), self._sums(Role.AMORTIZED)
+        actual, amortized = self._sums(ExportRole.ACTUAL), self._sums(ExportRole.AMORTIZED)
         self._refuse_other_months(of)
         notes = [
             "BilledCost is of the actual cost, EffectiveCost of the amortized cost. Lines that both have count once."
@@ -126,8 +126,8 @@ class Pair:
 
     def _left_out_notes(self) -> list[str]:
         what = {
-            Role.ACTUAL: "Use of reservations and savings plans in the actual cost",
-            Role.AMORTIZED: "Purchases of reservations and savings plans in the amortized cost",
+            ExportRole.ACTUAL: "Use of reservations and savings plans in the actual cost",
+            ExportRole.AMORTIZED: "Purchases of reservations and savings plans in the amortized cost",
         }
         return [
             f"{what[mapping.role]} was left out: {_short(amount)} {currency} in {month}."
@@ -137,17 +137,17 @@ class Pair:
         ]
 
     def _refuse_other_months(self, of: AzureMapping) -> None:
-        months = {role: self._months(role) for role in (Role.ACTUAL, Role.AMORTIZED)}
-        if months[Role.ACTUAL] != months[Role.AMORTIZED]:
+        months = {role: self._months(role) for role in (ExportRole.ACTUAL, ExportRole.AMORTIZED)}
+        if months[ExportRole.ACTUAL] != months[ExportRole.AMORTIZED]:
             actual, amortized = (", ".join(sorted(each)) or "no month" for each in months.values())
             raise FocusFileError(
                 f"{of.file_name}: the actual cost has lines of {actual}, the amortized cost of {amortized}. {_TOGETHER}"
             )
 
-    def _months(self, role: Role) -> set[str]:
+    def _months(self, role: ExportRole) -> set[str]:
         return {month for mapping in self._mappings if mapping.role is role for month in mapping.tally.keys}
 
-    def _sums(self, role: Role) -> Sums:
+    def _sums(self, role: ExportRole) -> Sums:
         sums: Sums = defaultdict(Decimal)
         for mapping in self._mappings:
             if mapping.role is role:
@@ -207,7 +207,7 @@ def assign_roles(mappings: Sequence[AzureMapping], tallies: Sequence[Tally]) -> 
         for mapping, tally in zip(mappings, tallies, strict=True)
     ]
     _find_twins(roles, tallies)
-    if not {Role.ACTUAL, Role.AMORTIZED} <= set(roles):
+    if not {ExportRole.ACTUAL, ExportRole.AMORTIZED} <= set(roles):
         return
     for mapping, role in zip(mappings, roles, strict=True):
         if role is None:
@@ -221,14 +221,14 @@ def assign_roles(mappings: Sequence[AzureMapping], tallies: Sequence[Tally]) -> 
         mapping.join(pair)
 
 
-def _role_by_name(name: str) -> Role | None:
+def _role_by_name(name: str) -> ExportRole | None:
     actual, amortized = bool(_ACTUAL_NAME.search(name)), bool(_AMORTIZED_NAME.search(name))
     if actual == amortized:
         return None
-    return Role.ACTUAL if actual else Role.AMORTIZED
+    return ExportRole.ACTUAL if actual else ExportRole.AMORTIZED
 
 
-def _find_twins(roles: list[Role | None], tallies: Sequence[Tally]) -> None:
+def _find_twins(roles: list[ExportRole | None], tallies: Sequence[Tally]) -> None:
     """Two files without commitments, and with the same lines and sums of each subscription, are both exports of them."""
     seen: dict[tuple[object, ...], int] = {}
     for place, (role, tally) in enumerate(zip(roles, tallies, strict=True)):
@@ -236,6 +236,6 @@ def _find_twins(roles: list[Role | None], tallies: Sequence[Tally]) -> None:
         if role is not None or not any(tally.on_demand.values()):
             continue
         if key in seen:
-            roles[seen[key]], roles[place] = Role.ACTUAL, Role.AMORTIZED
+            roles[seen[key]], roles[place] = ExportRole.ACTUAL, ExportRole.AMORTIZED
         else:
             seen[key] = place

@@ -37,7 +37,10 @@ from tests.finops.costs.native.azure_export import (
 from tests.world.imports import cost_by, import_bill
 
 SAMPLES = Path(__file__).parents[3] / "data" / "native" / "azure"
-ON_DEMAND: tuple[Row, ...] = ({}, of({}, "0.4", Date="09/02/2023", SubscriptionId="ed570627", SubscriptionName="IT"))
+ON_DEMAND: tuple[Row, ...] = (
+    {},
+    of({}, "0.4", Date="09/02/2023", SubscriptionId="ed570627", SubscriptionName="IT"),
+)
 ACTUAL = export(of(PURCHASE, "100"), of(REFUND, "-20"), of(USED, "0"), of(PLAN_USED, "0"), *ON_DEMAND)
 AMORTIZED = export(
     of(USED, "2.5"), of(UNUSED, "0.75"), of(PLAN_USED, "1.5"), of(PLAN_UNUSED, "0.25"), *reversed(ON_DEMAND)
