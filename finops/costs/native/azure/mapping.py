@@ -16,7 +16,7 @@ from finops.costs.native.azure import columns as names_of
 from finops.costs.native.azure import dates, resources
 from finops.costs.native.azure.charges import CHARGE, Charges
 from finops.costs.native.azure.decimals import decimals, product
-from finops.costs.native.azure.pair import Pair, ExportRole, Tally, alone_note
+from finops.costs.native.azure.pair import ExportRole, Pair, Tally, alone_note
 from finops.costs.native.azure.reference import region_of, unit_of
 from finops.costs.native.native_batch import NativeBatch, first_of, recode
 from finops.costs.native.native_format import NativeMapping
