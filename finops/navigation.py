@@ -116,6 +116,7 @@ MENU = (
                 "plug-connected",
                 (
                     *("connection", "data_health", "cost_upload", "cost_import"),
+                    *("connection_new", "connection_edit", "cost_syncs", "cost_sync"),
                     *("usage_sources", "usage_source", "usage_source_new", "usage_source_rename"),
                     *("usage_key_generate", "usage_key_regenerate", "usage_key_revoke"),
                     *("usage_batches", "usage_rejected", "usage_upload", "usage_upload_new", "usage_api"),

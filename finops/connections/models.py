@@ -15,6 +15,15 @@ from finops.lib import clock
 MIN_INTERVAL, MAX_INTERVAL, DEFAULT_INTERVAL = 15, 7 * 24 * 60, 60
 """Minutes between two looks. A look at an unchanged source reads a listing and no data, so hourly is cheap."""
 
+INTERVALS: Final = [
+    (15, "Every 15 minutes"),
+    (60, "Every hour"),
+    (360, "Every 6 hours"),
+    (1_440, "Every day"),
+    (10_080, "Every week"),
+]
+"""What the form of a connection offers."""
+
 UNFINISHED_STATUSES: Final = ("queued", "running")
 
 

@@ -223,6 +223,23 @@ BADGES: dict[str, dict[str, tuple[str, str, str]]] = {
         "stale": ("yellow", "Stale", ""),
         "partial": ("yellow", "Partial", ""),
         "overdue": ("yellow", "Overdue", ""),
+        "syncing": ("blue", "Syncing", ""),
+        "paused": ("secondary", "Paused", ""),
+        "late": ("yellow", "Late", ""),
+    },
+    "sync": {
+        "queued": ("blue", "Queued", ""),
+        "running": ("blue", "Running", ""),
+        "done": ("green", "Done", ""),
+        "failed": ("red", "Failed", ""),
+        "canceled": ("secondary", "Canceled", ""),
+    },
+    "sync_period": {
+        "imported": ("green", "Imported", ""),
+        "unchanged": ("secondary", "Unchanged", ""),
+        "emptied": ("yellow", "Emptied", ""),
+        "failed": ("red", "Failed", ""),
+        "out_of_range": ("secondary", "Before start month", ""),
     },
     "severity": {
         "high": ("red", "High", ""),

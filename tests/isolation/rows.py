@@ -55,6 +55,23 @@ def _source(account: Account) -> int:
         return CostSource.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
 
 
+def _cost_connection(account: Account) -> CostConnection:
+    with account_scope(account):
+        return CostConnection.objects.create(
+            account=account, source_id=_source(account), connector="folder", external_id="walk"
+        )
+
+
+def _synced_source(account: Account) -> int:
+    return _cost_connection(account).source_id
+
+
+def _sync(account: Account) -> int:
+    with account_scope(account):
+        connection = _cost_connection(account)
+        return CostSync.objects.create(account=account, connection=connection, status="failed", error="walk").pk
+
+
 def _import(account: Account) -> int:
     with account_scope(account):
         return CostImport.objects.create(account=account, source_id=_source(account), file_name="walk.csv").pk
@@ -292,6 +309,8 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "membership_id": _membership,
     "invitation_id": _invitation,
     "source_id": _source,
+    "synced_source_id": _synced_source,
+    "sync_id": _sync,
     "import_id": _import,
     "sync_id": _sync,
     "closed_month_id": _closed_month,

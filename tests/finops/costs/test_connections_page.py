@@ -42,9 +42,11 @@ def run_imports(cast: Cast) -> None:
 def test_an_empty_list_says_what_to_do_next(cast: Cast) -> None:
     member, viewer = (get_page(signed_in(user), LIST) for user in (cast.member, cast.viewer))
 
-    assert "Upload FOCUS files" in member
-    assert "Upload FOCUS files" not in viewer
-    assert "A member, admin or owner of this account can upload" in viewer
+    assert "Add connection" in member
+    assert "Upload files" in member
+    assert "Add connection" not in viewer
+    assert "Upload files" not in viewer
+    assert "A member, admin or owner of this account can add connections here." in viewer
 
 
 def test_an_uploaded_file_is_imported_and_reported(cast: Cast) -> None:
@@ -269,8 +271,10 @@ def test_the_list_exports_what_it_shows(cast: Cast) -> None:
 
     exported = b"".join(signed_in(cast.viewer).get(LIST, {"format": "csv"})).decode()
 
-    assert exported.splitlines()[0] == "Source,Health,Data from,Data through,Rows,Last import"
-    assert exported.splitlines()[1].startswith("AWS,stale,2026-05-03,2026-05-03,1,")
+    assert exported.splitlines()[0] == (
+        "Source,Kind,Status,Data from,Data through,Rows,Last sync,Next sync,Last error"
+    )
+    assert exported.splitlines()[1].startswith("AWS,Upload,stale,2026-05-03,2026-05-03,1,")
 
 
 def test_the_imports_of_a_source_are_exported(cast: Cast) -> None:

@@ -1,0 +1,46 @@
+"""What "Add connection" offers: the connectors as cards, grouped by kind of provider."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from finops.connections.connector import Connector
+from finops.connections.connectors import connectors
+
+CLOUD, AI, DATA_PLATFORMS, ANY_FOCUS = "Cloud", "AI", "Data platforms", "Any FOCUS source"
+
+GROUPS: Final[dict[str, tuple[str, ...]]] = {
+    CLOUD: ("AWS", "Microsoft Azure", "Azure", "Google Cloud", "Oracle Cloud", "Oracle", "OCI"),
+    AI: ("Anthropic", "OpenAI"),
+    DATA_PLATFORMS: ("Snowflake", "Databricks", "MongoDB", "MongoDB Atlas", "Grafana", "Grafana Cloud"),
+    ANY_FOCUS: (),
+}
+"""Providers by group, in the order of the page; one that stands nowhere is among any FOCUS source."""
+
+
+@dataclass(frozen=True)
+class ConnectorGroup:
+    title: str
+    connectors: list[Connector[Any]]
+
+
+def connector_groups(search: str = "") -> list[ConnectorGroup]:
+    """The connectors of which each word of `search` is a part of title, provider or description; no empty group."""
+    words = search.casefold().split()
+    matches = [each for each in connectors().values() if _has_words(each, words)]
+    return [
+        ConnectorGroup(title, chosen)
+        for title in GROUPS
+        if (chosen := [each for each in matches if group_of(each) == title])
+    ]
+
+
+def group_of(connector: Connector[Any]) -> str:
+    return next((title for title, providers in GROUPS.items() if connector.provider in providers), ANY_FOCUS)
+
+
+def _has_words(connector: Connector[Any], words: Iterable[str]) -> bool:
+    text = f"{connector.title} {connector.provider} {connector.description}".casefold()
+    return all(word in text for word in words)

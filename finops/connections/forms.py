@@ -1,0 +1,258 @@
+"""The form of a connection: its name and schedule, and a field for each field of its connector's `Config`.
+
+No config has a field that is called as one of ours; the contract of connectors says so.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+import msgspec
+from django import forms
+from django.core.validators import RegexValidator
+from django.forms import BoundField
+from msgspec import inspect
+
+from finops.connections.connector import Connector, fields_of, secret_fields
+from finops.connections.models import DEFAULT_INTERVAL, INTERVALS
+from finops.lib import clock
+from finops.lib.periods import add_months, month_start
+
+KEEP_HINT = "Stored, replaced on save. Leave it empty to keep it."
+LONG_TEXT: Final = 500
+"""From this length on a text has several lines: a key file, a query."""
+MAX_TEXT: Final = 20_000
+MONTHS_OFFERED: Final = 60
+SEVERAL = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
+
+
+class SecretTextarea(forms.Textarea):
+    """Several lines that are never written back into a page."""
+
+    def format_value(self, value: Any) -> str:
+        return ""
+
+
+class LinesField(forms.CharField):
+    """Texts, one a line."""
+
+    widget = forms.Textarea
+
+    def to_python(self, value: Any) -> Any:
+        return [line.strip() for line in str(value or "").splitlines() if line.strip()]
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True)
+class ConfigField:
+    """What a field of a config says about itself: its type without `Meta` and None, and the words for people."""
+
+    name: str
+    type: inspect.Type
+    title: str
+    description: str
+    example: str
+    required: bool
+    default: Any
+    secret: bool
+
+    @classmethod
+    def of(cls, field: inspect.Field, *, secret: bool) -> ConfigField:
+        kind, words = _plain_type(field.type)
+        examples = words.get("examples") or [""]
+        default = None if field.default is msgspec.NODEFAULT else field.default
+        return cls(
+            name=field.name,
+            type=kind,
+            title=words.get("title") or field.name.replace("_", " ").capitalize(),
+            description=words.get("description", ""),
+            example=str(examples[0]),
+            required=field.required,
+            default=default,
+            secret=secret,
+        )
+
+    def form_field(self) -> forms.Field:
+        """Raises TypeError for a type that no form field has."""
+        common = {"label": self.title, "help_text": self.description, "required": self.required}
+        kind = self.type
+        if isinstance(kind, inspect.BoolType):
+            return forms.BooleanField(**{**common, "required": False})
+        if isinstance(kind, inspect.LiteralType | inspect.EnumType):
+            choices = [(str(value), _choice_text(str(value))) for value in _choices(kind)]
+            return forms.ChoiceField(
+                choices=choices if self.required else _with_default(choices, self), **common
+            )
+        if isinstance(kind, inspect.IntType):
+            return forms.IntegerField(min_value=kind.ge, max_value=kind.le, **common)
+        if isinstance(kind, SEVERAL):
+            return LinesField(widget=forms.Textarea(attrs={"rows": 3, **_quiet(self.example)}), **common)
+        if isinstance(kind, inspect.StrType):
+            return self._text_field(kind, common)
+        raise TypeError(f"{self.name}: no form field is of the type {kind}")
+
+    def _text_field(self, kind: inspect.StrType, common: Mapping[str, Any]) -> forms.CharField:
+        several_lines = (kind.max_length or 0) > LONG_TEXT
+        validators = []
+        if kind.pattern:
+            hint = f" For example: {self.example}" if self.example else ""
+            validators.append(RegexValidator(kind.pattern, f"This is not written as expected.{hint}"))
+        return forms.CharField(
+            min_length=kind.min_length,
+            max_length=kind.max_length or MAX_TEXT,
+            validators=validators,
+            widget=_text_widget(self.secret, several_lines, self.example),
+            error_messages={"required": f"Enter {_with_article(self.title)}."},
+            **common,
+        )
+
+
+def _plain_type(kind: inspect.Type) -> tuple[inspect.Type, dict[str, Any]]:
+    """A type without its `Meta` and without None, and what `Meta` said for people."""
+    words: dict[str, Any] = {}
+    while isinstance(kind, inspect.Metadata | inspect.UnionType):
+        if isinstance(kind, inspect.Metadata):
+            words = {**(kind.extra_json_schema or {}), **words}
+            kind = kind.type
+        else:
+            kind = next(each for each in kind.types if not isinstance(each, inspect.NoneType))
+    return kind, words
+
+
+def _choices(kind: inspect.LiteralType | inspect.EnumType) -> list[Any]:
+    return [each.value for each in kind.cls] if isinstance(kind, inspect.EnumType) else list(kind.values)
+
+
+def _choice_text(value: str) -> str:
+    return value.replace("_", " ").capitalize() if value.isidentifier() and value.islower() else value
+
+
+def _with_default(choices: list[tuple[str, str]], field: ConfigField) -> list[tuple[str, str]]:
+    return choices if field.default is not None else [("", "Automatic"), *choices]
+
+
+def _text_widget(secret: bool, several_lines: bool, example: str) -> forms.Widget:
+    if secret and several_lines:
+        return SecretTextarea(attrs={"rows": 4, **_quiet(example)})
+    if secret:
+        return forms.PasswordInput(attrs={**_quiet(example), "autocomplete": "new-password"})
+    if several_lines:
+        return forms.Textarea(attrs={"rows": 4, **_quiet(example)})
+    return forms.TextInput(attrs=_quiet(example))
+
+
+def _quiet(example: str) -> dict[str, str]:
+    """A browser neither completes nor corrects what is no word."""
+    attrs = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
+    return {**attrs, "placeholder": example} if example else attrs
+
+
+def _with_article(title: str) -> str:
+    word = title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
+    return f"the {word}"
+
+
+def config_fields(connector: Connector[Any]) -> list[ConfigField]:
+    """The fields of a connector's config in order."""
+    secrets = set(secret_fields(connector.Config))
+    described = inspect.type_info(connector.Config)
+    assert isinstance(described, inspect.StructType)  # noqa: S101 for the type checker
+    by_name = {each.name: each for each in described.fields}
+    return [ConfigField.of(by_name[each.name], secret=each.name in secrets) for each in fields_of(connector)]
+
+
+def _month_choices(chosen: date | None) -> list[tuple[str, str]]:
+    newest = month_start(clock.today())
+    months = [add_months(newest, -back) for back in range(MONTHS_OFFERED)]
+    if chosen is not None and chosen not in months:
+        months.append(chosen)
+    return [("", "As far as there is data"), *((each.isoformat(), f"{each:%B %Y}") for each in months)]
+
+
+def _interval_choices(chosen: int) -> list[tuple[int, str]]:
+    if chosen in dict(INTERVALS):
+        return INTERVALS
+    return sorted([*INTERVALS, (chosen, f"Every {chosen:,} minutes")])
+
+
+def _optional_month(text: str) -> date | None:
+    return date.fromisoformat(text) if text else None
+
+
+class ConnectionForm(forms.Form):
+    """Of a new connection, or one that exists, whose secrets stay where their fields are left empty."""
+
+    name = forms.CharField(
+        max_length=100,
+        help_text="What people and assistants call this source of cost.",
+        error_messages={"required": "Give the source a name."},
+    )
+    first_month = forms.TypedChoiceField(
+        label="Start month", required=False, coerce=_optional_month, empty_value=None
+    )
+    interval_minutes = forms.TypedChoiceField(
+        label="Schedule",
+        coerce=int,
+        initial=DEFAULT_INTERVAL,
+        help_text="A look at a source without changes reads no data.",
+    )
+
+    def __init__(
+        self,
+        connector: Connector[Any],
+        *args: Any,
+        stored: Mapping[str, Any] | None = None,
+        first_month: date | None = None,
+        interval_minutes: int = DEFAULT_INTERVAL,
+        **kwargs: Any,
+    ) -> None:
+        """`stored` is the public part of the config of a connection that exists."""
+        super().__init__(*args, **kwargs)
+        self.connector, self.exists = connector, stored is not None
+        if self.exists:
+            del self.fields["name"]
+        self.config_fields = config_fields(connector)
+        for described in self.config_fields:
+            self.fields[described.name] = self._field_of(described, stored or {})
+        months, intervals = self.fields["first_month"], self.fields["interval_minutes"]
+        assert isinstance(months, forms.ChoiceField)  # noqa: S101 for the type checker
+        assert isinstance(intervals, forms.ChoiceField)  # noqa: S101 for the type checker
+        months.choices = _month_choices(first_month)
+        months.initial = first_month.isoformat() if first_month else ""
+        intervals.choices = _interval_choices(interval_minutes)
+        intervals.initial = interval_minutes
+
+    def _field_of(self, described: ConfigField, stored: Mapping[str, Any]) -> forms.Field:
+        field = described.form_field()
+        default = described.default
+        field.initial = stored.get(
+            described.name, default.value if isinstance(default, enum.Enum) else default
+        )
+        if described.secret and self.exists:
+            field.required = False
+            field.help_text = KEEP_HINT
+            field.widget.attrs.pop("placeholder", None)
+        return field
+
+    @property
+    def bound_config_fields(self) -> list[BoundField]:
+        return [self[each.name] for each in self.config_fields]
+
+    def config_values(self) -> dict[str, Any]:
+        """What a valid form says of the config by name; what is left empty is an empty text, for the field's default."""
+        values = {each.name: self.cleaned_data.get(each.name) for each in self.config_fields}
+        return {name: "" if value is None else value for name, value in values.items()}
+
+    def problems(self) -> list[str]:
+        """The errors as sentences that say which field they are of."""
+        return [
+            f"{self.fields[name].label or name.capitalize()}: {text}" if name in self.fields else text
+            for name, texts in self.errors.items()
+            for text in texts
+        ]

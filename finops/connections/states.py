@@ -1,0 +1,81 @@
+"""How a connection stands, as the list of sources and the page of one show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from accounts.models import Account
+from finops.connections.connector import Connector
+from finops.connections.connectors import connectors
+from finops.connections.models import INTERVALS, CostConnection
+from finops.connections.queries import ConnectionOverview, connection_overview, connections_overview
+from finops.lib import clock
+
+LATE: Final = "late"
+GRACE: Final = timedelta(minutes=30)
+"""A sync that is due so long and has not begun is late: no worker takes it."""
+
+
+@dataclass(frozen=True)
+class ConnectionState:
+    """An overview with its icon and words. `status`: healthy, syncing, failing, paused, late."""
+
+    overview: ConnectionOverview
+
+    @property
+    def connection(self) -> CostConnection:
+        return self.overview.connection
+
+    @property
+    def title(self) -> str:
+        return self.overview.connector_title
+
+    @property
+    def icon(self) -> str:
+        connector: Connector[Any] | None = connectors().get(self.connection.connector)
+        return connector.icon if connector else "plug-connected"
+
+    @property
+    def status(self) -> str:
+        due = self.overview.next_sync_at
+        is_late = due is not None and clock.now() > due + GRACE
+        return LATE if is_late and self.overview.status == "healthy" else self.overview.status
+
+    @property
+    def last_sync_at(self) -> datetime | None:
+        """When the newest sync ended, or the last success before one that has not."""
+        sync = self.overview.sync
+        return (sync.finished_at if sync else None) or self.overview.last_success_at
+
+    @property
+    def next_text(self) -> str:
+        """What stands in place of the time of the next sync; empty where the time does."""
+        due = self.overview.next_sync_at
+        if self.overview.status == "syncing":
+            return "Under way"
+        if due is None:
+            return "Paused"
+        return "Due now" if due <= clock.now() else ""
+
+    @property
+    def last_error(self) -> str:
+        """While it fails."""
+        return self.overview.last_error if self.connection.failures else ""
+
+    @property
+    def schedule(self) -> str:
+        minutes = self.connection.interval_minutes
+        return dict(INTERVALS).get(minutes) or f"Every {minutes:,} minutes"
+
+
+def connection_states(account: Account) -> Mapping[int, ConnectionState]:
+    """Of every connection of the account, by the id of its source. Three queries."""
+    return {each.connection.source_id: ConnectionState(each) for each in connections_overview(account)}
+
+
+def connection_state(connection: CostConnection) -> ConnectionState:
+    """Of one. Three queries."""
+    return ConnectionState(connection_overview(connection))

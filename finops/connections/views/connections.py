@@ -1,0 +1,132 @@
+"""The Connections page: every cost source, how it is delivered and how it stands."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import date, datetime
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
+from accounts.models import Role
+from finops.connections.catalog import connector_groups
+from finops.connections.states import ConnectionState, connection_states
+from finops.costs import services
+from finops.costs.answers import SourceHealth
+from finops.costs.forms import OverlapForm
+from finops.costs.models import CostImport
+from finops.costs.queries.import_notices import import_notices
+from finops.costs.queries.sources import FAILING, HEALTHY, load_sources
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
+
+IMPORTS_SHOWN = 10
+UPLOAD = "Upload"
+
+
+@dataclasses.dataclass(frozen=True)
+class SourceRow:
+    """A cost source as the list shows it; `state` is None of one that files are uploaded into."""
+
+    id: int
+    health: SourceHealth
+    state: ConnectionState | None
+
+    @property
+    def kind(self) -> str:
+        return self.state.title if self.state else UPLOAD
+
+    @property
+    def icon(self) -> str:
+        return self.state.icon if self.state else "upload"
+
+    @property
+    def status(self) -> str:
+        """Of the connection while it is not healthy, else of the data that it brought."""
+        if self.state is not None and (self.state.status != HEALTHY or self.state.last_sync_at is None):
+            return self.state.status
+        return self.health.status
+
+    @property
+    def last_at(self) -> datetime | None:
+        return self.state.last_sync_at if self.state else self.health.last_import_at
+
+    @property
+    def next_at(self) -> datetime | None:
+        return self.state.overview.next_sync_at if self.state else None
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, in one line."""
+        if self.state is not None and self.state.last_error:
+            return self.state.last_error
+        if self.health.status == FAILING:
+            return self.health.last_error or self.health.reason
+        return "" if self.health.status == HEALTHY or self.state else self.health.reason
+
+    @property
+    def last_day(self) -> date | None:
+        return self.health.last_day
+
+
+SOURCES = ListPage[SourceRow](
+    name="connections",
+    title="Cost sources",
+    noun="source",
+    order="name",
+    columns=[
+        Column("name", "Source", lambda row: row.health.name),
+        Column("kind", "Kind", lambda row: row.kind, shown=False),
+        Column("status", "Status", lambda row: row.status),
+        Column("from", "Data from", lambda row: row.health.first_day, shown=False),
+        Column("through", "Data through", lambda row: row.last_day, css="nowrap"),
+        Column("rows", "Rows", lambda row: row.health.rows, numeric=True),
+        Column("last", "Last sync", lambda row: row.last_at, format="ago"),
+        Column("next", "Next sync", lambda row: row.next_at),
+        Column("problem", "Last error", lambda row: row.problem),
+    ],
+    filters=[
+        ListFilter(
+            "state",
+            "Status",
+            "Every status",
+            [("failing", "Failing"), ("late", "Late"), ("paused", "Paused"), ("syncing", "Syncing")],
+            lambda row: row.status,
+        )
+    ],
+)
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    states = connection_states(request.account)
+    health_by_source = load_sources(request.account).health
+    rows = [SourceRow(pk, each, states.get(pk)) for pk, each in health_by_source.items()]
+    shown = SOURCES.listing(request, rows)
+    if wants_csv(request):
+        return SOURCES.csv(shown.matches)
+    imports = CostImport.objects.select_related("source").defer("report")[:IMPORTS_SHOWN]
+    context = {
+        "listing": shown,
+        "imports": imports,
+        "notices": import_notices(request.account),
+        "groups": [] if rows else connector_groups(),
+    }
+    return render(request, "connections/connections.html", context)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def dismiss_overlap(request: AccountRequest) -> HttpResponse:
+    form = OverlapForm(request.POST)
+    with ErrorMessages(request):
+        if not form.is_valid():
+            raise UserError("Say which overlap to dismiss.")
+        services.dismiss_overlap(account=request.account, actor=request.actor, **form.cleaned_data)
+        messages.success(request, "The overlap is dismissed. Another month that is alike will be shown.")
+    return redirect("connections", slug=request.account.slug)

@@ -1,0 +1,154 @@
+"""Syncs of a source: the list, the page of one with its progress, starting, canceling, pausing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
+from accounts.models import Role
+from finops.connections import services
+from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostSync
+from finops.connections.progress import duration_text, progress_of
+from finops.connections.queries import sync_detail
+from finops.lib import clock
+from finops.lib.listing import Column, ListFilter, ListPage
+
+SYNCS_LISTED = 1_000
+"""The newest of a source; hourly looks make as many in six weeks."""
+
+SYNCS = ListPage[CostSync](
+    name="syncs",
+    title="Syncs",
+    noun="sync",
+    page_rows=25,
+    order="-started",
+    columns=[
+        Column("started", "Started", lambda row: row.started_at or row.created_at),
+        Column("trigger", "Trigger", lambda row: row.get_trigger_display()),
+        Column("status", "Status", lambda row: row.status),
+        Column("imported", "Imported", lambda row: row.months_imported, numeric=True),
+        Column("unchanged", "Unchanged", lambda row: row.months_unchanged, numeric=True),
+        Column("failed", "Failed", lambda row: row.months_failed, numeric=True),
+        Column("rows", "Rows", lambda row: row.rows, numeric=True),
+        Column("bytes", "Read", lambda row: row.bytes_done, numeric=True),
+        Column("duration", "Seconds", lambda row: seconds_of(row), numeric=True),
+        Column("by", "By", lambda row: row.actor_label, shown=False),
+        Column("error", "Error", lambda row: row.error),
+    ],
+    filters=[
+        ListFilter("state", "Status", "Every status", CostSync.SyncStatus.choices, lambda row: row.status)
+    ],
+)
+
+
+def seconds_of(sync: CostSync) -> int | None:
+    if sync.started_at is None or sync.finished_at is None:
+        return None
+    return round((sync.finished_at - sync.started_at).total_seconds())
+
+
+def connection_of(source_id: int) -> CostConnection:
+    """Of a source in the account's scope; 404 where files are uploaded."""
+    return get_object_or_404(CostConnection.objects.select_related("source", "account"), source=source_id)
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest, synced_source_id: int) -> HttpResponseBase:
+    connection = connection_of(synced_source_id)
+    rows = CostSync.objects.filter(connection=connection).defer("periods")[:SYNCS_LISTED]
+    context = {"source": connection.source, "connection": connection}
+    return SYNCS.response(request, rows, "connections/syncs.html", context)
+
+
+@account_page()
+@require_safe
+def sync(request: AccountRequest, sync_id: int) -> HttpResponse:
+    """How a sync goes, and afterwards what it did. htmx asks again every second until it is finished."""
+    row = get_object_or_404(CostSync.objects.select_related("connection__source"), pk=sync_id)
+    detail, source = sync_detail(row), row.connection.source
+    is_unfinished = row.status in UNFINISHED_STATUSES
+    heading, progress = _heading(row), progress_of(row, clock.now())
+    context = {
+        "sync": row,
+        "source": source,
+        "connection": row.connection,
+        "is_unfinished": is_unfinished,
+        "heading": heading,
+        "announcement": f"{heading}. {progress.text}" if is_unfinished else f"{heading}. {row.error}",
+        "progress": progress,
+        "duration": "—" if detail.seconds is None else duration_text(detail.seconds),
+        "periods": detail.periods,
+        "explore_url": _explore_url(request, source.name),
+    }
+    return render(request, "connections/_sync.html" if request.htmx else "connections/sync.html", context)
+
+
+def _heading(row: CostSync) -> str:
+    """What a sync does now, or what came of it."""
+    if row.status == CostSync.SyncStatus.QUEUED:
+        return "Waiting for a worker"
+    if row.status == CostSync.SyncStatus.RUNNING:
+        stage = row.stage[:1].upper() + row.stage[1:]
+        return "Canceling" if row.cancel_requested_at else stage or "Listing"
+    if row.months_imported:
+        return f"{row.months_imported} month{'' if row.months_imported == 1 else 's'} imported"
+    if row.status == CostSync.SyncStatus.DONE:
+        return "No change" if row.months_listed else "No data yet"
+    return "Nothing was imported"
+
+
+def _explore_url(request: AccountRequest, source: str) -> str:
+    query = {"period": "last_12_months", "granularity": "month", "group_by": "service"}
+    filters = {"f0": "source", "f0op": "in", "f0v": source}
+    return f"{reverse('cost_explorer', args=[request.account.slug])}?{urlencode({**query, **filters})}"
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def start(request: AccountRequest, synced_source_id: int) -> HttpResponse:
+    """Sync now; one that is queued or under way already is shown."""
+    connection = connection_of(synced_source_id)
+    with ErrorMessages(request):
+        row = services.queue_sync(connection=connection, actor=request.actor)
+        return redirect("cost_sync", slug=request.account.slug, sync_id=row.pk)
+    return redirect("connection", slug=request.account.slug, source_id=synced_source_id)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def cancel(request: AccountRequest, sync_id: int) -> HttpResponse:
+    row = get_object_or_404(CostSync.objects.select_related("account", "connection__source"), pk=sync_id)
+    with ErrorMessages(request):
+        services.cancel_sync(sync=row, actor=request.actor)
+    return redirect("cost_sync", slug=request.account.slug, sync_id=sync_id)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def pause(request: AccountRequest, synced_source_id: int) -> HttpResponse:
+    return _change(request, synced_source_id, services.pause_connection, "Syncs are paused.")
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def resume(request: AccountRequest, synced_source_id: int) -> HttpResponse:
+    return _change(request, synced_source_id, services.resume_connection, "Syncs are resumed.")
+
+
+def _change(
+    request: AccountRequest, source_id: int, change: Callable[..., Any], success: str
+) -> HttpResponse:
+    with ErrorMessages(request):
+        change(connection=connection_of(source_id), actor=request.actor)
+        messages.success(request, success)
+    return redirect("connection", slug=request.account.slug, source_id=source_id)

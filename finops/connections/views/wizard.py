@@ -1,0 +1,195 @@
+"""Adding a connection: pick a connector, enter its config, test it; changing one; the sample data.
+
+Nothing is stored before the last step: what the wizard has to carry between requests is the external id, which tells whose it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import FormErrors
+from accounts.models import Role
+from finops.connections import services
+from finops.connections.catalog import connector_groups
+from finops.connections.configs import is_external_id_of, new_external_id
+from finops.connections.connector import CheckFinding, Connector
+from finops.connections.connectors import connector_of, connectors
+from finops.connections.forms import ConnectionForm
+from finops.connections.models import CostConnection
+from finops.connections.views.syncs import connection_of
+from finops.lib.errors import UserError
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_post_parameters()
+@never_cache
+def new(request: AccountRequest) -> HttpResponse:
+    """The connectors to choose from; with `?connector=` its steps and form. A POST makes the connection and syncs it."""
+    connector = connectors().get(request.GET.get("connector", ""))
+    if connector is None:
+        return _catalog(request)
+    external_id = _external_id(request)
+    if request.method != "POST":
+        form = ConnectionForm(connector, initial={"name": connector.provider})
+        return _new_page(request, form, external_id)
+    form = ConnectionForm(connector, request.POST)
+    if form.is_valid():
+        with FormErrors(form):
+            connection = services.create_connection(
+                account=request.account,
+                actor=request.actor,
+                connector=connector.name,
+                name=form.cleaned_data["name"],
+                values=form.config_values(),
+                external_id=external_id,
+                first_month=form.cleaned_data["first_month"],
+                interval_minutes=form.cleaned_data["interval_minutes"],
+            )
+            sync = connection.syncs.order_by("pk")[0]
+            return redirect("cost_sync", slug=request.account.slug, sync_id=sync.pk)
+    return _new_page(request, form, external_id, status=422)
+
+
+def _catalog(request: AccountRequest) -> HttpResponse:
+    search = request.GET.get("q", "").strip()
+    groups = connector_groups(search)
+    count = sum(len(group.connectors) for group in groups)
+    context = {"groups": groups, "search": search, "count": count}
+    return render(request, "connections/catalog.html", context)
+
+
+def _external_id(request: AccountRequest) -> str:
+    """The one that the page of this wizard showed, as the role's trust policy has it by now; else a new one."""
+    external_id = request.POST.get("external_id", "")
+    if is_external_id_of(request.account, external_id):
+        return external_id
+    return new_external_id(account=request.account)
+
+
+def _new_page(
+    request: AccountRequest, form: ConnectionForm, external_id: str, *, status: int = 200
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "connector": form.connector,
+        "steps": form.connector.steps(external_id),
+        "external_id": external_id,
+    }
+    return render(request, "connections/new.html", context, status=status)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+@sensitive_post_parameters()
+@never_cache
+def test(request: AccountRequest) -> HttpResponse:
+    """*Test connection* of the wizard: what works, permission by permission. Stores nothing."""
+    try:
+        connector = connector_of(request.GET.get("connector", ""))
+    except UserError as error:
+        return _findings(request, problems=[error.message])
+    return _check(request, ConnectionForm(connector, request.POST), _external_id(request))
+
+
+def _check(
+    request: AccountRequest,
+    form: ConnectionForm,
+    external_id: str,
+    connection: CostConnection | None = None,
+) -> HttpResponse:
+    if "name" in form.fields:
+        form.fields["name"].required = False
+    if not form.is_valid():
+        return _findings(request, problems=form.problems())
+    with FormErrors(form):
+        found = services.check_config(
+            account=request.account,
+            connector=form.connector.name,
+            values=form.config_values(),
+            external_id=external_id,
+            connection=connection,
+        )
+        return _findings(request, found)
+    return _findings(request, problems=form.problems())
+
+
+def _findings(
+    request: AccountRequest, found: list[CheckFinding] | None = None, problems: list[str] | None = None
+) -> HttpResponse:
+    findings = found or []
+    failed = sum(not each.is_ok for each in findings)
+    context = {"findings": findings, "failed": failed, "works": not failed, "problems": problems or []}
+    return render(request, "connections/_findings.html", context)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_post_parameters()
+@never_cache
+def edit(request: AccountRequest, synced_source_id: int) -> HttpResponse:
+    connection = connection_of(synced_source_id)
+    connector = connectors().get(connection.connector)
+    if connector is None:
+        context = {"connection": connection, "source": connection.source}
+        return render(request, "connections/edit_unknown.html", context)
+    if request.method != "POST":
+        return _edit_page(request, connection, _form_of(connection, connector))
+    form = _form_of(connection, connector, request.POST)
+    if form.is_valid():
+        with FormErrors(form):
+            services.change_connection(
+                connection=connection,
+                actor=request.actor,
+                values=form.config_values(),
+                first_month=form.cleaned_data["first_month"],
+                interval_minutes=form.cleaned_data["interval_minutes"],
+            )
+            messages.success(request, "The connection is saved.")
+            return redirect("connection", slug=request.account.slug, source_id=synced_source_id)
+    return _edit_page(request, connection, form, status=422)
+
+
+def _form_of(connection: CostConnection, connector: Connector[Any], *data: Any) -> ConnectionForm:
+    return ConnectionForm(
+        connector,
+        *data,
+        stored=connection.config,
+        first_month=connection.first_month,
+        interval_minutes=connection.interval_minutes,
+    )
+
+
+def _edit_page(
+    request: AccountRequest, connection: CostConnection, form: ConnectionForm, *, status: int = 200
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "connection": connection,
+        "source": connection.source,
+        "connector": form.connector,
+        "steps": form.connector.steps(connection.external_id),
+    }
+    return render(request, "connections/edit.html", context, status=status)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+@sensitive_post_parameters()
+@never_cache
+def edit_test(request: AccountRequest, synced_source_id: int) -> HttpResponse:
+    """*Test connection* of one that exists: with its stored secrets where their fields are empty."""
+    connection = connection_of(synced_source_id)
+    try:
+        form = _form_of(connection, connector_of(connection.connector), request.POST)
+    except UserError as error:
+        return _findings(request, problems=[error.message])
+    return _check(request, form, connection.external_id, connection)
