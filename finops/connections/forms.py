@@ -80,7 +80,11 @@ class ConfigField:
 
     def form_field(self) -> forms.Field:
         """Raises TypeError for a type that no form field has."""
-        common = {"label": self.title, "help_text": self.description, "required": self.required}
+        common: dict[str, Any] = {
+            "label": self.title,
+            "help_text": self.description,
+            "required": self.required,
+        }
         kind = self.type
         if isinstance(kind, inspect.BoolType):
             return forms.BooleanField(**{**common, "required": False})
@@ -252,7 +256,7 @@ class ConnectionForm(forms.Form):
     def problems(self) -> list[str]:
         """The errors as sentences that say which field they are of."""
         return [
-            f"{self.fields[name].label or name.capitalize()}: {text}" if name in self.fields else text
+            f"{self.fields[name].label or name.capitalize()}: {text}" if name in self.fields else str(text)
             for name, texts in self.errors.items()
             for text in texts
         ]

@@ -23,8 +23,12 @@ def make_connections(account: Account, connector: str = "folder") -> None:
     well = _connection(account, connector, "AWS payer account")
     for hours in (30, 3, 2):
         _sync(well, hours, "done", months_listed=13, months_unchanged=11, months_imported=2, rows=84_211)
-    failing = _connection(account, connector, "Azure, all subscriptions of the research and development group")
-    CostConnection.objects.filter(pk=failing.pk).update(failures=2, failing_since=clock.now() - timedelta(hours=2))
+    failing = _connection(
+        account, connector, "Azure, all subscriptions of the research and development group"
+    )
+    CostConnection.objects.filter(pk=failing.pk).update(
+        failures=2, failing_since=clock.now() - timedelta(hours=2)
+    )
     _sync(failing, 26, "done", months_listed=13, months_imported=13, rows=912_004)
     _sync(failing, 2, "failed", months_listed=13, months_unchanged=12, months_failed=1, error=LONG_ERROR)
     paused = _connection(account, connector, "Snowflake")

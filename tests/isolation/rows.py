@@ -58,18 +58,12 @@ def _source(account: Account) -> int:
 def _cost_connection(account: Account) -> CostConnection:
     with account_scope(account):
         return CostConnection.objects.create(
-            account=account, source_id=_source(account), connector="folder", external_id="walk"
+            account=account, source_id=_source(account), connector="folder", external_id=secrets.token_hex(4)
         )
 
 
 def _synced_source(account: Account) -> int:
     return _cost_connection(account).source_id
-
-
-def _sync(account: Account) -> int:
-    with account_scope(account):
-        connection = _cost_connection(account)
-        return CostSync.objects.create(account=account, connection=connection, status="failed", error="walk").pk
 
 
 def _import(account: Account) -> int:
@@ -78,10 +72,8 @@ def _import(account: Account) -> int:
 
 
 def _sync(account: Account) -> int:
+    connection = _cost_connection(account)
     with account_scope(account):
-        connection = CostConnection.objects.create(
-            account=account, source_id=_source(account), connector="walk", external_id=secrets.token_hex(4)
-        )
         return CostSync.objects.create(account=account, connection=connection).pk
 
 
@@ -310,7 +302,6 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "invitation_id": _invitation,
     "source_id": _source,
     "synced_source_id": _synced_source,
-    "sync_id": _sync,
     "import_id": _import,
     "sync_id": _sync,
     "closed_month_id": _closed_month,

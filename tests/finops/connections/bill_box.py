@@ -94,13 +94,13 @@ class BillBox(Connector[BillBoxConfig]):
 
 
 @pytest.fixture
-def bill_box(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[BillBox]]:
+def bill_box(monkeypatch: pytest.MonkeyPatch) -> type[BillBox]:
     """Among the connectors, with two months."""
     registry: Any = connectors()
     monkeypatch.setitem(registry, "bill_box", BillBox())
     monkeypatch.setattr(BillBox, "bills", {date(2026, 5, 1): MAY, date(2026, 6, 1): JUNE})
     monkeypatch.setattr(BillBox, "configs", [])
-    yield BillBox
+    return BillBox
 
 
 @contextmanager
