@@ -28,6 +28,7 @@ from finops.lib.periods import add_months, month_start
 from finops.unitcosts.models import CustomerKey, UnitMetric
 from ingestion.models import Customer
 from tests.browser.alerting import make_alerts
+from tests.browser.connecting import make_connections
 from tests.cast import ACTOR, PASSWORD, make_cast, signed_in
 from tests.due import run_due
 from tests.finops.activity.call_helpers import ask_for_days
@@ -97,6 +98,7 @@ def cast_with_costs() -> dict[str, str]:
         _make_board(people.account)
         ask_for_days(people.account)
         make_alerts(people.account)
+        make_connections(people.account)
     return {"slug": people.account.slug, "password": PASSWORD}
 
 
