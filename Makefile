@@ -15,7 +15,7 @@ NODE_DEV_READY := node_modules/.ready-dev
 SCRIPTS := static/js tests/js eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench soak setups chaos screenshots chromium pooler clean clean-data
+.PHONY: help run test lint format bench soak sync-faults setups chaos screenshots chromium pooler clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ soak: $(DEV_READY) ## A million generated inputs to the doors (an hour)
 
 chaos: $(DEV_READY) $(NODE_READY) ## Kill, hang and fill everything beside ten tenants (MINUTES=30 REPORT=file)
 	$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),30) $(if $(REPORT),--report $(REPORT))
+
+sync-faults: $(DEV_READY) ## Break syncs off at random moments, 200 times (20 minutes; N=200)
+	SYNC_FAULTS=$(or $(N),200) $(BIN)/python -m pytest -q tests/finops/connections/syncs/test_sync_faults.py -k whatever_dies
 
 setups: $(DEV_READY) $(NODE_READY) pooler ## Start each documented setup from nothing: embedded, Redis, S3, pooler (minutes)
 	SETUPS=1 $(BIN)/python -m pytest tests/finops/test_setups.py

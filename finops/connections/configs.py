@@ -6,7 +6,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, get_args, get_origin
+from typing import Any, Final
 
 import msgspec
 from django.utils.crypto import salted_hmac
@@ -17,6 +17,7 @@ from finops.connections.connector import (
     Connector,
     ConnectorConfig,
     fields_of,
+    metas_of,
     public_fields,
     secret_fields,
     with_external_id,
@@ -86,15 +87,8 @@ def stored_parts(config: ConnectorConfig) -> tuple[dict[str, Any], dict[str, Any
 
 def title_of(field: msgspec.structs.FieldInfo) -> str:
     """As its `Meta` has it; else its name in words."""
-    titles = [meta.title for meta in _metas(field.type) if meta.title]
-    return titles[-1] if titles else field.name.replace("_", " ").capitalize()
-
-
-def _metas(hint: Any) -> list[msgspec.Meta]:
-    parts = [hint, *get_args(hint)] if get_origin(hint) is not Annotated else [hint]
-    return [
-        meta for part in parts for meta in getattr(part, "__metadata__", ()) if isinstance(meta, msgspec.Meta)
-    ]
+    titles = [meta.title for meta in metas_of(field.type) if meta.title]
+    return titles[0] if titles else field.name.replace("_", " ").capitalize()
 
 
 def _is_blank(value: object) -> bool:
@@ -107,7 +101,7 @@ def _convert(field: msgspec.structs.FieldInfo, value: object) -> Any:
     try:
         return msgspec.convert(value, field.type, strict=False)
     except msgspec.ValidationError as error:
-        examples = [str(example) for meta in _metas(field.type) for example in meta.examples or ()]
+        examples = [str(example) for meta in metas_of(field.type) for example in meta.examples or ()]
         hint = f" For example: {examples[0]}" if examples else ""
         raise UserError(
             f"{title_of(field)} is not valid: {_sentence(str(error))}{hint}", field=field.name

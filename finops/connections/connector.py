@@ -59,12 +59,16 @@ def with_external_id(config: C, external_id: str) -> C:
     return msgspec.structs.replace(config, external_id=external_id)
 
 
+def metas_of(hint: Any) -> Iterator[msgspec.Meta]:
+    """Those of a type and of all that it is made of: `Annotated[SecretText | None, Meta(title="Password")]` has two."""
+    yield from (each for each in getattr(hint, "__metadata__", ()) if isinstance(each, msgspec.Meta))
+    for part in typing.get_args(hint):
+        if not isinstance(part, msgspec.Meta):
+            yield from metas_of(part)
+
+
 def _is_secret(hint: Any) -> bool:
-    for each in (hint, *typing.get_args(hint)):
-        for meta in getattr(each, "__metadata__", ()):
-            if isinstance(meta, msgspec.Meta) and (meta.extra or {}).get("secret"):
-                return True
-    return False
+    return any((meta.extra or {}).get("secret") for meta in metas_of(hint))
 
 
 class SourceError(UserError):

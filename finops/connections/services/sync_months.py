@@ -31,7 +31,7 @@ from finops.connections.connector import (
 from finops.connections.models import CostSync, SyncPeriod, month_name
 from finops.connections.schemas import PeriodAction, PeriodResult
 from finops.connections.services import sync_claims
-from finops.connections.services.sync_progress import SyncHeartbeat
+from finops.connections.services.sync_heartbeat import SyncHeartbeat
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.import_decision import Decision
 from finops.costs.models import CostImport

@@ -23,8 +23,8 @@ from finops.connections.schedule import next_retry, next_sync
 from finops.connections.schemas import PeriodAction, PeriodResult
 from finops.connections.services import sync_claims
 from finops.connections.services.credentials import config_of
+from finops.connections.services.sync_heartbeat import SyncHeartbeat, SyncTimeout
 from finops.connections.services.sync_months import SyncContext, fingerprint_of, sync_month, work_folders
-from finops.connections.services.sync_progress import SyncHeartbeat, SyncTimeout
 from finops.costs.services import cancel_abandoned_syncs
 from finops.lib import clock
 from finops.lib.errors import UserError
