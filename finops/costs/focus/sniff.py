@@ -1,8 +1,8 @@
 """What a file is, by its content and never by its name: its format; and bills of the large clouds in formats of their
 own, by their columns, with how to get FOCUS instead.
 
-Sources: AWS Data Exports (CUR, legacy and 2.0), Google's billing export to BigQuery and
-the cost table of its console, Oracle's cost and usage reports.
+Sources: AWS Data Exports (CUR, legacy and 2.0), the cost table of Google's
+console, Oracle's cost and usage reports.
 """
 
 from __future__ import annotations
@@ -117,10 +117,7 @@ def _looks_like_columns(text: bytes) -> bool:
 
 
 _AWS: Final = "In the AWS console under Billing, Data Exports, create an export of the table “FOCUS 1.2 with AWS columns”"
-_GOOGLE: Final = (
-    "Let Google Cloud Billing export detailed usage and prices to BigQuery, add Google's FOCUS view over them, "
-    "and export the rows of that view"
-)
+_GOOGLE: Final = "It has totals of a month. Let Google Cloud Billing export detailed usage to BigQuery, export that table as Parquet"
 _ORACLE: Final = (
     "In the Oracle console under Cost Management, Cost and usage reports, take the files in “FOCUS Reports”"
 )
@@ -163,10 +160,7 @@ def _google(names: Sequence[str], folded: set[str]) -> str | None:
         return "the cost table of the Google Cloud console"
     if {"skudescription", "servicedescription", "usagestartdate"} <= folded:
         return "the cost table of the Google Cloud console"
-    if "usagestarttime" not in folded or not {"sku", "skuid", "skudescription"} & folded:
-        return None
-    detailed = {"resource", "resourcename", "resourceglobalname"} & folded
-    return f"Google's billing export of BigQuery ({'detailed' if detailed else 'standard'} usage cost)"
+    return None
 
 
 def _oracle(names: Sequence[str], folded: set[str]) -> str | None:

@@ -1,0 +1,132 @@
+"""The nested columns of Google's export: records, and lists of them, as BigQuery writes them to Parquet or as text in CSV."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.focus import amounts
+from finops.costs.focus.errors import BadCell
+from finops.costs.focus.jsontext import json_text
+from finops.costs.focus.report import Findings
+from finops.costs.focus.values import parse_amount
+from finops.costs.native.native_batch import NativeBatch, recode
+from finops.lake.schema import MONEY
+
+_decoder: Final = msgspec.json.Decoder(float_hook=str)
+_PYTHON_TEXT: Final = 65_536
+"""Characters of a list as Python writes it; longer ones are no values of a bill."""
+
+
+def field(values: pa.Array, path: str) -> pa.Array:
+    """The field of records at a path such as `month`; nulls where the records have none."""
+    for name in path.split("."):
+        if not pa.types.is_struct(values.type):
+            return pa.nulls(len(values), pa.string())
+        place = values.type.get_field_index(name)
+        values = values.flatten()[place] if place >= 0 else pa.nulls(len(values), pa.string())
+    return values
+
+
+def entries(text: str | None) -> list[dict[str, Any]]:
+    """The records of a list, as JSON or as Python writes it; empty for what is neither. Numbers keep their text."""
+    if not text or text in ("[]", "null", "None"):
+        return []
+    try:
+        decoded = _decoder.decode(text)
+    except (ValueError, RecursionError):
+        decoded = _of_python(text)
+    decoded = [decoded] if isinstance(decoded, dict) else decoded
+    return [each for each in decoded if isinstance(each, dict)] if isinstance(decoded, list) else []
+
+
+def _of_python(text: str) -> Any:
+    if len(text) > _PYTHON_TEXT:
+        return None
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def list_text(values: pa.Array, name: str) -> pa.DictionaryArray:
+    """A column of lists as text: what CSV has, or JSON of what Parquet has. BadCell for another type."""
+    if pa.types.is_nested(values.type):
+        return json_text(values).dictionary_encode()
+    if pa.types.is_null(values.type):
+        return values.cast(pa.string()).dictionary_encode()
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    if not pa.types.is_string(encoded.type.value_type):
+        raise BadCell(name, -1, values.type, "does not hold a list of records")
+    return encoded
+
+
+def total_of(batch: NativeBatch, name: str) -> pa.Array:
+    """The sum of `amount` over each line's records, 0 where there are none. BadCell for an amount that is no number."""
+    values = batch.column(name)
+    if pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
+        return _list_totals(values, name)
+    encoded = list_text(values, name)
+    totals: list[Decimal] = []
+    for place, text in enumerate(encoded.dictionary.to_pylist()):
+        try:
+            totals.append(_total(text))
+        except (ValueError, ArithmeticError) as error:
+            index = pc.index(encoded.indices, place).as_py()
+            raise BadCell(name, max(index, 0), text, "has an amount that is no number") from error
+    return pc.fill_null(pa.array(totals, MONEY).take(encoded.indices), 0)
+
+
+def _total(text: str) -> Decimal:
+    """ValueError for an amount that is none, or a list that cannot be read."""
+    records = entries(text)
+    if not records and text.strip() not in ("", "[]", "null", "None", "NULL"):
+        raise ValueError("is no list")
+    return sum((parse_amount(str(amount))[0] or Decimal(0) for amount in _amounts(records)), Decimal(0))
+
+
+def _amounts(records: list[dict[str, Any]]) -> Iterator[Any]:
+    return (record["amount"] for record in records if record.get("amount") is not None)
+
+
+def _list_totals(values: pa.Array, name: str) -> pa.Array:
+    flat = values.flatten()
+    table = pa.table(
+        {
+            "line": pc.list_parent_indices(values),
+            "amount": amounts.amount(field(flat, "amount"), name, Findings(), None),
+        }
+    )
+    sums = table.group_by("line").aggregate([("amount", "sum")])
+    places = pc.index_in(
+        pa.array(range(len(values)), pa.int64()), sums["line"].combine_chunks().cast(pa.int64())
+    )
+    return pc.fill_null(sums["amount_sum"].combine_chunks().cast(MONEY).take(places), 0)
+
+
+@lru_cache(maxsize=8_192)
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    pairs = ((entry.get("key"), entry.get("value")) for entry in entries(text))
+    return tuple((str(key), "" if value is None else str(value)) for key, value in pairs if key)
+
+
+def tags_of(columns: list[pa.DictionaryArray]) -> pa.DictionaryArray:
+    """Lists of keys and values as one JSON object; of a key that several lists have, the first list's value."""
+    plain = [pc.fill_null(column.dictionary_decode(), "") for column in columns]
+    joined = pc.binary_join_element_wise(*plain, "\x1e").dictionary_encode()
+    return recode(joined, _tags_json)
+
+
+def _tags_json(joined: str) -> str | None:
+    tags: dict[str, str] = {}
+    for text in joined.split("\x1e"):
+        for key, value in _pairs(text):
+            tags.setdefault(key, value)
+    return msgspec.json.encode(tags).decode() if tags else None
