@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from accounts.models import Account
+from finops.connections.queries import connections_overview
 from finops.costs.answers import AccountRef, SourceHealth
 from finops.costs.coverage import Coverage
 from finops.costs.queries.closed_months import restatement_sentences
@@ -29,6 +30,7 @@ from finops.costs.queries.sources import (
     load_sources,
 )
 from finops.insights.cost_scope import CostReader
+from finops.insights.sync_health import with_syncs
 from finops.lake.engine.engine import LakeTooLarge, LakeUnavailable
 from finops.lake.usage import flush_scheduler
 from finops.lake.usage.flush_scheduler import StuckFlush
@@ -274,7 +276,7 @@ def needs_attention(each: ConnectionHealth) -> bool:
 def data_health(account: Account, *, deadline: float | None = None, shown: int = SHOWN) -> HealthAnswer:
     """Every connection of the account and how it is, those that need somebody first; and whether usage is stuck.
 
-    Seven queries of PostgreSQL, and one lake query (two columns of 92 days) that finds days without cost lines; where the
+    Eight queries of PostgreSQL, one more with synced sources, and one lake query (two columns of 92 days) that finds days without cost lines; where the
     lake cannot answer it, gaps are not looked for and a warning says so.
     """
     sources, usage = load_sources(account), flush_scheduler.stuck(account)
@@ -326,6 +328,11 @@ def _connections(
             now,
         )
         for source_id, health in sources.health.items()
+    ]
+    syncs = {row.connection.source_id: row for row in connections_overview(account)}
+    cost = [
+        with_syncs(each, syncs[source_id]) if source_id in syncs else each
+        for source_id, each in zip(sources.health, cost, strict=True)
     ]
     usage = [usage_connection(each, now) for each in usage_deliveries(account)]
 

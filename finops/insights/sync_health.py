@@ -1,0 +1,72 @@
+"""What the syncs of a cost source add to how healthy it is: when it is looked at next, and why its syncs fail."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from finops.connections.queries import ConnectionOverview
+from finops.costs.queries.sources import ERROR_LENGTH, FAILING, HEALTHY, IMPORTING, NO_DATA, PARTIAL
+from finops.lib.sentences import truncate
+
+if TYPE_CHECKING:
+    from finops.insights.data_health import ConnectionHealth
+
+_RETRY: Final = "Mend what the last sync names, then sync again on its page."
+_RESUME: Final = "Resume its syncs on its page."
+_NOTHING: Final = "Check that the provider writes there, and the settings of the connection."
+_OLD: Final = "Check that the provider still writes its export: the last sync found nothing newer."
+
+
+def with_syncs(health: ConnectionHealth, row: ConnectionOverview) -> ConnectionHealth:
+    """The health of a source whose files are fetched. Pure.
+
+    Data is expected by its rhythm, and no sooner than the next sync looks. Syncs that fail come before anything that an
+    import said.
+    """
+    known = msgspec.structs.replace(
+        health,
+        last_success_at=row.last_success_at or health.last_success_at,
+        last_error=truncate(row.last_error, ERROR_LENGTH) or health.last_error,
+    )
+    if row.connection.paused_at is not None:
+        return _paused(known, row.connection.paused_at)
+    if row.next_sync_at is not None:
+        known = _with_next_sync(known, row.next_sync_at)
+    if row.failing_since is not None:
+        since = f"{row.failing_since:%Y-%m-%d %H:%M} UTC"
+        reason = f"Its syncs have failed since {since}; what it had before still counts. The last one said: {known.last_error}"
+        return msgspec.structs.replace(known, status=FAILING, reason=reason, what_to_do=_RETRY)
+    if health.status == NO_DATA and row.status == "syncing":
+        return msgspec.structs.replace(
+            known, status=IMPORTING, reason="Its first sync is under way.", what_to_do=""
+        )
+    if health.status == NO_DATA:
+        reason = "Its syncs have found no cost line yet."
+        return msgspec.structs.replace(known, reason=reason, what_to_do=_NOTHING)
+    if health.overdue or health.status not in (HEALTHY, IMPORTING, PARTIAL, FAILING):
+        return msgspec.structs.replace(known, what_to_do=_OLD)
+    return known
+
+
+def _paused(health: ConnectionHealth, since: datetime) -> ConnectionHealth:
+    text = f"Its syncs have been paused since {since:%Y-%m-%d %H:%M} UTC."
+    return msgspec.structs.replace(
+        health,
+        reason=f"{health.reason} {text}",
+        what_to_do=_RESUME,
+        expected_by=None,
+        expected_reason=text,
+        overdue=False,
+    )
+
+
+def _with_next_sync(health: ConnectionHealth, next_sync: datetime) -> ConnectionHealth:
+    looked = f"It is looked at next on {next_sync:%Y-%m-%d %H:%M} UTC."
+    if health.expected_by is None:
+        return msgspec.structs.replace(health, expected_reason=f"{health.expected_reason} {looked}".strip())
+    return msgspec.structs.replace(
+        health, expected_by=max(health.expected_by, next_sync), expected_reason=looked
+    )
