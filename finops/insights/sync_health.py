@@ -32,7 +32,7 @@ def with_syncs(health: ConnectionHealth, row: ConnectionOverview) -> ConnectionH
         last_error=truncate(row.last_error, ERROR_LENGTH) or health.last_error,
     )
     if row.connection.paused_at is not None:
-        return _paused(known, row.connection.paused_at)
+        return _pause_facts(known, row.connection.paused_at)
     if row.next_sync_at is not None:
         known = _with_next_sync(known, row.next_sync_at)
     if row.failing_since is not None:
@@ -51,7 +51,7 @@ def with_syncs(health: ConnectionHealth, row: ConnectionOverview) -> ConnectionH
     return known
 
 
-def _paused(health: ConnectionHealth, since: datetime) -> ConnectionHealth:
+def _pause_facts(health: ConnectionHealth, since: datetime) -> ConnectionHealth:
     text = f"Its syncs have been paused since {since:%Y-%m-%d %H:%M} UTC."
     return msgspec.structs.replace(
         health,
