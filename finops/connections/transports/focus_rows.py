@@ -1,0 +1,93 @@
+"""FOCUS rows that a connector makes itself, written as Parquet that the importer takes, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date, timedelta
+from decimal import Context, Decimal
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from finops.connections.connector import SourceError
+from finops.costs.focus.normalise import FocusFile
+from finops.lib.periods import add_months
+
+BATCH_ROWS: Final = 20_000
+MAX_ROWS: Final = 20_000_000
+"""Of one month."""
+_EXACT: Final = Context(prec=100)
+_MAX_DIGITS: Final = 20
+"""Before the point, of an amount; what the lake's type holds."""
+_MAX_DECIMALS: Final = 60
+
+
+class FocusRows:
+    """The rows of one billing month. Every value is a text: amounts keep all their digits until the importer reads them."""
+
+    def __init__(self, writer: pq.ParquetWriter, month: date, columns: Sequence[str]) -> None:
+        self.rows = 0
+        self._writer = writer
+        self._month_columns = {
+            "BillingPeriodStart": month.isoformat(),
+            "BillingPeriodEnd": add_months(month, 1).isoformat(),
+        }
+        self._columns: dict[str, list[str | None]] = {name: [] for name in (*columns, *self._month_columns)}
+
+    def add(self, values: Mapping[str, str | None]) -> None:
+        """A row; columns without a value are empty. Raises SourceError beyond MAX_ROWS, KeyError for a column not declared."""
+        if self.rows >= MAX_ROWS:
+            raise SourceError(f"The month has more than {MAX_ROWS:,} lines, which is not read.")
+        for name, value in {**dict.fromkeys(self._columns), **self._month_columns, **values}.items():
+            self._columns[name].append(value or None)
+        self.rows += 1
+        if self.rows % BATCH_ROWS == 0:
+            self.flush()
+
+    def flush(self) -> None:
+        arrays = [pa.array(values, pa.string()) for values in self._columns.values()]
+        if len(arrays[0]):
+            self._writer.write_batch(pa.record_batch(arrays, schema=self._writer.schema))
+        for values in self._columns.values():
+            values.clear()
+
+
+@contextmanager
+def focus_rows(path: Path, month: date, columns: Sequence[str]) -> Iterator[FocusRows]:
+    """Writes the file; `columns` without those of the billing period."""
+    names = [*columns, "BillingPeriodStart", "BillingPeriodEnd"]
+    schema = pa.schema([(name, pa.string()) for name in names])
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        rows = FocusRows(writer, month, columns)
+        yield rows
+        rows.flush()
+
+
+def charge_day(day: date) -> dict[str, str | None]:
+    """The columns of a charge of one day."""
+    return {"ChargePeriodStart": day.isoformat(), "ChargePeriodEnd": (day + timedelta(days=1)).isoformat()}
+
+
+def exact_text(amount: Decimal, *, shift: int = 0) -> str:
+    """The amount times 10^`shift`, with every digit and no exponent. Raises SourceError for what is no amount of money."""
+    shifted = _EXACT.scaleb(amount, shift) if amount.is_finite() else amount
+    exponent = shifted.as_tuple().exponent
+    if not isinstance(exponent, int) or exponent < -_MAX_DECIMALS or shifted.adjusted() >= _MAX_DIGITS:
+        raise SourceError(f"The other side sent {str(amount)[:40]!r} where an amount or a quantity belongs.")
+    return f"{shifted:f}"
+
+
+def currency_code(text: str) -> str:
+    """In capitals. Raises SourceError for what is no code of ISO 4217's form."""
+    code = text.strip().upper()
+    if not (len(code) == 3 and code.isascii() and code.isalpha()):
+        raise SourceError(f"The other side sent {text[:40]!r} where a currency such as USD belongs.")
+    return code
+
+
+def file_of(path: Path, rows: int) -> list[FocusFile]:
+    """What `fetch` returns: the file, or none for a month without rows."""
+    return [FocusFile(path, path.name)] if rows else []

@@ -1,0 +1,78 @@
+"""The two ways in which vendors page a list: by a token of theirs, and by the last id."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
+
+import msgspec
+
+from finops.connections.connector import SourceError
+from finops.connections.transports.http import HttpApi, Params
+
+MAX_NAMES: Final = 100_000
+
+
+class TokenPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page that names the next one; base of those with `data`."""
+
+    has_more: bool | None = None
+    next_page: str | None = None
+
+    @property
+    def token(self) -> str:
+        """Of the next page; empty on the last. Raises SourceError for a page that has a next one and does not name it."""
+        if self.has_more is False:
+            return ""
+        if self.has_more and not self.next_page:
+            raise SourceError("The other side said that there are more pages, and not where. Sync again.")
+        return self.next_page or ""
+
+
+class VendorObject(msgspec.Struct, frozen=True):
+    """A workspace, project, key or person of a vendor's organization."""
+
+    id: str
+    name: str | None = None
+    email: str | None = None
+
+
+class _NamedPage(msgspec.Struct, frozen=True):
+    data: list[VendorObject]
+    has_more: bool | None = None
+    last_id: str | None = None
+
+    @property
+    def token(self) -> str:
+        return (self.last_id or "") if self.has_more else ""
+
+
+Page = TypeVar("Page", bound=TokenPage)
+
+
+def token_pages(api: HttpApi, path: str, params: Params, type_: type[Page]) -> Iterator[Page]:
+    """All pages of a list. Raises as `HttpApi.get` and `HttpApi.pages` do."""
+    return api.pages(
+        lambda token: api.get(path, [*params, ("page", token)] if token else params, type_),
+        lambda page: page.token,
+    )
+
+
+def named(api: HttpApi, path: str, params: Params, cursor: str) -> dict[str, VendorObject]:
+    """Everything of a list by id; `cursor` is the parameter that takes the last id of the page before. Raises as
+    `HttpApi.get` does."""
+    found: dict[str, VendorObject] = {}
+    for page in api.pages(
+        lambda token: api.get(path, [*params, (cursor, token)] if token else params, _NamedPage),
+        lambda page: page.token,
+    ):
+        found |= {each.id: each for each in page.data}
+        if len(found) > MAX_NAMES:
+            break
+    return found
+
+
+def digest_of(lines: Iterable[str]) -> str:
+    """The same for the same lines in any order: for the fingerprint of a month."""
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:40]
