@@ -152,6 +152,9 @@ class Connector(ABC, Generic[C]):
     description: ClassVar[str] = ""
     """One line under the title: which files or API, and which role or key."""
     order: ClassVar[int] = 100
+    changes_while_read: ClassVar[bool] = False
+    """Whether cost arrives at the other side all the time, as from an API of today's cost: then a month is not looked at again
+    after its fetch. What came during it changes the next look, for the fingerprint that is kept is of before the fetch."""
     Config: ClassVar[type[ConnectorConfig]]
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:

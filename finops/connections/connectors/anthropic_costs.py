@@ -112,6 +112,7 @@ class AnthropicCosts(Connector[AnthropicConfig]):
     description = (
         "Claude costs by workspace, API key, person, model and token type. An Admin or analytics key."
     )
+    changes_while_read = True
     order: ClassVar[int] = 50
     Config = AnthropicConfig
 

@@ -121,6 +121,7 @@ class OpenAiCosts(Connector[OpenAiConfig]):
     icon = "brand-openai"
     docs_url = "https://platform.openai.com/docs/api-reference/usage/costs"
     description = "API costs by project, API key, person, model and token type. An Admin key."
+    changes_while_read = True
     order: ClassVar[int] = 51
     Config = OpenAiConfig
 

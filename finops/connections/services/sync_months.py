@@ -151,6 +151,8 @@ def _fetch(context: SyncContext, month: BillMonth, folder: Path) -> tuple[BillMo
         except MonthConflict:
             files = None
         context.progress.check()
+        if files is not None and context.connector.changes_while_read:
+            return month, files
         now = context.connector.month(context.config, month.month)
         if now is None:
             raise SourceError("The files went away while they were read. The next sync tries again.")

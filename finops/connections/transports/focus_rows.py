@@ -30,6 +30,8 @@ class FocusRows:
 
     def __init__(self, writer: pq.ParquetWriter, month: date, columns: Sequence[str]) -> None:
         self.rows = 0
+        self.filled: set[str] = set()
+        """Columns with a value in some row."""
         self._writer = writer
         self._month_columns = {
             "BillingPeriodStart": month.isoformat(),
@@ -48,6 +50,8 @@ class FocusRows:
             self.flush()
 
     def flush(self) -> None:
+        """Write what was added since the last time."""
+        self.filled |= {name for name, values in self._columns.items() if any(values)}
         arrays = [pa.array(values, pa.string()) for values in self._columns.values()]
         if len(arrays[0]):
             self._writer.write_batch(pa.record_batch(arrays, schema=self._writer.schema))
@@ -57,13 +61,27 @@ class FocusRows:
 
 @contextmanager
 def focus_rows(path: Path, month: date, columns: Sequence[str]) -> Iterator[FocusRows]:
-    """Writes the file; `columns` without those of the billing period."""
+    """Writes the file; `columns` without those of the billing period. A column without any value is left out of it, so that
+    it is no dimension of nothing."""
     names = [*columns, "BillingPeriodStart", "BillingPeriodEnd"]
     schema = pa.schema([(name, pa.string()) for name in names])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         rows = FocusRows(writer, month, columns)
         yield rows
         rows.flush()
+    if rows.rows and len(rows.filled) < len(names):
+        _keep_columns(path, [name for name in names if name in rows.filled])
+
+
+def _keep_columns(path: Path, names: Sequence[str]) -> None:
+    whole = path.with_suffix(".all")
+    path.rename(whole)
+    with pq.ParquetFile(whole) as file:
+        schema = pa.schema([file.schema_arrow.field(name) for name in names])
+        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(names)):
+                writer.write_batch(batch.select(names))
+    whole.unlink()
 
 
 def charge_day(day: date) -> dict[str, str | None]:

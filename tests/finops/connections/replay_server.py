@@ -101,7 +101,6 @@ def _handler(replay: ReplayServer) -> type[BaseHTTPRequestHandler]:
         def _send(self, reply: Reply) -> None:
             self.send_response_only(reply.status)
             headers = {
-                "Date": self.date_time_string(),
                 "Content-Length": str(len(reply.body)),
                 **reply.headers,
             }
