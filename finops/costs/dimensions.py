@@ -24,6 +24,9 @@ from finops.lib.sentences import dimension_text, quote
 EXTENSION = "x_"
 """What the names of providers' own columns begin with, as dimensions too."""
 
+EXTENSION_TITLES = {"Model": "Model", "TokenType": "Token type", "ServiceTier": "Service tier"}
+"""Of providers' own columns that several connectors fill, by name without x_; such a one is known by its title too."""
+
 NONE = "(none)"
 UNTAGGED = "(untagged)"
 UNKNOWN = "(unknown)"
@@ -143,6 +146,9 @@ class DimensionRegistry:
         plain = self._kinds.get(_plain(name))
         if plain is not None and not plain.is_family:
             return _with_meaning_warning(context, plain.resolve(context, ""), name)
+        titled = _TITLED_EXTENSIONS.get(_plain(name))
+        if titled in context.tag_keys.extensions:
+            return _extension(context, titled)
         own_names = [f"{kind.name}{key}" for kind in self.kinds() if kind.own_keys for key in kind.own_keys()]
         tags = [f"tag:{key}" for key in context.tag_keys if _plain(key) == _plain(name)]
         choices = [*own_names, *tags, *(kind.display_name for kind in self.kinds())]
@@ -233,6 +239,8 @@ def _plain(name: str) -> str:
     return _OTHER_NAMES.get(folded, folded)
 
 
+_TITLED_EXTENSIONS = {_plain(title): name for name, title in EXTENSION_TITLES.items()}
+
 registry = DimensionRegistry()
 
 
@@ -312,11 +320,16 @@ def _extension(context: DimensionContext, key: str) -> Dimension:
         warning += f" Nearest: {', '.join(quote(f'x_{name}') for name in close)}."
     return Dimension(
         name=f"x_{column_name}",
-        title=f"x_{column_name}",
+        title=extension_title(column_name),
         value=ColumnExpression(extension_column(column_name)),
         tag_keys=(ExtensionKey(column_name),),
         warnings=(warning,) if warning else (),
     )
+
+
+def extension_title(column_name: str) -> str:
+    """What a provider's own column is called in lists, by its name without x_."""
+    return EXTENSION_TITLES.get(column_name, f"{EXTENSION}{column_name}")
 
 
 def _match_tag_key(context: DimensionContext, key: str) -> tuple[str, str]:

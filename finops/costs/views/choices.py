@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from finops.costs.answers import AppliedCostView
-from finops.costs.dimensions import EXTENSION, DimensionKind
+from finops.costs.dimensions import EXTENSION, EXTENSION_TITLES, DimensionKind, extension_title
 from finops.lake.storage.manifest import CostKeys
 from finops.lib.choices import GRANULARITIES as GRANULARITIES
 from finops.lib.choices import PERIODS as PERIODS
@@ -63,7 +63,9 @@ def dimension_choices(
     fixed = [kind for kind in kinds if not kind.is_family]
     plain = [(kind.name, kind.title) for kind in fixed if not kind.of_bill]
     of_bill = [(kind.name, kind.title) for kind in fixed if kind.of_bill]
-    of_bill += [(f"{EXTENSION}{name}", f"{EXTENSION}{name}") for name in tag_keys.extensions]
+    for name in tag_keys.extensions:
+        of = plain if name in EXTENSION_TITLES else of_bill
+        of.append((f"{EXTENSION}{name}", extension_title(name)))
     own = [
         (f"{kind.name}{key}", f"{key} ({kind.title.lower()})")
         for kind in kinds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
@@ -12,12 +13,15 @@ import pytest
 from pytest_django import Settings
 
 from accounts.models import Account
+from finops.allocation.services.cost_tags import cost_tag_from_yaml, create_cost_tag
 from finops.connections.connector import AccessError, Fetch, SourceError
 from finops.connections.connectors import connector_of
 from finops.connections.connectors.anthropic_costs import AnthropicConfig
 from finops.costs.queries import account_context
+from finops.costs.queries.spend import query_spend
+from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib import clock
-from tests.cast import Cast
+from tests.cast import Cast, signed_in
 from tests.finops.connections.replay_server import ReplayServer
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.connections.vendors.anthropic_api import KEY, AnthropicApi
@@ -279,3 +283,38 @@ def test_an_unchanged_source_is_not_read_again(api: AnthropicApi, acme: Account,
     api.page_size = 1000
     assert set(actions(sync_now(connection)).values()) == {"unchanged"}
     assert len(api.replay.requests) == 2
+
+
+@pytest.mark.django_db
+def test_model_token_type_and_service_tier_are_dimensions_of_pages_queries_and_cost_tags(
+    api: AnthropicApi, acme: Account, cast: Cast
+) -> None:
+    sync_now(connect(cast, "anthropic_costs", api_key=KEY))
+    page = signed_in(cast.viewer).get("/a/acme/cost-explorer/", {"group_by": "x_Model"}).content.decode()
+    for name, title in (
+        ("x_Model", "Model"),
+        ("x_TokenType", "Token type"),
+        ("x_ServiceTier", "Service tier"),
+    ):
+        assert re.search(rf'<option value="{name}"[^>]*>{title}</option>', page)
+    march = MARCH, date(2026, 3, 31)
+    for name, column in (
+        ("model", "x_Model"),
+        ("Token type", "x_TokenType"),
+        ("service_tier", "x_ServiceTier"),
+    ):
+        query = SpendQuery(group_by=[name], start_date=march[0], end_date=march[1], basis="billed")
+        sums = {row.group[column]: row.amount for row in query_spend(acme, query).rows}
+        assert sums == spend_by(acme, column, *march)
+    opus = Filter(dimension="Model", values=["claude-opus-5-5"])
+    assert set(spend_by(acme, "x_TokenType", *march, filters=[opus])) <= {
+        row["group"]["token_type"] or "(none)" for row in api.cost
+    }
+    text = (
+        "key: size\ndescription: ''\ndefault_value: other\nrules:\n- name: Large\n  when:\n"
+        "    dimension: x_Model\n    op: in\n    values: [claude-opus-5-5]\n  value: large\n"
+    )
+    draft = cost_tag_from_yaml(text)
+    create_cost_tag(account=acme, actor=cast.actor, key=draft.key, rules=draft.rules)
+    sizes = spend_by(acme, "cost_tag:size", *march)
+    assert sizes["large"] == spend_by(acme, "x_Model", *march)["claude-opus-5-5"]
