@@ -14,18 +14,13 @@ from functools import cached_property
 from typing import Any
 
 from accounts.models import Account
+from finops.costs.dimension_names import EXTENSION, TITLED_EXTENSIONS, extension_title, plain_name
 from finops.costs.value_names import FormerName, ValueNames
 from finops.lake.schema import ExtensionKey, extension_column, tag_column
 from finops.lake.storage.manifest import CostKeys, Manifest, cost_tag_keys
 from finops.lib.errors import UserError, nearest_choices, unknown_value
 from finops.lib.registry import Registry
 from finops.lib.sentences import dimension_text, quote
-
-EXTENSION = "x_"
-"""What the names of providers' own columns begin with, as dimensions too."""
-
-EXTENSION_TITLES = {"Model": "Model", "TokenType": "Token type", "ServiceTier": "Service tier"}
-"""Of providers' own columns that several connectors fill, by name without x_; such a one is known by its title too."""
 
 NONE = "(none)"
 UNTAGGED = "(untagged)"
@@ -143,14 +138,14 @@ class DimensionRegistry:
         family = self._kinds.get(prefix.strip().lower() + colon) if colon else None
         if family is not None and key:
             return family.resolve(context, key)
-        plain = self._kinds.get(_plain(name))
+        plain = self._kinds.get(plain_name(name))
         if plain is not None and not plain.is_family:
             return _with_meaning_warning(context, plain.resolve(context, ""), name)
-        titled = _TITLED_EXTENSIONS.get(_plain(name))
+        titled = TITLED_EXTENSIONS.get(plain_name(name))
         if titled in context.tag_keys.extensions:
             return _extension(context, titled)
         own_names = [f"{kind.name}{key}" for kind in self.kinds() if kind.own_keys for key in kind.own_keys()]
-        tags = [f"tag:{key}" for key in context.tag_keys if _plain(key) == _plain(name)]
+        tags = [f"tag:{key}" for key in context.tag_keys if plain_name(key) == plain_name(name)]
         choices = [*own_names, *tags, *(kind.display_name for kind in self.kinds())]
         raise unknown_value(field, name, choices, listed_by="getAccountContext", show=dimension_text)
 
@@ -180,45 +175,6 @@ class DimensionRegistry:
         )
 
 
-_OTHER_NAMES = {
-    "cloud": "provider",
-    "vendor": "provider",
-    "category": "service_category",
-    "sub_account": "account",
-    "subaccount": "account",
-    "account_id": "account",
-    "account_name": "account",
-    "subscription": "account",
-    "project": "account",
-    "sku_id": "sku",
-    "sku_meter": "usage_type",
-    "meter": "usage_type",
-    "resource_id": "resource",
-    "user": "actor",
-    "cost_source": "source",
-    "commitment_id": "commitment",
-    "purchase_type": "pricing_category",
-    "purchase_option": "pricing_category",
-    "pricing_model": "pricing_category",
-    "charge_type": "charge_category",
-    "billing_month": "billing_period",
-    "invoice_month": "billing_period",
-    "invoice_id": "invoice",
-    "invoice_number": "invoice",
-    "invoice_issuer_name": "invoice_issuer",
-    "issuer": "invoice_issuer",
-    "billing_account_id": "billing_account",
-    "billing_account_name": "billing_account",
-    "payer": "billing_account",
-    "payer_account": "billing_account",
-    "publisher_name": "publisher",
-    "host_provider_name": "host_provider",
-    "zone": "availability_zone",
-    "subcategory": "service_subcategory",
-    "billing_currency": "currency",
-}
-
-
 _SEVERAL_MEANINGS = ("project",)
 """Other names that people as often give to a tag."""
 
@@ -233,13 +189,6 @@ def _with_meaning_warning(context: DimensionContext, dimension: Dimension, name:
     note = f"{name!r} was taken for {dimension.name}: {dimension.title.lower()}, subscription or project of the provider.{other}"
     return replace(dimension, warnings=(*dimension.warnings, note))
 
-
-def _plain(name: str) -> str:
-    folded = name.strip().lower().replace(" ", "_").replace("-", "_")
-    return _OTHER_NAMES.get(folded, folded)
-
-
-_TITLED_EXTENSIONS = {_plain(title): name for name, title in EXTENSION_TITLES.items()}
 
 registry = DimensionRegistry()
 
@@ -325,11 +274,6 @@ def _extension(context: DimensionContext, key: str) -> Dimension:
         tag_keys=(ExtensionKey(column_name),),
         warnings=(warning,) if warning else (),
     )
-
-
-def extension_title(column_name: str) -> str:
-    """What a provider's own column is called in lists, by its name without x_."""
-    return EXTENSION_TITLES.get(column_name, f"{EXTENSION}{column_name}")
 
 
 def _match_tag_key(context: DimensionContext, key: str) -> tuple[str, str]:

@@ -37,7 +37,7 @@ from finops.connections.transports.focus_rows import (
     focus_rows,
 )
 from finops.connections.transports.http import HttpApi
-from finops.connections.transports.pages import digest_of, named
+from finops.connections.transports.pages import digest_of, names_by_id
 from finops.connections.vendor_apis.anthropic import (
     ANALYTICS,
     LEGACY,
@@ -141,7 +141,7 @@ class AnthropicCosts(Connector[AnthropicConfig]):
         except UserError as error:
             return [CheckFinding(title, False, error.message)]
         try:
-            named(api, WORKSPACES, [("limit", 1000)], "after_id")
+            names_by_id(api, WORKSPACES, [("limit", 1000)], "after_id")
             of_names = "Read names of workspaces and API keys"
         except AccessError:
             of_names = "Ids of workspaces and API keys are shown, since names need an Admin key"

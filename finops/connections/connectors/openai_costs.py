@@ -40,7 +40,7 @@ from finops.connections.transports.focus_rows import (
     focus_rows,
 )
 from finops.connections.transports.http import HttpApi, RequestRefusal, path_part
-from finops.connections.transports.pages import TokenPage, VendorObject, digest_of, named, token_pages
+from finops.connections.transports.pages import TokenPage, VendorObject, digest_of, names_by_id, token_pages
 from finops.costs.focus.normalise import FocusFile
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -143,7 +143,7 @@ class OpenAiCosts(Connector[OpenAiConfig]):
         api, today = _api(config), clock.today()
         return [
             _finding("Read costs", lambda: list(_buckets(api, month_start(today), today, ()))),
-            _finding("Read names of projects", lambda: named(api, _PROJECTS, [("limit", 1)], "after")),
+            _finding("Read names of projects", lambda: names_by_id(api, _PROJECTS, [("limit", 1)], "after")),
         ]
 
     def months(self, config: OpenAiConfig) -> list[BillMonth]:
@@ -166,7 +166,7 @@ class OpenAiCosts(Connector[OpenAiConfig]):
         path = fetch.folder / f"openai-{month.month:%Y-%m}.parquet"
         names = _Names(api)
         with focus_rows(path, month.month, COLUMNS) as rows:
-            for bucket in _grouped_buckets(api, month.month):
+            for bucket in _buckets_by_group(api, month.month):
                 for cost in bucket.results:
                     if cost.amount is not None and cost.amount.value is not None:
                         rows.add(_row(bucket.day, cost, cost.amount.value, names))
@@ -211,7 +211,7 @@ def _seconds(day: date) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
 
 
-def _grouped_buckets(api: HttpApi, month: date) -> Iterator[_Bucket]:
+def _buckets_by_group(api: HttpApi, month: date) -> Iterator[_Bucket]:
     """By the finest grouping that is answered. Raises RequestRefusal when the coarsest is refused too."""
     for groups in _GROUPINGS:
         buckets = _buckets(api, month, add_months(month, 1), groups)
@@ -244,14 +244,16 @@ class _Names:
     """Readable names by id, read when first asked for; none where the key may not read them."""
 
     def __init__(self, api: HttpApi) -> None:
-        self.projects = cache(lambda: _known(api, _PROJECTS, ("include_archived", "true")))
-        self.people = cache(lambda: _known(api, _USERS))
-        self.keys = cache(lambda project_id: _known(api, f"{_PROJECTS}/{path_part(project_id)}/api_keys"))
+        self.projects = cache(lambda: _readable_names(api, _PROJECTS, ("include_archived", "true")))
+        self.people = cache(lambda: _readable_names(api, _USERS))
+        self.keys = cache(
+            lambda project_id: _readable_names(api, f"{_PROJECTS}/{path_part(project_id)}/api_keys")
+        )
 
 
-def _known(api: HttpApi, path: str, *params: tuple[str, str | int]) -> dict[str, VendorObject]:
+def _readable_names(api: HttpApi, path: str, *params: tuple[str, str | int]) -> dict[str, VendorObject]:
     try:
-        return named(api, path, [("limit", 100), *params], "after")
+        return names_by_id(api, path, [("limit", 100), *params], "after")
     except (AccessError, RequestRefusal):
         return {}
 

@@ -59,7 +59,7 @@ def token_pages(api: HttpApi, path: str, params: Params, type_: type[Page]) -> I
     )
 
 
-def named(api: HttpApi, path: str, params: Params, cursor: str) -> dict[str, VendorObject]:
+def names_by_id(api: HttpApi, path: str, params: Params, cursor: str) -> dict[str, VendorObject]:
     """Everything of a list by id; `cursor` is the parameter that takes the last id of the page before. Raises as
     `HttpApi.get` does."""
     found: dict[str, VendorObject] = {}

@@ -17,7 +17,7 @@ import msgspec
 
 from finops.connections.connector import AccessError
 from finops.connections.transports.http import HttpApi, PermissionRefusal, RequestRefusal
-from finops.connections.transports.pages import Page, TokenPage, VendorObject, named, token_pages
+from finops.connections.transports.pages import Page, TokenPage, VendorObject, names_by_id, token_pages
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
 
@@ -143,7 +143,7 @@ def _range(month: date) -> list[tuple[str, str | int]]:
     return [("starting_at", f"{month}T00:00:00Z"), ("ending_at", f"{end}T00:00:00Z")]
 
 
-def _grouped(names: Sequence[str]) -> list[tuple[str, str | int]]:
+def _group_params(names: Sequence[str]) -> list[tuple[str, str | int]]:
     return [("group_by[]", name) for name in names]
 
 
@@ -171,12 +171,12 @@ def _may_be_legacy(error: PermissionRefusal | RequestRefusal) -> bool:
 def _analytics(
     api: HttpApi, report: str, month: date, groups: Sequence[str], type_: type[Page]
 ) -> Iterator[Page]:
-    params = [*_range(month), ("time_bucket_width", "1d"), ("limit", 1000), *_grouped(groups)]
+    params = [*_range(month), ("time_bucket_width", "1d"), ("limit", 1000), *_group_params(groups)]
     return token_pages(api, f"/v1/organizations/analytics/{report}", params, type_)
 
 
 def _buckets(api: HttpApi, month: date, groups: Sequence[str]) -> Iterator[_ReportBucket]:
-    params = [*_range(month), ("bucket_width", "1d"), ("limit", 31), *_grouped(groups)]
+    params = [*_range(month), ("bucket_width", "1d"), ("limit", 31), *_group_params(groups)]
     for page in token_pages(api, "/v1/organizations/cost_report", params, _ReportPage):
         yield from page.data
 
@@ -226,9 +226,9 @@ def report_costs(api: HttpApi, month: date) -> Iterator[ClaudeCost]:
 
 
 def names_of(api: HttpApi) -> ClaudeNames:
-    def known(path: str, *params: tuple[str, str | int]) -> dict[str, VendorObject]:
+    def readable_names(path: str, *params: tuple[str, str | int]) -> dict[str, VendorObject]:
         try:
-            return named(api, path, [("limit", 1000), *params], "after_id")
+            return names_by_id(api, path, [("limit", 1000), *params], "after_id")
         except (AccessError, RequestRefusal):
             return {}
 
@@ -238,6 +238,6 @@ def names_of(api: HttpApi) -> ClaudeNames:
         organization = None
     return ClaudeNames(
         organization,
-        known(WORKSPACES, ("include_archived", "true"), ("include_default", "true")),
-        known("/v1/organizations/api_keys"),
+        readable_names(WORKSPACES, ("include_archived", "true"), ("include_default", "true")),
+        readable_names("/v1/organizations/api_keys"),
     )

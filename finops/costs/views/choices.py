@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterable
 
 from finops.costs.answers import AppliedCostView
-from finops.costs.dimensions import EXTENSION, EXTENSION_TITLES, DimensionKind, extension_title
+from finops.costs.dimension_names import EXTENSION, EXTENSION_TITLES, extension_title
+from finops.costs.dimensions import DimensionKind
 from finops.lake.storage.manifest import CostKeys
 from finops.lib.choices import GRANULARITIES as GRANULARITIES
 from finops.lib.choices import PERIODS as PERIODS
