@@ -213,7 +213,7 @@ def _as_json(value: Any) -> str:
 def _as_text(values: pa.Array, column: str) -> pa.DictionaryArray:
     type_ = values.type
     if pa.types.is_map(type_):
-        return _flat_map(values.offsets, values.keys, values.items, values).dictionary_encode()
+        return flat_map(values.offsets, values.keys, values.items, values).dictionary_encode()
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
         return _flat_list(values, column).dictionary_encode()
     if pa.types.is_struct(type_):
@@ -226,7 +226,7 @@ def _as_text(values: pa.Array, column: str) -> pa.DictionaryArray:
         raise BadCell(column, -1, type_, "does not hold tags") from error
 
 
-def _flat_map(offsets: pa.Array, keys: pa.Array, items: pa.Array, whole: pa.Array) -> pa.Array:
+def flat_map(offsets: pa.Array, keys: pa.Array, items: pa.Array, whole: pa.Array) -> pa.Array:
     """Each row's keys and values in the flat form behind one separator, all rows at once."""
     words = pc.coalesce(items.cast(pa.string()), pa.scalar("NULL"))
     both = pc.binary_join_element_wise(keys.cast(pa.string()), words, BETWEEN_KEY_AND_VALUE)
@@ -246,7 +246,7 @@ def _flat_list(values: pa.Array, column: str) -> pa.Array:
     value = next((name for name in _VALUE_NAMES if name in names), None)
     if key is None or value is None:
         raise BadCell(column, -1, values.type, "does not hold tags")
-    return _flat_map(values.offsets, values.values.field(key), values.values.field(value), values)
+    return flat_map(values.offsets, values.values.field(key), values.values.field(value), values)
 
 
 def _flat_struct(values: pa.Array) -> pa.Array:

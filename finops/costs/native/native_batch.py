@@ -126,19 +126,36 @@ def recode(encoded: pa.DictionaryArray, code: Callable[[str], str | None]) -> pa
 
 def first_of(*columns: pa.DictionaryArray) -> pa.DictionaryArray:
     """The first of these columns with a value, line by line."""
-    values = columns[0]
-    for other in columns[1:]:
-        if values.null_count:
-            values = pc.coalesce(values.dictionary_decode(), other.dictionary_decode()).dictionary_encode()
-    return values
+    if len(columns) == 1 or not columns[0].null_count:
+        return columns[0]
+    parts, indices, before = [], [], 0
+    for column in columns:
+        parts.append(column.dictionary)
+        indices.append(pc.add(column.indices.cast(pa.int32()), pa.scalar(before, pa.int32())))
+        before += len(column.dictionary)
+    return _with_dictionary(pc.coalesce(*indices), pa.concat_arrays(parts))
 
 
 def choose(mask: pa.Array, yes: pa.Array | pa.Scalar, no: pa.Array) -> pa.Array:
     """`yes` where the mask is true, else `no`; of texts dictionary-encoded."""
-    if not pa.types.is_dictionary(no.type):
-        return pc.if_else(mask, _plain(yes), no)
-    return pc.if_else(mask, _plain(yes), no.dictionary_decode()).dictionary_encode()
+    if not isinstance(no, pa.DictionaryArray):
+        return pc.if_else(mask, yes, no)
+    own = no.indices.cast(pa.int32())
+    if isinstance(yes, pa.DictionaryArray):
+        others = pc.add(yes.indices.cast(pa.int32()), pa.scalar(len(no.dictionary), pa.int32()))
+        return _with_dictionary(
+            pc.if_else(mask, others, own), pa.concat_arrays([no.dictionary, yes.dictionary])
+        )
+    if not yes.is_valid:
+        return pa.DictionaryArray.from_arrays(
+            pc.if_else(mask, pa.scalar(None, pa.int32()), own), no.dictionary
+        )
+    other = pa.scalar(len(no.dictionary), pa.int32())
+    dictionary = pa.concat_arrays([no.dictionary, pa.array([yes.as_py()], pa.string())])
+    return _with_dictionary(pc.if_else(mask, other, own), dictionary)
 
 
-def _plain(values: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    return values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
+def _with_dictionary(indices: pa.Array, values: pa.Array) -> pa.DictionaryArray:
+    """Of values that may be there twice, which Parquet's writer refuses in a dictionary."""
+    distinct = values.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(distinct.indices.take(indices), distinct.dictionary)

@@ -24,7 +24,7 @@ _CATEGORIES: Final = (
     "savings_plan",
     "split_line_item",
 )
-_TAG, _COST_CATEGORY = fold("resourceTags"), fold("costCategory")
+COST_CATEGORY: Final = "costCategory/"
 
 
 class CurColumns:
@@ -59,19 +59,16 @@ class CurColumns:
         return tuple(self.by_fold[fold(name)] for name in names if fold(name) in self.by_fold)
 
     def tag_columns(self) -> Mapping[str, str]:
-        """The tag key that FOCUS has -> the column, of files with a column a tag; keys that are there twice once."""
-        return self._by_key(_TAG, "resource_tags")
-
-    def cost_category_columns(self) -> Mapping[str, str]:
-        """Name of a cost category -> the column, of files with a column a category."""
-        return self._by_key(_COST_CATEGORY, "cost_category")
-
-    def _by_key(self, folded: str, whole: str) -> Mapping[str, str]:
+        """The key that FOCUS has -> the column, of files with a column for each tag and cost category."""
         keyed: dict[str, str] = {}
         for name in self.names:
-            if fold(name).startswith(folded) and fold(name) != folded:
-                bare = name.partition("/")[2] if "/" in name else name[len(whole) + 1 :]
-                keyed.setdefault(tag_key(bare) if folded == _TAG else bare, name)
+            for whole, slashed in (("resource_tags", "resourceTags"), ("cost_category", "costCategory")):
+                prefix = f"{slashed}/" if "/" in name else f"{whole}_"
+                if name.startswith(prefix) and len(name) > len(prefix):
+                    bare = name[len(prefix) :]
+                    keyed.setdefault(
+                        tag_key(bare) if whole == "resource_tags" else COST_CATEGORY + bare, name
+                    )
         return keyed
 
 

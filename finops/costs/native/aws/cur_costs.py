@@ -1,7 +1,7 @@
 """What a line of a Cost and Usage Report costs, by its type.
 
 BilledCost is the unblended cost; EffectiveCost is AWS's amortized cost. Source: AWS Cost and Usage Reports user guide,
-"Understanding your amortized reservation data" and "Understanding Savings Plans"; AWS Well-Architected Labs, "CUR queries":
+"Understanding your reservations" and "Understanding Savings Plans"; AWS Well-Architected Labs, "CUR query library":
 
     SavingsPlanCoveredUsage   SavingsPlanEffectiveCost
     SavingsPlanRecurringFee   TotalCommitmentToDate - UsedCommitment
@@ -9,130 +9,182 @@ BilledCost is the unblended cost; EffectiveCost is AWS's amortized cost. Source:
     DiscountedUsage           reservation/EffectiveCost
     RIFee                     UnusedAmortizedUpfrontFeeForBillingPeriod + UnusedRecurringFee
     else                      UnblendedCost
+
+A report whose discounts are columns (Data Exports without "manual discount compatibility") has no lines of discounts: its
+unblended costs are before them, and its net costs after. There the net columns are taken, of lines that have a discount.
 """
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from finops.costs.native.aws import line_types
-from finops.costs.native.aws.cur_columns import CurColumns
-from finops.costs.native.native_batch import NativeBatch
+from finops.costs.native.aws.cur_lines import (
+    LINE_TYPE,
+    PLAN,
+    RESERVATION,
+    SPLIT_PARENT,
+    ZERO,
+    CurLines,
+    add,
+    is_nonzero,
+    subtract,
+)
 from finops.lake.schema import MONEY
 
-LINE_TYPE: Final = "line_item_line_item_type"
 UNBLENDED: Final = "line_item_unblended_cost"
-RESERVATION, PLAN = "reservation_reservation_arn", "savings_plan_savings_plan_arn"
-_RESERVATION_COST: Final = "reservation_effective_cost"
-_PLAN_COST: Final = "savings_plan_savings_plan_effective_cost"
-_UNUSED_UPFRONT: Final = "reservation_unused_amortized_upfront_fee_for_billing_period"
-_UNUSED_RECURRING: Final = "reservation_unused_recurring_fee"
-_COMMITTED, _USED = "savings_plan_total_commitment_to_date", "savings_plan_used_commitment"
-_SPLIT, _SPLIT_UNUSED = "split_line_item_split_cost", "split_line_item_unused_cost"
-SPLIT_PARENT: Final = "split_line_item_parent_resource_id"
+NET, DISCOUNT = "line_item_net_unblended_cost", "discount_total_discount"
+_RESERVATION_COST: Final = ("reservation_net_effective_cost", "reservation_effective_cost")
+_PLAN_COST: Final = (
+    "savings_plan_net_savings_plan_effective_cost",
+    "savings_plan_savings_plan_effective_cost",
+)
+_UPFRONT: Final = (
+    "reservation_net_unused_amortized_upfront_fee_for_billing_period",
+    "reservation_unused_amortized_upfront_fee_for_billing_period",
+)
+_RECURRING: Final = ("reservation_net_unused_recurring_fee", "reservation_unused_recurring_fee")
+COMMITTED, _USED = "savings_plan_total_commitment_to_date", "savings_plan_used_commitment"
+_PLAN_FEES: Final = (
+    "savings_plan_recurring_commitment_for_billing_period",
+    "savings_plan_amortized_upfront_commitment_for_billing_period",
+)
+_NET_PLAN_FEES: Final = (
+    "savings_plan_net_recurring_commitment_for_billing_period",
+    "savings_plan_net_amortized_upfront_commitment_for_billing_period",
+)
+_SPLIT: Final = ("split_line_item_net_split_cost", "split_line_item_split_cost")
+_SPLIT_UNUSED: Final = ("split_line_item_net_unused_cost", "split_line_item_unused_cost")
 
-UNUSED_COLUMNS: Final = (_UNUSED_UPFRONT, _UNUSED_RECURRING, _COMMITTED, _USED)
-SPLIT_COLUMNS: Final = (SPLIT_PARENT, _SPLIT, _SPLIT_UNUSED)
-COST_COLUMNS: Final = (_RESERVATION_COST, _PLAN_COST, *UNUSED_COLUMNS)
-EFFECTIVE_COLUMNS: Final = (LINE_TYPE, RESERVATION, *COST_COLUMNS)
-
-ZERO: Final = pa.scalar(0, MONEY)
-
-
-class CurLines:
-    """Lines of a batch, by what they are and cost. `second` marks the second line of those that FOCUS has as two."""
-
-    def __init__(self, batch: NativeBatch, columns: CurColumns, second: pa.Array | None) -> None:
-        self.batch = batch
-        self.columns = columns
-        self.second = second
-
-    def name(self, name: str) -> str:
-        return self.columns.name(name)
-
-    def has(self, name: str) -> bool:
-        return self.columns.has(name)
-
-    def text(self, name: str) -> pa.DictionaryArray:
-        return self.batch.text(self.name(name))
-
-    def are(self, *types: str) -> pa.Array:
-        """Which lines are of these types."""
-        return self.batch.is_one_of(self.name(LINE_TYPE), types)
-
-    def amount(self, name: str) -> pa.Array:
-        """A column of numbers; null in every line where the report lacks it."""
-        if not self.has(name):
-            return pa.nulls(self.batch.size, MONEY)
-        return self.batch.amount(self.name(name))
-
-    def _or_zero(self, name: str) -> pa.Array:
-        return pc.fill_null(self.amount(name), ZERO)
-
-    def unblended_cost(self) -> pa.Array:
-        return self.amount(UNBLENDED)
-
-    def unused_cost(self) -> pa.Array:
-        """What was not used of a commitment: of fees, 0 in other lines."""
-        reservation = _sum(self._or_zero(_UNUSED_UPFRONT), self._or_zero(_UNUSED_RECURRING))
-        plan = _difference(self._or_zero(_COMMITTED), self._or_zero(_USED))
-        of_plan = pc.if_else(self.are(line_types.PLAN_FEE), plan, ZERO)
-        return pc.if_else(self.are(line_types.RESERVATION_FEE), reservation, of_plan)
-
-    def split_cost(self) -> pa.Array:
-        """What split cost allocation data gives to a pod or task: its share and its share of what nobody used."""
-        return _sum(self._or_zero(_SPLIT), self._or_zero(_SPLIT_UNUSED))
-
-    def is_split(self) -> pa.Array:
-        """Which lines share out the cost of another line."""
-        if not self.has(SPLIT_PARENT):
-            return pa.repeat(pa.scalar(False), self.batch.size)
-        return pc.is_valid(self.text(SPLIT_PARENT))
-
-    def billed_cost(self) -> pa.Array:
-        """BilledCost: unblended; 0 of what a savings plan covers, whose negation FOCUS does not have."""
-        billed = pc.if_else(self.are(line_types.COVERED_BY_PLAN), ZERO, self.unblended_cost())
-        return billed if self.second is None else pc.if_else(self.second, ZERO, billed)
-
-    def effective_cost(self) -> pa.Array:
-        """EffectiveCost: amortized; what was not used of a commitment stands in the second line of its fee."""
-        cost = self.unblended_cost()
-        if not pc.any(self._is_special()).as_py():
-            return cost
-        cost = pc.if_else(self.are(line_types.COVERED_BY_PLAN), self.amount(_PLAN_COST), cost)
-        cost = pc.if_else(self.are(line_types.COVERED_BY_RESERVATION), self.amount(_RESERVATION_COST), cost)
-        cost = pc.if_else(self._is_amortized_purchase(), ZERO, cost)
-        if self.has(SPLIT_PARENT):
-            cost = pc.if_else(self.is_split(), self.split_cost(), cost)
-        if self.second is None:
-            return cost
-        taken_from_parent = pc.negate(self.split_cost())
-        of_second = pc.if_else(self.is_split(), taken_from_parent, self.unused_cost())
-        return pc.if_else(self.second, of_second, cost)
-
-    def _is_special(self) -> pa.Array:
-        ordinary = self.are(line_types.USAGE, "Tax", "Credit", "Refund", *line_types.DISCOUNTS)
-        return pc.or_(pc.invert(ordinary), self.is_split())
-
-    def _is_amortized_purchase(self) -> pa.Array:
-        """Purchases that cover later usage: FOCUS 1.2, EffectiveCost, gives them 0."""
-        upfront = self.are(line_types.PLAN_UPFRONT, *line_types.RECURRING_FEES)
-        if not self.has(RESERVATION):
-            return upfront
-        of_reservation = pc.is_valid(self.text(RESERVATION))
-        return pc.or_(upfront, pc.and_(self.are(line_types.FEE), of_reservation))
+BILLED_COLUMNS: Final = (UNBLENDED, LINE_TYPE, NET, DISCOUNT, SPLIT_PARENT)
+UNUSED_COLUMNS: Final = (
+    *_UPFRONT,
+    *_RECURRING,
+    COMMITTED,
+    _USED,
+    *_PLAN_FEES,
+    *_NET_PLAN_FEES,
+    DISCOUNT,
+    RESERVATION,
+    PLAN,
+)
+UNUSED_COST_COLUMNS: Final = (*_UPFRONT, *_RECURRING, COMMITTED)
+SPLIT_COLUMNS: Final = (SPLIT_PARENT, *_SPLIT, *_SPLIT_UNUSED)
+EFFECTIVE_COLUMNS: Final = (*BILLED_COLUMNS, *_RESERVATION_COST, *_PLAN_COST, *UNUSED_COLUMNS, *SPLIT_COLUMNS)
+AMOUNTS: Final = tuple(
+    name
+    for name in dict.fromkeys(EFFECTIVE_COLUMNS)
+    if name not in (LINE_TYPE, RESERVATION, PLAN, SPLIT_PARENT)
+)
+"""Columns of numbers."""
 
 
-_NARROW: Final = pa.decimal128(36, 18)
-"""Holds every amount (they stay below 10^15), and leaves a digit for the sum."""
+def _net_or_gross(lines: CurLines, names: tuple[str, str]) -> tuple[str, ...]:
+    """The net column too, where discounts are columns and not lines: else they would count twice."""
+    return names if lines.has(DISCOUNT) else names[1:]
 
 
-def _sum(left: pa.Array, right: pa.Array) -> pa.Array:
-    return pc.add(left.cast(_NARROW), right.cast(_NARROW)).cast(MONEY)
+def billed_cost(lines: CurLines) -> pa.Array:
+    """BilledCost: 0 of what a savings plan covers, whose negation FOCUS does not have, and of second lines."""
+    cost = pc.if_else(lines.are(line_types.COVERED_BY_PLAN), ZERO, cost_after_discounts(lines))
+    return cost if lines.second is None else pc.if_else(lines.second, ZERO, cost)
 
 
-def _difference(left: pa.Array, right: pa.Array) -> pa.Array:
-    return pc.subtract(left.cast(_NARROW), right.cast(_NARROW)).cast(MONEY)
+def cost_after_discounts(lines: CurLines) -> pa.Array:
+    """Unblended; net of lines that have a discount. Shares of another line cost nothing of their own."""
+    cost = lines.amount(UNBLENDED)
+    if lines.has(DISCOUNT) and lines.has(NET):
+        net = lines.amount(NET)
+        discounted = pc.and_(is_nonzero(lines.amount(DISCOUNT)), pc.is_valid(net))
+        cost = pc.if_else(discounted, net, cost)
+    return pc.if_else(lines.is_share(), pc.fill_null(cost, ZERO), cost) if lines.has(SPLIT_PARENT) else cost
+
+
+def effective_cost(lines: CurLines) -> pa.Array:
+    """EffectiveCost: amortized; what was not used of a commitment stands in the second line of its fee. BadCell for covered
+    usage without its amortized cost."""
+    cost = cost_after_discounts(lines)
+    if not pc.any(_is_special(lines)).as_py():
+        return cost
+    for line_type, names in (
+        (line_types.COVERED_BY_PLAN, _PLAN_COST),
+        (line_types.COVERED_BY_RESERVATION, _RESERVATION_COST),
+    ):
+        covered = lines.are(line_type)
+        lines.amount_needed(names[1], covered)
+        cost = pc.if_else(covered, lines.first_amount(*_net_or_gross(lines, names)), cost)
+    cost = pc.if_else(_is_amortized_purchase(lines), ZERO, cost)
+    if not lines.has(SPLIT_PARENT):
+        return cost if lines.second is None else pc.if_else(lines.second, unused_cost(lines), cost)
+    shares = lines.is_share()
+    share = pc.fill_null(shared_cost(lines), ZERO)
+    cost = pc.if_else(shares, share, cost)
+    if lines.second is None:
+        return cost
+    return pc.if_else(lines.second, pc.if_else(shares, pc.negate(share), unused_cost(lines)), cost)
+
+
+def unused_cost(lines: CurLines) -> pa.Array:
+    """What was not used of a commitment: of fees, 0 of other lines."""
+    if not pc.any(lines.are(*line_types.RECURRING_FEES)).as_py():
+        return pa.repeat(ZERO, lines.batch.size)
+    upfront = pc.fill_null(lines.first_amount(*_net_or_gross(lines, _UPFRONT)), ZERO)
+    recurring = pc.fill_null(lines.first_amount(*_net_or_gross(lines, _RECURRING)), ZERO)
+    plan = subtract(lines.amount_or_zero(COMMITTED), lines.amount_or_zero(_USED))
+    of_plan = pc.if_else(lines.are(line_types.PLAN_FEE), _after_discount(lines, plan), ZERO)
+    return pc.if_else(lines.are(line_types.RESERVATION_FEE), add(upfront, recurring), of_plan)
+
+
+def _after_discount(lines: CurLines, unused: pa.Array) -> pa.Array:
+    """Unused commitment of savings plans in the ratio of their net fee to their fee, which the report has alone.
+
+    Cost: a division for each fee with something unused; there is one an hour and plan.
+    """
+    if not lines.has(DISCOUNT):
+        return unused
+    fee = add(*(lines.amount_or_zero(name) for name in _PLAN_FEES))
+    net = add(*(lines.amount_or_zero(name) for name in _NET_PLAN_FEES))
+    scaled = pc.and_(pc.and_(is_nonzero(net), is_nonzero(fee)), lines.are(line_types.PLAN_FEE))
+    scaled = pc.and_(scaled, is_nonzero(unused))
+    if not pc.any(scaled).as_py():
+        return unused
+    exact = [
+        (left * part / whole).quantize(_PLACE)
+        for left, part, whole in zip(
+            *(values.filter(scaled).to_pylist() for values in (unused, net, fee)), strict=True
+        )
+    ]
+    return pc.replace_with_mask(unused, scaled, pa.array(exact, MONEY))
+
+
+_PLACE: Final = Decimal(1).scaleb(-18)
+
+
+def shared_cost(lines: CurLines) -> pa.Array:
+    """What split cost allocation data gives to a pod or task: its share, and its share of what nobody used. 0 of other lines.
+
+    Source: AWS Cost and Usage Reports user guide, "Split line item details"; both are amortized costs.
+    """
+    if not lines.has(SPLIT_PARENT):
+        return pa.repeat(ZERO, lines.batch.size)
+    own = pc.fill_null(lines.first_amount(*_net_or_gross(lines, _SPLIT)), ZERO)
+    unused = pc.fill_null(lines.first_amount(*_net_or_gross(lines, _SPLIT_UNUSED)), ZERO)
+    return pc.if_else(lines.is_share(), add(own, unused), ZERO)
+
+
+def _is_special(lines: CurLines) -> pa.Array:
+    """Lines whose effective cost is not their billed cost."""
+    fees = lines.are(line_types.PLAN_UPFRONT, line_types.FEE, *line_types.COVERED, *line_types.RECURRING_FEES)
+    return pc.or_(fees, lines.is_share())
+
+
+def _is_amortized_purchase(lines: CurLines) -> pa.Array:
+    """Purchases that cover later usage: FOCUS 1.2, EffectiveCost, gives them 0."""
+    upfront = lines.are(line_types.PLAN_UPFRONT, *line_types.RECURRING_FEES)
+    if not lines.has(RESERVATION):
+        return upfront
+    return pc.or_(upfront, pc.and_(lines.are(line_types.FEE), pc.is_valid(lines.text(RESERVATION))))

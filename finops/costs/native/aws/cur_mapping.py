@@ -8,10 +8,10 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finops.costs.native.aws import cur_costs, cur_values, line_types
+from finops.costs.native.aws import cur_costs, cur_notes, cur_values, line_types
 from finops.costs.native.aws.cur_columns import CurColumns
-from finops.costs.native.aws.cur_costs import LINE_TYPE, SPLIT_COLUMNS, CurLines
-from finops.costs.native.aws.cur_tags import tag_places
+from finops.costs.native.aws.cur_lines import LINE_TYPE, PLAN, RESERVATION, CurLines, is_nonzero
+from finops.costs.native.aws.cur_tags import read_tags, tag_places
 from finops.costs.native.native_batch import NativeBatch
 from finops.costs.native.native_format import NativeMapping
 
@@ -39,13 +39,14 @@ _TAKEN: Final[Mapping[str, str]] = {
     "x_ServiceCode": "line_item_product_code",
     "x_Operation": "line_item_operation",
     "x_UsageType": "line_item_usage_type",
+    "x_InstanceType": "product_instance_type",
     "x_IamPrincipal": "line_item_iam_principal",
     "x_UserId": "line_item_user_identifier",
 }
 """FOCUS column -> the report's that has the same."""
 
-_SPLIT_ONLY: Final = ("AllocatedResourceId", "AllocatedMethodId")
-_COMMITMENT_ONLY: Final = tuple(name for name in cur_values.MADE if name.startswith("CommitmentDiscount"))
+_OF_COMMITMENTS: Final = tuple(name for name in cur_values.MADE if name.startswith("CommitmentDiscount"))
+_ANY_WILL_DO: Final = ("ServiceName", "RegionId")
 
 
 class CurMapping(NativeMapping):
@@ -55,42 +56,40 @@ class CurMapping(NativeMapping):
         self.report = CurColumns(names)
         self.title = f"AWS Cost and Usage Report ({'CUR 2.0' if self.report.is_cur_2 else 'legacy CUR'})"
         self.columns = {name: places for name, places in self._columns().items() if places}
-        of_made = {name: of[0] for name, (_, of) in cur_values.MADE.items() if of}
+        of_made = {name: of[0] for name, (_, of) in cur_values.MADE.items()}
         self.sources = {name: self.report.shown(of) for name, of in {**_TAKEN, **of_made}.items()}
-        self.needed = self.report.present(LINE_TYPE, *cur_costs.UNUSED_COLUMNS, *SPLIT_COLUMNS)
-        costs = (*cur_costs.COST_COLUMNS, *SPLIT_COLUMNS[1:])
-        self.plain = frozenset(self.report.present(*cur_values.AMOUNTS, *costs, cur_values.RESOURCE))
+        self.needed = self.report.present(LINE_TYPE, *cur_costs.UNUSED_COLUMNS, *cur_costs.SPLIT_COLUMNS)
+        self.plain = frozenset(self.report.present(*cur_values.AMOUNTS, cur_values.RESOURCE))
         self.begin()
 
     def _columns(self) -> dict[str, tuple[str, ...]]:
         report = self.report
         columns = {name: report.present(of) for name, of in _TAKEN.items()}
         for name, (_, made_of) in cur_values.MADE.items():
-            any_will_do = name in ("ServiceName", "RegionId")
-            if any_will_do or (made_of and report.has(made_of[0])):
+            if name in _ANY_WILL_DO or report.has(made_of[0]):
                 columns[name] = report.present(*made_of)
         columns["Tags"] = tag_places(report)
-        if not report.present(cur_costs.RESERVATION, cur_costs.PLAN):
-            columns |= dict.fromkeys(_COMMITMENT_ONLY, ())
+        if not report.present(RESERVATION, PLAN):
+            columns |= dict.fromkeys(_OF_COMMITMENTS, ())
         return columns
 
     def begin(self) -> None:
         self._lines: CurLines | None = None
-        self._negated = self._unused = self._shared = 0
+        self._counts = cur_notes.LineCounts()
 
     def prepare(self, batch: NativeBatch) -> NativeBatch:
-        """Without negations; a fee of which something was not used, and a share of a split line, become two lines."""
-        lines = CurLines(batch, self.report, None)
+        """Without negations; a fee of which something was not used, and a share of another line, become two lines."""
+        lines = CurLines(batch, self.report)
+        self._lines = lines
+        if not self.report.has(LINE_TYPE):
+            return batch
         negated = lines.are(line_types.NEGATION)
-        unused = pc.not_equal(lines.unused_cost(), cur_costs.ZERO)
-        shared = pc.and_(lines.is_split(), pc.not_equal(lines.split_cost(), cur_costs.ZERO))
-        self._negated += int(pc.sum(negated).as_py())
-        self._unused += int(pc.sum(unused).as_py())
-        self._shared += int(pc.sum(shared).as_py())
+        unused = is_nonzero(cur_costs.unused_cost(lines))
+        shared = is_nonzero(cur_costs.shared_cost(lines))
+        self._counts.add(lines, negated=negated, unused=unused, shared=shared)
         kept = pc.indices_nonzero(pc.invert(negated))
         twice = pc.indices_nonzero(pc.or_(unused, shared))
         if len(kept) == batch.size and not len(twice):
-            self._lines = lines
             return batch
         taken = batch.take(pa.concat_arrays([kept, twice]))
         flags = [pa.repeat(pa.scalar(False), len(kept)), pa.repeat(pa.scalar(True), len(twice))]
@@ -98,31 +97,21 @@ class CurMapping(NativeMapping):
         return taken
 
     def column(self, name: str, batch: NativeBatch) -> pa.Array:
+        if name == "Tags":
+            return self._tags(batch)
         if name in cur_values.MADE:
             make, _ = cur_values.MADE[name]
-            return make(self._lines or CurLines(batch, self.report, None))
+            return make(self._lines or CurLines(batch, self.report))
         return batch.column(self.report.name(_TAKEN[name]))
 
+    def _tags(self, batch: NativeBatch) -> pa.Array:
+        """None on the second lines of shares: what they take away is the shared resource's, not the pod's."""
+        tags, lines = read_tags(batch, self.report), self._lines
+        if lines is None or lines.second is None or not pc.any(lines.is_share()).as_py():
+            return tags
+        taken_away = pc.and_(lines.second, lines.is_share())
+        places = pa.array(range(batch.size), pa.int32())
+        return tags.take(pc.if_else(taken_away, pa.scalar(None, pa.int32()), places))
+
     def notes(self) -> Sequence[str]:
-        notes = []
-        if self._negated:
-            notes.append(
-                f"{self._negated:,} lines SavingsPlanNegation were left out: FOCUS bills usage that a savings plan covers 0."
-            )
-        if self._unused:
-            notes.append(
-                f"{self._unused:,} fees became two lines: the purchase with its billed cost, and what was not used of the "
-                "commitment with its effective cost."
-            )
-        if self._shared:
-            notes.append(
-                f"{self._shared:,} shares of split cost allocation data have their effective cost; a line on the resource that "
-                "they share takes it away there."
-            )
-        return [*notes, *_MISSING]
-
-
-_MISSING: Final = (
-    "ServiceCategory is empty: the report has no such column, and AWS publishes no table of it.",
-    "ChargeClass is empty: the report does not say which lines correct an invoice.",
-)
+        return self._counts.notes(self.report)

@@ -1,65 +1,100 @@
-"""The tags of a Cost and Usage Report's line, in a form that the importer reads."""
+"""The tags of a Cost and Usage Report's line, in a form that the importer reads.
+
+Kept are resource tags, the tags of accounts, principals and users (`tags` of CUR 2.0, keys like `accountTag/team`), and cost
+categories as `costCategory/…`, which AWS's own FOCUS 1.2 export has among its tags too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from finops.costs.native.aws.cur_columns import CurColumns, tag_key
+from finops.costs.focus.tags import BETWEEN_KEY_AND_VALUE, BETWEEN_TAGS, flat_map
+from finops.costs.native.aws.cur_columns import COST_CATEGORY, CurColumns, tag_key
 from finops.costs.native.key_values import json_object
 from finops.costs.native.native_batch import NativeBatch, encode, recode
 
-TAG_MAP: Final = "resource_tags"
+
+def _category_key(name: str) -> str:
+    return COST_CATEGORY + name
+
+
+_WHOLE: Final[Mapping[str, Callable[[str], str]]] = {
+    "resource_tags": tag_key,
+    "tags": tag_key,
+    "cost_category": _category_key,
+}
+"""Columns with all keys and values of a line, and what FOCUS calls their keys."""
 
 
 def tag_places(columns: CurColumns) -> tuple[str, ...]:
-    """The columns that hold tags: a map of all (CUR 2.0), or one for each key."""
-    return columns.present(TAG_MAP) or tuple(columns.tag_columns().values())
+    """The columns that hold tags: maps of all (CUR 2.0), else one for each key."""
+    return columns.present(*_WHOLE) or tuple(columns.tag_columns().values())
 
 
 def read_tags(batch: NativeBatch, columns: CurColumns) -> pa.Array:
-    """The tags of each line under FOCUS's keys: a struct or map, or JSON objects as text."""
-    if not columns.has(TAG_MAP):
+    """The tags of each line under FOCUS's keys: a struct, a map, or text as the importer joins them."""
+    whole = [name for name in _WHOLE if columns.has(name)]
+    if not whole:
         by_key = columns.tag_columns()
         return pa.StructArray.from_arrays([batch.text(name) for name in by_key.values()], list(by_key))
-    name = columns.name(TAG_MAP)
-    values = batch.column(name)
+    parts = [_part(batch.column(columns.name(name)), columns.name(name), _WHOLE[name]) for name in whole]
+    if len(parts) == 1:
+        return parts[0]
+    flat = [part if pa.types.is_string(part.type) else _flat(part) for part in parts]
+    joined = pc.binary_join_element_wise(*flat, "", null_handling="skip")
+    return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), joined)
+
+
+def _part(values: pa.Array, name: str, key_of: Callable[[str], str]) -> pa.Array:
     if pa.types.is_map(values.type):
-        return _with_keys(values)
+        return _with_keys(values, key_of)
     if pa.types.is_struct(values.type):
-        fields = [values.type.field(place).name for place in range(values.type.num_fields)]
-        keys = _unique_keys(fields)
-        return pa.StructArray.from_arrays(
-            [values.flatten()[fields.index(field)] for field in keys.values()], list(keys)
+        return _struct_with_keys(values, key_of)
+    return recode(encode(values, name), lambda text: _flat_json(text, key_of)).dictionary_decode()
+
+
+def _flat(values: pa.Array) -> pa.Array:
+    if pa.types.is_map(values.type):
+        return flat_map(values.offsets, values.keys, values.items, values)
+    fields = [
+        pc.binary_join_element_wise(
+            BETWEEN_TAGS + values.type.field(place).name, column.cast(pa.string()), BETWEEN_KEY_AND_VALUE
         )
-    return recode(encode(values, name), _rekey)
+        for place, column in enumerate(values.flatten())
+    ]
+    return pc.binary_join_element_wise(*fields, "", null_handling="skip")
 
 
-def _unique_keys(fields: list[str]) -> Mapping[str, str]:
-    keys: dict[str, str] = {}
-    for field in fields:
-        keys.setdefault(tag_key(field), field)
-    return keys
+def _struct_with_keys(values: pa.StructArray, key_of: Callable[[str], str]) -> pa.StructArray:
+    keyed: dict[str, pa.Array] = {}
+    for place, column in enumerate(values.flatten()):
+        keyed.setdefault(key_of(values.type.field(place).name), column)
+    return pa.StructArray.from_arrays(list(keyed.values()), list(keyed))
 
 
-def _with_keys(values: pa.MapArray) -> pa.MapArray:
-    keys = values.keys
-    encoded = keys if pa.types.is_dictionary(keys.type) else keys.cast(pa.string()).dictionary_encode()
-    renamed = recode(encoded, tag_key).dictionary_decode()
-    return pa.MapArray.from_arrays(
-        values.offsets, renamed, values.items, mask=values.is_null() if values.null_count else None
+def _with_keys(values: pa.MapArray, key_of: Callable[[str], str]) -> pa.MapArray:
+    renamed = recode(encode(values.keys, "keys"), key_of).dictionary_decode()
+    mask = values.is_null() if values.null_count else None
+    return pa.MapArray.from_arrays(values.offsets, renamed, values.items, mask=mask)
+
+
+def _flat_json(text: str, key_of: Callable[[str], str]) -> str | None:
+    """A JSON object as the importer joins tags. Text that is none stays: the importer counts it as tags that cannot be read."""
+    tags = json_object(text)
+    if not tags:
+        return None if text.strip() in ("{}", "null") else text
+    return "".join(
+        f"{BETWEEN_TAGS}{key_of(key)}{BETWEEN_KEY_AND_VALUE}{_value(value)}"
+        for key, value in tags.items()
+        if value is not None
     )
 
 
-def _rekey(text: str) -> str:
-    """Text that is no JSON object stays as it is: the importer counts it as tags that cannot be read."""
-    tags = json_object(text)
-    if not tags:
-        return text
-    rekeyed: dict[str, object] = {}
-    for key, value in tags.items():
-        rekeyed.setdefault(tag_key(key), value)
-    return msgspec.json.encode(rekeyed).decode()
+def _value(value: object) -> str:
+    words = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return words.replace(BETWEEN_TAGS, "").replace(BETWEEN_KEY_AND_VALUE, "")

@@ -9,99 +9,101 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finops.costs.native.aws import cur_costs, line_types, locations
-from finops.costs.native.aws.cur_costs import (
+from finops.costs.native.aws.cur_costs import BILLED_COLUMNS, EFFECTIVE_COLUMNS
+from finops.costs.native.aws.cur_lines import (
     LINE_TYPE,
     PLAN,
     RESERVATION,
-    SPLIT_COLUMNS,
     SPLIT_PARENT,
-    UNBLENDED,
     ZERO,
     CurLines,
+    is_nonzero,
 )
-from finops.costs.native.aws.cur_tags import read_tags
 from finops.costs.native.native_batch import choose, first_of, recode
 from finops.lake.schema import MONEY
 
 RESOURCE: Final = "line_item_resource_id"
-USAGE: Final = "line_item_usage_amount"
+USAGE, _NORMALIZED = "line_item_usage_amount", "line_item_normalized_usage_amount"
 LIST_COST, LIST_PRICE = "pricing_public_on_demand_cost", "pricing_public_on_demand_rate"
-_RATE, _UNIT = "line_item_unblended_rate", "pricing_unit"
+RATE, _NET_RATE, _UNIT = "line_item_unblended_rate", "line_item_net_unblended_rate", "pricing_unit"
 _REGION, _OLD_REGION = "product_region_code", "product_region"
 _ZONE, _LOCATION = "line_item_availability_zone", "product_location"
 _PRODUCT, _PRODUCTS, _CODE = "product_product_name", "product", "line_item_product_code"
-_USAGE_TYPE: Final = "line_item_usage_type"
-_COMMITMENTS: Final = (LINE_TYPE, RESERVATION, PLAN)
-_UNUSED_UNITS: Final = "reservation_unused_quantity"
+_USAGE_TYPE, _CURRENCY = "line_item_usage_type", "line_item_currency_code"
+_RESERVED: Final = ("reservation_total_reserved_normalized_units", "reservation_total_reserved_units")
+_UNUSED_UNITS: Final = ("reservation_unused_normalized_unit_quantity", "reservation_unused_quantity")
+
+_COMMITMENTS: Final = (LINE_TYPE, RESERVATION, PLAN, SPLIT_PARENT)
+_QUANTITIES: Final = (*_COMMITMENTS, USAGE, _NORMALIZED, *_RESERVED, *_UNUSED_UNITS, *EFFECTIVE_COLUMNS)
 SPLIT_METHOD: Final = "AWS split cost allocation data"
 
-AMOUNTS: Final = (UNBLENDED, USAGE, LIST_COST, LIST_PRICE, _RATE, _UNUSED_UNITS)
-"""Columns of numbers, beside those of `cur_costs`."""
+AMOUNTS: Final = (
+    *(USAGE, _NORMALIZED, LIST_COST, LIST_PRICE, RATE, _NET_RATE),
+    *(*_RESERVED, *_UNUSED_UNITS, *cur_costs.AMOUNTS),
+)
+"""Columns of numbers."""
+
+NO_TEXT: Final = pa.scalar(None, pa.string())
+Maker = Callable[[CurLines], pa.Array]
 
 
 def _of_usage(lines: CurLines, values: pa.Array) -> pa.Array:
     """The values of lines of usage; null in others, and in second lines, which nobody consumed."""
-    usage = lines.are(*line_types.CONSUMPTION)
-    if lines.second is not None:
-        usage = pc.and_(usage, pc.invert(lines.second))
-    none = pa.scalar(None, pa.string() if _is_text(values) else values.type)
-    return choose(pc.invert(usage), none, values)
+    none = NO_TEXT if isinstance(values, pa.DictionaryArray) else pa.scalar(None, values.type)
+    return choose(pc.invert(lines.is_consumption()), none, values)
 
 
-def _is_text(values: pa.Array) -> bool:
-    return bool(pa.types.is_dictionary(values.type))
-
-
-def _in_second(lines: CurLines, value: pa.Scalar, values: pa.Array) -> pa.Array:
-    return values if lines.second is None else choose(lines.second, value, values)
+def _in_unused(lines: CurLines, value: str, values: pa.DictionaryArray) -> pa.DictionaryArray:
+    unused = lines.is_unused()
+    return values if unused is None else choose(unused, pa.scalar(value), values)
 
 
 def _list_cost(lines: CurLines) -> pa.Array:
     """The public on-demand price of usage; null where the report has none. Other charges have no other price than theirs."""
-    listed = lines.amount(LIST_COST)
-    cost = pc.if_else(lines.are(*line_types.CONSUMPTION), listed, lines.unblended_cost())
-    return _in_second(lines, ZERO, cost)
+    usage = lines.are(*line_types.CONSUMPTION)
+    cost = pc.if_else(usage, lines.amount(LIST_COST), cur_costs.cost_after_discounts(lines))
+    return cost if lines.second is None else pc.if_else(lines.second, ZERO, cost)
 
 
 def _contracted_cost(lines: CurLines) -> pa.Array:
-    """Unblended: at negotiated rates, before commitments. Null of what a reservation covers, which the report bills 0."""
-    none = pa.scalar(None, MONEY)
-    cost = pc.if_else(lines.are(line_types.COVERED_BY_RESERVATION), none, lines.unblended_cost())
-    return _in_second(lines, ZERO, cost)
+    """At negotiated rates, before commitments. Null of what a reservation covers, which the report bills 0."""
+    covered = lines.are(line_types.COVERED_BY_RESERVATION)
+    cost = pc.if_else(covered, pa.scalar(None, MONEY), cur_costs.cost_after_discounts(lines))
+    return cost if lines.second is None else pc.if_else(lines.second, ZERO, cost)
+
+
+def _contracted_price(lines: CurLines) -> pa.Array:
+    rate = lines.first_amount(*((_NET_RATE, RATE) if lines.has(cur_costs.DISCOUNT) else (RATE,)))
+    covered = lines.are(line_types.COVERED_BY_RESERVATION)
+    return _of_usage(lines, pc.if_else(covered, pa.scalar(None, MONEY), rate))
 
 
 def _charge_category(lines: CurLines) -> pa.Array:
-    coded = lines.batch.recode(lines.name(LINE_TYPE), line_types.charge_category)
-    return _in_second(lines, pa.scalar("Usage"), coded)
+    return _in_unused(lines, "Usage", recode(lines.text(LINE_TYPE), line_types.charge_category))
 
 
 def _charge_frequency(lines: CurLines) -> pa.Array:
-    coded = lines.batch.recode(
-        lines.name(LINE_TYPE), lambda text: line_types.FREQUENCIES.get(text, "One-Time")
-    )
-    return _in_second(lines, pa.scalar("Usage-Based"), coded)
+    return _in_unused(lines, "Usage-Based", recode(lines.text(LINE_TYPE), line_types.charge_frequency))
 
 
 def _pricing_category(lines: CurLines) -> pa.Array:
-    coded = lines.batch.recode(
-        lines.name(LINE_TYPE), lambda text: line_types.PRICING_CATEGORIES.get(text, "Other")
-    )
+    coded = recode(lines.text(LINE_TYPE), line_types.pricing_category)
     if lines.has(_USAGE_TYPE):
-        spot = lines.batch.recode(lines.name(_USAGE_TYPE), lambda text: "x" if "SpotUsage" in text else None)
-        is_spot = pc.and_(pc.is_valid(spot), lines.are(line_types.USAGE))
-        if pc.any(is_spot).as_py():
+        spot = recode(lines.text(_USAGE_TYPE), lambda text: text if "SpotUsage" in text else None)
+        if spot.null_count < len(spot):
+            is_spot = pc.and_(pc.is_valid(spot), lines.are(line_types.USAGE))
             coded = choose(is_spot, pa.scalar("Dynamic"), coded)
-    return _in_second(lines, pa.scalar("Committed"), coded)
+    return _in_unused(lines, "Committed", coded)
 
 
 def _service(lines: CurLines) -> pa.Array:
     """The product's name, else its code."""
-    names = []
+    codes = [lines.text(_CODE)] if lines.has(_CODE) else []
     if lines.has(_PRODUCT):
-        names.append(lines.text(_PRODUCT))
-    elif lines.has(_PRODUCTS):
-        names.append(lines.batch.entry(lines.name(_PRODUCTS), "product_name"))
-    return first_of(*names, *(lines.text(name) for name in (_CODE,) if lines.has(name)))
+        return first_of(lines.text(_PRODUCT), *codes)
+    if lines.has(_PRODUCTS):
+        return first_of(lines.batch.entry(lines.columns.name(_PRODUCTS), "product_name"), *codes)
+    return first_of(*codes)
 
 
 def _region(lines: CurLines) -> pa.Array:
@@ -114,96 +116,124 @@ def _region(lines: CurLines) -> pa.Array:
 
 
 def _resource(lines: CurLines) -> pa.Array:
-    """The resource; of shares of a split line the one that is shared, of what was not used the commitment."""
-    resource = lines.batch.column(lines.name(RESOURCE))
-    if _is_text(resource):
-        resource = resource.dictionary_decode()
-    resource = resource.cast(pa.string())
-    if lines.has(SPLIT_PARENT):
-        parent = lines.text(SPLIT_PARENT).dictionary_decode()
-        resource = pc.if_else(lines.is_split(), parent, resource)
-    if lines.second is None:
-        return resource
-    unused = pc.and_(lines.second, pc.invert(lines.is_split()))
-    return pc.if_else(unused, _commitment(lines).dictionary_decode(), resource)
+    """The resource; of shares the one that is shared, of what was not used the commitment."""
+    resource = _plain(lines.batch.column(lines.columns.name(RESOURCE)))
+    shares = lines.is_share()
+    if pc.any(shares).as_py():
+        resource = pc.if_else(shares, _plain(lines.text(SPLIT_PARENT)), resource)
+    unused = lines.is_unused()
+    return resource if unused is None else pc.if_else(unused, _plain(_commitment(lines)), resource)
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    decoded = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
+    return decoded.cast(pa.string())
 
 
 def _commitment(lines: CurLines) -> pa.Array:
     """The ARN of the reservation or savings plan that a line pays, uses or leaves unused."""
-    arns = [lines.text(name) for name in (RESERVATION, PLAN) if lines.has(name)]
-    return first_of(*arns) if arns else lines.batch.constant(None)
+    return first_of(*(lines.text(name) for name in (RESERVATION, PLAN) if lines.has(name)))
 
 
-def _by_commitment(reservation: str, plan: str) -> Callable[[CurLines], pa.Array]:
+def _by_commitment(reservation: str, plan: str) -> Maker:
     def column(lines: CurLines) -> pa.Array:
-        values = [
-            recode(lines.text(name), lambda _, value=value: value)  # type: ignore[misc]
-            for name, value in ((RESERVATION, reservation), (PLAN, plan))
-            if lines.has(name)
-        ]
-        return first_of(*values) if values else lines.batch.constant(None)
+        pairs = ((RESERVATION, reservation), (PLAN, plan))
+        return first_of(*(_marked(lines, name, value) for name, value in pairs if lines.has(name)))
 
     return column
 
 
+def _marked(lines: CurLines, name: str, value: str) -> pa.DictionaryArray:
+    return recode(lines.text(name), lambda _: value)
+
+
 def _commitment_status(lines: CurLines) -> pa.Array:
     """Used on covered usage, Unused on what a fee left over; none on purchases."""
-    coded = lines.batch.recode(
-        lines.name(LINE_TYPE), lambda text: "Used" if text in line_types.COVERED else None
-    )
-    return (
-        _in_second(lines, pa.scalar("Unused"), coded)
-        if not lines.has(SPLIT_PARENT)
-        else _status(lines, coded)
-    )
+    return _in_unused(lines, "Unused", recode(lines.text(LINE_TYPE), line_types.commitment_status))
 
 
-def _status(lines: CurLines, coded: pa.Array) -> pa.Array:
-    if lines.second is None:
-        return coded
-    return choose(pc.and_(lines.second, pc.invert(lines.is_split())), pa.scalar("Unused"), coded)
+def _commitment_quantity(lines: CurLines) -> pa.Array:
+    """Of reservations units of usage (normalized where instances differ in size), of savings plans money.
+
+    Source: FOCUS 1.2, CommitmentDiscountQuantity: measured in the unit of the commitment; its appendix on flexibility.
+    """
+    used = lines.first_amount(_NORMALIZED, USAGE)
+    of_plan = pc.if_else(
+        lines.are(line_types.PLAN_FEE), lines.amount(cur_costs.COMMITTED), cur_costs.effective_cost(lines)
+    )
+    quantity = pc.if_else(lines.are(line_types.COVERED_BY_RESERVATION), used, pa.scalar(None, MONEY))
+    quantity = pc.if_else(lines.are(line_types.RESERVATION_FEE), lines.first_amount(*_RESERVED), quantity)
+    quantity = pc.if_else(lines.are(line_types.COVERED_BY_PLAN, line_types.PLAN_FEE), of_plan, quantity)
+    unused = lines.is_unused()
+    if unused is None:
+        return quantity
+    reservation = lines.are(line_types.RESERVATION_FEE)
+    left = pc.if_else(reservation, lines.first_amount(*_UNUSED_UNITS), cur_costs.unused_cost(lines))
+    return pc.if_else(unused, left, quantity)
+
+
+def _commitment_unit(lines: CurLines) -> pa.Array:
+    """The currency of savings plans; normalized hours, else the unit of usage, of reservations."""
+    plan = lines.are(line_types.COVERED_BY_PLAN, line_types.PLAN_FEE)
+    unit = choose(pc.invert(plan), NO_TEXT, lines.text(_CURRENCY))
+    reservation = lines.are(line_types.COVERED_BY_RESERVATION, line_types.RESERVATION_FEE)
+    if not lines.has(_UNIT) or not pc.any(reservation).as_py():
+        return unit
+    unit = choose(reservation, lines.text(_UNIT), unit)
+    normalized = pc.or_(is_nonzero(lines.amount(_NORMALIZED)), is_nonzero(lines.amount(_RESERVED[0])))
+    return choose(pc.and_(reservation, normalized), pa.scalar("Normalized Hours"), unit)
 
 
 def _allocated_resource(lines: CurLines) -> pa.Array:
     """The pod or task that has a share of a line."""
-    return choose(pc.invert(_is_share(lines)), pa.scalar(None, pa.string()), lines.text(RESOURCE))
+    return choose(pc.invert(_is_allocation(lines)), NO_TEXT, lines.text(RESOURCE))
 
 
 def _allocation_method(lines: CurLines) -> pa.Array:
-    return choose(_is_share(lines), pa.scalar(SPLIT_METHOD), lines.batch.constant(None))
+    return choose(_is_allocation(lines), pa.scalar(SPLIT_METHOD), lines.batch.constant(None))
 
 
-def _is_share(lines: CurLines) -> pa.Array:
-    return lines.is_split() if lines.second is None else pc.and_(lines.is_split(), pc.invert(lines.second))
+def _is_allocation(lines: CurLines) -> pa.Array:
+    shares = lines.is_share()
+    return shares if lines.second is None else pc.and_(shares, pc.invert(lines.second))
 
 
-MADE: Final[Mapping[str, tuple[Callable[[CurLines], pa.Array], tuple[str, ...]]]] = {
-    "BilledCost": (CurLines.billed_cost, (UNBLENDED, LINE_TYPE)),
-    "EffectiveCost": (CurLines.effective_cost, (UNBLENDED, *cur_costs.EFFECTIVE_COLUMNS, *SPLIT_COLUMNS)),
-    "ListCost": (_list_cost, (LIST_COST, LINE_TYPE, UNBLENDED)),
-    "ContractedCost": (_contracted_cost, (UNBLENDED, LINE_TYPE)),
-    "ListUnitPrice": (lambda lines: _of_usage(lines, lines.amount(LIST_PRICE)), (LIST_PRICE, LINE_TYPE)),
-    "ContractedUnitPrice": (lambda lines: _of_usage(lines, lines.amount(_RATE)), (_RATE, LINE_TYPE)),
-    "PricingQuantity": (lambda lines: _of_usage(lines, lines.amount(USAGE)), (USAGE, LINE_TYPE)),
-    "PricingUnit": (lambda lines: _of_usage(lines, lines.text(_UNIT)), (_UNIT, LINE_TYPE)),
-    "ConsumedQuantity": (lambda lines: _of_usage(lines, lines.amount(USAGE)), (USAGE, LINE_TYPE)),
-    "ConsumedUnit": (lambda lines: _of_usage(lines, lines.text(_UNIT)), (_UNIT, LINE_TYPE)),
+def _amount_of_usage(name: str) -> Maker:
+    return lambda lines: _of_usage(lines, lines.amount(name))
+
+
+def _text_of_usage(name: str) -> Maker:
+    return lambda lines: _of_usage(lines, lines.text(name))
+
+
+MADE: Final[Mapping[str, tuple[Maker, tuple[str, ...]]]] = {
+    "BilledCost": (cur_costs.billed_cost, BILLED_COLUMNS),
+    "EffectiveCost": (cur_costs.effective_cost, EFFECTIVE_COLUMNS),
+    "ListCost": (_list_cost, (LIST_COST, *BILLED_COLUMNS)),
+    "ContractedCost": (_contracted_cost, BILLED_COLUMNS),
+    "ListUnitPrice": (_amount_of_usage(LIST_PRICE), (LIST_PRICE, LINE_TYPE)),
+    "ContractedUnitPrice": (_contracted_price, (RATE, _NET_RATE, LINE_TYPE)),
+    "PricingQuantity": (_amount_of_usage(USAGE), (USAGE, LINE_TYPE)),
+    "PricingUnit": (_text_of_usage(_UNIT), (_UNIT, LINE_TYPE)),
+    "ConsumedQuantity": (_amount_of_usage(USAGE), (USAGE, LINE_TYPE)),
+    "ConsumedUnit": (_text_of_usage(_UNIT), (_UNIT, LINE_TYPE)),
     "ChargeCategory": (_charge_category, (LINE_TYPE,)),
     "ChargeFrequency": (_charge_frequency, (LINE_TYPE,)),
     "PricingCategory": (_pricing_category, (LINE_TYPE, _USAGE_TYPE)),
     "ProviderName": (lambda lines: lines.batch.constant("AWS"), (LINE_TYPE,)),
     "ServiceName": (_service, (_CODE, _PRODUCT, _PRODUCTS)),
     "RegionId": (_region, (_ZONE, _REGION, _OLD_REGION, _LOCATION)),
-    "ResourceId": (_resource, (RESOURCE, *SPLIT_COLUMNS, *_COMMITMENTS)),
+    "ResourceId": (_resource, (RESOURCE, *_COMMITMENTS)),
     "CommitmentDiscountId": (_commitment, (LINE_TYPE, RESERVATION, PLAN)),
     "CommitmentDiscountType": (
         _by_commitment("Reserved Instance", "Savings Plan"),
         (LINE_TYPE, RESERVATION, PLAN),
     ),
     "CommitmentDiscountCategory": (_by_commitment("Usage", "Spend"), (LINE_TYPE, RESERVATION, PLAN)),
-    "CommitmentDiscountStatus": (_commitment_status, (*_COMMITMENTS, *SPLIT_COLUMNS)),
-    "AllocatedResourceId": (_allocated_resource, (*SPLIT_COLUMNS, RESOURCE)),
-    "AllocatedMethodId": (_allocation_method, SPLIT_COLUMNS),
-    "Tags": (lambda lines: read_tags(lines.batch, lines.columns), ()),
+    "CommitmentDiscountStatus": (_commitment_status, _COMMITMENTS),
+    "CommitmentDiscountQuantity": (_commitment_quantity, _QUANTITIES),
+    "CommitmentDiscountUnit": (_commitment_unit, (_CURRENCY, LINE_TYPE, _UNIT, _NORMALIZED, _RESERVED[0])),
+    "AllocatedResourceId": (_allocated_resource, (SPLIT_PARENT, RESOURCE)),
+    "AllocatedMethodId": (_allocation_method, (SPLIT_PARENT,)),
 }
-"""FOCUS column -> how it is made, and of which columns of the report: the first must be there."""
+"""FOCUS column -> how it is made, and of which columns of the report: the first must be there, of ServiceName and RegionId any."""

@@ -38,14 +38,27 @@ FREQUENCIES: Final[Mapping[str, str]] = {
     **dict.fromkeys(CONSUMPTION, "Usage-Based"),
     **dict.fromkeys(RECURRING_FEES, "Recurring"),
 }
-"""Others are One-Time."""
 
 PRICING_CATEGORIES: Final[Mapping[str, str | None]] = {
     **dict.fromkeys((USAGE, FEE, PLAN_UPFRONT, *RECURRING_FEES), "Standard"),
     **dict.fromkeys(COVERED, "Committed"),
     "Tax": None,
 }
-"""Others are Other. Spot usage is Dynamic."""
+
+
+def commitment_status(line_type: str) -> str | None:
+    """CommitmentDiscountStatus: Used of covered usage, none of a purchase."""
+    return "Used" if line_type in COVERED else None
+
+
+def charge_frequency(line_type: str) -> str:
+    """ChargeFrequency; One-Time of all that is neither usage nor a recurring fee."""
+    return FREQUENCIES.get(line_type, "One-Time")
+
+
+def pricing_category(line_type: str) -> str | None:
+    """PricingCategory, before spot usage is looked for; Other of credits, discounts and refunds, none of tax."""
+    return PRICING_CATEGORIES.get(line_type, "Other")
 
 
 def charge_category(line_type: str) -> str:

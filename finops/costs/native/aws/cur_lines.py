@@ -1,0 +1,108 @@
+"""Lines of a Cost and Usage Report, by what they are: the columns by the names of the data dictionary, and their types."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.focus.errors import BadCell
+from finops.costs.native.aws import line_types
+from finops.costs.native.aws.cur_columns import CurColumns
+from finops.costs.native.native_batch import NativeBatch
+from finops.lake.schema import MONEY
+
+LINE_TYPE: Final = "line_item_line_item_type"
+RESERVATION, PLAN = "reservation_reservation_arn", "savings_plan_savings_plan_arn"
+SPLIT_PARENT: Final = "split_line_item_parent_resource_id"
+ZERO: Final = pa.scalar(0, MONEY)
+
+_NARROW: Final = pa.decimal128(36, 18)
+"""Holds every amount (they stay below 10^15), and leaves a digit for the sum."""
+
+
+class CurLines:
+    """Lines of a batch. `second` marks the second line of those that FOCUS has as two; None: there are none."""
+
+    def __init__(self, batch: NativeBatch, columns: CurColumns, second: pa.Array | None = None) -> None:
+        self.batch = batch
+        self.columns = columns
+        self.second = second
+
+    def has(self, name: str) -> bool:
+        return self.columns.has(name)
+
+    def text(self, name: str) -> pa.DictionaryArray:
+        """A column of texts. KeyError for one that the report lacks."""
+        return self.batch.text(self.columns.name(name))
+
+    def amount(self, name: str) -> pa.Array:
+        """A column of numbers; null in every line where the report lacks it."""
+        if not self.has(name):
+            return pa.nulls(self.batch.size, MONEY)
+        return self.batch.amount(self.columns.name(name))
+
+    def amount_or_zero(self, name: str) -> pa.Array:
+        return pc.fill_null(self.amount(name), ZERO)
+
+    def amount_needed(self, name: str, lines: pa.Array) -> pa.Array:
+        """A column of numbers that these lines must have. BadCell for the first that has none."""
+        values = self.amount(name)
+        lacking = pc.and_(lines, pc.is_null(values))
+        index = pc.index(lacking, True).as_py()
+        if index >= 0:
+            origin = self.batch.origin
+            line_type = self.text(LINE_TYPE)[index].as_py()
+            raise BadCell(
+                self.columns.shown(name),
+                index if origin is None else origin[index].as_py(),
+                None,
+                f"is empty, and a line {line_type} has its amortized cost there",
+            )
+        return values
+
+    def first_amount(self, *names: str) -> pa.Array:
+        """The first of these columns of numbers that is neither empty nor 0."""
+        *early, last = names
+        values = self.amount(last)
+        for name in reversed(early):
+            if self.has(name):
+                amount = self.amount(name)
+                values = pc.if_else(is_nonzero(amount), amount, values)
+        return values
+
+    def are(self, *types: str) -> pa.Array:
+        """Which lines are of these types."""
+        return self.batch.is_one_of(self.columns.name(LINE_TYPE), types)
+
+    def is_share(self) -> pa.Array:
+        """Which lines are a share of another line's cost, of split cost allocation data; also those that take it away there."""
+        if not self.has(SPLIT_PARENT):
+            return self.none()
+        return pc.is_valid(self.text(SPLIT_PARENT))
+
+    def is_unused(self) -> pa.Array | None:
+        """Which lines are what a fee left unused of its commitment; None: none are."""
+        return None if self.second is None else pc.and_(self.second, pc.invert(self.is_share()))
+
+    def is_consumption(self) -> pa.Array:
+        usage = self.are(*line_types.CONSUMPTION)
+        return usage if self.second is None else pc.and_(usage, pc.invert(self.second))
+
+    def none(self) -> pa.Array:
+        return pa.repeat(pa.scalar(False), self.batch.size)
+
+
+def is_nonzero(values: pa.Array) -> pa.Array:
+    return pc.fill_null(pc.not_equal(values, ZERO), False)
+
+
+def add(left: pa.Array, right: pa.Array) -> pa.Array:
+    """Exact."""
+    return pc.add(left.cast(_NARROW), right.cast(_NARROW)).cast(MONEY)
+
+
+def subtract(left: pa.Array, right: pa.Array) -> pa.Array:
+    """Exact."""
+    return pc.subtract(left.cast(_NARROW), right.cast(_NARROW)).cast(MONEY)

@@ -1,0 +1,88 @@
+"""What an import's report says of the mapping of a Cost and Usage Report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.native.aws import cur_costs, line_types
+from finops.costs.native.aws.cur_columns import CurColumns
+from finops.costs.native.aws.cur_lines import CurLines
+
+_UNKNOWN: Final = (
+    ("line_item_usage_account_name", "SubAccountName is empty: a legacy report names no accounts."),
+    (
+        "pricing_public_on_demand_cost",
+        "ListCost is empty: the report was exported without pricing/publicOnDemandCost.",
+    ),
+    (
+        "line_item_resource_id",
+        "ResourceId is empty: the report was exported without “Include resource IDs”.",
+    ),
+)
+"""A column of the report, and what is unknown without it."""
+
+_ALWAYS: Final = (
+    "ServiceCategory is empty: the report has no such column, and AWS publishes no table of it.",
+    "ChargeClass is empty: the report does not say which lines correct an invoice.",
+)
+
+
+@dataclass
+class LineCounts:
+    """Lines of a file that FOCUS has in another way."""
+
+    negated: int = 0
+    unused: int = 0
+    shared: int = 0
+    covered: int = 0
+    """By reservations: their contracted cost is unknown."""
+    fees: int = 0
+
+    def add(self, lines: CurLines, *, negated: pa.Array, unused: pa.Array, shared: pa.Array) -> None:
+        """Counts the lines of a batch."""
+        self.negated += _count(negated)
+        self.unused += _count(unused)
+        self.shared += _count(shared)
+        self.covered += _count(lines.are(line_types.COVERED_BY_RESERVATION))
+        self.fees += _count(lines.are(*line_types.RECURRING_FEES))
+
+    def notes(self, report: CurColumns) -> Sequence[str]:
+        """In sentences; what is always unknown last."""
+        return [*self._changed(report), *(text for name, text in _UNKNOWN if not report.has(name)), *_ALWAYS]
+
+    def _changed(self, report: CurColumns) -> Iterator[str]:
+        if self.negated:
+            yield (
+                f"{self.negated:,} SavingsPlanNegation lines were left out: FOCUS bills usage that a savings plan covers 0."
+            )
+        if self.unused:
+            yield (
+                f"{self.unused:,} fees became two lines: the purchase with its billed cost, and what was not used of the "
+                "commitment with its effective cost."
+            )
+        if self.fees and not report.present(*cur_costs.UNUSED_COST_COLUMNS):
+            yield (
+                "What was not used of commitments is unknown and missing in effective cost: the report was exported without "
+                "reservation/Unused… and savingsPlan/TotalCommitmentToDate."
+            )
+        if self.shared:
+            yield (
+                f"{self.shared:,} shares of split cost allocation data have effective cost; a second line takes as much away "
+                "from the resource that they share."
+            )
+        if self.covered:
+            yield (
+                f"ContractedCost of {self.covered:,} lines that a reservation covers is empty: the report bills them 0 and does "
+                "not say their negotiated price."
+            )
+        if report.has(cur_costs.DISCOUNT) and report.has(cur_costs.NET):
+            yield "Discounts are columns of this report: lines with one are at their net cost."
+
+
+def _count(mask: pa.Array) -> int:
+    return int(pc.sum(mask).as_py() or 0)
