@@ -6,7 +6,7 @@ categories as `costCategory/…`, which AWS's own FOCUS 1.2 export has among its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -46,7 +46,7 @@ def read_tags(batch: NativeBatch, columns: CurColumns) -> pa.Array:
     if len(parts) == 1:
         return parts[0]
     flat = [part if pa.types.is_string(part.type) else _flat(part) for part in parts]
-    joined = pc.binary_join_element_wise(*flat, "", null_handling="skip")
+    joined = _join(flat)
     return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), joined)
 
 
@@ -67,7 +67,12 @@ def _flat(values: pa.Array) -> pa.Array:
         )
         for place, column in enumerate(values.flatten())
     ]
-    return pc.binary_join_element_wise(*fields, "", null_handling="skip")
+    return _join(fields)
+
+
+def _join(texts: Sequence[pa.Array]) -> pa.Array:
+    """Null counts as no text. (With null_handling="skip" pyarrow 26 leaves out rows in which all are null.)"""
+    return pc.binary_join_element_wise(*texts, "", null_handling="replace", null_replacement="")
 
 
 def _struct_with_keys(values: pa.StructArray, key_of: Callable[[str], str]) -> pa.StructArray:

@@ -204,8 +204,14 @@ def _once(chance: random.Random, start: datetime) -> Iterator[Line]:
         "SavingsPlanUpfrontFee", "900", savings_plan_savings_plan_a_r_n=PLAN, **_where(chance), start=start
     )
     for line_type, sign in {
-        "Tax": 1, "Credit": -1, "Refund": -1, "EdpDiscount": -1, "BundledDiscount": -1,
-        "PrivateRateDiscount": -1, "SppDiscount": -1, "RiVolumeDiscount": -1,
+        "Tax": 1,
+        "Credit": -1,
+        "Refund": -1,
+        "EdpDiscount": -1,
+        "BundledDiscount": -1,
+        "PrivateRateDiscount": -1,
+        "SppDiscount": -1,
+        "RiVolumeDiscount": -1,
     }.items():
         for _ in range(3):
             yield line(line_type, sign * _cents(chance), **_where(chance), start=start)
