@@ -115,7 +115,7 @@ def effective_cost(lines: CurLines) -> pa.Array:
         (line_types.COVERED_BY_RESERVATION, _RESERVATION_COST),
     ):
         covered = lines.are(line_type)
-        lines.amount_needed(names[1], covered)
+        lines.required_amount(names[1], covered)
         cost = pc.if_else(covered, lines.first_amount(*_net_or_gross(lines, names)), cost)
     cost = pc.if_else(_is_amortized_purchase(lines), ZERO, cost)
     if not lines.has(SPLIT_PARENT):

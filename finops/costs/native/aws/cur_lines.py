@@ -46,7 +46,7 @@ class CurLines:
     def amount_or_zero(self, name: str) -> pa.Array:
         return pc.fill_null(self.amount(name), ZERO)
 
-    def amount_needed(self, name: str, lines: pa.Array) -> pa.Array:
+    def required_amount(self, name: str, lines: pa.Array) -> pa.Array:
         """A column of numbers that these lines must have. BadCell for the first that has none."""
         values = self.amount(name)
         lacking = pc.and_(lines, pc.is_null(values))

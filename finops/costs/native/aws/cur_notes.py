@@ -53,9 +53,13 @@ class LineCounts:
 
     def notes(self, report: CurColumns) -> Sequence[str]:
         """In sentences; what is always unknown last."""
-        return [*self._changed(report), *(text for name, text in _UNKNOWN if not report.has(name)), *_ALWAYS]
+        return [
+            *self._change_notes(report),
+            *(text for name, text in _UNKNOWN if not report.has(name)),
+            *_ALWAYS,
+        ]
 
-    def _changed(self, report: CurColumns) -> Iterator[str]:
+    def _change_notes(self, report: CurColumns) -> Iterator[str]:
         if self.negated:
             yield (
                 f"{self.negated:,} SavingsPlanNegation lines were left out: FOCUS bills usage that a savings plan covers 0."

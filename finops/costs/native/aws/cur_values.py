@@ -53,7 +53,7 @@ def _of_usage(lines: CurLines, values: pa.Array) -> pa.Array:
     return choose(pc.invert(lines.is_consumption()), none, values)
 
 
-def _in_unused(lines: CurLines, value: str, values: pa.DictionaryArray) -> pa.DictionaryArray:
+def _for_leftover(lines: CurLines, value: str, values: pa.DictionaryArray) -> pa.DictionaryArray:
     unused = lines.is_unused()
     return values if unused is None else choose(unused, pa.scalar(value), values)
 
@@ -79,11 +79,11 @@ def _contracted_price(lines: CurLines) -> pa.Array:
 
 
 def _charge_category(lines: CurLines) -> pa.Array:
-    return _in_unused(lines, "Usage", recode(lines.text(LINE_TYPE), line_types.charge_category))
+    return _for_leftover(lines, "Usage", recode(lines.text(LINE_TYPE), line_types.charge_category))
 
 
 def _charge_frequency(lines: CurLines) -> pa.Array:
-    return _in_unused(lines, "Usage-Based", recode(lines.text(LINE_TYPE), line_types.charge_frequency))
+    return _for_leftover(lines, "Usage-Based", recode(lines.text(LINE_TYPE), line_types.charge_frequency))
 
 
 def _pricing_category(lines: CurLines) -> pa.Array:
@@ -93,7 +93,7 @@ def _pricing_category(lines: CurLines) -> pa.Array:
         if spot.null_count < len(spot):
             is_spot = pc.and_(pc.is_valid(spot), lines.are(line_types.USAGE))
             coded = choose(is_spot, pa.scalar("Dynamic"), coded)
-    return _in_unused(lines, "Committed", coded)
+    return _for_leftover(lines, "Committed", coded)
 
 
 def _service(lines: CurLines) -> pa.Array:
@@ -138,18 +138,20 @@ def _commitment(lines: CurLines) -> pa.Array:
 def _by_commitment(reservation: str, plan: str) -> Maker:
     def column(lines: CurLines) -> pa.Array:
         pairs = ((RESERVATION, reservation), (PLAN, plan))
-        return first_of(*(_marked(lines, name, value) for name, value in pairs if lines.has(name)))
+        return first_of(
+            *(_constant_where_set(lines, name, value) for name, value in pairs if lines.has(name))
+        )
 
     return column
 
 
-def _marked(lines: CurLines, name: str, value: str) -> pa.DictionaryArray:
+def _constant_where_set(lines: CurLines, name: str, value: str) -> pa.DictionaryArray:
     return recode(lines.text(name), lambda _: value)
 
 
 def _commitment_status(lines: CurLines) -> pa.Array:
     """Used on covered usage, Unused on what a fee left over; none on purchases."""
-    return _in_unused(lines, "Unused", recode(lines.text(LINE_TYPE), line_types.commitment_status))
+    return _for_leftover(lines, "Unused", recode(lines.text(LINE_TYPE), line_types.commitment_status))
 
 
 def _commitment_quantity(lines: CurLines) -> pa.Array:
