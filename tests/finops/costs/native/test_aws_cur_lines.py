@@ -304,9 +304,9 @@ def test_a_row_is_named_by_its_place_in_the_file_also_after_lines_that_were_left
     assert "row 4, column line_item_currency_code (BillingCurrency): 'dollars'" in refused.value.message
 
 
-def test_a_report_of_nothing_but_negations_has_no_rows() -> None:
-    with pytest.raises(FocusFileError, match="has a header and no rows"):
-        read(line("SavingsPlanNegation", "-1"))
+def test_a_chunk_of_nothing_but_negations_adds_no_rows() -> None:
+    chunks = as_parquet([line("SavingsPlanNegation", "-1")]), as_parquet([usage("1")])
+    assert FocusRead(*chunks).column("billed_cost") == [1]
 
 
 def test_chunks_of_a_month_and_a_focus_file_import_together() -> None:
