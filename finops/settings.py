@@ -234,6 +234,8 @@ CONNECTION_FOLDERS: list[str] = env.list("CONNECTION_FOLDERS", default=[])
 CONNECTION_AMBIENT_IDENTITY: bool = env.bool("CONNECTION_AMBIENT_IDENTITY", False)
 # Where roles are assumed: empty for AWS's own address of the region.
 AWS_STS_URL: str = env.str("AWS_STS_URL", "")
+# Whom the trust policy of a customer's role names: the ARN of this server's identity at AWS.
+AWS_PRINCIPAL_ARN: str = env.str("AWS_PRINCIPAL_ARN", "")
 # Base URLs of vendors' APIs by connector, where not the vendor's own: a proxy, or a server of tests.
 CONNECTOR_BASE_URLS: dict[str, str] = env.dict("CONNECTOR_BASE_URLS", default={})
 

@@ -62,7 +62,8 @@ def answering(status: int, body: str = "", **headers: str) -> Behaviour:
         for name, value in {**named, "Content-Length": str(len(said))}.items():
             handler.send_header(name, value)
         handler.end_headers()
-        handler.wfile.write(said)
+        if handler.command != "HEAD":
+            handler.wfile.write(said)
 
     return behave
 
@@ -141,6 +142,8 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             receiver.requests.append(Request(self.path, headers, body))
             receiver.behave(self, receiver.over)
+
+        do_GET = do_HEAD = do_POST
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name in the base class
             """Quiet."""

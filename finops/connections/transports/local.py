@@ -50,15 +50,20 @@ class LocalBucket(StorageBucket):
             paths = [Path(folder, name) for name in names]
             yield [self._object(self._filesystem.info(str(path))) for path in paths if self._is_inside(path)]
 
+    def path_of(self, found: BucketObject) -> Path:
+        """Where it lies. Raises MonthConflict for one that is gone, or leads out of the folder by now."""
+        path = self._root / safe_key(found.key)
+        if not self._is_inside(path):
+            raise MonthConflict(f"{path} is gone since it was listed.")
+        return path
+
     def _is_inside(self, path: Path) -> bool:
         return path.is_file() and path.resolve().is_relative_to(self._root)
 
     @contextmanager
     def _open(self, found: BucketObject) -> Iterator[Iterator[bytes]]:
         """The opened file itself is compared, since what a path names may change between two looks at it."""
-        path = self._root / safe_key(found.key)
-        if not self._is_inside(path):
-            raise MonthConflict(f"{path} is gone since it was listed.")
+        path = self.path_of(found)
         with path.open("rb") as file:
             self._compare_file(found, file.fileno(), path)
             yield iter(lambda: file.read(CHUNK_BYTES), b"")

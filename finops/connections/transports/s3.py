@@ -7,6 +7,7 @@ redirect is followed. AWS's own hosts need no guard.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -24,8 +25,9 @@ from finops.lib.sentences import truncate
 
 CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 60
+CLOSE_SECONDS: Final = 5
 ATTEMPTS: Final = 3
-"""Of a request, with botocore's back-off; s3fs tries what broke off five times besides."""
+"""Of a request, with botocore's back-off."""
 PAGE: Final = 1_000
 
 
@@ -71,11 +73,14 @@ def open_s3(
         use_listings_cache=False,
         skip_instance_cache=True,  # else fsspec keeps the secrets for as long as the process lives
     )
+    filesystem.retries = (
+        1  # botocore has tried again; five times that would be a minute for a server that is down
+    )
     return S3Bucket(filesystem, bucket, prefix, credentials)
 
 
 def _client_config(endpoint: str, *, virtual_host: bool) -> dict[str, Any]:
-    from finops.connections.transports.s3_session import NoRedirectSession
+    from finops.connections.transports.s3_session import EndpointSession, NoRedirectSession
 
     config: dict[str, Any] = {
         "connect_timeout": CONNECT_SECONDS,
@@ -84,7 +89,7 @@ def _client_config(endpoint: str, *, virtual_host: bool) -> dict[str, Any]:
         "s3": {"addressing_style": "virtual" if virtual_host else "path" if endpoint else "auto"},
         # Else AWS_ENDPOINT_URL, with which an operator names the lake's own server, would be asked for a customer's bucket.
         "ignore_configured_endpoint_urls": True,
-        "http_session_cls": NoRedirectSession,
+        "http_session_cls": EndpointSession if endpoint else NoRedirectSession,
     }
     if endpoint:
         check_endpoint(endpoint)
@@ -126,7 +131,7 @@ class S3Bucket(StorageBucket):
         creator = getattr(self._filesystem, "_s3creator", None)
         if creator is not None:
             with suppress(Exception):  # a connection that does not close politely is closed all the same
-                self._filesystem.close_session(self._filesystem.loop, creator)
+                fsspec.asyn.sync(self._filesystem.loop, _close, creator, timeout=CLOSE_SECONDS)
 
     def _version(self, info: dict[str, Any]) -> str:
         return str(info.get("ETag") or info.get("LastModified") or "")
@@ -202,6 +207,11 @@ class S3Bucket(StorageBucket):
         )
 
 
+async def _close(creator: Any) -> None:
+    await creator.__aexit__(None, None, None)
+    await asyncio.sleep(0)  # sockets are closed in the loop's next turn
+
+
 def _if_match(version: str) -> dict[str, str]:
     """Nothing for a server whose listing has no ETags: then only the size is compared."""
     return {"IfMatch": version} if version.startswith('"') else {}
@@ -234,7 +244,11 @@ def explain_aws(
     """What an error of botocore, aiobotocore or aiohttp means. Raises MonthConflict for an object that is another now."""
     from botocore.exceptions import ClientError, NoCredentialsError, PartialCredentialsError
 
+    from finops.connections.transports.s3_session import EndpointRedirect
+
     chain = list(causes(error))
+    if any(isinstance(each, EndpointRedirect) for each in chain):
+        return SourceError(f"{where}: the endpoint redirects, which is not followed.", field="endpoint")
     if any(isinstance(each, PrivateAddress) for each in chain):
         return SourceError(
             f"{where}: the endpoint leads into a private or reserved network, where nothing is sent.",
@@ -260,32 +274,40 @@ def _explain_answer(
     status = int(meta.get("HTTPStatusCode") or 0)
     if code in _CONFLICT or status == 412:
         raise MonthConflict(f"{resource} changed after it was listed.")
-    if code in _EXPIRED:
-        return AccessError(f"The credentials of {principal} have expired. Enter new ones.")
-    if code in _BAD_KEY:
-        return AccessError(
-            f"{where} does not know {principal}, or its secret is wrong ({code}). Enter both again."
-        )
     if code in _BUSY or status == 429 or status >= 500:
         busy = SourceUnavailable(f"{where} is overloaded or down: {truncate(code, 60) or status}.")
         busy.retry_after = _seconds(meta.get("HTTPHeaders", {}).get("retry-after"))
         return busy
-    if code == "RequestTimeTooSkewed":
-        return SourceError("The clock of this server differs from AWS's by more than 15 minutes. Set it.")
+    if code in _EXPIRED | _BAD_KEY:
+        return _explain_key(code, principal, where)
     if code in _NO_BUCKET:
         return SourceError(
             f"{where}: there is no such bucket. Check its name, region and endpoint.", field="bucket"
         )
     if code in _OTHER_REGION or status in (301, 302, 303, 307, 308):
         return SourceError(
-            f"{where}: the bucket is in another region, or the endpoint redirects. Enter the region.",
+            f"{where}: the bucket is in another region. Enter it.",
             field="region",
         )
+    if code == "RequestTimeTooSkewed":
+        return SourceError("The clock of this server differs from AWS's by more than 15 minutes. Set it.")
     if code in _DENIED or status in (401, 403):
         return AccessError(
             f"{principal[:1].upper()}{principal[1:]} is not allowed {permission} on {resource}."
         )
     return SourceError(f"{where} refused {permission} on {resource}: {truncate(code, 60) or status}.")
+
+
+def _explain_key(code: str, principal: str, where: str) -> SourceError:
+    if code not in _EXPIRED:
+        return AccessError(
+            f"{where} does not know {principal}, or its secret is wrong ({code}). Enter both again."
+        )
+    if principal.startswith("the role"):
+        return SourceUnavailable(
+            f"The session of {principal} has ended after its hour. The next begins anew."
+        )
+    return AccessError(f"The credentials of {principal} have expired. Enter new ones.")
 
 
 def _seconds(text: str | None) -> float | None:

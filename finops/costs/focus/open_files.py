@@ -13,7 +13,7 @@ import pyarrow as pa
 from finops.costs.focus import columns as spec
 from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.errors import BadCell, FocusFileError, display_value, printable
-from finops.costs.focus.formats import FormatChoice, Formats
+from finops.costs.focus.formats import AUTOMATIC, FormatChoice, Formats
 from finops.costs.focus.header import Header, import_columns, read_header
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.focus.report import Findings
@@ -131,6 +131,11 @@ def survey(files: Sequence[OpenFile]) -> Survey | None:
             if len(months) > 1:
                 return None
     return Survey(months.pop(), tags) if months else None
+
+
+def first_billing_month(file: FocusFile) -> date | None:
+    """The billing month of its first line; None without lines. Reads one batch. Raises FocusFileError for what is no FOCUS."""
+    return next(_months(open_files([file], {}, AUTOMATIC)[0], Tags()), None)
 
 
 def _months(opened: OpenFile, tags: Tags) -> Iterator[date]:

@@ -3,10 +3,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import boto3  # type: ignore[import-untyped]
 import pytest
+from moto.core.models import DEFAULT_ACCOUNT_ID as ACCOUNT
+from moto.s3.models import s3_backends
 from moto.server import ThreadedMotoServer
 from pytest_django import Settings
 
@@ -28,6 +31,11 @@ class S3World:
 
     def put(self, key: str, content: bytes = b"content") -> None:
         self.client.upload_fileobj(io.BytesIO(content), self.name, key)
+
+    def age(self, key: str, by: timedelta) -> None:
+        """As if the object had been put so much earlier. S3 tells whole seconds, and tests do not wait for them."""
+        found = s3_backends[ACCOUNT]["aws"].buckets[self.name].keys[key]
+        found.last_modified -= by
 
     def open(self, prefix: str = "", **options: Any) -> S3Bucket:
         return open_s3(

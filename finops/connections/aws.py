@@ -1,0 +1,254 @@
+"""What the connectors of AWS share: settings, credentials, and the bucket that they read."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from django.conf import settings
+
+from finops.connections.checks import CheckList
+from finops.connections.connector import (
+    AccessError,
+    ConnectorConfig,
+    SecretText,
+    SourceError,
+)
+from finops.connections.transports.bucket import BucketObject
+from finops.connections.transports.s3 import (
+    ATTEMPTS,
+    CONNECT_SECONDS,
+    READ_SECONDS,
+    S3Bucket,
+    S3Credentials,
+    explain_aws,
+    open_s3,
+)
+
+SESSION_NAME: Final = "finops-console"
+"""How CloudTrail names what this console does in a role."""
+SESSION_SECONDS: Final = 3_600
+"""What a role allows unless it says otherwise."""
+DEFAULT_REGION: Final = "us-east-1"
+
+
+class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
+    """An export in an S3 bucket, and how this console signs in."""
+
+    bucket: Annotated[
+        str,
+        msgspec.Meta(
+            title="Bucket",
+            description="Its name, without s3://.",
+            examples=["acme-billing-exports"],
+            pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+        ),
+    ]
+    prefix: Annotated[
+        str,
+        msgspec.Meta(
+            title="Prefix",
+            description="The S3 path prefix of the export. Empty: the whole bucket is searched.",
+            examples=["exports"],
+            max_length=500,
+        ),
+    ] = ""
+    export: Annotated[
+        str,
+        msgspec.Meta(
+            title="Export name",
+            description="As AWS has it. Needed where several exports share the prefix.",
+            examples=["focus"],
+            pattern=r"^[A-Za-z0-9!_.*'()-]*$",
+            max_length=256,
+        ),
+    ] = ""
+    region: Annotated[
+        str,
+        msgspec.Meta(
+            title="Region",
+            description="Of the bucket.",
+            examples=["eu-west-1"],
+            pattern=r"^([a-z]{2}(-[a-z]+)+-[0-9]{1,2})?$",
+        ),
+    ] = DEFAULT_REGION
+    access: Annotated[
+        Literal["role", "access_key", "server_identity"],
+        msgspec.Meta(title="Access", description="How this console signs in to AWS."),
+    ] = "role"
+    role_arn: Annotated[
+        str,
+        msgspec.Meta(
+            title="Role ARN",
+            description="The role that this console assumes, with the external id of this connection.",
+            examples=["arn:aws:iam::123456789012:role/finops-console"],
+            pattern=r"^(arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512})?$",
+        ),
+    ] = ""
+    access_key_id: Annotated[
+        str,
+        msgspec.Meta(
+            title="Access key ID",
+            description="Of a user that may read the bucket alone.",
+            examples=["AKIAIOSFODNN7EXAMPLE"],
+            pattern=r"^[A-Za-z0-9_-]{0,128}$",
+        ),
+    ] = ""
+    secret_access_key: Annotated[SecretText, msgspec.Meta(title="Secret access key", max_length=256)] = ""
+    endpoint: Annotated[
+        str,
+        msgspec.Meta(
+            title="Endpoint",
+            description="Only for a VPC endpoint or storage that speaks as S3 does. Empty: AWS's own.",
+            examples=["https://s3.example.com"],
+            max_length=500,
+        ),
+    ] = ""
+
+
+def aws_credentials(config: AwsBucketConfig) -> S3Credentials:
+    """Those of the config, a role's for an hour. Raises AccessError for what is missing or refused, SourceUnavailable."""
+    if config.access == "access_key":
+        return _key(config)
+    if config.access == "server_identity":
+        if not settings.CONNECTION_AMBIENT_IDENTITY:
+            raise AccessError(
+                "This console does not lend its own identity at AWS: every account could read what it can. Choose a role, or "
+                "ask its operator for CONNECTION_AMBIENT_IDENTITY.",
+                field="access",
+            )
+        return S3Credentials(ambient=True, principal="this server's own identity")
+    if not config.role_arn:
+        raise AccessError("Enter the ARN of the role.", field="role_arn")
+    return _role(config, _key(config) if config.access_key_id else None)
+
+
+def _key(config: AwsBucketConfig) -> S3Credentials:
+    if not config.access_key_id or not config.secret_access_key:
+        raise AccessError("Enter the access key ID and its secret.", field="access_key_id")
+    principal = f"the access key …{config.access_key_id[-4:]}"
+    return S3Credentials(key=config.access_key_id, secret=config.secret_access_key, principal=principal)
+
+
+def _role(config: AwsBucketConfig, base: S3Credentials | None) -> S3Credentials:
+    """The role's credentials. Its trust policy asks for the external id that is this connection's alone, so no account can
+    have another's role assumed. Without `base` this server's own identity asks, which is all that it is lent for."""
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.session import get_session
+
+    if not config.external_id:
+        raise AccessError("A role is assumed for a saved connection, or in its wizard, alone.")
+    try:
+        client = get_session().create_client(
+            "sts",
+            region_name=config.region or DEFAULT_REGION,
+            endpoint_url=settings.AWS_STS_URL or None,
+            aws_access_key_id=base.key if base else None,
+            aws_secret_access_key=base.secret if base else None,
+            config=Config(
+                connect_timeout=CONNECT_SECONDS,
+                read_timeout=READ_SECONDS,
+                retries={"max_attempts": ATTEMPTS, "mode": "standard"},
+                ignore_configured_endpoint_urls=True,
+            ),
+        )
+        answer = client.assume_role(
+            RoleArn=config.role_arn,
+            RoleSessionName=SESSION_NAME,
+            ExternalId=config.external_id,
+            DurationSeconds=SESSION_SECONDS,
+        )["Credentials"]
+    except (BotoCoreError, ClientError) as error:
+        refused = explain_aws(
+            error,
+            permission="sts:AssumeRole",
+            resource=config.role_arn,
+            principal=base.principal if base else "this console",
+            where="AWS STS",
+        )
+        if isinstance(refused, AccessError):
+            refused.message += (
+                " The role's trust policy must name this console and the external id of this connection."
+            )
+        raise refused from error
+    return S3Credentials(
+        key=answer["AccessKeyId"],
+        secret=answer["SecretAccessKey"],
+        token=answer["SessionToken"],
+        principal=f"the role {config.role_arn}",
+    )
+
+
+def open_export(config: AwsBucketConfig, credentials: S3Credentials | None = None) -> S3Bucket:
+    """The folder of the export where it is named, else the prefix. Raises what `aws_credentials` and `open_s3` raise."""
+    prefix = config.prefix.strip("/")
+    if config.export and prefix.rpartition("/")[2] != config.export:
+        prefix = f"{prefix}/{config.export}"
+    return open_s3(
+        config.bucket,
+        prefix,
+        credentials or aws_credentials(config),
+        region=config.region,
+        endpoint=config.endpoint,
+    )
+
+
+def check_bucket(config: AwsBucketConfig, checks: CheckList) -> tuple[S3Bucket, list[BucketObject]]:
+    """The findings that every bucket of AWS has: signing in, and listing."""
+    title = f"Assume the role {config.role_arn}" if config.access == "role" else "Sign in to AWS"
+    credentials = checks.attempt(title, lambda: aws_credentials(config))
+    bucket = checks.attempt("Reach the bucket's address", lambda: open_export(config, credentials))
+    return bucket, checks.attempt(f"List {bucket.url}", bucket.objects)
+
+
+def only_export(paths: set[str], url: str, what: str) -> str:
+    """The folder of the one export below the prefix. Raises SourceError for none, and for several, whose sum would count cost
+    more than once."""
+    if not paths:
+        raise SourceError(
+            f"{url} has no manifest of {what} yet. AWS delivers the first files within 24 hours; check bucket, prefix and name."
+        )
+    if len(paths) > 1:
+        names = ", ".join(sorted(path.rpartition("/")[2] or path for path in paths)[:5])
+        raise SourceError(
+            f"{url} has {len(paths)} exports: {names}. Enter the name of the one to read.", field="export"
+        )
+    return next(iter(paths))
+
+
+def header_of(head: bytes) -> bytes:
+    """The first line of the beginning of a CSV file, unpacked. Raises SourceError for what is neither gzip nor text."""
+    import zlib
+
+    if head.startswith(b"\x1f\x8b"):
+        try:
+            head = zlib.decompressobj(wbits=31).decompress(head, 1 << 16)
+        except zlib.error as error:
+            raise SourceError("The first file is no whole gzip.") from error
+    return re.split(rb"[\r\n]", head, maxsplit=1)[0]
+
+
+def format_of(columns: list[str]) -> str:
+    """What the columns of an export are; empty for what is unknown."""
+    names = {name.lower() for name in columns}
+    if {"billedcost", "chargeperiodstart"} <= names:
+        return "FOCUS"
+    if "line_item_unblended_cost" in names:
+        return "CUR 2.0" if "product" in names or "bill_payer_account_name" in names else "CUR"
+    if "lineitem/unblendedcost" in names:
+        return "CUR"
+    return ""
+
+
+def columns_of(value: Any) -> list[str]:
+    """The names in a manifest's `columns`: objects with a name, and in legacy CUR a category."""
+    names = []
+    for each in value if isinstance(value, list) else []:
+        if isinstance(each, dict) and isinstance(each.get("name"), str):
+            category = each.get("category")
+            names.append(f"{category}/{each['name']}" if category else each["name"])
+        elif isinstance(each, str):
+            names.append(each)
+    return names

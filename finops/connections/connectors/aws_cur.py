@@ -1,0 +1,188 @@
+"""Legacy AWS Cost and Usage Reports, each billing month by its manifest.
+
+`<prefix>/<report>/<yyyymmdd-yyyymmdd>/<report>-Manifest.json` names the files that are current: those of one assembly in
+`<assemblyId>/`, of a report that overwrites beside the manifest, and of one for Athena in `<report>/year=…/month=…/`. The
+manifest inside an assembly's folder is a copy. Source: docs.aws.amazon.com/cur/latest/userguide/access-cur-s3.html.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+import msgspec
+
+from finops.connections.aws import (
+    AwsBucketConfig,
+    check_bucket,
+    columns_of,
+    format_of,
+    only_export,
+    open_export,
+)
+from finops.connections.aws_setup import cur_steps
+from finops.connections.checks import check_list
+from finops.connections.connector import (
+    BillMonth,
+    CheckFinding,
+    Connector,
+    Fetch,
+    MonthConflict,
+    SetupStep,
+    SourceError,
+)
+from finops.connections.transports.bucket import BucketObject, StorageBucket, objects_fingerprint, shown_key
+from finops.costs.focus.normalise import FocusFile
+
+_RANGE: Final = r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})[0-9]{2}-[0-9]{8}"
+_IN_MONTH: Final = re.compile(rf"(?:(?P<report>.+?)/)?{_RANGE}/(?:(?P<assembly>[^/]+)/)?(?P<file>[^/]+)")
+_FOR_ATHENA: Final = re.compile(
+    r"(?:(?P<report>.+?)/)?[^/]+/year=(?P<year>[0-9]{4})/month=(?P<month>[0-9]{1,2})/(?P<file>[^/]+)"
+)
+
+
+class ReportManifest(msgspec.Struct):
+    """What is current of a billing month."""
+
+    report_keys: list[str] = msgspec.field(name="reportKeys")
+    compression: str = ""
+    columns: Any = None
+
+
+@dataclass
+class ReportMonth:
+    """A billing month as listed: its manifest, the files of each assembly, and those that are overwritten."""
+
+    manifest: BucketObject | None = None
+    assemblies: dict[str, list[BucketObject]] = field(default_factory=lambda: defaultdict(list))
+    files: list[BucketObject] = field(default_factory=list)
+
+    @property
+    def newest(self) -> list[BucketObject]:
+        """The files of the newest assembly, or those that are overwritten: by them bytes and fingerprint are known before the
+        manifest is read. That an older assembly expires changes nothing."""
+        by_age = sorted(self.assemblies.values(), key=lambda each: max(one.modified for one in each))
+        return [*self.files, *(by_age[-1] if by_age else [])]
+
+
+class AwsCurConnector(Connector[AwsBucketConfig]):
+    name = "aws_cur"
+    title = "AWS Cost and Usage Report (legacy)"
+    provider = "AWS"
+    icon = "brand-aws"
+    docs_url = "https://docs.aws.amazon.com/cur/latest/userguide/what-is-cur.html"
+    description = (
+        "CUR as gzip or Parquet in an S3 bucket, by a role that may read it. New accounts: AWS Data Exports."
+    )
+    order = 20
+    Config = AwsBucketConfig
+
+    def steps(self, external_id: str) -> Sequence[SetupStep]:
+        return cur_steps(external_id)
+
+    def check(self, config: AwsBucketConfig) -> list[CheckFinding]:
+        with check_list() as checks:
+            bucket, objects = check_bucket(config, checks)
+            with bucket:
+                months = checks.attempt("Find the report's manifests", lambda: _months(bucket, objects))
+                newest = max(months)
+                key = shown_key(_manifest_of(months[newest]).key)
+                manifest = checks.attempt(f"Read {key}", lambda: _read(bucket, months[newest]))
+                files = checks.attempt(
+                    f"Find the files of {newest:%Y-%m}", lambda: _files(bucket, objects, manifest)
+                )
+                checks.attempt(
+                    "Read a file and know its format", lambda: _check_format(bucket, manifest, files)
+                )
+        return checks.findings
+
+    def months(self, config: AwsBucketConfig) -> list[BillMonth]:
+        with open_export(config) as bucket:
+            months = _months(bucket, bucket.objects())
+            return [_bill_month(month, each) for month, each in sorted(months.items())]
+
+    def fetch(self, config: AwsBucketConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        with open_export(config) as bucket:
+            objects = bucket.objects()
+            found = _months(bucket, objects).get(month.month)
+            if found is None:
+                raise MonthConflict(f"{month.month:%Y-%m} is gone since it was listed.")
+            return bucket.download_month(_files(bucket, objects, _read(bucket, found)), fetch)
+
+
+def _months(bucket: StorageBucket, objects: Iterable[BucketObject]) -> dict[date, ReportMonth]:
+    """The months of the one report below the prefix that have a manifest."""
+    reports: dict[str, dict[date, ReportMonth]] = defaultdict(lambda: defaultdict(ReportMonth))
+    for each in objects:
+        match = _FOR_ATHENA.fullmatch(each.key) or _IN_MONTH.fullmatch(each.key)
+        month = _month(match) if match else None
+        if match is None or month is None:
+            continue
+        of_month = reports[match["report"] or ""][month]
+        assembly = match.groupdict().get("assembly")
+        if match["file"].endswith("-Manifest.json"):
+            if not assembly:
+                of_month.manifest = each
+        elif assembly:
+            of_month.assemblies[assembly].append(each)
+        else:
+            of_month.files.append(each)
+    listed = {
+        path: {month: each for month, each in months.items() if each.manifest}
+        for path, months in reports.items()
+    }
+    return listed[only_export({path for path, months in listed.items() if months}, bucket.url, "a report")]
+
+
+def _month(match: re.Match[str]) -> date | None:
+    try:
+        return date(int(match["year"]), int(match["month"]), 1)
+    except ValueError:
+        return None
+
+
+def _manifest_of(month: ReportMonth) -> BucketObject:
+    assert month.manifest is not None  # noqa: S101 months without one are not listed
+    return month.manifest
+
+
+def _bill_month(month: date, each: ReportMonth) -> BillMonth:
+    return BillMonth(
+        month,
+        objects_fingerprint([_manifest_of(each), *each.newest]),
+        sum(listed.bytes for listed in each.newest),
+    )
+
+
+def _read(bucket: StorageBucket, month: ReportMonth) -> ReportManifest:
+    manifest: ReportManifest = bucket.read_json(_manifest_of(month), ReportManifest)
+    if manifest.compression.upper() == "ZIP":
+        raise SourceError("The report is compressed as ZIP. Choose GZIP or Parquet in its settings.")
+    return manifest
+
+
+def _files(
+    bucket: StorageBucket, objects: Iterable[BucketObject], manifest: ReportManifest
+) -> list[BucketObject]:
+    """The files that the manifest names, each once. A report without prefix has keys that begin with a slash in its manifest.
+    Raises MonthConflict for one that is not there, SourceError for one outside of the prefix."""
+    listed = {each.key: each for each in objects}
+    keys = [bucket.key_of(text.removeprefix("/")) for text in dict.fromkeys(manifest.report_keys)]
+    missing = [key for key in keys if key not in listed]
+    if missing:
+        raise MonthConflict(f"{shown_key(missing[0])}, which the manifest names, is not there yet.")
+    return [listed[key] for key in keys]
+
+
+def _check_format(bucket: StorageBucket, manifest: ReportManifest, files: Sequence[BucketObject]) -> None:
+    if files:
+        bucket.head(files[0])
+    columns = columns_of(manifest.columns)
+    if columns and format_of(columns) != "CUR":
+        raise SourceError(
+            f"The report has {len(columns)} columns, which are none of a Cost and Usage Report."
+        )

@@ -1,0 +1,129 @@
+"""A folder of FOCUS files on this server, by a path pattern. Only where its operator allows it (CONNECTION_FOLDERS)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import date
+from typing import Annotated
+
+import msgspec
+
+from finops.connections.checks import check_list
+from finops.connections.connector import (
+    BillMonth,
+    CheckFinding,
+    Connector,
+    ConnectorConfig,
+    Fetch,
+    SetupStep,
+    SourceError,
+)
+from finops.connections.file_pattern import FilePattern
+from finops.connections.transports.bucket import BucketObject, objects_fingerprint
+from finops.connections.transports.local import LocalBucket, open_folder
+from finops.costs.focus.normalise import FocusFile
+from finops.costs.focus.open_files import first_billing_month
+
+
+class FolderConfig(ConnectorConfig, frozen=True, kw_only=True):
+    """A folder and which files in it."""
+
+    folder: Annotated[
+        str,
+        msgspec.Meta(
+            title="Folder",
+            description="A whole path on the server of this console.",
+            examples=["/srv/cost"],
+            min_length=1,
+            max_length=500,
+        ),
+    ]
+    pattern: Annotated[
+        str,
+        msgspec.Meta(
+            title="Files",
+            description="A path below the folder; * is any text, ** any folders. {year} and {month}, or {yyyymm}, say the "
+            "billing month; else it is read from BILLING_PERIOD= in the path, or from the file.",
+            examples=["focus/BILLING_PERIOD={year}-{month}/*.csv.gz"],
+            min_length=1,
+            max_length=300,
+        ),
+    ] = "**/*"
+
+
+class FolderConnector(Connector[FolderConfig]):
+    name = "folder"
+    title = "Folder on this server"
+    provider = "Files"
+    icon = "folder"
+    docs_url = "https://focus.finops.org/focus-specification/"
+    description = "FOCUS files as CSV, gzip or Parquet that another program puts there."
+    order = 900
+    Config = FolderConfig
+
+    def steps(self, external_id: str) -> list[SetupStep]:
+        return [
+            SetupStep(
+                "Allow the folder",
+                "On the server of this console. Nothing outside of these folders is read, by links neither.",
+                "CONNECTION_FOLDERS=/srv/cost",
+                "sh",
+            ),
+            SetupStep(
+                "Put whole files there",
+                "Write each under another name and rename it when it is whole. The month is the first in the file where the "
+                "path does not say it.",
+                "/srv/cost/focus/BILLING_PERIOD=2026-05/part-1.csv.gz",
+            ),
+        ]
+
+    def check(self, config: FolderConfig) -> list[CheckFinding]:
+        with check_list() as checks:
+            pattern = checks.attempt("Read the pattern", lambda: FilePattern.parse(config.pattern))
+            bucket = checks.attempt(f"Open {config.folder}", lambda: open_folder(config.folder))
+            months = checks.attempt(f"Find files of {config.pattern}", lambda: _some_months(bucket, pattern))
+            newest = max(months)
+            checks.attempt(
+                f"Read a file of {newest:%Y-%m}",
+                lambda: first_billing_month(_focus_file(bucket, months[newest][0])),
+            )
+        return checks.findings
+
+    def months(self, config: FolderConfig) -> list[BillMonth]:
+        months = _months(open_folder(config.folder), FilePattern.parse(config.pattern))
+        return [
+            BillMonth(month, objects_fingerprint(files), sum(each.bytes for each in files))
+            for month, files in sorted(months.items())
+        ]
+
+    def fetch(self, config: FolderConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        bucket = open_folder(config.folder)
+        files = _months(bucket, FilePattern.parse(config.pattern)).get(month.month, [])
+        return bucket.download_month(files, fetch)
+
+
+def _months(bucket: LocalBucket, pattern: FilePattern) -> dict[date, list[BucketObject]]:
+    """The files of each month, each file in one month: lines of other months in it are corrections that it carries. Raises
+    SourceError for a file of which nobody can tell, UserError for one that cannot be read."""
+    months: dict[date, list[BucketObject]] = defaultdict(list)
+    for each in bucket.objects():
+        if not pattern.matches(each.key) or not each.bytes:
+            continue
+        month = pattern.month_of(each.key)
+        if month is None and pattern.has_month:
+            raise SourceError(f"The path of {each.key} names no month that there is.", field="pattern")
+        month = month or first_billing_month(_focus_file(bucket, each))
+        if month is not None:
+            months[month].append(each)
+    return months
+
+
+def _some_months(bucket: LocalBucket, pattern: FilePattern) -> dict[date, list[BucketObject]]:
+    months = _months(bucket, pattern)
+    if not months:
+        raise SourceError(f"No file below {bucket.url} fits the pattern {pattern.text}.", field="pattern")
+    return months
+
+
+def _focus_file(bucket: LocalBucket, each: BucketObject) -> FocusFile:
+    return FocusFile(bucket.path_of(each), each.key)

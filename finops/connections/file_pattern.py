@@ -1,0 +1,83 @@
+"""Where files of cost lie in a folder, as a path with placeholders: `focus/{year}/{month}/*.csv.gz`. Pure.
+
+`*` is any text without a slash, `**` any folders, `{year}` four digits, `{month}` one or two, `{yyyymm}` six with or without a
+dash or underscore between. `BILLING_PERIOD=2026-05` in a path says its month without a placeholder.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from finops.lib.errors import UserError
+
+MAX_PATTERN: Final = 300
+_PARTS: Final = {
+    "**/": r"(?:[^/]+/)*",
+    "**": r".*",
+    "*": r"[^/]*",
+    "?": r"[^/]",
+    "{year}": r"(?P<year>[0-9]{4})",
+    "{month}": r"(?P<month>[0-9]{1,2})",
+    "{yyyymm}": r"(?P<yyyymm>[0-9]{4}[-_]?[0-9]{2})",
+}
+_TOKEN: Final = re.compile(r"\*\*/|\*\*|\*|\?|\{[a-z]+\}|[^*?{]+|.", re.DOTALL)
+_PERIOD: Final = re.compile(
+    r"(?:^|/)billing_period=([0-9]{4})-?([0-9]{2})(?:-[0-9]{2})?(?:/|$)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class FilePattern:
+    """A pattern of keys. `has_month` where it has placeholders of one; else a key's BILLING_PERIOD may say it."""
+
+    text: str
+    _expression: re.Pattern[str]
+
+    @classmethod
+    def parse(cls, text: str, *, field: str = "pattern") -> FilePattern:
+        """Raises UserError for a placeholder that is not known, or stands twice, and for one half of a month."""
+        if not text or len(text) > MAX_PATTERN or text.startswith("/") or ".." in text.split("/"):
+            raise UserError(
+                f"{field}: enter a path below the folder of at most {MAX_PATTERN} characters, such as '**/*.csv.gz'.",
+                field=field,
+            )
+        expression = ""
+        for token in _TOKEN.findall(text):
+            if token.startswith("{") and (token not in _PARTS or token in text.partition(token)[2]):
+                raise UserError(
+                    f"{field}: {token} is no placeholder, or stands twice. Use {{year}} and {{month}}, or {{yyyymm}}, once.",
+                    field=field,
+                )
+            expression += _PARTS.get(token) or re.escape(token)
+        if ("{year}" in text) != ("{month}" in text) or ("{year}" in text and "{yyyymm}" in text):
+            raise UserError(f"{field}: use {{year}} together with {{month}}, or {{yyyymm}}.", field=field)
+        return cls(text, re.compile(expression))
+
+    @property
+    def has_month(self) -> bool:
+        return "{month}" in self.text or "{yyyymm}" in self.text
+
+    def matches(self, key: str) -> bool:
+        """Hidden files, and those that begin with an underscore as markers of a finished job do, are none."""
+        return not key.rpartition("/")[2].startswith((".", "_")) and bool(self._expression.fullmatch(key))
+
+    def month_of(self, key: str) -> date | None:
+        """The month that a matching key names; None for one that names none, or no month that there is."""
+        match = self._expression.fullmatch(key)
+        groups = match.groupdict() if match else {}
+        if digits := re.sub("[-_]", "", groups.get("yyyymm") or ""):
+            return _month(digits[:4], digits[4:])
+        if groups.get("year"):
+            return _month(groups["year"], groups["month"])
+        period = _PERIOD.search(key)
+        return _month(*period.groups()) if period else None
+
+
+def _month(year: str, month: str) -> date | None:
+    try:
+        return date(int(year), int(month), 1)
+    except ValueError:
+        return None

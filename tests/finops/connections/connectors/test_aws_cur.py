@@ -1,0 +1,182 @@
+"""Legacy Cost and Usage Reports: a whole bucket of one, laid out as AWS does it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from finops.connections.aws import AwsBucketConfig
+from finops.connections.connector import Fetch, MonthConflict, SourceError
+from finops.connections.connectors import connector_of
+from tests.finops.connections.conftest import S3World
+from tests.s3 import KEY, REGION
+
+BUCKET = Path("tests/data/native/aws/aws_cur_legacy_bucket.tar.gz")
+AUGUST, SEPTEMBER = date(2018, 8, 1), date(2018, 9, 1)
+CONNECTOR = connector_of("aws_cur")
+
+
+@pytest.fixture
+def config(s3: S3World) -> AwsBucketConfig:
+    return AwsBucketConfig(
+        bucket=s3.name,
+        region=REGION,
+        access="access_key",
+        access_key_id=KEY,
+        secret_access_key=KEY,
+        endpoint=s3.endpoint,
+    )
+
+
+def members() -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(BUCKET) as archive:
+        for member in archive.getmembers():
+            file = archive.extractfile(member)
+            if file is not None:
+                yield member.name, file.read()
+
+
+@pytest.fixture
+def whole_bucket(s3: S3World) -> S3World:
+    for key, content in members():
+        s3.put(key, content)
+    return s3
+
+
+def put_report(
+    world: S3World,
+    period: str,
+    assembly: str,
+    files: dict[str, bytes],
+    *,
+    folder: str = "bills/cur",
+    **more: Any,
+) -> None:
+    """An assembly as AWS delivers it: its files, its manifest, then the one above."""
+    keys = []
+    for name, content in files.items():
+        keys.append(f"{folder}/{period}/{assembly}/{name}" if assembly else f"{folder}/{period}/{name}")
+        world.put(keys[-1], content)
+    manifest = json.dumps(
+        {"assemblyId": assembly, "reportKeys": keys, "compression": "GZIP", "bucket": world.name, **more}
+    ).encode()
+    if assembly:
+        world.put(f"{folder}/{period}/{assembly}/cur-Manifest.json", manifest)
+    world.put(f"{folder}/{period}/cur-Manifest.json", manifest)
+
+
+def fetched(config: AwsBucketConfig, month: date, folder: Path) -> list[bytes]:
+    folder.mkdir(exist_ok=True)
+    listed = {each.month: each for each in CONNECTOR.months(config)}[month]
+    return [file.path.read_bytes() for file in CONNECTOR.fetch(config, listed, Fetch(folder))]
+
+
+def test_a_whole_bucket_arrives_unchanged(
+    config: AwsBucketConfig, whole_bucket: S3World, tmp_path: Path
+) -> None:
+    data = {key: content for key, content in members() if key.endswith(".csv.gz")}
+    months = CONNECTOR.months(config)
+
+    assert [(each.month, each.bytes) for each in months] == [(AUGUST, 985_116)]
+    assert fetched(config, AUGUST, tmp_path) == list(data.values())
+    rows = list(csv.DictReader(io.StringIO(gzip.decompress(*data.values()).decode())))
+    assert len(rows) == 13_380
+    assert {row["bill/BillingPeriodStartDate"][:7] for row in rows} == {"2018-06", "2018-07", "2018-08"}
+    assert [each.is_ok for each in CONNECTOR.check(config)] == [True] * 7
+
+
+def test_only_the_assembly_of_the_manifest_above_is_current(
+    config: AwsBucketConfig, s3: S3World, tmp_path: Path
+) -> None:
+    chosen = replace(config, prefix="bills", export="cur")
+    put_report(s3, "20180801-20180901", "aaaa", {"cur-1.csv.gz": b"old 1", "cur-2.csv.gz": b"old 2"})
+    before = CONNECTOR.months(chosen)
+    put_report(s3, "20180801-20180901", "0000", {"cur-1.csv.gz": b"restated"})
+    put_report(s3, "20180901-20181001", "bbbb", {"cur-1.csv.gz": b"september"})
+
+    after = {each.month: each for each in CONNECTOR.months(chosen)}
+
+    assert fetched(chosen, AUGUST, tmp_path / "8") == [b"restated"]
+    assert fetched(chosen, SEPTEMBER, tmp_path / "9") == [b"september"]
+    assert after[AUGUST].fingerprint != before[0].fingerprint
+
+
+def test_an_assembly_that_expires_changes_nothing(config: AwsBucketConfig, s3: S3World) -> None:
+    put_report(s3, "20180801-20180901", "aaaa", {"cur-1.csv.gz": b"old"})
+    for key in ("cur-1.csv.gz", "cur-Manifest.json"):
+        s3.age(f"bills/cur/20180801-20180901/aaaa/{key}", timedelta(days=1))
+    put_report(s3, "20180801-20180901", "bbbb", {"cur-1.csv.gz": b"new"})
+    before = CONNECTOR.months(config)
+    for key in ("cur-1.csv.gz", "cur-Manifest.json"):
+        s3.client.delete_object(Bucket=s3.name, Key=f"bills/cur/20180801-20180901/aaaa/{key}")
+
+    assert CONNECTOR.months(config) == before
+    assert before[0].bytes == 3
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "bills/cur/20180801-20180901/cur-00001.csv.gz",
+        "bills/cur/cur/year=2018/month=8/cur-00001.snappy.parquet",
+    ],
+)
+def test_reports_that_are_overwritten_and_those_for_athena_are_read(
+    config: AwsBucketConfig, s3: S3World, tmp_path: Path, key: str
+) -> None:
+    s3.put(key, b"data")
+    manifest = {"reportKeys": [key], "compression": "GZIP"}
+    s3.put("bills/cur/20180801-20180901/cur-Manifest.json", json.dumps(manifest).encode())
+    before = CONNECTOR.months(config)
+
+    assert fetched(config, AUGUST, tmp_path) == [b"data"]
+    s3.put(key, b"other")
+    assert [(each.month, each.bytes) for each in CONNECTOR.months(config)] == [(AUGUST, 5)]
+    assert CONNECTOR.months(config)[0].fingerprint != before[0].fingerprint
+
+
+def test_a_manifest_whose_files_come_later_is_a_conflict(
+    config: AwsBucketConfig, s3: S3World, tmp_path: Path
+) -> None:
+    put_report(s3, "20180801-20180901", "aaaa", {"cur-1.csv.gz": b"x"})
+    s3.client.delete_object(Bucket=s3.name, Key="bills/cur/20180801-20180901/aaaa/cur-1.csv.gz")
+
+    with pytest.raises(MonthConflict, match="not there yet"):
+        fetched(config, AUGUST, tmp_path)
+
+
+def test_a_manifest_that_leaves_the_prefix_is_refused(
+    config: AwsBucketConfig, s3: S3World, tmp_path: Path
+) -> None:
+    s3.put("secrets/1.csv.gz")
+    put_report(s3, "20180801-20180901", "aaaa", {}, reportKeys=["secrets/1.csv.gz"])
+
+    with pytest.raises(SourceError, match=r"secrets/1\.csv\.gz, which is outside of"):
+        fetched(replace(config, prefix="bills"), AUGUST, tmp_path)
+
+
+def test_what_cannot_be_read_is_found_by_the_check(config: AwsBucketConfig, s3: S3World) -> None:
+    put_report(s3, "20180801-20180901", "aaaa", {"cur-1.zip": b"PK"}, compression="ZIP")
+
+    failed = CONNECTOR.check(config)[-1]
+
+    assert not failed.is_ok
+    assert "compressed as ZIP" in failed.fix
+
+
+def test_two_reports_below_one_prefix_need_a_name(config: AwsBucketConfig, s3: S3World) -> None:
+    for name in ("hourly", "daily"):
+        put_report(s3, "20180801-20180901", "a", {"1.csv.gz": b"x"}, folder=f"bills/{name}")
+
+    with pytest.raises(SourceError, match="2 exports: daily, hourly"):
+        CONNECTOR.months(config)
