@@ -12,10 +12,11 @@ from accounts.models import Account
 from finops.alerts.messages import Message
 from finops.alerts.models import AlertFiring, AlertSubscription
 from finops.alerts.triggers import anomaly as anomalies
-from finops.alerts.triggers import imports
+from finops.alerts.triggers import imports, sources
 from finops.alerts.triggers.anomaly import anomaly_message, combined_message
 from finops.alerts.triggers.budget import Crossing, budget_message, crossings
 from finops.alerts.triggers.digest import digest_message, due_digest
+from finops.alerts.triggers.sources import SourceEpisode
 from finops.budgets.cycles import period_of
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
@@ -131,6 +132,34 @@ class Evaluation:
     def _import_message(self, job: CostImport, _keys: Collection[str]) -> Message:
         return imports.message(self.account, job)
 
+    def late_sources(self) -> list[AlertCandidate]:
+        """Beginnings of episodes, and ends of those that were told. No lake query; PostgreSQL: five."""
+        subscriptions = self.by_trigger(Trigger.SOURCE)
+        if not subscriptions:
+            return []
+        names = {source_id: each.name for source_id, each in self.sources.health.items()}
+        current, idle = sources.episodes(self.account, names)
+        since = clock.now() - timedelta(days=sources.OPEN_DAYS)
+        rows = AlertFiring.objects.filter(subscription__in=subscriptions, fired_at__gte=since)
+        fired_keys = set(rows.values_list("subscription_id", "key"))
+        candidates: list[AlertCandidate] = []
+        for row in subscriptions:
+            mine = {key for subscription_id, key in fired_keys if subscription_id == row.pk}
+            well = names.keys() - idle - {each.source_id for each in current}
+            for source_id, keys in sources.open_ends(mine).items():
+                if source_id in well:
+                    message = sources.end_message(self.account, source_id, names[source_id])
+                    candidates.append(AlertCandidate(row, keys, partial(_same_message, message)))
+            candidates += [
+                AlertCandidate(row, (each.key,), partial(self._source_message, each))
+                for each in current
+                if each.is_news and each.key not in mine
+            ]
+        return candidates
+
+    def _source_message(self, episode: SourceEpisode, _keys: Collection[str]) -> Message:
+        return sources.message(self.account, episode)
+
     def budgets(self) -> list[AlertCandidate]:
         """Lake queries as `budget_statuses` of the budgets that somebody subscribed to; PostgreSQL: three."""
         subscriptions = self.by_trigger(Trigger.BUDGET)
@@ -209,7 +238,11 @@ class Evaluation:
 
 
 def _digest_candidate(subscription: AlertSubscription, key: str, message: Message) -> AlertCandidate:
-    return AlertCandidate(subscription, (key,), lambda _keys: message)
+    return AlertCandidate(subscription, (key,), partial(_same_message, message))
+
+
+def _same_message(message: Message, _keys: Collection[str]) -> Message:
+    return message
 
 
 def _fired_keys(subscription_keys: Iterable[tuple[AlertSubscription, str]]) -> set[tuple[int, str]]:

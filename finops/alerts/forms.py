@@ -97,6 +97,7 @@ def _trigger_fields(name: str) -> tuple[str, ...]:
         Trigger.ANOMALY.value: ("scope", "minimum_impact", "currency"),
         Trigger.DIGEST.value: ("frequency",),
         Trigger.IMPORT.value: (),
+        Trigger.SOURCE.value: (),
     }.get(name, ())
 
 

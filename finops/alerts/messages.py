@@ -18,7 +18,7 @@ def console_url(account: Account, page: str, **arguments: object) -> str:
 
 
 Severity = Literal["info", "warning", "critical"]
-MessageKind = Literal["budget", "anomaly", "digest", "import", "test"]
+MessageKind = Literal["budget", "anomaly", "digest", "import", "source", "test"]
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
     `title` is one line that alone says what happened, `summary` one or two sentences with the figures, `url` the page
     that shows it. `dedup_key` is the same for every message about the same thing (PagerDuty gathers them in one
-    incident) and differs between accounts. `data` is the same for programs, JSON, sent by signed webhooks alone: amounts are
+    incident) and differs between accounts; one that `is_end` closes it. `data` is the same for programs, JSON, sent by signed webhooks alone: amounts are
     {"amount": …, "currency": …}.
     """
 
@@ -43,6 +43,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     severity: Severity = "info"
     kind: MessageKind
+    is_end: bool = False
     dedup_key: Annotated[str, Meta(min_length=1, max_length=255)]
     data: dict[str, Any] = {}
 

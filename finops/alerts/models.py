@@ -78,14 +78,15 @@ class AlertRecipient(AccountModel):
 
 
 class AlertSubscription(AccountModel):
-    """A channel bound to a trigger: a budget's thresholds, anomalies above an impact, a digest, or imports that change a
-    billing month too far."""
+    """A channel bound to a trigger: a budget's thresholds, anomalies above an impact, a digest, imports that change a
+    billing month too far, or sources that are late or failing."""
 
     class Trigger(models.TextChoices):
         BUDGET = "budget", "Budget thresholds"
         ANOMALY = "anomaly", "Anomalies"
         DIGEST = "digest", "Digest"
         IMPORT = "import", "Imports that need review"
+        SOURCE = "source", "Sources that are late or failing"
 
     class Measure(models.TextChoices):
         ACTUAL = "actual", "Actual cost"
@@ -163,7 +164,7 @@ class AlertSubscription(AccountModel):
                     & ~Q(frequency="")
                 )
                 | Q(
-                    trigger="import",
+                    trigger__in=["import", "source"],
                     budget=None,
                     measure="",
                     thresholds__len=0,

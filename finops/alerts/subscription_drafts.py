@@ -32,7 +32,7 @@ class SubscriptionDraft:
 
     `budget`: `budget`, `thresholds` in percent (80 and 100), `measure` (actual). `anomaly`: `scope` (account) and what
     it is of, `minimum_impact` with its `currency` (left out: every anomaly of any currency). `digest`: `frequency`.
-    `import`: nothing.
+    `import` and `source`: nothing.
     """
 
     channel: Reference
@@ -91,6 +91,7 @@ _TAKES: Final = {
     ),
     Trigger.DIGEST.value: ("frequency",),
     Trigger.IMPORT.value: (),
+    Trigger.SOURCE.value: (),
 }
 _ALL: Final = tuple(name for names in _TAKES.values() for name in names)
 
@@ -116,7 +117,7 @@ def resolve_draft(draft: SubscriptionDraft) -> ResolvedSubscription:
         )
     if draft.trigger == Trigger.BUDGET:
         return _resolve_budget(draft, channel)
-    if draft.trigger == Trigger.IMPORT:
+    if draft.trigger in (Trigger.IMPORT, Trigger.SOURCE):
         return ResolvedSubscription(channel_id=channel, trigger=draft.trigger)
     if draft.trigger == Trigger.ANOMALY:
         return _resolve_anomalies(draft, channel)

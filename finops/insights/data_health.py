@@ -110,9 +110,7 @@ _COST_ADVICE = {
 }
 
 
-def _next_delivery(
-    days: Sequence[date], last: datetime | None, now: datetime
-) -> tuple[datetime | None, bool]:
+def next_delivery(days: Sequence[date], last: datetime | None, now: datetime) -> tuple[datetime | None, bool]:
     """When the next delivery is late, and whether it is: after the usual time between days with deliveries (the median of
     the newest) and half of it again, at least half a day. None where there are too few to tell."""
     newest = sorted(set(days))[-NEWEST:]
@@ -195,7 +193,7 @@ def cost_connection(
 ) -> ConnectionHealth:
     """Of a cost source. `present` are its days with lines among `days`, those looked at."""
     last = deliveries[-1].at if deliveries else None
-    due, overdue = _next_delivery([delivery.at.date() for delivery in deliveries], last, now)
+    due, overdue = next_delivery([delivery.at.date() for delivery in deliveries], last, now)
     span = coverage.sources.get(source_id)
     gaps: list[Gap] = []
     if days and span:
@@ -228,7 +226,7 @@ def usage_connection(source: UsageDeliveries, now: datetime) -> ConnectionHealth
     if source.days:
         # From the end of its last day: events come all day long.
         last_day = datetime.combine(source.days[-1] + timedelta(days=1), datetime.min.time(), UTC)
-    due, overdue = _next_delivery(source.days, last_day, now)
+    due, overdue = next_delivery(source.days, last_day, now)
     status, reason, advice = _usage_state(source, overdue)
     return ConnectionHealth(
         name=source.name,

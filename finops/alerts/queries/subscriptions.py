@@ -163,6 +163,8 @@ def trigger_text(row: AlertSubscription, named: Callable[[str], str] = str) -> s
         return f"{row.frequency.capitalize()} digest"
     if row.trigger == Trigger.IMPORT:
         return "Imports that need review"
+    if row.trigger == Trigger.SOURCE:
+        return "Sources that are late or failing"
     of = scope_name(row)
     where = (
         "the whole account"

@@ -1,4 +1,5 @@
-"""PagerDuty's Events API v2: a trigger, gathered with others of the same dedup key in one incident."""
+"""PagerDuty's Events API v2: a trigger, gathered with others of the same dedup key in one incident, or its
+resolution."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def payload(target: PagerDutyTarget, envelope: Envelope) -> dict[str, Any]:
     facts = {truncate(fact.label, 200): truncate(fact.value, 1_000) for fact in message.facts[:_FACTS]}
     return {
         "routing_key": target.routing_key,
-        "event_action": "trigger",
+        "event_action": "resolve" if message.is_end else "trigger",
         "dedup_key": message.dedup_key,
         "client": "FinOps Console",
         "client_url": message.url,

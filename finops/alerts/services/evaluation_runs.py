@@ -19,6 +19,7 @@ from accounts.scoping import account_scope
 from finops.alerts.evaluation import AlertCandidate, Evaluation
 from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
 from finops.alerts.services.deliveries import deliver, hold_channel
+from finops.alerts.triggers.sources import FAILURES_TOLD
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.errors import UserError
@@ -35,7 +36,9 @@ _DUE: Final = """
 SELECT account_id, version FROM (
     SELECT told.account_id, done.version AS seen, done.error, done.finished_at, concat_ws(
         '/', %(evaluator)s, %(hour)s, told.mark, coalesce(live.mark, '-'), coalesce(done.asks, 0), run.finished_at,
-        (SELECT max(id) || '-' || count(*) FROM costs_costimport WHERE account_id = told.account_id AND status = 'waiting')
+        (SELECT max(id) || '-' || count(*) FROM costs_costimport WHERE account_id = told.account_id AND status = 'waiting'),
+        (SELECT string_agg(id || '-' || failing_since, ',' ORDER BY id) FROM connections_costconnection
+        WHERE account_id = told.account_id AND failures >= {failures} AND paused_at IS NULL)
     ) AS version
     FROM (
         SELECT account_id, max(id) || '-' || count(*) AS mark
@@ -101,7 +104,14 @@ def _evaluate_all(account: Account) -> tuple[list[AlertDelivery], str]:
     errors: list[str] = []
     with account_scope(account):
         evaluation = Evaluation(account, time.monotonic() + DEADLINE)
-        for part in (evaluation.anomalies, evaluation.imports, evaluation.budgets, evaluation.digests):
+        parts = (
+            evaluation.anomalies,
+            evaluation.imports,
+            evaluation.late_sources,
+            evaluation.budgets,
+            evaluation.digests,
+        )
+        for part in parts:
             try:
                 candidates: Sequence[AlertCandidate] = part()
             except UserError as error:
@@ -165,5 +175,5 @@ def _due(which: str, account_id: int | None = None) -> list[_Due]:
         "account": account_id,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_DUE.format(which=which), params)
+        cursor.execute(_DUE.format(which=which, failures=FAILURES_TOLD), params)
         return [_Due(*row) for row in cursor.fetchall()]

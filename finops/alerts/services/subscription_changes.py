@@ -133,7 +133,7 @@ def _suppressed_keys(account: Account, old: AlertSubscription, row: AlertSubscri
     """Keys that the new settings would have fire, and that are no news."""
     if row.trigger == Trigger.BUDGET:
         return _suppressed_thresholds(account, old, row)
-    if row.trigger == Trigger.IMPORT:
+    if row.trigger in (Trigger.IMPORT, Trigger.SOURCE):
         return []
     if row.trigger == Trigger.DIGEST:
         return [due_digest(row.frequency, clock.today()).key] if row.frequency != old.frequency else []
@@ -172,5 +172,6 @@ def _audit_snapshot(row: AlertSubscription) -> dict[str, Any]:
         Trigger.BUDGET: ("thresholds", "measure"),
         Trigger.ANOMALY: ("minimum_impact",),
         Trigger.IMPORT: (),
+        Trigger.SOURCE: (),
     }
     return {name: settings[name] for name in ("channel", *takes.get(row.trigger, ("frequency",)))}

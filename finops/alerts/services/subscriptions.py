@@ -260,7 +260,7 @@ def _existing_keys(row: AlertSubscription) -> list[str]:
     """What was there before the subscription: anomalies, and the digest of days that are over."""
     if row.trigger == Trigger.DIGEST:
         return [due_digest(row.frequency, clock.today()).key]
-    if row.trigger == Trigger.BUDGET:
+    if row.trigger in (Trigger.BUDGET, Trigger.SOURCE):
         return []
     if row.trigger == Trigger.IMPORT:
         return [imports.key_of(each) for each in imports.recent() if not imports.waits(each)]
