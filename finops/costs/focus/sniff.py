@@ -2,7 +2,7 @@
 own, by their columns, with how to get FOCUS instead.
 
 Sources: AWS Data Exports (CUR, legacy and 2.0), the cost table of Google's
-console, Oracle's cost and usage reports.
+console, Oracle's usage reports.
 """
 
 from __future__ import annotations
@@ -164,6 +164,4 @@ def _google(names: Sequence[str], folded: set[str]) -> str | None:
 
 
 def _oracle(names: Sequence[str], folded: set[str]) -> str | None:
-    if "lineitemintervalusagestart" not in folded:
-        return None
-    return "an Oracle cost report" if "costmycost" in folded else "an Oracle usage report"
+    return "an Oracle usage report" if "lineitemintervalusagestart" in folded else None

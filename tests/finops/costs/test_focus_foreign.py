@@ -40,7 +40,6 @@ def refusal(data: bytes, **defaults: str) -> str:
         ),
         (COST_TABLE, "the cost table of the Google Cloud console", "BigQuery"),
         ("Invoice number,1234567890", "the cost table of the Google Cloud console", "BigQuery"),
-        (f"{ORACLE},cost/myCost", "an Oracle cost report", "“FOCUS Reports”"),
         (ORACLE, "an Oracle usage report", "“FOCUS Reports”"),
     ],
 )
