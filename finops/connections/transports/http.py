@@ -179,10 +179,10 @@ class HttpApi:
             seconds = failure.retry_after or 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311 no secret
             if attempt == MAX_ATTEMPTS or seconds > MAX_WAIT:
                 raise failure
-            self._wait(seconds + random.uniform(0, 0.1) * seconds if failure.retry_after else seconds)  # noqa: S311
+            self.wait(seconds + random.uniform(0, 0.1) * seconds if failure.retry_after else seconds)  # noqa: S311
         raise AssertionError("unreachable")
 
-    def _wait(self, seconds: float) -> None:
+    def wait(self, seconds: float) -> None:
         """Asks every second whether the sync goes on."""
         while seconds > 0:
             self.progress(0)
