@@ -1,0 +1,201 @@
+"""What endpoints share that backends call with a key: the key as bearer token, a rate limit of the account, answers in JSON
+whatever happens. docs/adr/0034-push-endpoint-on-drf.md says what of Django REST Framework is not used.
+
+The credential comes first, so that every request made with a key counts as a use of it, refused ones too.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest, HttpResponse
+from rest_framework import views
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import APIException, AuthenticationFailed, MethodNotAllowed
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
+
+from accounts.models import Account
+from finops.lib.ratelimit import rate_limiter
+from finops.lib.sentences import join_with_and
+from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
+from finops.web.admission import BUSY, TENANT, tenant
+from ingestion.parsers import PushRequest
+from ingestion.push_body import PushError
+
+_BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
+
+log = logging.getLogger(__name__)
+
+
+class KeyCredential(Protocol):
+    @property
+    def account(self) -> Account: ...
+
+
+class KeyAuthentication(BaseAuthentication):
+    """A living key as bearer token, and nothing else: no key of another kind, no session."""
+
+    missing: ClassVar[str]
+    unknown: ClassVar[str]
+
+    def credential_of(self, plaintext: str) -> KeyCredential | None:
+        """What the living key that this is stands for, its use noted; None for anything else."""
+        raise NotImplementedError
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, KeyCredential]:
+        """Raises AuthenticationFailed without such a key."""
+        header: str = request.META.get("HTTP_AUTHORIZATION", "").strip()
+        if not header:
+            raise AuthenticationFailed(self.missing, "unauthorized")
+        bearer = _BEARER.fullmatch(header)
+        credential = self.credential_of(bearer[1]) if bearer else None
+        if credential is None:
+            raise AuthenticationFailed(self.unknown, "unauthorized")
+        request.META[TENANT] = tenant(credential.account.pk)
+        return AnonymousUser(), credential
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class AccountThrottle(BaseThrottle):
+    """So many requests of an account in any 60 seconds, whatever address, source or key they come by: an exact moving
+    window, as the interface promises. Counts every request with a living key, whatever its answer; one over the limit is
+    not counted. The answer's headers say what is left."""
+
+    scope: ClassVar[str]
+    setting: ClassVar[str]
+    """The setting with the limit."""
+
+    def allow_request(self, request: Request, view: views.APIView) -> bool:
+        self._limit: int = getattr(settings, self.setting)
+        hit = rate_limiter().hit(f"{self.scope}:{request.auth.account.pk}", limit=self._limit)
+        view.headers |= {
+            "RateLimit-Limit": str(self._limit),
+            "RateLimit-Remaining": str(hit.remaining),
+            "RateLimit-Reset": str(hit.reset),
+        }
+        if not hit.is_allowed:
+            message = f"More than {self._limit:,} requests of the account in 60 seconds; nothing is stored."
+            headers = {"Retry-After": str(hit.wait)}
+            raise PushError(HTTPStatus.TOO_MANY_REQUESTS, "rate_limited", message, headers)
+        return True
+
+
+class IgnoreClientContentNegotiation(BaseContentNegotiation):
+    """There is one parser and one renderer: neither Content-Type nor Accept is looked at."""
+
+    def select_parser(self, request: Request, parsers: list[Any]) -> Any:
+        return parsers[0]
+
+    def select_renderer(
+        self, request: Request, renderers: list[Any], format_suffix: str | None = None
+    ) -> tuple[Any, str]:
+        return renderers[0], renderers[0].media_type
+
+
+class MsgspecRenderer(BaseRenderer):
+    """JSON. `msgspec.Raw` is written as it is: an answer that is kept for an Idempotency-Key is bytes already."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: dict[str, Any] | None = None,
+    ) -> bytes:
+        return msgspec.json.encode(data)
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
+    """DRF's answer with the interface's body. What is no refusal of ours is logged as an incident: 503 where a
+    dependency is away, else 500."""
+    refusal = _refusal(error, context)
+    response = views.exception_handler(refusal, context)
+    response.data = {"error": {"code": refusal.detail.code, "message": str(refusal.detail)}}
+    for name, value in getattr(refusal, "headers", {}).items():
+        response[name] = value
+    return response
+
+
+def _refusal(error: Exception, context: dict[str, Any]) -> APIException:
+    if isinstance(error, MethodNotAllowed):
+        methods: list[str] = context["view"].allowed_methods
+        headers = {"Allow": ", ".join(methods)}
+        message = f"Only {join_with_and(methods)}."
+        return PushError(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", message, headers)
+    return error if isinstance(error, APIException) else _incident(error, context["request"].path)
+
+
+def _incident(error: Exception, path: str) -> PushError:
+    incident = secrets.token_hex(4)
+    log.error("incident %s at %s", incident, path, exc_info=error)
+    if is_unavailable(error):
+        # Nothing is said of what is stored: the commit may have been on its way.
+        return unavailable_error(
+            f"Storage is not available; send it again (incident {incident}).", RETRY_SECONDS
+        )
+    message = f"Internal error, nothing is stored (incident {incident})."
+    return PushError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", message)
+
+
+def unavailable_error(message: str, seconds: int) -> PushError:
+    """503, to be sent again after so many seconds."""
+    return PushError(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": str(seconds)})
+
+
+class KeyEndpoint(views.APIView):
+    """A subclass names its key's authentication class and its throttle class."""
+
+    permission_classes: list[Any] = []
+    renderer_classes = [MsgspecRenderer]
+    content_negotiation_class = IgnoreClientContentNegotiation
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
+        return exception_handler
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PushRequest:
+        return PushRequest(
+            request,
+            parsers=self.get_parsers(),
+            authenticators=self.get_authenticators(),
+            negotiator=self.get_content_negotiator(),
+        )
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        if BUSY in request.META:
+            message = "Too many requests are waiting; nothing is stored. Send it again."
+            raise unavailable_error(message, request.META[BUSY])
+        super().initial(request, *args, **kwargs)
+
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """The rendered answer. The endpoint stands before the middleware that would render it and add its length."""
+        answer: HttpResponse = super().finalize_response(request, response, *args, **kwargs).render()
+        answer["Content-Length"] = str(len(answer.content))
+        # What is wrong with a request is the sender's to know; our own faults are logged with their incident.
+        answer._has_been_logged = True  # type: ignore[attr-defined]
+        # Each names what names it: a circle that would keep a push, of up to 16 MiB, until Python's next full collection.
+        request.parser_context.clear()
+        response.renderer_context.clear()
+        return answer
