@@ -98,6 +98,7 @@ MIDDLEWARE = [
     "finops.health.answer_probes",  # first: a probe's Host header is an address, and it has no cookie
     "mcpserver.middleware.mcp_door",  # first: it serves /api/mcp itself, and the rest is for pages
     "ingestion.middleware.push_door",  # and this one /api/usage/events
+    "finops.connections.middleware.cost_push_door",  # and this one /api/costs
     "finops.web.busy.answer_busy",  # what finops.web.admission has no place for; the doors above say it themselves
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -168,13 +169,14 @@ REDIS_OPTIONS: dict[str, Any] = {
 }
 WEB_PROCESSES: int = env.int("WEB_PROCESSES", 1)
 # How many requests of each kind run at once in a process: a share each of the database pool, so that none waits for a
-# connection that another kind holds. Of 12, one client has eight; whoever waits costs 0.2 ms of CPU more.
+# connection that another kind holds. Of 11, one client has eight; whoever waits costs 0.2 ms of CPU more.
 # Files under /static/ need no database.
 WEB_PLACES: dict[str, int] = {
     kind: max(1, share * (DATABASE_POOL or 40) // 40)
     for kind, share in {
-        "push": 12,
-        "mcp": 12,
+        "push": 11,
+        "mcp": 11,
+        "cost-push": 2,
         "pages": 8,
         "sign-in": 4,
         "uploads": 3,
@@ -214,6 +216,11 @@ ACTIVITY_WRITE_SECONDS: float = env.float("ACTIVITY_WRITE_SECONDS", 0.5)
 # The push door.
 USAGE_MAX_BODY_BYTES: int = env.int("USAGE_MAX_BODY_BYTES", 16 * 1024**2)
 USAGE_RATE_LIMIT_PER_MINUTE: int = env.int("USAGE_RATE_LIMIT_PER_MINUTE", 1_000)
+
+# Pushes of cost, /api/costs.
+COST_PUSH_MAX_PART_BYTES: int = env.int("COST_PUSH_MAX_PART_BYTES", 64 * 1024**2)
+COST_PUSH_MAX_PARTS: int = env.int("COST_PUSH_MAX_PARTS", 1_000)
+COST_PUSH_RATE_LIMIT_PER_MINUTE: int = env.int("COST_PUSH_RATE_LIMIT_PER_MINUTE", 600)
 
 # The same in the app and in the tool create_budget.
 BUDGETS_PER_ACCOUNT: int = env.int("BUDGETS_PER_ACCOUNT", 50)

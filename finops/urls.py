@@ -29,6 +29,7 @@ urlpatterns = [
     path("", include("mcpserver.urls")),
     path("", include("accounts.oauth.urls")),
     path("", include("ingestion.api_urls")),
+    path("", include("finops.connections.api_urls")),
     path("", views.home, name="home"),
     path(".well-known/security.txt", views.security_txt, name="security_txt"),
     path("healthz", health.healthz, name="healthz"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import date
 from typing import Any, Final
 
@@ -194,3 +195,129 @@ class SyncPeriod(AccountModel):
 
 def month_name(month: date) -> str:
     return f"{month:%Y-%m}"
+
+
+class CostKey(AccountModel):
+    """The key of a cost source that programs push FOCUS rows to. Only its hash is stored; a source has one living key at most."""
+
+    source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="keys")
+    lookup = models.CharField(max_length=12, unique=True, editable=False)
+    digest = models.BinaryField(max_length=32, editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_by_label = models.CharField(max_length=254, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source"],
+                condition=models.Q(revoked_at__isnull=True),
+                name="cost_key_one_living_key_a_source",
+                violation_error_message="The source has a key already; regenerate it instead.",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.masked_key
+
+    @property
+    def masked_key(self) -> str:
+        """What may be shown after generation: the typed prefix, the lookup part, dots."""
+        return f"fcst_{self.lookup}{'•' * 8}"
+
+
+class CostPush(AccountModel):
+    """A billing month that a program pushes whole, in parts: open until it is committed, then a row of the queue."""
+
+    class PushStatus(models.TextChoices):
+        OPEN = "open", "Open"
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+        CANCELED = "canceled", "Canceled"
+        EXPIRED = "expired", "Expired"
+
+    source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="pushes")
+    public_id = models.UUIDField(
+        default=uuid.uuid4, unique=True, editable=False, help_text="What programs call it."
+    )
+    month = models.DateField(help_text="The first day of the billing month.")
+    status = models.CharField(max_length=10, choices=PushStatus.choices, default=PushStatus.OPEN)
+    committed_parts = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How many parts the commit said."
+    )
+    rows = models.BigIntegerField(null=True, blank=True, help_text="Rows that count, once it is done.")
+    totals: models.JSONField[Any, list[dict[str, Any]]] = models.JSONField(
+        default=list, blank=True, help_text="A finops.connections.schemas.PushTotal a currency."
+    )
+    cost_import = models.ForeignKey(
+        "costs.CostImport", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    error = models.TextField(blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    actor_label = models.CharField(max_length=254)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    expires_at = models.DateTimeField(help_text="An open push ends then.")
+    committed_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Pushes of a source are imported in this order: the last of a month stays.",
+    )
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name_plural = "cost pushes"
+        indexes = [
+            models.Index(fields=["source", "-id"], name="cost_push_newest"),
+            models.Index(
+                fields=["committed_at", "id"],
+                name="cost_push_due",
+                condition=models.Q(status__in=UNFINISHED_STATUSES),
+            ),
+            models.Index(fields=["expires_at"], name="cost_push_expiring", condition=models.Q(status="open")),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(month__day=1), name="cost_push_month_is_a_first_day"),
+            models.CheckConstraint(
+                condition=models.Q(
+                    status__in=["open", "queued", "running", "done", "failed", "canceled", "expired"]
+                ),
+                name="cost_push_status_is_known",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status__in=["queued", "running", "done"])
+                | models.Q(committed_parts__isnull=False, committed_at__isnull=False),
+                name="cost_push_is_committed",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"push of {self.month:%Y-%m} ({self.status})"
+
+
+class CostPushPart(AccountModel):
+    """One file of a push. The same number again takes its place."""
+
+    push = models.ForeignKey(CostPush, on_delete=models.CASCADE, related_name="parts")
+    number = models.PositiveIntegerField()
+    format = models.CharField(max_length=20, help_text="A finops.connections.push_files.PartFormat.")
+    bytes = models.BigIntegerField()
+    file_name = models.CharField(max_length=80, help_text="In the folder of the push.")
+    received_at = models.DateTimeField(default=clock.now)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["push", "number"], name="cost_push_part_unique"),
+            models.CheckConstraint(condition=models.Q(number__gte=1), name="cost_push_part_from_one"),
+        ]
+
+    def __str__(self) -> str:
+        return f"part {self.number}"

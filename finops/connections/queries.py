@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 from django.db.models import Count, OuterRef, Subquery
@@ -12,7 +13,7 @@ from django.db.models import Count, OuterRef, Subquery
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.connections.connectors import connectors
-from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostSync
+from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostPush, CostSync
 from finops.connections.remaining_time import RemainingTime, remaining_time
 from finops.connections.schemas import PeriodResult
 from finops.lib import clock
@@ -24,6 +25,9 @@ __all__ = [
     "SyncDetail",
     "connection_overview",
     "connections_overview",
+    "newest_pushes",
+    "push_status",
+    "push_with_parts",
     "remaining_time",
     "sync_detail",
 ]
@@ -119,3 +123,25 @@ def _overview(row: CostConnection, sync: CostSync | None, error: str, months: in
         sync=sync,
         remaining=remaining_time(sync) if sync else None,
     )
+
+
+PUSHES_SHOWN: Final = 50
+
+
+def newest_pushes(*, account: Account, source_id: int) -> list[CostPush]:
+    """The newest 50 pushes of a source. One query."""
+    with account_scope(account):
+        return list(CostPush.objects.filter(source=source_id)[:PUSHES_SHOWN])
+
+
+def push_with_parts(*, account: Account, source_id: int, public_id: uuid.UUID) -> CostPush | None:
+    """A push of a source with its parts. Two queries."""
+    with account_scope(account):
+        rows = CostPush.objects.filter(source=source_id, public_id=public_id)
+        return rows.prefetch_related("parts").first()
+
+
+def push_status(push: CostPush) -> str:
+    """Its status; an open push whose day is over has expired, whenever the sweep comes."""
+    is_over = push.status == CostPush.PushStatus.OPEN and push.expires_at <= clock.now()
+    return "expired" if is_over else push.status

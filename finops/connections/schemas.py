@@ -31,3 +31,11 @@ class PeriodResult(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     note: str = ""
     """That its files have lines of other months than the listing says, in a sentence."""
+
+
+class PushTotal(msgspec.Struct, frozen=True, kw_only=True):
+    """What a push brought in one currency, exact."""
+
+    currency: str
+    billed_cost: str
+    effective_cost: str

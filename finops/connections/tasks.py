@@ -7,7 +7,8 @@ from celery import shared_task
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.connections import services
-from finops.connections.models import CostSync
+from finops.connections.models import CostPush, CostSync
+from finops.connections.services import push_run, pushes
 from finops.connections.services.syncs import RUN_TASK
 
 
@@ -33,3 +34,24 @@ def run_due_syncs() -> None:
 def sweep() -> None:
     """Daily: syncs that ended long ago."""
     services.remove_old_syncs()
+
+
+@shared_task(name=pushes.RUN_TASK)
+def run_push(account_id: int, push_id: int) -> None:
+    """Import one committed push of an account; one that is another account's, done, or run elsewhere is left alone."""
+    # Unscoped: a task names the account itself.
+    if CostPush.objects.unscoped().filter(pk=push_id, account_id=account_id).exists():
+        push_run.run_push(push_id, in_child=True)
+
+
+@shared_task(name="connections.run_due_pushes")
+def run_due_pushes() -> None:
+    """Every 15 seconds: pushes whose message was lost, or whose process died, become a task each."""
+    for account_id, push_id in push_run.unfinished_pushes():
+        run_push.apply_async([account_id, push_id], expires=15)
+
+
+@shared_task(name="connections.expire_pushes")
+def expire_pushes() -> None:
+    """Hourly: pushes that were open for a day, and the files of those that ended."""
+    pushes.expire_pushes()

@@ -40,6 +40,18 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     sync_month: str = ""
     """Of a sync: the month that the files are of. It is swapped whole, though the files may have no line of it; lines of
     months that are `add` are corrections that it carries, whatever the source has."""
+    is_only_month: bool = False
+    """Of a push: lines of another month than `sync_month`, and rows of another dataset, are refused."""
+
+    @classmethod
+    def of_push(cls, month: date) -> Decision:
+        """For rows that are said to be all of `month`."""
+        return msgspec.structs.replace(cls.of_sync(month, [month]), is_only_month=True)
+
+    @property
+    def only_month(self) -> date | None:
+        """The month of which all lines must be."""
+        return month_of(self.sync_month) if self.is_only_month else None
 
     @classmethod
     def of_sync(cls, month: date, listed: Collection[date]) -> Decision:

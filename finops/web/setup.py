@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from finops.web.admission import Admission, Application, Door, Uploads
+from finops.web.admission import SMALL_BODY, Admission, Application, Door, Uploads
 from finops.web.bulkheads import Bulkhead
 from finops.web.connections import ConnectionWatch, Limits
 from finops.web.requests import OpenRequests, Room
@@ -18,6 +18,8 @@ def doors() -> list[Door]:
     places = settings.WEB_PLACES
     return [
         Door(("/api/usage/",), Bulkhead("push", size=places["push"]), settings.USAGE_MAX_BODY_BYTES),
+        # A part that is not small is read by the application, which holds a place and no connection meanwhile.
+        Door(("/api/costs/",), Bulkhead("cost-push", size=places["cost-push"], seconds=60), SMALL_BODY),
         Door(("/api/mcp",), Bulkhead("mcp", size=places["mcp"]), settings.MCP_MAX_BODY_BYTES),
         Door(("/static/",), Bulkhead("static", size=8), 0),
         Door(("/auth/", "/oauth/", "/.well-known/"), Bulkhead("sign-in", size=places["sign-in"]), form),

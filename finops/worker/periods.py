@@ -8,6 +8,8 @@ TASK_SECONDS: Final[dict[str, int]] = {
     "costs.run_due_imports": 15,
     "connections.run_due_syncs": 15,
     "connections.sweep": 86_400,
+    "connections.run_due_pushes": 15,
+    "connections.expire_pushes": 3_600,
     "costs.find_due_overlaps": 60,
     "costs.refresh_completeness": 60,
     "ingestion.flush_due_usage": 3,

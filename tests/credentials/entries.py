@@ -13,6 +13,12 @@ from django.test import Client
 from accounts.keys import new_secret, revoke_mcp_key
 from accounts.models import MCPKey, OAuthConnection
 from accounts.oauth.services import disconnect
+from finops.connections.models import CostKey
+from finops.connections.services.cost_keys import (
+    create_pushed_source,
+    regenerate_cost_key,
+    revoke_cost_key,
+)
 from ingestion.models import UsageKey
 from ingestion.services import (
     create_usage_source,
@@ -51,6 +57,11 @@ def usage_key(cast: Cast) -> tuple[UsageKey, str]:
     return generate_usage_key(source=source, actor=cast.actor)
 
 
+def cost_key(cast: Cast) -> tuple[CostKey, str]:
+    _source, key, plaintext = create_pushed_source(account=cast.account, actor=cast.actor, name="LiteLLM")
+    return key, plaintext
+
+
 def access_token(cast: Cast, access: str) -> str:
     return OAuthClient().connect(cast.member, access=access).access
 
@@ -81,6 +92,18 @@ def _revoked_usage_key(cast: Cast, client: Client) -> Headers:
 def _replaced_usage_key(cast: Cast, client: Client) -> Headers:
     key, token = usage_key(cast)
     regenerate_usage_key(source=key.source, actor=cast.actor)
+    return bearer(token)
+
+
+def _revoked_cost_key(cast: Cast, client: Client) -> Headers:
+    key, token = cost_key(cast)
+    revoke_cost_key(source=key.source, actor=cast.actor)
+    return bearer(token)
+
+
+def _replaced_cost_key(cast: Cast, client: Client) -> Headers:
+    key, token = cost_key(cast)
+    regenerate_cost_key(source=key.source, actor=cast.actor)
     return bearer(token)
 
 
@@ -126,5 +149,11 @@ ENTRIES: dict[str, Entry] = {
     ),
     "usage key, revoked": Entry(show=_revoked_usage_key),
     "usage key, replaced": Entry(show=_replaced_usage_key),
+    "cost key": Entry(
+        show=lambda cast, client: bearer(cost_key(cast)[1]), opens=("cost push",), used="connections_costkey"
+    ),
+    "cost key, revoked": Entry(show=_revoked_cost_key),
+    "cost key, replaced": Entry(show=_replaced_cost_key),
+    "cost key, never generated": Entry(show=lambda cast, client: bearer(new_secret("fcst_")[0])),
     "usage key, never generated": Entry(show=lambda cast, client: bearer(new_secret("fuse_")[0])),
 }

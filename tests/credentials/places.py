@@ -12,6 +12,7 @@ from django.test import Client
 
 MCP = "/api/mcp"
 PUSH = "/api/usage/events"
+COSTS = "/api/costs/pushes"
 PAGE = "/a/acme/"
 NEW_KEY = "/a/acme/settings/mcp-keys/new/"
 EVENT = {"customer_id": "c-1", "metric": "requests", "timestamp": "2026-11-20T12:00:00Z", "quantity": 3}
@@ -100,6 +101,14 @@ PLACES: dict[str, Place] = {
             says='"accepted":1',
             writes=("ingestion_customer", "ingestion_usagemetric", "ingestion_usagebatch", "lake_usageinbox"),
         ),
+        refused=_no_push,
+        asked=_no_push,
+    ),
+    "cost push": Place(
+        ask=lambda client, headers: client.post(
+            COSTS, '{"month": "2026-05"}', "application/json", headers=headers
+        ),
+        opened=Outcome(status=201, says='"status":"open"', writes=("connections_costpush",)),
         refused=_no_push,
         asked=_no_push,
     ),

@@ -15,10 +15,11 @@ from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
 from accounts.models import User
 from accounts.services import create_account
+from finops.connections.services.cost_keys import create_pushed_source
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import Cast
-from tests.credentials.entries import access_token, usage_key
-from tests.credentials.places import EVENT, MCP, PAGE, PLACES, PUSH
+from tests.credentials.entries import access_token, cost_key, usage_key
+from tests.credentials.places import COSTS, EVENT, MCP, PAGE, PLACES, PUSH
 from tests.isolation.walk import fingerprint
 from tests.mcpserver.door import mint
 from tests.servers import LiveServer
@@ -26,12 +27,14 @@ from tests.servers import LiveServer
 BODIES = {
     MCP: json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
     PUSH: json.dumps({"events": [EVENT]}),
+    COSTS: json.dumps({"month": "2026-05"}),
 }
 # Each kind of token, and its own door: where it would count, were it in its place.
 TOKENS: dict[str, tuple[str, Callable[[Cast], str]]] = {
     "MCP key": (MCP, lambda cast: mint(cast, "read_write")),
     "OAuth token": (MCP, lambda cast: access_token(cast, "read_write")),
     "usage key": (PUSH, lambda cast: usage_key(cast)[1]),
+    "cost key": (COSTS, lambda cast: cost_key(cast)[1]),
 }
 
 
@@ -56,7 +59,7 @@ HEADERS: dict[str, Callable[[str], dict[str, str]]] = {
     "cookie named as the session's": lambda token: {"cookie": f"sessionid={token}"},
 }
 
-each_door = pytest.mark.parametrize("door", [MCP, PUSH], ids=["mcp", "push"])
+each_door = pytest.mark.parametrize("door", [MCP, PUSH, COSTS], ids=["mcp", "push", "costs"])
 each_token = pytest.mark.parametrize("kind", TOKENS)
 
 
@@ -149,6 +152,7 @@ def live_keys() -> dict[str, str]:
     return {
         MCP: mint_mcp_key(account=account, actor=actor, name="wire")[1],
         PUSH: generate_usage_key(source=source, actor=actor)[1],
+        COSTS: create_pushed_source(account=account, actor=actor, name="LiteLLM")[2],
     }
 
 
@@ -180,5 +184,5 @@ def test_two_headers_are_none(
     url, good = live_server_process.url, f"Bearer {on_the_wire[door]}"
     pairs = [(good, "Bearer garbage"), ("Bearer garbage", good), (good, good), ("Basic a2V5", good)]
 
-    assert statuses(url, door, good) == 200
+    assert statuses(url, door, good) in (200, 201)
     assert [statuses(url, door, *pair) for pair in pairs] == [401] * 4

@@ -29,6 +29,8 @@ SWEEPS = {
     "lake.sweep": "removes files that no account's manifest names",
     "lake.summarise_due": "asks the database which accounts' cost is to be summarised, and queues them by account",
     "connections.run_due_syncs": "asks the database which syncs are due, and queues them by account and id",
+    "connections.run_due_pushes": "asks the database which pushes are due, and queues them by account and id",
+    "connections.expire_pushes": "ends pushes by age, and removes files that no push will read",
     "connections.sweep": "deletes syncs by age, the newest of each connection stay",
     "costs.remove_forgotten_uploads": "removes files that no import of any account will read",
     "ingestion.flush_due_usage": "asks the database which inboxes are due, and queues them by account",

@@ -92,19 +92,20 @@ def normalise(
     chosen: FormatChoice = AUTOMATIC,
     progress: Progress | None = None,
     allow_empty: bool = False,
+    only_month: date | None = None,
 ) -> NormalisedBill:
     """Read all files and spool their rows by billing month into `folder`, which the caller removes afterwards.
 
     Files that share a month together form it. FocusFileError names the file, row and column that cannot be
     imported; UserError is for `defaults`. Nothing outside of `folder` is written. A file with a header and no rows is an
-    error unless `allow_empty`.
+    error unless `allow_empty`; with `only_month` a line of another billing month is one, and a file of another dataset.
 
     Parquet files of one and the same month are not spooled: a look at two of their columns says which tags there
     are, and then their rows go straight to whoever takes the batches.
     """
     checked = check_defaults(defaults or {})
     opened = open_files(files, checked, chosen)
-    run = _Run(opened, progress, allow_empty=allow_empty)
+    run = _Run(opened, progress, allow_empty=allow_empty, only_month=only_month)
     for one in opened:
         if one.reader.delimiter not in (",", ""):
             one.formats.number_format()
@@ -145,7 +146,7 @@ def _spool_rows(
     except LateDecimalComma:
         for one in opened:
             one.formats.number_format()
-        run = _Run(opened, progress, allow_empty=run.allow_empty)
+        run = _Run(opened, progress, allow_empty=run.allow_empty, only_month=run.only_month)
         with Spool(folder, run.schema) as spool:
             run.spool(opened, spool)
     return run, spool
@@ -155,10 +156,16 @@ class _Run:
     """The state of one import while its files are read."""
 
     def __init__(
-        self, files: Sequence[OpenFile], progress: Progress | None, *, allow_empty: bool = False
+        self,
+        files: Sequence[OpenFile],
+        progress: Progress | None,
+        *,
+        allow_empty: bool = False,
+        only_month: date | None = None,
     ) -> None:
         self.files = files
         self.allow_empty = allow_empty
+        self.only_month = only_month
         self.commitments: list[Commitment] | None = None
         self.invoice_details: list[InvoiceDetailRow] = []
         self.billing_periods: list[BillingPeriodRow] = []
@@ -259,6 +266,10 @@ class _Run:
 
     def _take_dataset(self, batch: Mapping[int, pa.Array], opened: OpenFile) -> int:
         header, before = opened.header, self._other_dataset_rows
+        if self.only_month is not None:
+            raise FocusFileError(
+                f"{header.name} has rows of {header.dataset}, and only {spec.COST_AND_USAGE} is taken here."
+            )
         arguments = batch, header, self._findings, opened.formats
         if header.dataset == spec.CONTRACT_COMMITMENT:
             self.commitments = self.commitments or []
@@ -280,6 +291,8 @@ class _Run:
     ) -> tuple[int, list[tuple[date, pa.RecordBatch]]]:
         columns = Columns(batch, opened.header, self._findings, self._tags, opened.formats)
         periods = columns.periods()
+        if self.only_month is not None:
+            columns.check_month(periods, self.only_month)
         arrays = [columns.of(name, periods) for name in self.schema.names]
         parts = list(split_by_month(pa.record_batch(arrays, schema=self.schema), periods))
         for month, part in parts:

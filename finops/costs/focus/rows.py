@@ -66,6 +66,14 @@ class Columns:
         periods = convert.period(self._raw(column), column, self._findings_for(column), self._formats)
         return self._check_complete(column, periods)
 
+    def check_month(self, periods: pa.Array, month: date) -> None:
+        """Raises BadCell at the first row of another billing month."""
+        is_other = pc.not_equal(pc.floor_temporal(periods, unit="month").cast(pa.date32()), pa.scalar(month))
+        if pc.any(is_other).as_py():
+            index = pc.index(is_other, True).as_py()
+            value, problem = self._raw(spec.BILLING_PERIOD)[index].as_py(), f"is not of {month:%Y-%m}"
+            raise BadCell(spec.BILLING_PERIOD, index, value, problem)
+
     def _charge_days(self, periods: pa.Array) -> pa.Array:
         if not self._header.has(spec.CHARGE_PERIOD):
             self._findings.cells(

@@ -178,6 +178,7 @@ def _wait_or_fail(job: CostImport, error: UserError) -> None:
 
 def _import(job: CostImport, folder: Path, progress: Progress) -> None:
     paths, names = [Path(file["path"]) for file in job.files], [file["name"] for file in job.files]
+    decision = decision_of(job)
     with hash_in_background(paths) as hashes:
         bill = normalise(
             [FocusFile(path, name) for path, name in zip(paths, names, strict=True)],
@@ -188,6 +189,7 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
             chosen=FormatChoice.of(job.number_format, job.date_order),
             progress=progress.read,
             allow_empty=job.origin == CostImport.Origin.SYNC,
+            only_month=decision.only_month if decision else None,
         )
         written: list[NewSegment] = []
         try:

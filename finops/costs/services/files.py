@@ -80,6 +80,11 @@ def work() -> Path:
     return _folder("imports-running")
 
 
+def pushes() -> Path:
+    """Of `finops.connections`, which removes what is there."""
+    return _folder("cost-pushes")
+
+
 def _folder(name: str) -> Path:
     folder = Path(settings.VAR_DIR) / "uploads" / name
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -95,7 +100,7 @@ def remove_forgotten_uploads() -> int:
     }
     oldest = (clock.now() - UPLOAD_RETENTION).timestamp()
     count = 0
-    kept_paths = {str(uploads()), str(work()), *needed_paths}
+    kept_paths = {str(uploads()), str(work()), str(pushes()), *needed_paths}
     for path in (path for folder in (uploads(), work(), uploads().parent) for path in folder.iterdir()):
         if str(path) not in kept_paths and path.stat().st_mtime < oldest:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

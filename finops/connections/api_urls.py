@@ -1,0 +1,16 @@
+"""/api/costs: what programs call with the key of a cost source. The last takes every other path beneath it."""
+
+from __future__ import annotations
+
+from django.urls import path, re_path
+
+from finops.connections.views import push
+
+urlpatterns = [
+    path("api/costs/pushes", push.Pushes.as_view(), name="cost_pushes"),
+    path("api/costs/pushes/<str:push_id>", push.OnePush.as_view(), name="cost_push"),
+    path("api/costs/pushes/<str:push_id>/parts/<str:number>", push.Part.as_view(), name="cost_push_part"),
+    path("api/costs/pushes/<str:push_id>/commit", push.Commit.as_view(), name="cost_push_commit"),
+    path("api/costs/months/<str:month>", push.Month.as_view(), name="cost_push_month"),
+    re_path(r"^api/costs/", push.NoPath.as_view(), name="cost_push_no_path"),
+]

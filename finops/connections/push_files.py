@@ -1,0 +1,152 @@
+"""Parts of a push as they came: what each is, by its content, and JSON rows as Parquet that the importer reads.
+
+Nothing goes through a float: a number of JSON is the text that was sent, and the importer takes it as an exact decimal.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from finops.costs.focus.errors import FocusFileError, display_value
+from finops.costs.focus.sniff import HEAD, Format, sniff
+
+CHECKED_BYTES: Final = 1 << 20
+"""JSON of up to so many bytes is checked as it comes, in some milliseconds; a larger one when it is imported."""
+
+MAX_COLUMNS: Final = 2_000
+_BATCH: Final = 10_000
+_BEGINS_WITH_ROWS: Final = re.compile(rb'\s*\{[^{}\[\]]{0,1000}"rows"\s*:\s*\[')
+_SHAPE: Final = 'Send {"rows": [{"BilledCost": 1.5, …}]}, or a row as a JSON object on each line.'
+
+
+class PartFormat(enum.StrEnum):
+    CSV = "csv"
+    CSV_GZ = "csv.gz"
+    PARQUET = "parquet"
+    JSON = "json"
+    NDJSON = "ndjson"
+
+    @property
+    def is_json(self) -> bool:
+        return self in (PartFormat.JSON, PartFormat.NDJSON)
+
+
+_OF_FILE: Final = {
+    Format.CSV: PartFormat.CSV,
+    Format.CSV_GZ: PartFormat.CSV_GZ,
+    Format.PARQUET: PartFormat.PARQUET,
+}
+
+Columns = dict[str, msgspec.Raw]
+_row_decoder: Final = msgspec.json.Decoder(Columns)
+
+
+class _Rows(msgspec.Struct, forbid_unknown_fields=True):
+    rows: list[msgspec.Raw]
+
+
+def detect_format(path: Path, name: str) -> PartFormat:
+    """What a part is. Raises FocusFileError for what is none of ours, and for JSON up to CHECKED_BYTES with something wrong."""
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"["):
+        return _OF_FILE[sniff(path, name)[0]]
+    format_ = PartFormat.JSON if _BEGINS_WITH_ROWS.match(head) else PartFormat.NDJSON
+    if path.stat().st_size <= CHECKED_BYTES:
+        _column_names(path, name, format_)
+    return format_
+
+
+def convert_to_parquet(path: Path, target: Path, name: str, format_: PartFormat) -> bool:
+    """Write the rows of a JSON part to `target`: texts as they are, numbers as the text that was sent, what is nested as JSON.
+    False where it has none, and then there is no file. Raises FocusFileError that names the row."""
+    columns = _column_names(path, name, format_)
+    if columns is None:
+        return False
+    schema = pa.schema([(column, pa.string()) for column in columns])
+    with pq.ParquetWriter(target, schema) as writer:
+        remaining = _rows(path, name, format_)
+        while rows := list(islice(remaining, _BATCH)):
+            texts = [[_text(row.get(column)) for row in rows] for column in columns]
+            writer.write_batch(
+                pa.record_batch([pa.array(each, pa.string()) for each in texts], schema=schema)
+            )
+    return True
+
+
+def _column_names(path: Path, name: str, format_: PartFormat) -> Sequence[str] | None:
+    """Of all rows, in the order that they come; every value is looked at. None without a row."""
+    columns: dict[str, None] = {}
+    count = 0
+    for count, row in enumerate(_rows(path, name, format_), 1):
+        columns.update(dict.fromkeys(row))
+        if len(columns) > MAX_COLUMNS:
+            raise FocusFileError(f"{name} has more than {MAX_COLUMNS:,} columns in its first {count:,} rows.")
+        _check_texts(row, name, count)
+    if count and not columns:
+        raise FocusFileError(f"{name} has rows without any column. {_SHAPE}")
+    return tuple(columns) if count else None
+
+
+def _check_texts(row: Columns, name: str, number: int) -> None:
+    for column, raw in row.items():
+        try:
+            column.encode()
+            _text(raw)
+        except (ValueError, RecursionError) as error:  # msgspec's DecodeError and that of UTF-8
+            raise FocusFileError(f"{name}, row {number}, column {display_value(column)}: {error}.") from error
+
+
+def _rows(path: Path, name: str, format_: PartFormat) -> Iterator[Columns]:
+    lines = _rows_of_document(path, name) if format_ is PartFormat.JSON else _lines(path)
+    for number, line in enumerate(lines, 1):
+        yield _decode(_row_decoder.decode, line, f"{name}, row {number}")
+
+
+def _rows_of_document(path: Path, name: str) -> list[msgspec.Raw]:
+    return _decode(msgspec.json.Decoder(_Rows).decode, _without_mark(path.read_bytes()), name).rows
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file):
+            if text := (_without_mark(line) if number == 0 else line).strip():
+                yield text
+
+
+def _without_mark(content: bytes) -> bytes:
+    return content.removeprefix(b"\xef\xbb\xbf")
+
+
+T = TypeVar("T")
+
+
+def _decode(decode: Callable[[bytes | msgspec.Raw], T], content: bytes | msgspec.Raw, place: str) -> T:
+    try:
+        return decode(content)
+    except (ValueError, RecursionError) as error:
+        raise FocusFileError(f"{place}: {error}. {_SHAPE}") from error
+
+
+def _text(raw: msgspec.Raw | None) -> str | None:
+    """ValueError for text that is none."""
+    if raw is None:
+        return None
+    content = bytes(raw)
+    if content == b"null":
+        return None
+    if content[:1] == b'"':
+        text: str = msgspec.json.decode(content, type=str)
+        return text
+    if content[:1] in (b"{", b"["):
+        return msgspec.json.format(content, indent=-1).decode()
+    return content.decode()

@@ -1,0 +1,246 @@
+"""What a worker does with a committed push: JSON becomes Parquet, and the month is imported whole by the importer of every file.
+
+One push of a source at a time, in the order of their commits, so that the last one of a month is what stays. Another
+process takes up a push whose process died; importing a month again changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Context, Decimal
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from django.db import connection, transaction
+from django.db.models import QuerySet
+
+from accounts.audit import Actor
+from accounts.scoping import account_scope
+from finops.connections.models import UNFINISHED_STATUSES, CostPush, CostPushPart
+from finops.connections.push_files import PartFormat, convert_to_parquet
+from finops.connections.schemas import PushTotal
+from finops.connections.services import push_folders
+from finops.connections.services.pushes import MESSAGE_SECONDS, RUN_TASK
+from finops.costs.import_decision import Decision, name_of
+from finops.costs.models import CostImport
+from finops.costs.services import cancel_abandoned_syncs, import_files
+from finops.lib import child_process, clock, disk
+from finops.lib.advisory_lock import advisory_lock
+from finops.lib.child_process import ChildOutcome
+from finops.lib.errors import UserError
+from finops.lib.jobs import JobDeadline, failure_in_child
+from finops.lib.unavailable import is_unavailable
+from finops.worker.broker import publish
+
+logger = logging.getLogger(__name__)
+
+MAX_ATTEMPTS: Final = 5
+_BROKEN: Final = "Something went wrong; the month is as it was. Push it again; the server's log says what."
+_INTERRUPTED: Final = "The import was interrupted five times; the month is as it was. Push it again."
+
+PushStatus = CostPush.PushStatus
+
+
+class _PushTakeover(Exception):
+    """Another process has taken the push up, or it went with its source; this one must leave no effect."""
+
+
+def unfinished_pushes() -> list[tuple[int, int]]:
+    """Account and id of pushes that some worker should look at: queued ones, and running ones whose process may have died; in
+    the order of their commits."""
+    # Unscoped: the queue serves every account.
+    rows = CostPush.objects.unscoped().filter(status__in=UNFINISHED_STATUSES)
+    return list(rows.order_by("committed_at", "pk").values_list("account_id", "pk"))
+
+
+def run_push(push_id: int, *, in_child: bool = False) -> bool:
+    """Import a committed push, or take up one whose process died. False when it is not ours to do now: it has ended, an earlier
+    one of its source has not, or there is little room on disk.
+
+    Safe to call twice, at once, and after kill -9 at any moment. What fails is kept in the row. With `in_child` files are read
+    in a process of their own.
+    """
+    if disk.low_disk():
+        return False
+    with _claim(push_id) as push:
+        if push is None:
+            return False
+        with account_scope(push.account):
+            _run(push, in_child=in_child and not connection.in_atomic_block)
+            if not CostPush.objects.filter(pk=push.pk, status__in=UNFINISHED_STATUSES).exists():
+                push_folders.remove(push.public_id)
+    _ask_next(push)
+    return True
+
+
+def _run(push: CostPush, *, in_child: bool) -> None:
+    try:
+        if push.attempts > MAX_ATTEMPTS:
+            raise UserError(_INTERRUPTED)
+        job = _import(push, in_child=in_child)
+        _finish(push, job)
+    except _PushTakeover:
+        logger.warning("connections: push %s was taken up elsewhere, or went with its source", push.pk)
+    except UserError as error:
+        _fail_or_wait(push, error)
+    except Exception as error:
+        if not is_unavailable(error) and _ours(push).exists():
+            _end(push, status=PushStatus.FAILED, error=_BROKEN)
+        raise
+
+
+def _import(push: CostPush, *, in_child: bool) -> CostImport:
+    parts = list(CostPushPart.objects.filter(push=push).order_by("number"))
+    job = import_files(
+        account=push.account,
+        source=push.source,
+        paths=_prepare(push, parts, in_child=in_child),
+        actor=Actor(label=push.actor_label),
+        origin=CostImport.Origin.SYNC,
+        decision=Decision.of_push(push.month),
+        in_child=in_child,
+    )
+    if job.status != CostImport.Status.DONE:
+        raise UserError("Its import was canceled in the console. Push the month again.")
+    return job
+
+
+def _prepare(push: CostPush, parts: Sequence[CostPushPart], *, in_child: bool) -> list[Path]:
+    """The files to import, in a folder of this attempt, by the names that an error calls them. Raises UserError for a part whose
+    file is gone or cut, and for JSON that is none."""
+    folder = push_folders.folder_of(push.public_id)
+    work = folder / f"attempt-{push.attempts}"
+    work.mkdir(parents=True, exist_ok=True)
+    conversions: list[tuple[str, str, str, str]] = []
+    for part in parts:
+        path, name = folder / part.file_name, f"part-{part.number}"
+        if not path.is_file() or path.stat().st_size != part.bytes:
+            raise UserError(f"Part {part.number} was lost on this server. Push the month again.")
+        if PartFormat(part.format).is_json:
+            conversions.append((str(path), str(work / name), name, part.format))
+        else:
+            (work / name).unlink(missing_ok=True)
+            os.link(path, work / name)
+    if conversions:
+        _convert(push, conversions, in_child=in_child)
+    paths = [work / f"part-{part.number}" for part in parts]
+    return [path for path in paths if path.exists()]
+
+
+def _convert(push: CostPush, conversions: list[tuple[str, str, str, str]], *, in_child: bool) -> None:
+    if not in_child:
+        convert(conversions)
+        return
+    result = child_process.run(
+        f"{__name__}.convert_in_child",
+        conversions,
+        name=f"cost push {push.pk}",
+        deadline=JobDeadline().end,
+        is_wanted=lambda: _ours(push).exists(),
+    )
+    if result.end is ChildOutcome.CANCELED:
+        raise _PushTakeover
+    error = Path(f"{conversions[0][1]}.error")
+    if error.exists():
+        raise UserError(error.read_text())
+    if failure := failure_in_child(result, "import", place="while reading JSON", is_last=True):
+        raise UserError(failure)
+
+
+def convert_in_child(conversions: list[tuple[str, str, str, str]]) -> None:
+    """What its parent should know of an error lies beside the first file."""
+    try:
+        convert(conversions)
+    except UserError as error:
+        Path(f"{conversions[0][1]}.error").write_text(error.message)
+
+
+def convert(conversions: list[tuple[str, str, str, str]]) -> None:
+    """Each: the part, the Parquet file to write, its name, its format. Raises FocusFileError."""
+    for path, target, name, format_ in conversions:
+        convert_to_parquet(Path(path), Path(target), name, PartFormat(format_))
+
+
+def _finish(push: CostPush, job: CostImport) -> None:
+    months: list[dict[str, Any]] = job.report.get("months", [])
+    totals = [
+        PushTotal(
+            currency=total["currency"],
+            billed_cost=_plain(total["billed_cost"]),
+            effective_cost=_plain(total["effective_cost"]),
+        )
+        for month in months
+        if month["month"] == name_of(push.month)
+        for total in month["totals"]
+    ]
+    _end(
+        push,
+        status=PushStatus.DONE,
+        rows=job.rows,
+        totals=msgspec.to_builtins(totals),
+        cost_import=job,
+        error="",
+    )
+
+
+def _plain(amount: str) -> str:
+    """Without zeros at its end: 10.5."""
+    return format(Decimal(amount).normalize(Context(prec=60)), "f")
+
+
+def _fail_or_wait(push: CostPush, error: UserError) -> None:
+    if disk.low_disk():  # as if it had not begun
+        _ours(push).update(status=PushStatus.QUEUED, attempts=push.attempts - 1)
+    elif _ours(push).exists():
+        _end(push, status=PushStatus.FAILED, error=error.message)
+
+
+def _end(push: CostPush, **values: object) -> None:
+    if not _ours(push).update(finished_at=clock.now(), **values):
+        raise _PushTakeover
+
+
+def _ours(push: CostPush) -> QuerySet[CostPush]:
+    # Unscoped: a worker names the row itself. `attempts` is the fence should the lock's connection break.
+    return CostPush.objects.unscoped().filter(pk=push.pk, status=PushStatus.RUNNING, attempts=push.attempts)
+
+
+@contextmanager
+def _claim(push_id: int) -> Iterator[CostPush | None]:
+    """The push, now running and ours; None when it has ended, waits for an earlier one, or its source is imported elsewhere."""
+    # Unscoped: a worker names the row itself.
+    row = CostPush.objects.unscoped().select_related("source").filter(pk=push_id).first()
+    if row is None or row.status not in UNFINISHED_STATUSES:
+        yield None
+        return
+    with advisory_lock(f"cost pushes of source {row.source_id}") as is_ours:
+        is_free = is_ours and cancel_abandoned_syncs(row.source)
+        yield _begin(push_id) if is_free else None
+
+
+@transaction.atomic
+def _begin(push_id: int) -> CostPush | None:
+    # Unscoped: a worker names the row itself.
+    rows = CostPush.objects.unscoped().filter(status__in=UNFINISHED_STATUSES)
+    locked = rows.select_related("account", "source").select_for_update(of=("self",))
+    push = locked.filter(pk=push_id).first()
+    if push is None:
+        return None
+    first = rows.filter(source=push.source_id).order_by("committed_at", "pk").first()
+    if first is None or first.pk != push.pk:
+        return None
+    push.status, push.attempts = PushStatus.RUNNING, push.attempts + 1
+    push.save(update_fields=["status", "attempts"])
+    return push
+
+
+def _ask_next(push: CostPush) -> None:
+    # Unscoped: the source belongs to one account.
+    rows = CostPush.objects.unscoped().filter(source_id=push.source_id, status=PushStatus.QUEUED)
+    following = rows.order_by("committed_at", "pk").first()
+    if following is not None:
+        publish(RUN_TASK, following.account_id, following.pk, expires=MESSAGE_SECONDS)

@@ -1,0 +1,272 @@
+"""A billing month that a program pushes: opened, its parts stored, committed as one; the import is `push_run`'s.
+
+Each step is one transaction that locks the push. Files lie beside it: a part counts once its row does.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Sum
+
+from accounts import audit
+from accounts.scoping import account_scope
+from finops.connections.models import CostPush, CostPushPart, month_name
+from finops.connections.push_files import PartFormat, detect_format
+from finops.connections.services import push_folders
+from finops.connections.services.cost_keys import CostCredential, lock_living_key
+from finops.costs.models import CostSource
+from finops.lib import clock, disk
+from finops.lib.errors import UserError
+from finops.lib.sentences import join_with_and
+from finops.worker.broker import publish
+
+RUN_TASK: Final = "connections.run_push"
+MESSAGE_SECONDS: Final = 3600
+
+OPEN_TIME: Final = timedelta(hours=24)
+MAX_OPEN: Final = 20
+"""Open pushes of a source: of a client that begins and never ends."""
+MAX_UNFINISHED: Final = 100
+"""Committed pushes of a source that wait and run."""
+NAMED_PARTS: Final = 20
+"""Missing parts that an error names."""
+
+PushStatus = CostPush.PushStatus
+
+
+class UnknownPush(Exception):
+    """The source has no such push."""
+
+
+class PushConflict(UserError):
+    """The push is not in the state that this needs, or not whole."""
+
+
+class PushTooLarge(UserError):
+    """All parts together are larger than a push may be."""
+
+
+@transaction.atomic
+def open_push(*, credential: CostCredential, month: date) -> CostPush:
+    """A push of a billing month, open for a day. Raises PushConflict while the source has too many open ones,
+    RevokedCostKey for a key that ended."""
+    lock_living_key(credential)
+    with account_scope(credential.account):
+        _lock_source(credential)
+        open_count = CostPush.objects.filter(source=credential.source_id, status=PushStatus.OPEN).count()
+        if open_count >= MAX_OPEN:
+            raise PushConflict(f"{open_count} pushes of this source are open. Commit or cancel one of them.")
+        return _create(credential, month, uuid.uuid4())
+
+
+def store_part(
+    *, credential: CostCredential, push_id: uuid.UUID, number: int, chunks: Iterable[bytes]
+) -> CostPush:
+    """Keep a part of an open push; it takes the place of an earlier one of that number. No part is kept when its body breaks off.
+
+    Raises UnknownPush, PushConflict for a push that is not open, LowDisk, PushTooLarge, FocusFileError for what is no part,
+    RevokedCostKey for a key that ended.
+    """
+    with account_scope(credential.account):
+        _check_open(_push_of(credential, push_id))
+    disk.check_disk()
+    return _keep_file(
+        push_id, number, chunks, lambda path, format_: _add_part(credential, push_id, number, path, format_)
+    )
+
+
+def push_month(*, credential: CostCredential, month: date, chunks: Iterable[bytes]) -> CostPush:
+    """A whole month in one body: opened, stored and committed, or nothing of it. Raises as `store_part` and `commit_push`."""
+    disk.check_disk()
+    public_id = uuid.uuid4()
+
+    @transaction.atomic
+    def create(path: Path, format_: PartFormat) -> CostPush:
+        lock_living_key(credential)
+        with account_scope(credential.account):
+            _lock_source(credential)
+            push = _create(credential, month, public_id)
+            _save_part(push, 1, path, format_)
+            return _commit(credential, push, 1)
+
+    try:
+        return _keep_file(public_id, 1, chunks, create)
+    except BaseException:
+        push_folders.remove(public_id)
+        raise
+
+
+@transaction.atomic
+def commit_push(*, credential: CostCredential, push_id: uuid.UUID, parts: int) -> CostPush:
+    """Let the parts 1 to `parts` take the place of what the source has of the month: a worker imports them, whole or not at
+    all. Twice is once.
+
+    Raises UnknownPush; PushConflict where parts are missing or more than that came, for another count than the first
+    commit's, and for a push that ended without one; RevokedCostKey for a key that ended.
+    """
+    lock_living_key(credential)
+    with account_scope(credential.account):
+        _lock_source(credential)
+        push = _push_of(credential, push_id, lock=True)
+        if push.committed_parts == parts and push.status not in (PushStatus.CANCELED, PushStatus.EXPIRED):
+            return push
+        _check_open(push)
+        _check_parts(push, parts)
+        return _commit(credential, push, parts)
+
+
+@transaction.atomic
+def cancel_push(*, credential: CostCredential, push_id: uuid.UUID) -> CostPush:
+    """End a push that no worker has begun with; its parts go. Twice is once. Raises UnknownPush; PushConflict for one that runs
+    or has ended; RevokedCostKey for a key that ended."""
+    lock_living_key(credential)
+    with account_scope(credential.account):
+        push = _push_of(credential, push_id, lock=True)
+        if push.status == PushStatus.CANCELED:
+            return push
+        if push.status not in (PushStatus.OPEN, PushStatus.QUEUED):
+            raise PushConflict(f"This push is {push.status}: nothing is left to cancel.")
+        push.status, push.finished_at = PushStatus.CANCELED, clock.now()
+        push.save(update_fields=["status", "finished_at"])
+        _record(credential, push, "cancel")
+        transaction.on_commit(lambda: push_folders.remove(push.public_id))
+        return push
+
+
+def expire_pushes() -> int:
+    """End pushes that were open for a day, and remove files that no push needs any more: how many pushes ended."""
+    # Unscoped: the sweep serves every account.
+    due = CostPush.objects.unscoped().filter(status=PushStatus.OPEN, expires_at__lte=clock.now())
+    error = "It was not committed within 24 hours. Push the month again."
+    count = due.update(status=PushStatus.EXPIRED, finished_at=clock.now(), error=error)
+    push_folders.remove_forgotten()
+    return count
+
+
+def _keep_file(
+    public_id: uuid.UUID,
+    number: int,
+    chunks: Iterable[bytes],
+    keep: Callable[[Path, PartFormat], CostPush],
+) -> CostPush:
+    try:
+        path = push_folders.store(public_id, number, chunks)
+        try:
+            return keep(path, detect_format(path, f"Part {number}"))
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+    except FileNotFoundError as error:  # the folder went with the push
+        raise PushConflict("This push ended while the part came. Open another.") from error
+
+
+@transaction.atomic
+def _add_part(
+    credential: CostCredential, push_id: uuid.UUID, number: int, path: Path, format_: PartFormat
+) -> CostPush:
+    lock_living_key(credential)
+    with account_scope(credential.account):
+        push = _push_of(credential, push_id, lock=True)
+        _check_open(push)
+        _save_part(push, number, path, format_)
+        return push
+
+
+def _save_part(push: CostPush, number: int, path: Path, format_: PartFormat) -> None:
+    rows = CostPushPart.objects.filter(push=push)
+    size = path.stat().st_size
+    others = rows.exclude(number=number).aggregate(bytes=Sum("bytes"))["bytes"] or 0
+    if others + size > settings.UPLOAD_MAX_BYTES:
+        raise PushTooLarge(
+            f"The parts of this push are {others + size:,} bytes, and may be {settings.UPLOAD_MAX_BYTES:,}. Send Parquet or CSV in gzip."
+        )
+    before = rows.filter(number=number).values_list("file_name", flat=True).first()
+    values = {"format": format_.value, "bytes": size, "file_name": path.name, "received_at": clock.now()}
+    rows.update_or_create(push=push, number=number, defaults={"account": push.account, **values})
+    if before is not None:
+        transaction.on_commit(lambda: path.with_name(before).unlink(missing_ok=True))
+
+
+def _check_open(push: CostPush) -> None:
+    """An open push whose day is over is as good as expired, whenever the sweep comes."""
+    if push.status != PushStatus.OPEN:
+        raise PushConflict(f"This push is {push.status}, and only an open one can be changed. Open another.")
+    if push.expires_at <= clock.now():
+        raise PushConflict("This push has expired: it was open for 24 hours. Open another.")
+
+
+def _check_parts(push: CostPush, parts: int) -> None:
+    numbers = set(CostPushPart.objects.filter(push=push).values_list("number", flat=True))
+    wanted = set(range(1, parts + 1))
+    if missing := sorted(wanted - numbers):
+        raise PushConflict(f"{_names(missing)} missing. Send what is missing, then commit again.")
+    if extra := sorted(numbers - wanted):
+        raise PushConflict(
+            f"{_names(extra)} more than the commit says. Commit with {max(numbers)} parts, or cancel the push."
+        )
+
+
+def _names(numbers: list[int]) -> str:
+    names = [str(number) for number in numbers[:NAMED_PARTS]]
+    if len(numbers) > NAMED_PARTS:
+        names.append(f"{len(numbers) - NAMED_PARTS:,} more")
+    return f"Part {names[0]} is" if len(names) == 1 else f"Parts {join_with_and(names)} are"
+
+
+def _commit(credential: CostCredential, push: CostPush, parts: int) -> CostPush:
+    waiting = CostPush.objects.filter(
+        source=push.source_id, status__in=[PushStatus.QUEUED, PushStatus.RUNNING]
+    )
+    if waiting.count() >= MAX_UNFINISHED:
+        raise PushConflict(
+            f"{MAX_UNFINISHED} pushes of this source wait to be imported. Commit again when one has ended."
+        )
+    push.status, push.committed_parts, push.committed_at = PushStatus.QUEUED, parts, clock.now()
+    push.save(update_fields=["status", "committed_parts", "committed_at"])
+    _record(credential, push, "commit")
+    account_id, pk = push.account_id, push.pk
+    transaction.on_commit(lambda: publish(RUN_TASK, account_id, pk, expires=MESSAGE_SECONDS))
+    return push
+
+
+def _create(credential: CostCredential, month: date, public_id: uuid.UUID) -> CostPush:
+    now = clock.now()
+    return CostPush.objects.create(
+        account=credential.account,
+        source_id=credential.source_id,
+        public_id=public_id,
+        month=month,
+        actor_label=credential.actor.label,
+        created_at=now,
+        expires_at=now + OPEN_TIME,
+    )
+
+
+def _lock_source(credential: CostCredential) -> None:
+    """Until the transaction ends no other push of the source is opened or committed, so that counts hold."""
+    list(CostSource.objects.select_for_update(no_key=True).filter(pk=credential.source_id).values_list("pk"))
+
+
+def _push_of(credential: CostCredential, push_id: uuid.UUID, *, lock: bool = False) -> CostPush:
+    rows = CostPush.objects.select_for_update(of=("self",)) if lock else CostPush.objects.all()
+    push = rows.filter(source=credential.source_id, public_id=push_id).first()
+    if push is None:
+        raise UnknownPush
+    return push
+
+
+def _record(credential: CostCredential, push: CostPush, what: str) -> None:
+    audit.record(
+        account=credential.account,
+        actor=credential.actor,
+        action=f"cost_push.{what}",
+        target=CostSource.objects.get(pk=push.source_id).name,
+        detail={"push": str(push.public_id), "month": month_name(push.month), "parts": push.committed_parts},
+    )
