@@ -21,7 +21,7 @@ from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertRecipient, AlertSubscription
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
-from finops.connections.models import CostConnection, CostSync
+from finops.connections.models import CostConnection, CostPush, CostSync
 from finops.costs.models import ClosedMonth, CostImport, CostSource, InvoiceTotal
 from finops.dashboards.models import Dashboard, Widget
 from finops.insights.models import Anomaly, SavingsDismissal
@@ -86,6 +86,19 @@ def _invoice_total(account: Account) -> int:
             billing_period=date(2026, 5, 1),
             currency="USD",
             amount=1,
+        ).pk
+
+
+def _cost_push(account: Account) -> int:
+    with account_scope(account):
+        return CostPush.objects.create(
+            account=account,
+            source_id=_source(account),
+            month=date(2026, 5, 1),
+            status="queued",
+            committed_parts=1,
+            committed_at=clock.now(),
+            expires_at=clock.now() + timedelta(days=1),
         ).pk
 
 
@@ -304,6 +317,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "synced_source_id": _synced_source,
     "import_id": _import,
     "sync_id": _sync,
+    "push_id": _cost_push,
     "closed_month_id": _closed_month,
     "invoice_total_id": _invoice_total,
     "alias_id": _customer_alias,

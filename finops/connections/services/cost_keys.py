@@ -7,21 +7,23 @@ Made as MCP keys are (`accounts/keys.py`), with a prefix of their own, so neithe
 from __future__ import annotations
 
 import dataclasses
-import hmac
+from typing import Final
 
 from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
-from accounts.keys import digest_of, lookup_of, new_secret
+from accounts.keys import digest_of, new_secret
 from accounts.models import Account
+from accounts.source_keys import SourceCredential, authenticate_source_key, lock_active_source_key
 from finops.connections.models import CostConnection, CostKey
 from finops.costs.models import CostSource
 from finops.costs.services import create_cost_source
-from finops.lib import clock, prepared_statements
+from finops.lib import clock
 from finops.lib.errors import UserError
 
-PREFIX = "fcst_"
+PREFIX: Final = "fcst_"
+_TABLE: Final = "connections_costkey"
 
 
 class RevokedCostKey(Exception):
@@ -29,54 +31,22 @@ class RevokedCostKey(Exception):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class CostCredential:
+class CostCredential(SourceCredential):
     """A cost key that was alive when it was shown: whose rows come, and into which source."""
-
-    key_id: int
-    source_id: int
-    account: Account
-    lookup: str
 
     @property
     def actor(self) -> Actor:
         return Actor(label=f"Cost key {CostKey(lookup=self.lookup).masked_key}")
 
 
-# One statement: find, check, note the use. A last-used time may be lost in a crash, so its commit waits for no disk.
-_USE = """
-WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true))
-UPDATE connections_costkey k
-   SET last_used_at = %(now)s
-  FROM accounts_account a, async_commit
- WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL AND a.id = k.account_id
-RETURNING k.id, k.digest, k.source_id, a.id, a.name, a.slug, a.fiscal_start_month
-"""
-
-
 def authenticate_cost_key(plaintext: str) -> CostCredential | None:
-    """What the living key that this is stands for, its use noted; None for anything else.
-
-    Cost: one statement, none for text that is no cost key.
-    """
-    lookup = lookup_of(plaintext, PREFIX)
-    if lookup is None:
-        return None
-    digest = digest_of(plaintext)
-    rows = prepared_statements.fetch(_USE, {"lookup": lookup, "digest": digest, "now": clock.now()})
-    row = rows[0] if rows else None
-    if row is None or not hmac.compare_digest(bytes(row[1]), digest):
-        return None
-    account = Account(id=row[3], name=row[4], slug=row[5], fiscal_start_month=row[6])
-    return CostCredential(key_id=row[0], source_id=row[2], account=account, lookup=lookup)
-
-
-# KEY SHARE, under which requests with one key do not wait for each other; what ends a key takes FOR UPDATE.
-_LOCK_ACTIVE_KEY = "SELECT 1 FROM connections_costkey WHERE id = %s AND revoked_at IS NULL FOR KEY SHARE"
+    """What the living key that this is stands for, its use noted; None for anything else. Cost: one statement."""
+    return authenticate_source_key(plaintext, prefix=PREFIX, table=_TABLE, credential=CostCredential)
 
 
 def lock_living_key(credential: CostCredential) -> None:
     """Keep the key living until the caller's transaction ends. Raises RevokedCostKey when it has ended. One statement."""
-    if not prepared_statements.fetch(_LOCK_ACTIVE_KEY, [credential.key_id]):
+    if not lock_active_source_key(credential.key_id, table=_TABLE):
         raise RevokedCostKey
 
 

@@ -46,19 +46,19 @@ class CostThrottle(AccountThrottle):
     setting = "COST_PUSH_RATE_LIMIT_PER_MINUTE"
 
 
-class PartAnswer(msgspec.Struct, frozen=True):
+class CostPartAnswer(msgspec.Struct, frozen=True):
     number: int
     format: str
     bytes: int
 
 
-class PushAnswer(msgspec.Struct, frozen=True):
+class CostPushAnswer(msgspec.Struct, frozen=True):
     """A push as its program sees it. `rows` is null until it is done; totals are exact decimals as text."""
 
     id: str
     month: str
     status: str
-    parts: list[PartAnswer] | msgspec.UnsetType
+    parts: list[CostPartAnswer] | msgspec.UnsetType
     """Not in the list of pushes."""
     rows: int | None
     totals: list[PushTotal]
@@ -174,18 +174,18 @@ def _refusal(error: Exception) -> Exception | None:
     return None
 
 
-def _current(request: Request, public_id: uuid.UUID) -> PushAnswer:
+def _current(request: Request, public_id: uuid.UUID) -> CostPushAnswer:
     """The push as it is now."""
     credential = request.auth
     push = push_with_parts(account=credential.account, source_id=credential.source_id, public_id=public_id)
     if push is None:
         raise pushes.UnknownPush
-    parts = [PartAnswer(part.number, part.format, part.bytes) for part in push.parts.all()]
+    parts = [CostPartAnswer(part.number, part.format, part.bytes) for part in push.parts.all()]
     return _answer(push, parts)
 
 
-def _answer(push: CostPush, parts: list[PartAnswer] | msgspec.UnsetType) -> PushAnswer:
-    return PushAnswer(
+def _answer(push: CostPush, parts: list[CostPartAnswer] | msgspec.UnsetType) -> CostPushAnswer:
+    return CostPushAnswer(
         id=str(push.public_id),
         month=month_name(push.month),
         status=push_status(push),

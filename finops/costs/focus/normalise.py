@@ -103,8 +103,7 @@ def normalise(
     Parquet files of one and the same month are not spooled: a look at two of their columns says which tags there
     are, and then their rows go straight to whoever takes the batches.
     """
-    checked = check_defaults(defaults or {})
-    opened = open_files(files, checked, chosen)
+    opened = open_files(files, check_defaults(defaults or {}), chosen)
     run = _Run(opened, progress, allow_empty=allow_empty, only_month=only_month)
     for one in opened:
         if one.reader.delimiter not in (",", ""):
