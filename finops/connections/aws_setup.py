@@ -48,13 +48,13 @@ def data_export_steps(external_id: str) -> list[SetupStep]:
         *_role_steps(external_id),
         SetupStep(
             "Or create all of it with CloudFormation",
-            "In us-east-1, into a bucket that there is.",
+            "In us-east-1, into a bucket of its own: its bucket policy is replaced.",
             _yaml(_cloudformation(external_id, with_export=True)),
             "yaml",
         ),
         SetupStep(
             "Or with Terraform",
-            "With a provider in us-east-1.",
+            "With a provider in us-east-1, into a bucket of its own: its bucket policy is replaced.",
             _terraform(external_id, with_export=True),
             "hcl",
         ),

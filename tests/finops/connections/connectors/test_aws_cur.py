@@ -7,18 +7,25 @@ import gzip
 import io
 import json
 import tarfile
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from accounts.scoping import account_scope
+from finops.connections import services
 from finops.connections.aws import AwsBucketConfig
-from finops.connections.connector import Fetch, MonthConflict, SourceError
+from finops.connections.connector import Fetch, MonthConflict, SourceError, public_fields
 from finops.connections.connectors import connector_of
+from tests.cast import Cast
 from tests.finops.connections.conftest import S3World
+from tests.finops.connections.connectors.stored import stored
+from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.s3 import KEY, REGION
 
 BUCKET = Path("tests/data/native/aws/aws_cur_legacy_bucket.tar.gz")
@@ -93,6 +100,35 @@ def test_a_whole_bucket_arrives_unchanged(
     assert len(rows) == 13_380
     assert {row["bill/BillingPeriodStartDate"][:7] for row in rows} == {"2018-06", "2018-07", "2018-08"}
     assert [each.is_ok for each in CONNECTOR.check(config)] == [True] * 7
+
+
+def test_a_whole_sync_equals_the_raw_file_by_account_month_and_currency(
+    cast: Cast, config: AwsBucketConfig, whole_bucket: S3World
+) -> None:
+    """Its one report is August's and has lines of June and July besides, which no report of theirs brings."""
+    raw = next(content for key, content in members() if key.endswith(".csv.gz"))
+    expected: dict[tuple[str, ...], Decimal] = defaultdict(Decimal)
+    for row in csv.DictReader(io.StringIO(gzip.decompress(raw).decode())):
+        month, currency = row["bill/BillingPeriodStartDate"][:7], row["lineItem/CurrencyCode"]
+        expected[row["lineItem/UsageAccountId"], month, currency] += Decimal(row["lineItem/UnblendedCost"])
+    values = {name: getattr(config, name) for name in [*public_fields(type(config)), "secret_access_key"]}
+    connection = services.create_connection(
+        account=cast.account, actor=cast.actor, name="CUR", connector=CONNECTOR.name, values=values
+    )
+
+    with account_scope(cast.account):
+        sync = sync_now(connection)
+        billed: dict[tuple[str, ...], Decimal] = defaultdict(Decimal)
+        for (_, *group), (amount, _) in stored(cast.account).items():
+            billed[tuple(group)] += amount
+
+    assert actions(sync) == {"2018-08": "imported"}
+    assert sync.rows == 13_380
+    # The raw amounts have up to 21 digits after the point, the lake 18.
+    assert {key: round(amount, 12) for key, amount in billed.items()} == {
+        key: round(amount, 12) for key, amount in expected.items()
+    }
+    assert round(sum(billed.values()), 2) == Decimal("143227.76")
 
 
 def test_only_the_assembly_of_the_manifest_above_is_current(

@@ -8,24 +8,19 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import ibis
 import pytest
 from msgspec.structs import replace
 
-from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.connections import services
 from finops.connections.aws import AwsBucketConfig
 from finops.connections.connector import BillMonth, Fetch, MonthConflict, SourceError, public_fields
 from finops.connections.connectors import connector_of
 from finops.connections.models import CostConnection
-from finops.lake.engine import engine
-from finops.lake.schema import Kind
 from tests.cast import Cast
 from tests.finops.connections.conftest import S3World
 from tests.finops.connections.connectors.bills import (
     DataExport,
-    SumsByGroup,
     as_csv_gz,
     as_parquet,
     focus_rows,
@@ -33,9 +28,9 @@ from tests.finops.connections.connectors.bills import (
     of_month,
     sums,
 )
+from tests.finops.connections.connectors.stored import stored
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.s3 import KEY, REGION
-from tests.world.imports import FAR_AHEAD, LONG_AGO
 
 MAY, JUNE = date(2026, 5, 1), date(2026, 6, 1)
 CONNECTOR = connector_of("aws_data_exports")
@@ -71,23 +66,6 @@ def connection(cast: Cast, config: AwsBucketConfig) -> Iterator[CostConnection]:
     )
     with account_scope(cast.account):
         yield row
-
-
-def stored(account: Account) -> SumsByGroup:
-    names = ("service", "account_id", "billing_period", "currency")
-
-    def build(cost: ibis.Table) -> ibis.Table:
-        amounts = {"billed": cost.billed_cost.sum(), "effective": cost.effective_cost.sum()}
-        return cost.group_by([cost[name] for name in names]).aggregate(**amounts)
-
-    rows = engine.run(account, Kind.COST, LONG_AGO, FAR_AHEAD, build).to_pylist()
-    return {
-        tuple(f"{row[name]:%Y-%m}" if name == "billing_period" else row[name] or "" for name in names): (
-            row["billed"],
-            row["effective"],
-        )
-        for row in rows
-    }
 
 
 @pytest.mark.parametrize(("write", "ending"), [(as_csv_gz, "csv.gz"), (as_parquet, "snappy.parquet")])

@@ -1,0 +1,126 @@
+"""A folder of this server, by whole syncs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from accounts.scoping import account_scope
+from finops.connections import services
+from finops.connections.connectors import connector_of
+from finops.connections.connectors.folder import FolderConfig
+from finops.connections.models import CostConnection
+from tests.cast import Cast
+from tests.finops.connections.connectors.bills import as_csv_gz, as_parquet, focus_rows, of_month
+from tests.finops.connections.connectors.bills import sums as sums_of_rows
+from tests.finops.connections.connectors.stored import stored
+from tests.finops.connections.syncs.sync_steps import actions, sync_now
+
+CONNECTOR = connector_of("folder")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings: Settings) -> Path:
+    root = tmp_path / "cost"
+    root.mkdir()
+    settings.CONNECTION_FOLDERS = [str(root)]
+    return root
+
+
+def connect(cast: Cast, folder: Path, pattern: str) -> CostConnection:
+    return services.create_connection(
+        account=cast.account,
+        actor=cast.actor,
+        name="Folder",
+        connector="folder",
+        values={"folder": str(folder), "pattern": pattern},
+    )
+
+
+@pytest.fixture
+def scope(cast: Cast) -> Iterator[None]:
+    with account_scope(cast.account):
+        yield
+
+
+def put(folder: Path, key: str, data: bytes) -> None:
+    path = folder / key
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+@pytest.mark.usefixtures("scope")
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("{year}-{month}/*", ["2026-05/a.csv.gz", "2026-05/b.parquet", "2026-06/a.csv.gz"]),
+        ("**/*.*", ["x/BILLING_PERIOD=2026-05/a.csv.gz", "BILLING_PERIOD=2026-05/b", "y/a.csv.gz"]),
+        ("*", ["first.csv.gz", "second.parquet", "third.csv.gz"]),
+    ],
+)
+def test_months_come_from_the_path_or_from_the_files(
+    cast: Cast, folder: Path, pattern: str, names: list[str]
+) -> None:
+    rows = focus_rows()
+    may, more, june = rows[:70], rows[70:100], of_month(rows[:40], "2026-06", "2")
+    pattern = pattern if "." not in pattern else "**/*"
+    for name, data in zip(names, [as_csv_gz(may), as_parquet(more), as_csv_gz(june)], strict=True):
+        put(folder, name, data)
+    put(folder, "2026-05/_SUCCESS" if "{" in pattern else "_SUCCESS", b"")
+    connection = connect(cast, folder, pattern)
+
+    sync = sync_now(connection)
+
+    assert actions(sync) == {"2026-05": "imported", "2026-06": "imported"}
+    assert stored(cast.account) == sums_of_rows([*may, *more, *june])
+    assert set(actions(sync_now(connection)).values()) == {"unchanged"}
+
+
+@pytest.mark.usefixtures("scope")
+def test_a_file_that_changed_is_read_again_and_one_that_is_gone_takes_its_cost_with_it(
+    cast: Cast, folder: Path
+) -> None:
+    rows = focus_rows()
+    put(folder, "2026-05/a.csv.gz", as_csv_gz(rows[:70]))
+    put(folder, "2026-05/b.csv.gz", as_csv_gz(rows[70:90]))
+    connection = connect(cast, folder, "{year}-{month}/*")
+    sync_now(connection)
+
+    (folder / "2026-05/b.csv.gz").unlink()
+
+    assert actions(sync_now(connection)) == {"2026-05": "imported"}
+    assert stored(cast.account) == sums_of_rows(rows[:70])
+
+
+@pytest.mark.usefixtures("scope")
+def test_a_folder_that_is_not_allowed_any_more_is_not_read(
+    cast: Cast, folder: Path, settings: Settings
+) -> None:
+    put(folder, "2026-05/a.csv.gz", as_csv_gz(focus_rows()[:70]))
+    connection = connect(cast, folder, "{year}-{month}/*")
+    settings.CONNECTION_FOLDERS = []
+
+    sync = sync_now(connection)
+
+    assert sync.status == "failed"
+    assert "CONNECTION_FOLDERS" in sync.error
+
+
+def test_a_check_says_what_is_missing(folder: Path, settings: Settings) -> None:
+    def last(pattern: str, where: Path = folder) -> tuple[str, bool, str]:
+        config = FolderConfig(folder=str(where), pattern=pattern)
+        found = CONNECTOR.check(config)[-1]
+        return found.title, found.is_ok, found.fix
+
+    assert "{year} together with {month}" in last("{year}/*")[2]
+    assert "not beneath a folder" in last("*", folder.parent)[2]
+    assert "No file below" in last("*.csv")[2]
+    put(folder, "13/2026.csv", b"x")
+    assert "names no month" in last("{month}/{year}.csv")[2]
+    put(folder, "note.txt", b"no cost at all")
+    assert not last("note.txt")[1]
+    put(folder, "may.csv.gz", as_csv_gz(focus_rows()[:9]))
+    assert last("*.gz") == ("Read a file of 2026-05", True, "")

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from finops.connections.file_pattern import FilePattern
+from finops.lib.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("pattern", "key", "month"),
+    [
+        ("focus/{year}-{month}/*.csv.gz", "focus/2026-05/part-1.csv.gz", date(2026, 5, 1)),
+        ("{year}/{month}/**", "2026/5/a/b/c.parquet", date(2026, 5, 1)),
+        ("**/{yyyymm}.csv", "202605.csv", date(2026, 5, 1)),
+        ("**/cost_{yyyymm}_*.csv", "a/b/cost_2026_05_final.csv", date(2026, 5, 1)),
+        ("{yyyymm}??-????????/**/*.csv", "20260501-20260531/run/1/part.csv", date(2026, 5, 1)),
+        ("**/*", "x/BILLING_PERIOD=2026-05/1.parquet", date(2026, 5, 1)),
+        ("**/*", "x/billing_period=2026-05-01/1.parquet", date(2026, 5, 1)),
+        ("**/*.csv", "cost.csv", None),
+        ("a+b (1)/*.csv", "a+b (1)/x.csv", None),
+    ],
+)
+def test_a_key_that_fits_says_its_month(pattern: str, key: str, month: date | None) -> None:
+    parsed = FilePattern.parse(pattern)
+
+    assert parsed.matches(key)
+    assert parsed.month_of(key) == month
+
+
+@pytest.mark.parametrize(
+    ("pattern", "key"),
+    [
+        ("*.csv", "a/b.csv"),
+        ("*.csv", "b.csv.tmp"),
+        ("*.csv", "bxcsv"),
+        ("**/*", "a/_SUCCESS"),
+        ("**/*", "a/.hidden"),
+        ("{year}/{month}/*.csv", "26/05/a.csv"),
+        ("a?b/*", "a/b/c"),
+    ],
+)
+def test_a_key_that_does_not_fit_is_none(pattern: str, key: str) -> None:
+    assert not FilePattern.parse(pattern).matches(key)
+
+
+@pytest.mark.parametrize("key", ["2026/13/a.csv", "2026/0/a.csv", "0000/01/a.csv"])
+def test_a_month_that_there_is_not_is_none(key: str) -> None:
+    assert FilePattern.parse("{year}/{month}/*.csv").month_of(key) is None
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["", "/etc/*", "../*", "a/../*", "{year}/*", "{month}/*", "{year}/{month}/{yyyymm}", "{yyyymm}/{yyyymm}",
+     "{day}/*", "x" * 301],
+)  # fmt: skip
+def test_a_pattern_that_nobody_can_mean_says_what_to_write(pattern: str) -> None:
+    with pytest.raises(UserError) as raised:
+        FilePattern.parse(pattern)
+
+    assert raised.value.field == "pattern"
