@@ -94,6 +94,31 @@ class HttpApi:
         content = self._attempt("POST", self._url(path), "", body, {"Content-Type": content_type})
         return self._decode(content, type_)
 
+    def content(
+        self,
+        path: str,
+        params: Params = (),
+        headers: Mapping[str, str] | None = None,
+        limit: int = MAX_PAGE_BYTES,
+    ) -> bytes:
+        """A body of any form, as it is stored. Raises as `get` does, SourceError above the limit of bytes."""
+        asked = {**self.headers, **(headers or {})}
+
+        def receive(response: ResponseStream) -> bytes:
+            body = bytearray()
+            while part := response.read(_PART):
+                body += part
+                if len(body) > limit:
+                    raise SourceError(
+                        f"{self.vendor} answered with more than the {limit:,} bytes that were asked for."
+                    )
+            return bytes(body)
+
+        query = urlencode(params, quote_via=quote)
+        return self._retry(
+            lambda: self._request("GET", self._url(path), query, None, asked, PAGE_SECONDS, receive)
+        )
+
     def download(self, target: Path, *, path: str = "", url: str = "", accept: str = "*/*") -> int:
         """A file of the API's `path`, or of a URL that the vendor gave for it, which gets no credential of ours and passes the
         address guard. Returns its bytes. It replaces the target on each attempt. Raises as `get` does."""

@@ -15,6 +15,7 @@ from pytest_django import Settings
 
 from finops.connections.transports import http
 from finops.connections.transports.s3 import S3Bucket, S3Credentials, open_s3
+from tests.finops.connections.azurite import AzureContainer, azurite
 from tests.finops.connections.replay_server import ReplayServer, replay_server
 from tests.s3 import KEY, REGION
 
@@ -73,6 +74,20 @@ def s3(moto_server: str, settings: Settings, request: pytest.FixtureRequest) -> 
     name = f"b{abs(hash(request.node.nodeid))}"
     client.create_bucket(Bucket=name)
     return S3World(moto_server, client, name)
+
+
+@pytest.fixture(scope="session")
+def azurite_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with azurite(tmp_path_factory.mktemp("azurite")) as url:
+        yield url
+
+
+@pytest.fixture
+def container(azurite_server: str, settings: Settings, request: pytest.FixtureRequest) -> AzureContainer:
+    settings.ALERT_ALLOWED_NETWORKS = LOOPBACK
+    made = AzureContainer(azurite_server, f"c{abs(hash(request.node.nodeid))}")
+    made.create()
+    return made
 
 
 @pytest.fixture

@@ -1,0 +1,277 @@
+"""What connectors that read Azure Blob Storage share: settings, signing in, and the container."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import msgspec
+from django.conf import settings
+
+from finops.connections.connector import AccessError, ConnectorConfig, SecretText, SourceError
+from finops.connections.transports.azure_blob import AzureBlobBucket, BlobCredential
+from finops.connections.transports.http import HttpApi, path_part
+from finops.lib import clock
+
+SCOPE: Final = "https://storage.azure.com/.default"
+RENEWAL_SECONDS: Final = 300
+"""Before a token ends, a new one is fetched."""
+_CLOUDS: Final = {
+    ".blob.core.windows.net": "https://login.microsoftonline.com",
+    ".blob.core.usgovcloudapi.net": "https://login.microsoftonline.us",
+    ".blob.core.chinacloudapi.cn": "https://login.chinacloudapi.cn",
+}
+_GUID: Final = r"^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?$"
+
+
+class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
+    """A container, and how this console signs in."""
+
+    account: Annotated[
+        str,
+        msgspec.Meta(
+            title="Storage account",
+            description="Its name. Not needed with a SAS URL.",
+            examples=["acmebilling"],
+            pattern=r"^([a-z0-9]{3,24})?$",
+        ),
+    ] = ""
+    container: Annotated[
+        str,
+        msgspec.Meta(
+            title="Container",
+            description="Its name. Not needed with a SAS URL.",
+            examples=["cost-exports"],
+            pattern=r"^([a-z0-9$][a-z0-9-]{1,61}[a-z0-9])?$",
+        ),
+    ] = ""
+    access: Annotated[
+        Literal["service_principal", "sas_url", "server_identity"],
+        msgspec.Meta(title="Access", description="How this console signs in to Azure."),
+    ] = "service_principal"
+    tenant_id: Annotated[
+        str,
+        msgspec.Meta(
+            title="Tenant ID",
+            description="Directory (tenant) ID of the app registration.",
+            examples=["72f988bf-86f1-41af-91ab-2d7cd011db47"],
+            pattern=_GUID,
+        ),
+    ] = ""
+    client_id: Annotated[
+        str,
+        msgspec.Meta(
+            title="Client ID",
+            description="Application (client) ID; of a user-assigned managed identity its own.",
+            examples=["11111111-2222-3333-4444-555555555555"],
+            pattern=_GUID,
+        ),
+    ] = ""
+    client_secret: Annotated[
+        SecretText,
+        msgspec.Meta(title="Client secret", description="Its value, not its ID.", max_length=512),
+    ] = ""
+    sas_url: Annotated[
+        SecretText,
+        msgspec.Meta(
+            title="SAS URL",
+            description="Of the container, with the permissions Read and List.",
+            examples=["https://acmebilling.blob.core.windows.net/cost-exports?sp=rl&sig=…"],
+            max_length=2_000,
+        ),
+    ] = ""
+    endpoint: Annotated[
+        str,
+        msgspec.Meta(
+            title="Endpoint",
+            description="Only for another cloud than Azure's public one. Empty: ACCOUNT.blob.core.windows.net.",
+            examples=["https://acmebilling.blob.core.usgovcloudapi.net"],
+            max_length=500,
+        ),
+    ] = ""
+
+
+def open_container(config: AzureBlobConfig, prefix: str) -> AzureBlobBucket:
+    """Opened; only a service principal and an identity of the server have signed in by then. Raises AccessError, SourceError
+    for a field that is missing, SourceUnavailable."""
+    if config.access == "sas_url":
+        return _open_sas(config.sas_url, prefix)
+    _require(config.account or config.endpoint, "account", "Enter the name of the storage account.")
+    _require(config.container, "container", "Enter the name of the container.")
+    base_url = (config.endpoint or f"https://{config.account}.blob.core.windows.net").rstrip("/")
+    if config.access == "server_identity":
+        credential: BlobCredential = _server_identity(config, base_url)
+    else:
+        credential = ServicePrincipal(config, _login_url(base_url))
+    return AzureBlobBucket(base_url, config.container, prefix, credential)
+
+
+def _require(value: str, field: str, text: str) -> None:
+    if not value:
+        raise SourceError(text, field=field)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _login_url(base_url: str) -> str:
+    host = _host(base_url)
+    return next(
+        (login for suffix, login in _CLOUDS.items() if host.endswith(suffix)), next(iter(_CLOUDS.values()))
+    )
+
+
+class Sas:
+    """A signature that stands in each URL."""
+
+    principal = "the SAS"
+
+    def __init__(self, query: str) -> None:
+        self._params = parse_qsl(query)
+
+    def headers(self) -> Mapping[str, str]:
+        return {}
+
+    def params(self) -> list[tuple[str, str]]:
+        return self._params
+
+    @property
+    def end(self) -> datetime | None:
+        """None where it stands in a policy of the container."""
+        try:
+            return datetime.fromisoformat(dict(self._params).get("se", "")).astimezone(UTC)
+        except ValueError:
+            return None
+
+
+def _open_sas(url: str, prefix: str) -> AzureBlobBucket:
+    base, _, query = url.partition("?")
+    account_url, _, container = base.rstrip("/").rpartition("/")
+    if not query or "sig=" not in query or not account_url.partition("://")[2] or not container:
+        raise AccessError(
+            "Enter the whole SAS URL of the container, as https://ACCOUNT.blob.core.windows.net/CONTAINER?…&sig=….",
+            field="sas_url",
+        )
+    sas = Sas(query)
+    if sas.end and sas.end < clock.now():
+        raise AccessError(
+            f"The SAS ended on {sas.end:%Y-%m-%d}. Create another, and enter its URL.", field="sas_url"
+        )
+    return AzureBlobBucket(account_url, container, prefix, sas)
+
+
+class _Token(msgspec.Struct):
+    access_token: str
+    expires_in: int = 3_600
+
+
+class Bearer:
+    """A token, renewed before it ends."""
+
+    principal = "this identity"
+
+    def __init__(self) -> None:
+        self._token, self._ends = "", 0.0
+
+    def headers(self) -> Mapping[str, str]:
+        if time.time() > self._ends - RENEWAL_SECONDS:
+            self._token, self._ends = self._sign_in()
+        return {"Authorization": f"Bearer {self._token}"}
+
+    def params(self) -> list[tuple[str, str]]:
+        return []
+
+    def _sign_in(self) -> tuple[str, float]:
+        """The token, and the time of its end in seconds. Raises AccessError and SourceUnavailable."""
+        raise NotImplementedError
+
+
+class ServicePrincipal(Bearer):
+    """An app registration with a secret. Source: learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow."""
+
+    def __init__(self, config: AzureBlobConfig, login_url: str) -> None:
+        super().__init__()
+        for field in ("tenant_id", "client_id", "client_secret"):
+            _require(
+                getattr(config, field),
+                field,
+                "Enter tenant ID, client ID and client secret of the app registration.",
+            )
+        self._config = config
+        self.principal = f"the app {config.client_id}"
+        self._api = HttpApi(
+            connector="azure_login",
+            vendor="Microsoft Entra",
+            base_url=login_url,
+            key_fix="Add a new client secret under Certificates & secrets of the app registration, and enter its value.",
+            scope_fix="Let the app sign in to this tenant.",
+            secrets=(config.client_secret,),
+        )
+
+    def _sign_in(self) -> tuple[str, float]:
+        body = urlencode(
+            {
+                "grant_type": "client_credentials",
+                "client_id": self._config.client_id,
+                "client_secret": self._config.client_secret,
+                "scope": SCOPE,
+            }
+        ).encode()
+        path = f"/{path_part(self._config.tenant_id)}/oauth2/v2.0/token"
+        token = self._api.post(path, body, "application/x-www-form-urlencoded", _Token)
+        return token.access_token, time.time() + token.expires_in
+
+
+class ServerIdentity(Bearer):
+    """Workload identity, else the managed identity of the machine."""
+
+    principal = "this server's identity"
+
+    def __init__(self, client_id: str) -> None:
+        super().__init__()
+        self._client_id = client_id
+
+    def _sign_in(self) -> tuple[str, float]:
+        from azure.core.exceptions import AzureError
+        from azure.identity import (
+            ChainedTokenCredential,
+            ManagedIdentityCredential,
+            WorkloadIdentityCredential,
+        )
+
+        client: dict[str, Any] = {"client_id": self._client_id} if self._client_id else {}
+        credentials: list[Any] = [ManagedIdentityCredential(**client)]
+        with suppress(
+            ValueError
+        ):  # where its environment is not set: this is no pod with a workload identity
+            credentials.insert(0, WorkloadIdentityCredential(**client))
+        try:
+            token = ChainedTokenCredential(*credentials).get_token(SCOPE)
+        except AzureError as error:
+            raise AccessError(
+                "This server has no identity at Azure, or may not use this one. Ask its operator, or use a service principal."
+            ) from error
+        return token.token, float(token.expires_on)
+
+
+def _server_identity(config: AzureBlobConfig, base_url: str) -> ServerIdentity:
+    """Its token goes to Azure's own hosts alone: anyone else could use it as this server."""
+    if not settings.CONNECTION_AMBIENT_IDENTITY:
+        raise AccessError(
+            "This console does not lend its own identity (CONNECTION_AMBIENT_IDENTITY). Use a service principal, or ask its "
+            "operator.",
+            field="access",
+        )
+    if not base_url.startswith("https://") or not _host(base_url).endswith(tuple(_CLOUDS)):
+        raise SourceError(
+            "With the server's identity, the endpoint must be one of Azure's own.", field="endpoint"
+        )
+    return ServerIdentity(config.client_id)

@@ -1,0 +1,148 @@
+"""Azure Blob Storage: listing by pages of XML, reading by ranges, and what its errors mean.
+
+Source: learn.microsoft.com/rest/api/storageservices, List Blobs, Get Blob, and its error codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Final, Protocol
+from urllib.parse import quote, unquote
+from xml.etree import ElementTree
+
+from finops.connections.connector import AccessError, MonthConflict, SourceError
+from finops.connections.transports.bucket import BucketObject
+from finops.connections.transports.http import HttpApi
+from finops.connections.transports.rest_bucket import RestBucket, range_header
+from finops.lib.outbound import ResponseStream
+from finops.lib.sentences import truncate
+
+PAGE: Final = 5_000
+VERSION: Final = "2021-12-02"
+ROLE: Final = "Storage Blob Data Reader"
+
+
+class BlobCredential(Protocol):
+    """What a request is signed with. `principal` is who that is, for messages."""
+
+    principal: str
+
+    def headers(self) -> Mapping[str, str]: ...
+
+    def params(self) -> list[tuple[str, str]]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlobApi(HttpApi):
+    """Errors by the code that Azure sends in a header. Raises MonthConflict for a blob that is another now."""
+
+    container: str = ""
+    principal: str = field(default="", repr=False)
+
+    def _error_of(self, response: ResponseStream) -> SourceError:
+        code = truncate(response.headers.get("x-ms-error-code", ""), 60)
+        if response.status in (412, 416) or code == "BlobNotFound":
+            raise MonthConflict(f"A blob of {self.container} changed after it was listed.")
+        if response.status == 404:
+            return SourceError(
+                f"{self.vendor}: there is no container {self.container}. Check its name, and that of the storage account.",
+                field="container",
+            )
+        if response.status in (401, 403):
+            return AccessError(self._denial(code))
+        return super()._error_of(response)
+
+    def _denial(self, code: str) -> str:
+        if code == "AuthenticationFailed":
+            return (
+                f"{self.vendor} does not accept {self.principal}: it is wrong, has expired, or does not begin yet ({code}). "
+                "Enter a new one."
+            )
+        if code in ("AuthorizationFailure", "AuthorizationSourceIPMismatch"):
+            return (
+                f"{self.vendor} refuses this server's address, or {self.principal} ({code}). Allow the address under Networking "
+                f"of the storage account, and give it the role {ROLE} on the container {self.container}."
+            )
+        return (
+            f"{self.principal[:1].upper()}{self.principal[1:]} may not list and read {self.container} ({code or 'HTTP 403'}). "
+            f"Give it the role {ROLE} on that container, or a SAS with the permissions Read and List."
+        )
+
+
+class AzureBlobBucket(RestBucket):
+    """A path of a container."""
+
+    def __init__(self, base_url: str, container: str, prefix: str, credential: BlobCredential) -> None:
+        super().__init__(container, prefix, scheme="azure")
+        self._credential = credential
+        self._api = BlobApi(
+            connector="azure_blob",
+            vendor="Azure Storage",
+            base_url=base_url,
+            key_fix="Enter new credentials.",
+            scope_fix=f"Give it the role {ROLE}.",
+            container=container,
+            principal=credential.principal,
+            secrets=tuple(value for _, value in credential.params() if len(value) > 20),
+        )
+
+    def _content(
+        self,
+        path: str,
+        params: list[tuple[str, str | int]],
+        headers: Mapping[str, str],
+        limit: int | None = None,
+    ) -> bytes:
+        asked = {"x-ms-version": VERSION, **self._credential.headers(), **headers}
+        options = {} if limit is None else {"limit": limit}
+        return self._api.content(path, [*params, *self._credential.params()], asked, **options)
+
+    def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
+        marker = ""
+        while True:
+            params: list[tuple[str, str | int]] = [
+                ("restype", "container"),
+                ("comp", "list"),
+                ("maxresults", PAGE),
+            ]
+            params += [(name, text) for name, text in (("prefix", prefix), ("marker", marker)) if text]
+            page = _parse_page(self._content(f"/{self.name}", params, {}))
+            yield [each for blob in page.iter("Blob") if (each := _listed_object(blob))]
+            before, marker = marker, page.findtext("NextMarker") or ""
+            if not marker:
+                return
+            if marker == before:
+                raise SourceError(f"{self.url}: the listing does not go on. Sync again.")
+
+    def _read_range(self, found: BucketObject, key: str, start: int, end: int) -> bytes:
+        headers = {"If-Match": found.version, **range_header(start, end)}
+        return self._content(f"/{self.name}/{quote(key, safe='/')}", [], headers, end - start)
+
+
+def _parse_page(content: bytes) -> ElementTree.Element:
+    """Raises SourceError for what is no listing. Entities, with which a small text grows without end, are refused unread."""
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+        raise SourceError("Azure Storage answered with a document type, which a listing does not have.")
+    try:
+        return ElementTree.fromstring(content.decode("utf-8-sig"))  # noqa: S314 without entities
+    except (ElementTree.ParseError, UnicodeDecodeError) as error:
+        raise SourceError("Azure Storage answered with what is no listing. Check the endpoint.") from error
+
+
+def _listed_object(blob: ElementTree.Element) -> BucketObject | None:
+    """None for a folder, which accounts with a hierarchical namespace list too."""
+    name = blob.find("Name")
+    if name is None or blob.findtext("Properties/ResourceType") == "directory":
+        return None
+    key = name.text or ""
+    etag = (blob.findtext("Properties/Etag") or "").strip('"')
+    modified = parsedate_to_datetime(blob.findtext("Properties/Last-Modified") or "").astimezone(UTC)
+    return BucketObject(
+        unquote(key) if name.get("Encoded") == "true" else key,
+        int(blob.findtext("Properties/Content-Length") or 0),
+        f'"{etag}"',
+        modified.isoformat(),
+    )
