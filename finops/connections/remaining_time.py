@@ -26,7 +26,7 @@ def remaining_time(sync: CostSync) -> RemainingTime | None:
     if sync.status not in UNFINISHED_STATUSES:
         return None
     if sync.status == CostSync.SyncStatus.QUEUED or sync.started_at is None or sync.heartbeat_at is None:
-        return RemainingTime(None, "It has not begun.")
+        return RemainingTime(None, "It waits for its turn." if sync.months_listed else "It has not begun.")
     if sync.stage == "listing":
         return RemainingTime(None, "The months are being listed.")
     if not sync.bytes_total:

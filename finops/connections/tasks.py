@@ -9,25 +9,30 @@ from accounts.scoping import account_scope
 from finops.connections import services
 from finops.connections.models import CostPush, CostSync
 from finops.connections.services import push_run, pushes
-from finops.connections.services.syncs import RUN_TASK
+from finops.connections.services.syncs import LOOK_TASK, MESSAGE_SECONDS, RUN_TASK
 
 
 @shared_task(name=RUN_TASK)
 def run_sync(account_id: int, sync_id: int) -> None:
     """Do one sync of an account; one that is another account's, done, or run elsewhere is left alone."""
-    account = Account.objects.get(pk=account_id)
-    with account_scope(account):
-        is_theirs = CostSync.objects.filter(pk=sync_id).exists()
-    if is_theirs:
+    if _is_of_account(account_id, sync_id):
         services.run_sync(sync_id, in_child=True)
+
+
+@shared_task(name=LOOK_TASK)
+def look_for_changes(account_id: int, sync_id: int) -> None:
+    """List the months of one sync; `run_sync` follows where there are any to read."""
+    if _is_of_account(account_id, sync_id) and services.look_for_changes(sync_id):
+        run_sync.apply_async([account_id, sync_id], expires=MESSAGE_SECONDS)
 
 
 @shared_task(name="connections.run_due_syncs")
 def run_due_syncs() -> None:
     """Every 15 seconds: connections whose time has come get a sync, and syncs that nobody runs become a task each."""
     services.queue_due_syncs()
-    for account_id, sync_id in services.unfinished_syncs():
-        run_sync.apply_async([account_id, sync_id], expires=15)
+    tasks = {LOOK_TASK: look_for_changes, RUN_TASK: run_sync}
+    for name, account_id, sync_id in services.unfinished_syncs():
+        tasks[name].apply_async([account_id, sync_id], expires=15)
 
 
 @shared_task(name="connections.sweep")
@@ -55,3 +60,8 @@ def run_due_pushes() -> None:
 def expire_pushes() -> None:
     """Hourly: pushes that were open for a day, and the files of those that ended."""
     pushes.expire_pushes()
+
+
+def _is_of_account(account_id: int, sync_id: int) -> bool:
+    with account_scope(Account.objects.get(pk=account_id)):
+        return CostSync.objects.filter(pk=sync_id).exists()

@@ -36,6 +36,8 @@ DELIVERIES: Final = Lane("deliveries", SHORT, 2)
 """They wait for receivers that others run, up to 10 s each."""
 JOBS: Final = Lane("imports", IMPORTS, 2)
 """They have a limit of their own, JOB_MAX_SECONDS."""
+LOOKS: Final = Lane("looks", IMPORTS, 2)
+"""What asks sources whether they have anything new: a listing each, which no sync of years of bills holds up."""
 SYNCS: Final = Lane("syncs", IMPORTS, 2)
 """They wait for other people's servers, and import one month after another."""
 ANALYSIS: Final = Lane("insights", INSIGHTS, 2, seconds=600)
@@ -65,6 +67,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "accounts.send_unsent_mails": DELIVERIES,
     "accounts.send_invitation": DELIVERIES,
     "costs.run_import": JOBS,
+    "connections.look": LOOKS,
     "connections.run_sync": SYNCS,
     "connections.run_push": SYNCS,
     "ingestion.run_upload": JOBS,

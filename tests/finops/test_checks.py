@@ -126,6 +126,6 @@ def test_web_processes_and_workers_that_may_open_more_connections_than_the_datab
     settings.DATABASE_POOL += 1
     (warning,) = check_connections()
     assert warning.id == "finops.W002"
-    assert f"2 * {settings.DATABASE_POOL} + 30 = " in warning.msg
+    assert f"2 * {settings.DATABASE_POOL} + {CONNECTIONS} = " in warning.msg
     settings.DATABASE_PREPARED = False  # a pooler's clients are none of PostgreSQL's
     assert check_connections() == []

@@ -87,7 +87,7 @@ def _failing_episode(source_id: int, name: str, row: ConnectionOverview, since: 
         name,
         True,
         since,
-        f"{since:%Y-%m-%dT%H:%M:%S}",
+        since.isoformat(),
         error=row.last_error,
         last_at=row.last_success_at,
         next_sync_at=row.next_sync_at,

@@ -10,6 +10,7 @@ from finops.connections.services.connections import (
 from finops.connections.services.credentials import config_of
 from finops.connections.services.syncs import (
     cancel_sync,
+    look_for_changes,
     queue_due_syncs,
     queue_sync,
     remove_old_syncs,
@@ -23,6 +24,7 @@ __all__ = [
     "check_config",
     "config_of",
     "create_connection",
+    "look_for_changes",
     "pause_connection",
     "queue_due_syncs",
     "queue_sync",

@@ -17,8 +17,8 @@ from finops.connections.models import UNFINISHED_STATUSES, CostSync
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 
-MAX_ATTEMPTS = 5
-"""A sync that takes its worker down so often will do so again. What it imported stays, and the next one goes on."""
+MAX_ATTEMPTS = 6
+"""A sync that takes its worker down so often will do so again; the look is one. What it imported stays, and the next one goes on."""
 
 
 class SyncTakeover(SyncCancellation):

@@ -39,12 +39,13 @@ MAX_UNREACHABLE: Final = 3
 READ_ACTIONS: Final = (PeriodAction.IMPORTED, PeriodAction.EMPTIED)
 
 
-def run(sync: CostSync, *, in_child: bool) -> None:
+def run(sync: CostSync, *, in_child: bool, only_look: bool = False) -> None:
     """One attempt at a sync that is claimed, its account in scope. A failure is kept in its row and its connection's; what
-    nobody expected is raised besides."""
+    nobody expected is raised besides. With `only_look` the months are listed: with nothing to read the sync is done, else it
+    is queued again."""
     try:
         if _may_begin(sync):
-            _SyncRun(sync, in_child=in_child).run()
+            _SyncRun(sync, in_child=in_child).run(only_look=only_look)
     except sync_claims.SyncTakeover:
         logger.warning("connections: sync %s was taken up elsewhere, or went with its source", sync.pk)
     except SyncTimeout:
@@ -62,7 +63,7 @@ def _may_begin(sync: CostSync) -> bool:
     """Clears away what a process that died has left. False while another worker has taken up its import, and is ending it."""
     if sync.attempts > sync_claims.MAX_ATTEMPTS:
         raise UserError(
-            "The sync was interrupted five times. The next one goes on with the months that are left."
+            "The sync was interrupted again and again. The next one goes on with the months that are left."
         )
     if sync.cancel_requested_at is not None:  # while nobody ran it
         raise SyncCancellation
@@ -86,12 +87,15 @@ class _SyncRun:
         # Of an earlier attempt, whose process died.
         self._results = {each.month: each for each in stored if each.action in READ_ACTIONS}
 
-    def run(self) -> None:
+    def run(self, *, only_look: bool) -> None:
         sync = self._sync
         connector, config = connector_of(sync.connection.connector), config_of(sync.connection)
         listed = {each.month: each for each in connector.months(config)}
         months = [listed[month] for month in sorted(listed, reverse=True)[:MAX_MONTHS]]
         to_read = self._plan(months)
+        if only_look and to_read:
+            sync_claims.update(sync, status=SyncStatus.QUEUED, stage="waiting", heartbeat_at=None)
+            return
         context = SyncContext(sync, connector, config, frozenset(listed), self._progress, self._in_child)
         error = self._read(context, to_read)
         _finish(sync, error)

@@ -19,6 +19,7 @@ from finops.lib import clock, disk
 from finops.lib.errors import UserError
 from finops.worker.broker import publish
 
+LOOK_TASK: Final = "connections.look"
 RUN_TASK: Final = "connections.run_sync"
 MESSAGE_SECONDS: Final = 3600
 
@@ -50,7 +51,7 @@ def queue_sync(
         raise UserError("A sync of this source is queued or running already.") from None
     _record(sync, actor, "queue")
     account_id, pk = sync.account_id, sync.pk
-    transaction.on_commit(lambda: publish(RUN_TASK, account_id, pk, expires=MESSAGE_SECONDS))
+    transaction.on_commit(lambda: publish(LOOK_TASK, account_id, pk, expires=MESSAGE_SECONDS))
     return sync
 
 
@@ -87,12 +88,25 @@ def queue_due_syncs() -> int:
     return len(syncs)
 
 
-def unfinished_syncs() -> list[tuple[int, int]]:
-    """Account and id of syncs that some worker should look at: queued ones, and running ones whose process may have died;
-    the oldest first."""
+def unfinished_syncs() -> list[tuple[str, int, int]]:
+    """Task, account and id of syncs that some worker should look at: queued ones, and running ones whose process may have
+    died; the oldest first. One that nobody has looked at is looked at before any month is read, so that a source that has
+    nothing new does not wait behind one that has years."""
     # Unscoped: the queue serves every account.
-    rows = CostSync.objects.unscoped().filter(status__in=UNFINISHED_STATUSES)
-    return list(rows.order_by("pk").values_list("account_id", "pk"))
+    rows = CostSync.objects.unscoped().filter(status__in=UNFINISHED_STATUSES).order_by("pk")
+    return [
+        (RUN_TASK if months else LOOK_TASK, account_id, pk)
+        for account_id, pk, months in rows.values_list("account_id", "pk", "months_listed")
+    ]
+
+
+def look_for_changes(sync_id: int) -> bool:
+    """List the months of a queued sync, and end it where nothing is new. Whether it has months to read: then it is queued for
+    `run_sync`. Safe as `run_sync`."""
+    if _run(sync_id, in_child=False, only_look=True):
+        # Unscoped: a worker names the row itself.
+        return CostSync.objects.unscoped().filter(pk=sync_id, status=SyncStatus.QUEUED).exists()
+    return False
 
 
 def run_sync(sync_id: int, *, in_child: bool = False) -> bool:
@@ -102,13 +116,17 @@ def run_sync(sync_id: int, *, in_child: bool = False) -> bool:
     Safe to call twice, at once, and after kill -9 at any moment: months swap whole, and a month that was imported is not read
     again. What fails is kept in the row. With `in_child` files are imported in a process of their own.
     """
+    return _run(sync_id, in_child=in_child, only_look=False)
+
+
+def _run(sync_id: int, *, in_child: bool, only_look: bool) -> bool:
     if disk.low_disk():
         return False
     with claim_sync(sync_id) as sync:
         if sync is None:
             return False
         with account_scope(sync.account):
-            sync_run.run(sync, in_child=in_child)
+            sync_run.run(sync, in_child=in_child, only_look=only_look)
     return True
 
 

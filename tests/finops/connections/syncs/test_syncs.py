@@ -278,6 +278,28 @@ def test_the_schedule_queues_what_is_due_once_and_leaves_what_is_paused(
     assert CostSync.objects.order_by("-pk")[0].trigger == "schedule"
 
 
+def test_a_look_ends_where_nothing_is_new_and_leaves_months_to_whoever_reads_them(
+    cast: Cast, connection: CostConnection, export: Path, month_folders: type[MonthFolders]
+) -> None:
+    write_month(export, "2026-05", "1")
+    sync = CostSync.objects.get()
+    assert services.unfinished_syncs() == [("connections.look", cast.account.pk, sync.pk)]
+
+    assert services.look_for_changes(sync.pk)
+    assert services.unfinished_syncs() == [("connections.run_sync", cast.account.pk, sync.pk)]
+    assert month_folders.calls["fetch"] == 0
+    assert services.run_sync(sync.pk)
+    sync.refresh_from_db()
+    assert (sync.status, actions(sync)) == ("done", {"2026-05": "imported"})
+
+    again = services.queue_sync(connection=connection, actor=ACTOR)
+    month_folders.calls.clear()
+    assert not services.look_for_changes(again.pk)
+    again.refresh_from_db()
+    assert (again.status, dict(month_folders.calls)) == ("done", {"months": 1})
+    assert not services.look_for_changes(again.pk), "it is done"
+
+
 def test_a_sync_that_waits_is_canceled_at_once(cast: Cast, connection: CostConnection) -> None:
     sync = CostSync.objects.get()
     services.cancel_sync(sync=sync, actor=cast.actor)
