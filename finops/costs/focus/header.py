@@ -12,7 +12,7 @@ from finops.costs.focus.errors import FocusFileError, display_value, printable
 from finops.lake.schema import COST_SCHEMA, EXTENSION_PREFIX, MAX_EXTENSIONS, OPTIONAL, extension_column
 from finops.lib.errors import UserError, nearest_choices
 
-_SET = (
+SET_HINT = (
     "Export the file again with them, or give a value that holds for every row: --set Column=value with "
     "import_focus, 'Values for missing columns' on the upload form. --set EffectiveCost=@BilledCost takes the value "
     "of another column."
@@ -238,7 +238,7 @@ def _refuse_missing_columns(header: Header) -> None:
         return
     count = "a column" if len(missing) == 1 else f"{len(missing)} columns"
     raise FocusFileError(
-        f"{header.name} lacks {count} that an import cannot do without: {', '.join(missing)}. {_SET}",
+        f"{header.name} lacks {count} that an import cannot do without: {', '.join(missing)}. {SET_HINT}",
         field=missing[0],
         value=missing,
     )

@@ -13,6 +13,7 @@ from finops.costs.focus.bounds import check_column
 from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.errors import BadCell, FocusFileError, display_value
 from finops.costs.focus.formats import FormatChoice
+from finops.costs.focus.header import SET_HINT
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.focus.report import Findings
 from finops.costs.native.formats import format_of
@@ -162,7 +163,7 @@ def native_reader(file: CsvFile | ParquetFile, defaults: Mapping[str, str]) -> N
     if missing:
         lacking = ", ".join(reader.source_of(column) for column in missing)
         raise FocusFileError(
-            f"{file.name} is an export of the format “{mapping.title}”, but lacks {lacking}. Export it again with all columns.",
+            f"{file.name} is an export of the format “{mapping.title}”, but lacks {lacking}. {SET_HINT}",
             field=missing[0],
             value=missing,
         )
