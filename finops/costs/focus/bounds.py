@@ -49,7 +49,9 @@ def check_column(values: pa.Array, column: str, name: str, where: Where) -> None
     longest = LONGEST_JSON if fold in _JSON else LONGEST
     most = TAGS_BYTES if fold == spec.fold(spec.TAGS) else COLUMN_BYTES
     flat = not pa.types.is_nested(values.type)
-    total = sum(_measure(leaf, column, name, longest, where if flat else None) for leaf in _leaves(values))
+    leaves = list(_leaves(values))
+    small = COLUMN_BYTES // max(1, len(leaves))
+    total = sum(_measure(leaf, column, name, longest, where if flat else None, small) for leaf in leaves)
     if total > most:
         raise FocusFileError(
             f"{name}, {where(0)} and the {len(values) - 1:,} rows after it: the values of column {display_value(column)} come to "
@@ -67,8 +69,10 @@ def check_batch(size: int, name: str, where: Where) -> None:
         )
 
 
-def _measure(values: pa.Array, column: str, name: str, longest: int, where: Where | None) -> int:
-    """The bytes of a column of texts when they are decoded."""
+def _measure(
+    values: pa.Array, column: str, name: str, longest: int, where: Where | None, small: int
+) -> int:
+    """The bytes of a column of texts when they are decoded; 0 of a dictionary that cannot make more than `small`."""
     encoded = pa.types.is_dictionary(values.type)
     texts = values.dictionary if encoded else values
     if not _has_length(texts.type) or not len(texts):
@@ -79,7 +83,7 @@ def _measure(values: pa.Array, column: str, name: str, longest: int, where: Wher
         _refuse_longest(values, lengths, most, column, name, longest, where)
     if not encoded:
         return int(texts.nbytes)
-    if most * len(values) <= COLUMN_BYTES:
+    if most * len(values) <= small:
         return 0
     return int(pc.sum(pc.take(lengths, values.indices)).as_py() or 0)
 

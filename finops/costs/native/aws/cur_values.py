@@ -132,7 +132,8 @@ def _plain(values: pa.Array) -> pa.Array:
 
 def _commitment(lines: CurLines) -> pa.Array:
     """The ARN of the reservation or savings plan that a line pays, uses or leaves unused."""
-    return first_of(*(lines.text(name) for name in (RESERVATION, PLAN) if lines.has(name)))
+    arns = [lines.text(name) for name in (RESERVATION, PLAN) if lines.has(name)]
+    return first_of(*arns) if arns else lines.batch.constant(None)
 
 
 def _by_commitment(reservation: str, plan: str) -> Maker:
