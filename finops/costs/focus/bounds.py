@@ -69,9 +69,7 @@ def check_batch(size: int, name: str, where: Where) -> None:
         )
 
 
-def _measure(
-    values: pa.Array, column: str, name: str, longest: int, where: Where | None, small: int
-) -> int:
+def _measure(values: pa.Array, column: str, name: str, longest: int, where: Where | None, small: int) -> int:
     """The bytes of a column of texts when they are decoded; 0 of a dictionary that cannot make more than `small`."""
     encoded = pa.types.is_dictionary(values.type)
     texts = values.dictionary if encoded else values
