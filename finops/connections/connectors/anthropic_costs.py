@@ -12,7 +12,6 @@ token_type; at most 31 days a request; the last 365 days, from 2026-01-01).
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Annotated, ClassVar, Final, Literal
@@ -132,7 +131,7 @@ class AnthropicCosts(Connector[AnthropicConfig]):
         )
 
     def check(self, config: AnthropicConfig) -> list[CheckFinding]:
-        api = _api(config)
+        api = _api(config).for_check()
         title = "Read costs"
         try:
             kind, _days = daily_totals(api, month_start(clock.today()))
@@ -162,7 +161,7 @@ class AnthropicCosts(Connector[AnthropicConfig]):
         return found
 
     def fetch(self, config: AnthropicConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        api = dataclasses.replace(_api(config), progress=fetch.progress)
+        api = _api(config).for_fetch(fetch)
         path = fetch.folder / f"anthropic-{month.month:%Y-%m}.parquet"
         names = names_of(api)
         of_report = month.fingerprint.startswith(LEGACY)
@@ -194,12 +193,10 @@ def _api(config: AnthropicConfig) -> HttpApi:
 
 
 def _earlier_months(kind: str, this_month: date) -> list[date]:
-    """Those that the API has whole, newest first."""
-    oldest = clock.today() - _HISTORY
-    if kind == ANALYTICS:
-        oldest = max(oldest, _FIRST_DAY)
+    """Those that the API has whole, newest first. The first hours of the 365th day are out of its reach already."""
+    first = _FIRST_DAY if kind == ANALYTICS else date.min
     months = [add_months(this_month, -back) for back in range(1, 13)]
-    return [month for month in months if month >= oldest]
+    return [month for month in months if month >= first and month > clock.today() - _HISTORY]
 
 
 def _fingerprint(kind: str, days: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ its lines. Months that the file has no more stay as they were read last.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -89,21 +88,17 @@ class GrafanaCloud(Connector[GrafanaConfig]):
     def check(self, config: GrafanaConfig) -> list[CheckFinding]:
         title = f"Read the FOCUS dataset of {config.organization}"
         try:
-            self.months(config)
+            _months(_api(config).for_check(), config)
         except UserError as error:
             return [CheckFinding(title, False, error.message)]
         return [CheckFinding(title, True)]
 
     def months(self, config: GrafanaConfig) -> list[BillMonth]:
-        with TemporaryDirectory() as folder:
-            path = Path(folder, "focus.csv")
-            _download(_api(config), config, path)
-            months = csv_months(path)
-        return [BillMonth(month, months[month].digest) for month in sorted(months, reverse=True)]
+        return _months(_api(config), config)
 
     def fetch(self, config: GrafanaConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         whole = fetch.folder / "all.csv"
-        _download(dataclasses.replace(_api(config), progress=fetch.progress), config, whole)
+        _download(_api(config).for_fetch(fetch), config, whole)
         target = fetch.folder / f"grafana-{month.month:%Y-%m}.csv"
         rows = write_csv_month(whole, month.month, target)
         whole.unlink()
@@ -120,6 +115,14 @@ def _api(config: GrafanaConfig) -> HttpApi:
         key_fix="Add a new token to the access policy in the Grafana Cloud portal and enter it in this connection.",
         scope_fix=f"Its access policy needs the scope {SCOPE}, for the organization.",
     )
+
+
+def _months(api: HttpApi, config: GrafanaConfig) -> list[BillMonth]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "focus.csv")
+        _download(api, config, path)
+        months = csv_months(path)
+    return [BillMonth(month, months[month].digest) for month in sorted(months, reverse=True)]
 
 
 def _download(api: HttpApi, config: GrafanaConfig, path: Path) -> None:

@@ -142,7 +142,7 @@ class MongoDbAtlas(Connector[AtlasConfig]):
 
     def check(self, config: AtlasConfig) -> list[CheckFinding]:
         try:
-            api = _api(config)
+            api = _with_token(_api(config).for_check(), config)
         except UserError as error:
             return [CheckFinding("Sign in with the service account", False, error.message)]
         signed_in = CheckFinding("Sign in with the service account", True)
@@ -154,12 +154,12 @@ class MongoDbAtlas(Connector[AtlasConfig]):
 
     def months(self, config: AtlasConfig) -> list[BillMonth]:
         states: dict[date, list[str]] = defaultdict(list)
-        for invoice in _invoices(_api(config), config):
+        for invoice in _invoices(_with_token(_api(config), config), config):
             states[invoice.month].append(repr(invoice))
         return [BillMonth(month, digest_of(states[month])) for month in sorted(states, reverse=True)]
 
     def fetch(self, config: AtlasConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        api = dataclasses.replace(_api(config), progress=fetch.progress)
+        api = _with_token(_api(config).for_fetch(fetch), config)
         files: list[FocusFile] = []
         for invoice in _invoices(api, config):
             if invoice.month == month.month:
@@ -171,22 +171,27 @@ class MongoDbAtlas(Connector[AtlasConfig]):
 
 
 def _api(config: AtlasConfig) -> HttpApi:
-    """With an access token of its own, which is good for an hour. Raises as `HttpApi.get` does."""
-    credentials = base64.b64encode(f"{config.client_id}:{config.client_secret}".encode()).decode()
-    api = HttpApi(
+    return HttpApi(
         connector=MongoDbAtlas.name,
         vendor="MongoDB Atlas",
         base_url=BASE_URL,
-        headers={"Authorization": f"Basic {credentials}"},
-        secrets=(config.client_secret, credentials),
+        secrets=(config.client_secret,),
         key_fix="Create a new secret of the service account in Atlas and enter it in this connection.",
         scope_fix="The service account needs the role Organization Billing Viewer, and this server's address a place in the "
         "organization's API access list where one is required.",
     )
+
+
+def _with_token(api: HttpApi, config: AtlasConfig) -> HttpApi:
+    """With an access token, which is good for an hour. Raises as `HttpApi.get` does."""
+    credentials = base64.b64encode(f"{config.client_id}:{config.client_secret}".encode()).decode()
     form = "application/x-www-form-urlencoded"
-    token = api.post("/api/oauth/token", b"grant_type=client_credentials", form, _Token).access_token
+    basic = dataclasses.replace(
+        api, headers={"Authorization": f"Basic {credentials}"}, secrets=(*api.secrets, credentials)
+    )
+    token = basic.post("/api/oauth/token", b"grant_type=client_credentials", form, _Token).access_token
     headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.atlas.2025-03-12+json"}
-    return dataclasses.replace(api, headers=headers, secrets=(*api.secrets, token))
+    return dataclasses.replace(basic, headers=headers, secrets=(*basic.secrets, token))
 
 
 def _path(config: AtlasConfig, *parts: str) -> str:

@@ -12,7 +12,6 @@ OpenAI's Python SDK 3.54.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -140,7 +139,7 @@ class OpenAiCosts(Connector[OpenAiConfig]):
         )
 
     def check(self, config: OpenAiConfig) -> list[CheckFinding]:
-        api, today = _api(config), clock.today()
+        api, today = _api(config).for_check(), clock.today()
         return [
             _finding("Read costs", lambda: list(_buckets(api, month_start(today), today, ()))),
             _finding("Read names of projects", lambda: names_by_id(api, _PROJECTS, [("limit", 1)], "after")),
@@ -162,7 +161,7 @@ class OpenAiCosts(Connector[OpenAiConfig]):
         return [BillMonth(month, _fingerprint(days.get(month, []))) for month in months if month >= oldest]
 
     def fetch(self, config: OpenAiConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        api = dataclasses.replace(_api(config), progress=fetch.progress)
+        api = _api(config).for_fetch(fetch)
         path = fetch.folder / f"openai-{month.month:%Y-%m}.parquet"
         names = _Names(api)
         with focus_rows(path, month.month, COLUMNS) as rows:

@@ -4,8 +4,8 @@ Requests go through `finops.lib.outbound`: the address is checked and connected 
 followed, and a page has one deadline from DNS to its last byte. A vendor's base URL is a constant of its connector; the
 setting CONNECTOR_BASE_URLS overrides it by the connector's name, for a proxy of one's own or a test.
 
-What is sent again: answers that broke off or were no JSON, 408, 429 and 5xx, at most MAX_ATTEMPTS times. Between them it
-waits as long as Retry-After says (seconds or a date), else 1, 2, 4 … seconds with jitter; a vendor that wants more than
+What is sent again: answers that broke off or were no JSON, 408, 429 and 5xx, at most MAX_ATTEMPTS times of a fetch,
+LOOK_ATTEMPTS of a look, and never while a person waits for a check. Between them it waits as long as Retry-After says (seconds or a date), else 1, 2, 4 … seconds with jitter; a vendor that wants more than
 MAX_WAIT gets it from the schedule of the sync, by `SourceError.retry_after`.
 """
 
@@ -15,7 +15,7 @@ import random
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
@@ -23,7 +23,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 from django.conf import settings
 
-from finops.connections.connector import AccessError, SourceError, SourceUnavailable
+from finops.connections.connector import AccessError, Fetch, SourceError, SourceUnavailable
 from finops.lib import outbound
 from finops.lib.outbound import DeliveryTimeout, ResponseStream
 from finops.lib.sentences import truncate
@@ -33,9 +33,13 @@ MAX_FILE_BYTES: Final = 4 * 1024**3
 """Of a page and of a file, after decompression."""
 MAX_PAGES: Final = 10_000
 MAX_ATTEMPTS: Final = 6
+LOOK_ATTEMPTS: Final = 3
+"""Of a fetch, and of a look, which the next one repeats."""
 MAX_WAIT: Final = 120.0
 """Seconds between two attempts."""
 PAGE_SECONDS: Final = 60.0
+CHECK_SECONDS: Final = 15.0
+"""For a page while a person waits."""
 FILE_SECONDS: Final = 1_800.0
 MAX_SKEW: Final = 300.0
 """Seconds by which clocks may differ before an error says so; what vendors allow of a signature or a token."""
@@ -84,6 +88,16 @@ class HttpApi:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     progress: Progress = field(default=no_progress, repr=False)
+    attempts: int = LOOK_ATTEMPTS
+    page_seconds: float = PAGE_SECONDS
+
+    def for_fetch(self, fetch: Fetch) -> HttpApi:
+        """As patient as a month of data is worth."""
+        return replace(self, progress=fetch.progress, attempts=MAX_ATTEMPTS)
+
+    def for_check(self) -> HttpApi:
+        """One attempt: a person waits."""
+        return replace(self, attempts=1, page_seconds=CHECK_SECONDS)
 
     def get(self, path: str, params: Params, type_: type[T]) -> T:
         """A page. Raises SourceError when it is not of the type's form, AccessError, RequestRefusal, SourceUnavailable."""
@@ -170,7 +184,9 @@ class HttpApi:
                 raise DeliveryTimeout("half an answer") from error
             return content
 
-        return self._retry(lambda: self._request(method, url, query, body, headers, PAGE_SECONDS, receive))
+        return self._retry(
+            lambda: self._request(method, url, query, body, headers, self.page_seconds, receive)
+        )
 
     def _request(
         self,
@@ -191,7 +207,7 @@ class HttpApi:
             raise self._error_of(response)
 
     def _retry(self, request: Callable[[], T]) -> T:
-        for attempt in range(1, MAX_ATTEMPTS + 1):
+        for attempt in range(1, self.attempts + 1):
             try:
                 return request()
             except DeliveryTimeout as error:
@@ -202,7 +218,7 @@ class HttpApi:
             except SourceUnavailable as error:
                 failure = error
             seconds = failure.retry_after or 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311 no secret
-            if attempt == MAX_ATTEMPTS or seconds > MAX_WAIT:
+            if attempt == self.attempts or seconds > MAX_WAIT:
                 raise failure
             self.wait(seconds + random.uniform(0, 0.1) * seconds if failure.retry_after else seconds)  # noqa: S311
         raise AssertionError("unreachable")

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from pytest_django import Settings
 
-from finops.connections.connector import AccessError, SourceError, SourceUnavailable, SyncCancellation
+from finops.connections.connector import AccessError, Fetch, SourceError, SourceUnavailable, SyncCancellation
 from finops.connections.transports import http
 from finops.connections.transports.http import HttpApi, PermissionRefusal, RequestRefusal
 from finops.lib import clock
@@ -38,6 +38,7 @@ def api_of(replay: ReplayServer, **changes: object) -> HttpApi:
         "secrets": (SECRET,),
         "key_fix": "Make a new key.",
         "scope_fix": "The key needs the scope read:costs.",
+        "attempts": http.MAX_ATTEMPTS,
     }
     return HttpApi(**{**values, **changes})  # type: ignore[arg-type]
 
@@ -120,6 +121,20 @@ def test_what_stays_broken_ends_after_six_attempts(replay: ReplayServer, pauses:
     assert isinstance(error, SourceUnavailable)
     assert error.message == "Vendor has a fault of its own (HTTP 500). It is tried again later."
     assert len(replay.requests) == 6
+
+
+def test_a_fetch_is_patient_a_look_less_and_a_check_not_at_all(
+    replay: ReplayServer, pauses: list[float], tmp_path: Path
+) -> None:
+    answer(replay, Reply(500))
+    look = api_of(replay, attempts=http.LOOK_ATTEMPTS)
+    counts = []
+    for api in (look.for_fetch(Fetch(tmp_path)), look, look.for_check()):
+        replay.requests.clear()
+        with pytest.raises(SourceUnavailable):
+            api.get("/v1/costs", [], Page)
+        counts.append(len(replay.requests))
+    assert counts == [6, 3, 1]
 
 
 @pytest.mark.parametrize("half", [0.0, 0.5])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -143,10 +143,12 @@ def test_a_month_is_read_once_more_when_it_settles(api: AnthropicApi) -> None:
         assert february() == settled != open_one
 
 
-def test_months_end_where_the_last_365_days_and_the_api_begin(api: AnthropicApi) -> None:
-    with clock.frozen(NOON.replace(year=2027)):
-        oldest = CONNECTOR.months(CONFIG)[-1].month
-    assert oldest == date(2026, 4, 1)
+@pytest.mark.parametrize(("day", "oldest"), [("2027-03-20", "2026-04-01"), ("2027-04-01", "2026-05-01")])
+def test_months_end_where_the_last_365_days_and_the_api_begin(
+    api: AnthropicApi, day: str, oldest: str
+) -> None:
+    with clock.frozen(datetime.fromisoformat(f"{day}T12:00:00Z")):
+        assert f"{CONNECTOR.months(CONFIG)[-1].month}" == oldest
 
 
 def test_a_day_outside_of_the_month_is_not_counted_in_it(api: AnthropicApi, tmp_path: Path) -> None:
