@@ -14,20 +14,21 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-SAMPLE = Path(__file__).parents[1] / "data/focus/synthetic/focus_1_3_cost_and_usage_aws.csv.gz"
+SAMPLE = Path(__file__).parents[1] / "tests/data/focus/synthetic/focus_1_3_cost_and_usage_aws.csv.gz"
 VARIED_COSTS = ("BilledCost", "EffectiveCost", "ListCost", "ContractedCost")
+SEED = 20_261_120
 RESOURCES = 50_000
 ROW_GROUP_BYTES = 128 << 20
 AMOUNTS = ("Cost", "Quantity", "UnitPrice")
 
 
-def write_csv(path: Path, rows: int) -> None:
+def write_csv(path: Path, rows: int, seed: int = SEED) -> None:
     """65 columns, about 1,350 bytes a row: hourly charges, 14 decimals, 50,000 resources, 27 tag sets."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         header, *sample = _sample()
         writer.writerow(header)
-        writer.writerows(_vary_rows(header, sample, rows))
+        writer.writerows(_vary_rows(header, sample, rows, seed))
 
 
 def write_parquet(csv_path: Path, path: Path) -> None:
@@ -50,8 +51,8 @@ def _sample() -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def _vary_rows(header: list[str], sample: list[list[str]], rows: int) -> Iterator[list[str]]:
-    chance = random.Random(20_261_120)
+def _vary_rows(header: list[str], sample: list[list[str]], rows: int, seed: int) -> Iterator[list[str]]:
+    chance = random.Random(seed)
     costs = [header.index(name) for name in VARIED_COSTS]
     resource = header.index("ResourceId")
     for number in range(rows):
