@@ -1,0 +1,241 @@
+"""PostgreSQL, or what speaks its protocol: a query that gives FOCUS columns, read in a transaction that can only read.
+
+The host passes the guard of addresses that people enter, and the connection goes to the address that was checked. A server
+in a private network needs ALERT_ALLOWED_NETWORKS, as every such address does. Nothing of this server's own libpq settings
+(password file, service file, environment) is used.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+import psycopg
+from psycopg import errors
+
+from finops.connections.connector import (
+    AccessError,
+    BillMonth,
+    CheckFinding,
+    Connector,
+    ConnectorConfig,
+    Fetch,
+    SecretText,
+    SetupStep,
+    SourceError,
+    SourceUnavailable,
+)
+from finops.connections.transports.sql import (
+    BATCH_ROWS,
+    QueryResult,
+    SqlSource,
+    TextRow,
+    check_relation,
+    fetch_relation,
+    relation_months,
+)
+from finops.costs.focus.normalise import FocusFile
+from finops.lib.outbound.endpoints import DeliveryTimeout, resolve_endpoint
+from finops.lib.sentences import truncate
+
+CONNECT_SECONDS: Final = 10
+STATEMENT_SECONDS: Final = 1_800
+
+_GRANT: Final = """\
+CREATE ROLE finops_console LOGIN PASSWORD '…';
+GRANT USAGE ON SCHEMA billing TO finops_console;
+GRANT SELECT ON billing.focus_costs TO finops_console;"""
+_QUERY: Final = """\
+SELECT billed AS "BilledCost", amortized AS "EffectiveCost", currency AS "BillingCurrency",
+       month_start AS "BillingPeriodStart", day AS "ChargePeriodStart", 'Usage' AS "ChargeCategory",
+       'Data centre' AS "ProviderName", service AS "ServiceName"
+FROM billing.focus_costs"""
+
+
+class PostgresqlConfig(ConnectorConfig, frozen=True, kw_only=True):
+    """A database, a role that may read, and the query."""
+
+    host: Annotated[
+        str, msgspec.Meta(title="Host", examples=["billing.example.com"], min_length=1, max_length=253)
+    ]
+    port: Annotated[int, msgspec.Meta(title="Port", ge=1, le=65_535)] = 5432
+    database: Annotated[str, msgspec.Meta(title="Database", min_length=1, max_length=63)]
+    user: Annotated[str, msgspec.Meta(title="User", min_length=1, max_length=63)]
+    password: Annotated[SecretText, msgspec.Meta(title="Password", min_length=1, max_length=500)]
+    query: Annotated[
+        str,
+        msgspec.Meta(
+            title="Query",
+            description="A SELECT whose columns are named as FOCUS names them. A view is best: SELECT * FROM it.",
+            examples=["SELECT * FROM billing.focus_costs"],
+            min_length=8,
+            max_length=20_000,
+        ),
+    ]
+    encryption: Annotated[
+        Literal["verify-full", "require"],
+        msgspec.Meta(
+            title="TLS",
+            description="verify-full checks the server's certificate; require encrypts without the check.",
+        ),
+    ] = "verify-full"
+
+
+class Postgresql(Connector[PostgresqlConfig]):
+    name = "postgresql"
+    title = "PostgreSQL"
+    provider = "Databases"
+    icon = "database"
+    docs_url = "https://focus.finops.org/focus-specification/"
+    description = "A query that gives FOCUS columns. A role that may read it."
+    order = 700
+    Config = PostgresqlConfig
+
+    def steps(self, external_id: str) -> Sequence[SetupStep]:
+        return (
+            SetupStep(
+                "Create a role that may read", "Give it nothing but the tables of the query.", _GRANT, "sql"
+            ),
+            SetupStep(
+                "Write the query",
+                "Columns are named as FOCUS names them, in quotation marks. Those of the example are needed at least.",
+                _QUERY,
+                "sql",
+            ),
+            SetupStep(
+                "Let this console in", "Allow its address in pg_hba.conf and in the firewall, with TLS."
+            ),
+        )
+
+    def check(self, config: PostgresqlConfig) -> list[CheckFinding]:
+        title = f"Connect to {config.database} on {config.host} as {config.user}"
+        return check_relation(_Database(config), _relation(config), title)
+
+    def months(self, config: PostgresqlConfig) -> list[BillMonth]:
+        return relation_months(_Database(config), _relation(config))
+
+    def fetch(self, config: PostgresqlConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        return fetch_relation(_Database(config), _relation(config), month, fetch)
+
+
+def _relation(config: PostgresqlConfig) -> str:
+    return f"(\n{config.query.strip().rstrip(';')}\n) AS focus_lines"
+
+
+class _Database(SqlSource):
+    vendor = "The database"
+
+    def __init__(self, config: PostgresqlConfig) -> None:
+        self._config = config
+
+    def query(self, statement: str) -> QueryResult:
+        """One connection a statement, which ends with its last row."""
+        batches = self._batches(statement)
+        columns = next(batches)
+        return QueryResult([name or "" for name in columns[0]], batches)
+
+    def month_text(self, moment: str) -> str:
+        return f"to_char(({moment})::timestamptz AT TIME ZONE 'UTC' + interval '14 hours', 'YYYY-MM')"
+
+    def moment(self, text: str) -> str:
+        return f"(timestamptz '{text}+00' - interval '14 hours')"
+
+    def _batches(self, statement: str) -> Iterator[list[TextRow]]:
+        """First the column names as the only row, then the rows."""
+        with self._explain_errors(), self._connect() as connection:
+            connection.execute("SET TRANSACTION READ ONLY")
+            connection.execute("SET LOCAL TimeZone = 'UTC'")
+            connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_SECONDS * 1000}")
+            with connection.cursor("finops_focus") as cursor:
+                cursor.itersize = BATCH_ROWS
+                cursor.execute(statement.encode())
+                yield [[column.name for column in cursor.description or ()]]
+                while rows := cursor.fetchmany(BATCH_ROWS):
+                    yield [[_text(value) for value in row] for row in rows]
+
+    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
+        config = self._config
+        endpoint = resolve_endpoint(
+            f"https://{config.host}:{config.port}", "host", time.monotonic() + CONNECT_SECONDS
+        )
+        return psycopg.connect(
+            host=config.host,
+            hostaddr=endpoint.addresses[0],
+            port=config.port,
+            dbname=config.database,
+            user=config.user,
+            password=config.password,
+            sslmode=config.encryption,
+            sslrootcert="system" if config.encryption == "verify-full" else "",
+            connect_timeout=CONNECT_SECONDS,
+            passfile="/dev/null",
+            application_name="finops-console",
+        )
+
+    @contextmanager
+    def _explain_errors(self) -> Iterator[None]:
+        """psycopg's errors as ours: what to do, and nothing of the password."""
+        try:
+            yield
+        except DeliveryTimeout as error:
+            raise SourceUnavailable(f"{error} Check the host.", field="host") from error
+        except (errors.InvalidPassword, errors.InvalidAuthorizationSpecification) as error:
+            raise AccessError(
+                f"{self._config.user} was not let in: check user and password.", field="password"
+            ) from error
+        except errors.InsufficientPrivilege as error:
+            raise AccessError(
+                f"{_first_line(error)}: GRANT SELECT on it to {self._config.user}.", field="query"
+            ) from error
+        except (errors.QueryCanceled, errors.AdminShutdown, errors.CannotConnectNow) as error:
+            raise SourceUnavailable(f"The database ended the query: {_first_line(error)}.") from error
+        except psycopg.OperationalError as error:
+            raise self._connection_error(error) from error
+        except psycopg.Error as error:
+            raise SourceError(
+                f"The database does not take the query: {_first_line(error)}.", field="query"
+            ) from error
+
+    def _connection_error(self, error: psycopg.OperationalError) -> SourceError:
+        text = str(error).replace(self._config.password, "…")
+        if (
+            "password authentication failed" in text
+            or "no pg_hba.conf entry" in text
+            or "does not exist" in text
+        ):
+            line = text.strip().splitlines()[-1].partition("FATAL:")[2].strip() or "it refused the connection"
+            return AccessError(
+                f"The database let nobody in: {truncate(line, 200)}. Check user, password and pg_hba.conf."
+            )
+        if "certificate" in text or "SSL" in text:
+            return SourceError(
+                f"TLS with {self._config.host} failed: {truncate(text.strip().splitlines()[-1], 200)}. Choose require where "
+                "its certificate is its own.",
+                field="encryption",
+            )
+        return SourceUnavailable(
+            f"{self._config.host} could not be reached, or broke off. It is tried again later."
+        )
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return truncate(re.sub(r"\s+", " ", error.diag.message_primary or str(error)).strip().rstrip("."), 300)
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, dict | list):
+        return json.dumps(value, default=str)
+    return str(value)

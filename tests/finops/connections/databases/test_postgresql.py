@@ -1,0 +1,212 @@
+"""A PostgreSQL database as a cost source, over TLS."""
+
+from __future__ import annotations
+
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection as django_connection
+from psycopg import sql
+from pytest_django import Settings
+
+from accounts.scoping import account_scope
+from finops.connections import services
+from finops.connections.connector import AccessError, CheckFinding, SourceError
+from finops.connections.connectors import connector_of
+from finops.connections.models import CostConnection
+from finops.costs.queries.spend import query_spend
+from finops.costs.spend_query import SpendQuery
+from finops.lib.outbound import UrlRefusal
+from tests.cast import Cast
+from tests.finops.connections.syncs.sync_steps import actions, sync_now
+from tests.tls_proxy import postgresql_with_tls
+
+FOCUS = """
+CREATE TABLE lines (
+    "BilledCost" numeric, "EffectiveCost" numeric, "BillingCurrency" text, "BillingPeriodStart" timestamptz,
+    "ChargePeriodStart" timestamptz, "ChargeCategory" text, "ProviderName" text, "ServiceName" text, "Tags" jsonb)
+"""
+ROWS = [
+    ("12.340000000000000001", "10", "2026-05-01T00:00:00Z", "2026-05-03T00:00:00Z", "Storage"),
+    ("0.000000000000000001", "0.5", "2026-05-01T00:00:00Z", "2026-05-04T00:00:00Z", "Storage"),
+    ("-3.5", "-3.5", "2026-05-01T00:00:00Z", "2026-05-04T00:00:00Z", "Compute"),
+    ("100", "99.99", "2026-06-01T00:00:00Z", "2026-06-02T00:00:00Z", "Compute"),
+    # Of July in Berlin, where the month begins two hours before it does in UTC.
+    ("7", "7", "2026-06-30T22:00:00Z", "2026-07-01T10:00:00Z", "Compute"),
+]
+
+
+@dataclass
+class Shop:
+    """A database of somebody's own, and a role that reads it."""
+
+    port: int
+    name: str
+    admin: psycopg.Connection[tuple[Any, ...]]
+    password: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    def add(self, rows: list[tuple[str, str, str, str, str]]) -> None:
+        for billed, effective, period, charge, service in rows:
+            self.admin.execute(
+                "INSERT INTO lines VALUES (%s, %s, 'EUR', %s, %s, 'Usage', 'Own', %s, %s)",
+                [billed, effective, period, charge, service, '{"team": "core"}'],
+            )
+
+    def values(self, **changes: object) -> dict[str, Any]:
+        return {
+            "host": "127.0.0.1",
+            "port": self.port,
+            "database": self.name,
+            "user": f"{self.name}_reader",
+            "password": self.password,
+            "query": "SELECT * FROM lines;",
+            "encryption": "require",
+            **changes,
+        }
+
+
+@pytest.fixture
+def shop(settings: Settings, tmp_path: Path, transactional_db: None) -> Iterator[Shop]:
+    settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.0/8"]
+    server = django_connection.get_connection_params()
+    name = f"shop_{secrets.token_hex(4)}"
+    login: dict[str, Any] = {key: server[key] for key in ("host", "user", "password")} | {"autocommit": True}
+    with psycopg.connect(dbname="postgres", **login) as operator:
+        operator.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            with (
+                postgresql_with_tls(f"{server['host']}/.s.PGSQL.5432", tmp_path) as port,
+                psycopg.connect(dbname=name, **login) as admin,
+            ):
+                shop = Shop(port, name, admin)
+                reader = sql.Identifier(f"{name}_reader")
+                admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(reader, shop.password))
+                admin.execute(FOCUS)
+                admin.execute(sql.SQL("GRANT SELECT ON lines TO {}").format(reader))
+                yield shop
+        finally:
+            operator.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+            operator.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(f"{name}_reader")))
+
+
+def findings(cast: Cast, values: dict[str, object]) -> list[CheckFinding]:
+    return services.check_config(account=cast.account, connector="postgresql", values=values)
+
+
+def connect(cast: Cast, shop: Shop, **changes: object) -> CostConnection:
+    return services.create_connection(
+        account=cast.account,
+        actor=cast.actor,
+        name="Own data centre",
+        connector="postgresql",
+        values=shop.values(**changes),
+    )
+
+
+def test_a_sync_brings_each_month_to_the_last_digit(cast: Cast, shop: Shop) -> None:
+    shop.add(ROWS)
+    connection = connect(cast, shop)
+
+    with account_scope(cast.account):
+        sync = sync_now(connection)
+
+        assert (sync.status, sync.error) == ("done", "")
+        assert actions(sync) == {"2026-07": "imported", "2026-06": "imported", "2026-05": "imported"}
+        expected: dict[str, Decimal] = defaultdict(Decimal)
+        for billed, *_others, service in ROWS:
+            expected[service] += Decimal(billed)
+        answer = query_spend(
+            cast.account,
+            SpendQuery(
+                start_date=date(2026, 5, 1), end_date=date(2026, 7, 31), group_by=["service"], basis="billed"
+            ),
+        )
+        assert {row.group["service"]: row.amount for row in answer.rows} == expected
+
+
+def test_a_month_is_read_again_when_its_lines_change_and_not_otherwise(cast: Cast, shop: Shop) -> None:
+    shop.add(ROWS)
+    connection = connect(cast, shop)
+
+    with account_scope(cast.account):
+        sync_now(connection)
+        unchanged = sync_now(connection)
+        shop.admin.execute('UPDATE lines SET "EffectiveCost" = 1 WHERE "BilledCost" = 100')
+        changed = sync_now(connection)
+
+    assert set(actions(unchanged).values()) == {"unchanged"}
+    assert actions(changed) == {"2026-07": "unchanged", "2026-06": "imported", "2026-05": "unchanged"}
+
+
+def test_the_check_tries_the_connection_the_columns_and_the_months(cast: Cast, shop: Shop) -> None:
+    shop.add(ROWS)
+
+    assert [(each.is_ok, each.fix) for each in findings(cast, shop.values())] == [(True, "")] * 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"password": "wrong and long"}, "Check user, password and pg_hba.conf"),
+        ({"database": "postgres_no"}, "does not exist"),
+        ({"query": "SELECT 1 AS one FROM lines"}, "gives no BilledCost, EffectiveCost"),
+        ({"query": "SELECT * FROM no_such_table"}, 'relation "no_such_table" does not exist'),
+        ({"query": "SELECT * FROM pg_authid"}, "GRANT SELECT on it"),
+        ({"encryption": "verify-full"}, "Choose require"),
+    ],
+)
+def test_a_check_says_what_to_do(cast: Cast, shop: Shop, changes: dict[str, object], words: str) -> None:
+    failed = [each for each in findings(cast, shop.values(**changes)) if not each.is_ok]
+
+    assert len(failed) == 1
+    assert words in failed[0].fix
+    assert shop.password not in failed[0].fix
+
+
+def test_a_query_that_writes_changes_nothing(cast: Cast, shop: Shop) -> None:
+    shop.add(ROWS)
+    query = "WITH gone AS (DELETE FROM lines RETURNING *) SELECT * FROM gone"
+
+    failed = [each for each in findings(cast, shop.values(query=query)) if not each.is_ok]
+
+    assert len(failed) == 1
+    assert shop.admin.execute("SELECT count(*) FROM lines").fetchone() == (len(ROWS),)
+
+
+def test_a_host_in_a_private_network_is_refused(cast: Cast, shop: Shop, settings: Settings) -> None:
+    settings.ALERT_ALLOWED_NETWORKS = []
+
+    failed = findings(cast, shop.values())
+
+    assert "private or reserved network" in failed[0].fix
+
+
+def test_a_server_without_tls_gets_no_password(
+    cast: Cast, shop: Shop, settings: Settings, tmp_path: Path
+) -> None:
+    with postgresql_with_tls("/nowhere", tmp_path, offers_tls=False) as port:
+        failed = findings(cast, shop.values(port=port))
+
+    assert not failed[0].is_ok
+    assert "TLS" in failed[0].fix
+
+
+def test_what_a_connector_raises_is_for_people(shop: Shop) -> None:
+    connector = connector_of("postgresql")
+    config = connector.Config(**shop.values(password="wrong and long"))
+    with pytest.raises(AccessError):
+        connector.months(config)
+    config = connector.Config(**shop.values(host="10.0.0.1"))
+    with pytest.raises(UrlRefusal):
+        connector.months(config)
+    config = connector.Config(**shop.values(query="SELECT nothing at all"))
+    with pytest.raises(SourceError):
+        connector.months(config)
