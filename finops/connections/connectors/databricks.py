@@ -1,0 +1,278 @@
+"""Databricks: what an account uses (`system.billing.usage`) at list prices, by the SQL Statement Execution API.
+
+Databricks publishes no amounts that were billed: discounts are on the invoice alone. So cost is usage times the list price of
+its time, said in ChargeDescription and in the wizard; a view of one's own with negotiated prices can be named instead.
+Retractions and restatements are lines of their own with ChargeClass Correction, and add up to what is right.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, ClassVar, Final
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+
+from finops.connections.connector import (
+    BillMonth,
+    CheckFinding,
+    Connector,
+    ConnectorConfig,
+    Fetch,
+    SecretText,
+    SetupStep,
+    SourceError,
+    SourceUnavailable,
+)
+from finops.connections.transports.http import HttpApi, path_part, sleep
+from finops.connections.transports.sql import (
+    QueryResult,
+    SqlSource,
+    TextRow,
+    check_relation,
+    fetch_relation,
+    relation_months,
+)
+from finops.costs.focus.normalise import FocusFile
+
+STATEMENT_SECONDS: Final = 1_800
+POLL_SECONDS: Final = 2.0
+_STATEMENTS: Final = "/api/2.0/sql/statements"
+
+LIST_PRICE_LINES: Final = """(
+SELECT u.usage_quantity * p.pricing.effective_list.default AS BilledCost,
+       u.usage_quantity * p.pricing.effective_list.default AS EffectiveCost,
+       u.usage_quantity * p.pricing.effective_list.default AS ListCost,
+       p.pricing.effective_list.default AS ListUnitPrice,
+       p.currency_code AS BillingCurrency,
+       date_trunc('MONTH', u.usage_date) AS BillingPeriodStart,
+       u.usage_start_time AS ChargePeriodStart,
+       u.usage_end_time AS ChargePeriodEnd,
+       'Usage' AS ChargeCategory,
+       CASE WHEN u.record_type <> 'ORIGINAL' THEN 'Correction' END AS ChargeClass,
+       'At list price; discounts are on the invoice' AS ChargeDescription,
+       'Usage-Based' AS ChargeFrequency,
+       'Databricks' AS ProviderName,
+       u.billing_origin_product AS ServiceName,
+       'Analytics' AS ServiceCategory,
+       u.sku_name AS SkuId,
+       u.usage_type AS SkuMeter,
+       u.usage_quantity AS ConsumedQuantity,
+       u.usage_unit AS ConsumedUnit,
+       u.workspace_id AS SubAccountId,
+       u.account_id AS BillingAccountId,
+       u.cloud AS x_Cloud,
+       to_json(u.custom_tags) AS Tags
+FROM system.billing.usage AS u
+JOIN system.billing.list_prices AS p
+  ON p.sku_name = u.sku_name AND p.cloud = u.cloud AND p.usage_unit = u.usage_unit
+ AND u.usage_start_time >= p.price_start_time
+ AND (p.price_end_time IS NULL OR u.usage_start_time < p.price_end_time)
+) AS focus_lines"""
+
+_GRANT: Final = """\
+GRANT USE SCHEMA ON SCHEMA system.billing TO `APPLICATION_ID`;
+GRANT SELECT ON SCHEMA system.billing TO `APPLICATION_ID`;"""
+
+
+class DatabricksConfig(ConnectorConfig, frozen=True, kw_only=True):
+    """A workspace, a service principal and a SQL warehouse."""
+
+    host: Annotated[
+        str,
+        msgspec.Meta(
+            title="Workspace address",
+            examples=["https://dbc-a1b2345c-d6e7.cloud.databricks.com"],
+            pattern=r"^https://[A-Za-z0-9.-]+/?$",
+            max_length=300,
+        ),
+    ]
+    warehouse_id: Annotated[
+        str,
+        msgspec.Meta(
+            title="SQL warehouse ID", examples=["1a2b3c4d5e6f7a8b"], pattern=r"^[A-Za-z0-9]+$", max_length=64
+        ),
+    ]
+    client_id: Annotated[
+        str,
+        msgspec.Meta(
+            title="Application ID", description="Of the service principal.", min_length=1, max_length=100
+        ),
+    ]
+    client_secret: Annotated[SecretText, msgspec.Meta(title="OAuth secret", min_length=8, max_length=500)]
+    view: Annotated[
+        str,
+        msgspec.Meta(
+            title="View",
+            description="Of FOCUS columns, such as one with negotiated prices. Left empty: usage at list prices.",
+            pattern=r"^([A-Za-z0-9_]+\.[A-Za-z0-9_]+\.[A-Za-z0-9_]+)?$",
+            max_length=300,
+        ),
+    ] = ""
+
+
+class Databricks(Connector[DatabricksConfig]):
+    name = "databricks"
+    title = "Databricks"
+    provider = "Databricks"
+    icon = "stack-2"
+    docs_url = "https://docs.databricks.com/aws/en/admin/system-tables/billing"
+    description = "Usage of the account at list prices, or a view of FOCUS columns. A service principal."
+    order: ClassVar[int] = 61
+    Config = DatabricksConfig
+
+    def steps(self, external_id: str) -> Sequence[SetupStep]:
+        return (
+            SetupStep(
+                "Create a service principal",
+                "In the account console under User management, with an OAuth secret. Give it Can use on a SQL warehouse.",
+            ),
+            SetupStep("Let it read the billing tables", "In a SQL editor of the workspace.", _GRANT, "sql"),
+        )
+
+    def check(self, config: DatabricksConfig) -> list[CheckFinding]:
+        title = f"Run a query on warehouse {config.warehouse_id} (Can use)"
+        return check_relation(_Warehouse(config), _relation(config), title)
+
+    def months(self, config: DatabricksConfig) -> list[BillMonth]:
+        return relation_months(_Warehouse(config), _relation(config))
+
+    def fetch(self, config: DatabricksConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        return fetch_relation(_Warehouse(config, fetch), _relation(config), month, fetch)
+
+
+def _relation(config: DatabricksConfig) -> str:
+    return config.view or LIST_PRICE_LINES
+
+
+class _Token(msgspec.Struct, frozen=True):
+    access_token: str
+
+
+class _Error(msgspec.Struct, frozen=True):
+    message: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True):
+    state: str
+    error: _Error = _Error()
+
+
+class _Column(msgspec.Struct, frozen=True):
+    name: str
+
+
+class _Schema(msgspec.Struct, frozen=True):
+    columns: list[_Column] = []
+
+
+class _Manifest(msgspec.Struct, frozen=True):
+    schema: _Schema = _Schema()
+
+
+class _Link(msgspec.Struct, frozen=True):
+    external_link: str
+    next_chunk_internal_link: str = ""
+
+
+class _Chunk(msgspec.Struct, frozen=True):
+    external_links: list[_Link] = []
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    statement_id: str
+    status: _Status
+    manifest: _Manifest = _Manifest()
+    result: _Chunk = _Chunk()
+
+
+class _Warehouse(SqlSource):
+    vendor = "Databricks"
+    quote = "`"
+
+    def __init__(self, config: DatabricksConfig, fetch: Fetch | None = None) -> None:
+        self._config = config
+        api = HttpApi(
+            connector=Databricks.name,
+            vendor=self.vendor,
+            base_url=config.host,
+            key_fix="Create a new OAuth secret of the service principal and enter it in this connection.",
+            scope_fix="Give the service principal Can use on the warehouse, and SELECT on what it reads.",
+            secrets=(config.client_secret,),
+        )
+        if fetch:
+            api = dataclasses.replace(api, progress=fetch.progress)
+        self._api = dataclasses.replace(api, headers={"Authorization": f"Bearer {_token(api, config)}"})
+
+    def query(self, statement: str) -> QueryResult:
+        body = {
+            "warehouse_id": self._config.warehouse_id,
+            "statement": statement,
+            "wait_timeout": "30s",
+            "format": "JSON_ARRAY",
+            "disposition": "EXTERNAL_LINKS",
+        }
+        answer = self._api.post(f"{_STATEMENTS}/", msgspec.json.encode(body), "application/json", _Answer)
+        deadline = time.monotonic() + STATEMENT_SECONDS
+        while answer.status.state in ("PENDING", "RUNNING"):
+            if time.monotonic() > deadline:
+                raise SourceUnavailable(
+                    f"Databricks took longer than {STATEMENT_SECONDS // 60} minutes for the query."
+                )
+            self._api.progress(0)
+            sleep(POLL_SECONDS)
+            answer = self._api.get(f"{_STATEMENTS}/{path_part(answer.statement_id)}", (), _Answer)
+        if answer.status.state != "SUCCEEDED":
+            why = answer.status.error.message[:300] or answer.status.state
+            raise SourceError(f"Databricks does not take the query: {why}", field="view")
+        return QueryResult(
+            [each.name for each in answer.manifest.schema.columns], self._batches(answer.result)
+        )
+
+    def month_text(self, moment: str) -> str:
+        return f"date_format(CAST({moment} AS TIMESTAMP) + INTERVAL 14 HOURS, 'yyyy-MM')"
+
+    def moment(self, text: str) -> str:
+        return f"(TIMESTAMP '{text}' - INTERVAL 14 HOURS)"
+
+    def _batches(self, chunk: _Chunk) -> Iterator[list[TextRow]]:
+        """Each chunk is a file at an address that Databricks gives, of some 20 MB; one is in memory at a time."""
+
+        def chunk_of(link: str) -> _Chunk:
+            return self._chunk(link) if link else chunk
+
+        def link_of(one: _Chunk) -> str:
+            return one.external_links[0].next_chunk_internal_link if one.external_links else ""
+
+        for one in self._api.pages(chunk_of, link_of):
+            for link in one.external_links:
+                yield self._rows(link.external_link)
+
+    def _chunk(self, link: str) -> _Chunk:
+        path, _mark, query = link.partition("?")
+        if not path.startswith(f"{_STATEMENTS}/"):
+            raise SourceError("Databricks gave a next part that is not of the query. Sync again.")
+        return self._api.get(path, parse_qsl(query), _Chunk)
+
+    def _rows(self, url: str) -> list[TextRow]:
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "chunk.json")
+            self._api.download(file, url=url, accept="application/json")
+            try:
+                return list(msgspec.json.decode(file.read_bytes(), type=list[list[str | None]]))
+            except msgspec.DecodeError as error:
+                raise SourceError(
+                    "Databricks gave rows in another form than it documents. Sync again."
+                ) from error
+
+
+def _token(api: HttpApi, config: DatabricksConfig) -> str:
+    basic = base64.b64encode(f"{config.client_id}:{config.client_secret}".encode()).decode()
+    asking = dataclasses.replace(api, headers={"Authorization": f"Basic {basic}"})
+    body = urlencode({"grant_type": "client_credentials", "scope": "all-apis"}).encode()
+    return asking.post("/oidc/v1/token", body, "application/x-www-form-urlencoded", _Token).access_token

@@ -1,0 +1,227 @@
+"""BigQuery, Snowflake and Databricks as cost sources: their statements run for real, their answers come in parts."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from pytest_django import Settings
+
+from accounts.scoping import account_scope
+from finops.connections import services
+from finops.connections.connector import CheckFinding
+from finops.connections.connectors import snowflake
+from finops.costs.queries.spend import query_spend
+from finops.costs.spend_query import SpendQuery
+from tests.cast import Cast
+from tests.finops.connections.databases.test_postgresql import ROWS
+from tests.finops.connections.databases.warehouse import (
+    Warehouse,
+    serve_bigquery,
+    serve_databricks,
+    serve_snowflake,
+)
+from tests.finops.connections.replay_server import ReplayServer, Reply, replay_server
+from tests.finops.connections.syncs.sync_steps import actions, sync_now
+
+
+def _private_key() -> str:
+    key = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode()
+
+
+KEY = _private_key()
+ACCOUNT = {
+    "type": "service_account",
+    "client_email": "finops@shop.iam.gserviceaccount.com",
+    "project_id": "shop",
+    "private_key": KEY,
+    "private_key_id": "1",
+}
+
+
+@dataclass
+class Vendor:
+    """A connector with a set-up that works, and the warehouse behind it."""
+
+    name: str
+    values: dict[str, Any]
+    warehouse: Warehouse
+    server: ReplayServer
+
+    def findings(self, cast: Cast, **changes: object) -> list[CheckFinding]:
+        return services.check_config(
+            account=cast.account, connector=self.name, values={**self.values, **changes}
+        )
+
+
+@pytest.fixture
+def server(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ReplayServer]:
+    settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.0/8"]
+    monkeypatch.setattr("finops.connections.transports.http.sleep", lambda _seconds: None)
+    monkeypatch.setattr("finops.connections.connectors.snowflake.sleep", lambda _seconds: None)
+    monkeypatch.setattr("finops.connections.connectors.databricks.sleep", lambda _seconds: None)
+    with replay_server() as replay:
+        names = ("bigquery", "bigquery_token", "snowflake", "databricks")
+        settings.CONNECTOR_BASE_URLS = dict.fromkeys(names, replay.url)
+        yield replay
+
+
+def _bigquery(server: ReplayServer) -> Vendor:
+    warehouse = Warehouse("bigquery", {"shop.billing.focus": "lines"})
+    serve_bigquery(server, warehouse)
+    return Vendor("bigquery", {"table": "shop.billing.focus", "key": json.dumps(ACCOUNT)}, warehouse, server)
+
+
+def _snowflake(server: ReplayServer) -> Vendor:
+    warehouse = Warehouse("snowflake", {"SNOWFLAKE.BILLING.FOCUS_COST_USAGE_V1_3": "lines"})
+    serve_snowflake(server, warehouse)
+    values = {"account": "acme-prod", "user": "finops", "private_key": KEY, "warehouse": "FINOPS"}
+    return Vendor("snowflake", values, warehouse, server)
+
+
+def _databricks(server: ReplayServer) -> Vendor:
+    warehouse = Warehouse("databricks", {"main.billing.focus": "lines"})
+    serve_databricks(server, warehouse)
+    values = {
+        "host": "https://dbc-1.cloud.databricks.com",
+        "warehouse_id": "1a2b",
+        "client_id": "app",
+        "client_secret": "dose of secrets",
+        "view": "main.billing.focus",
+    }
+    return Vendor("databricks", values, warehouse, server)
+
+
+@pytest.fixture(params=[_bigquery, _snowflake, _databricks], ids=lambda make: make.__name__.strip("_"))
+def vendor(request: pytest.FixtureRequest, server: ReplayServer) -> Vendor:
+    make: Callable[[ReplayServer], Vendor] = request.param
+    return make(server)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_sync_brings_each_month_to_the_last_digit_and_skips_it_after(cast: Cast, vendor: Vendor) -> None:
+    vendor.warehouse.add(ROWS)
+    connection = services.create_connection(
+        account=cast.account, actor=cast.actor, name="Warehouse", connector=vendor.name, values=vendor.values
+    )
+
+    with account_scope(cast.account):
+        first, second = sync_now(connection), sync_now(connection)
+
+        assert (first.status, first.error) == ("done", "")
+        assert actions(first) == {"2026-07": "imported", "2026-06": "imported", "2026-05": "imported"}
+        assert set(actions(second).values()) == {"unchanged"}
+        expected: dict[str, Decimal] = defaultdict(Decimal)
+        for billed, *_others, service in ROWS:
+            expected[service] += Decimal(billed)
+        query = SpendQuery(
+            start_date=date(2026, 5, 1), end_date=date(2026, 7, 31), group_by=["service"], basis="billed"
+        )
+        answer = query_spend(cast.account, query)
+        assert {row.group["service"]: row.amount for row in answer.rows} == expected
+
+
+@pytest.mark.django_db
+def test_the_check_tries_a_query_the_columns_and_the_months(cast: Cast, vendor: Vendor) -> None:
+    vendor.warehouse.add(ROWS)
+
+    assert [(each.is_ok, each.fix) for each in vendor.findings(cast)] == [(True, "")] * 3
+
+
+@pytest.mark.django_db
+def test_a_credential_without_the_permission_says_which_it_lacks(cast: Cast, vendor: Vendor) -> None:
+    refusal = Reply.of_json({"error": {"message": "denied"}}, 403)
+    vendor.server.faults = [refusal]
+
+    failed = vendor.findings(cast)
+
+    assert not failed[0].is_ok
+    assert "permission" in failed[0].fix
+    assert KEY.splitlines()[1] not in failed[0].fix
+
+
+@pytest.mark.django_db
+def test_a_relation_without_focus_columns_is_named(cast: Cast, vendor: Vendor) -> None:
+    vendor.warehouse.database.execute("ALTER TABLE lines DROP COLUMN EffectiveCost")
+
+    failed = [each for each in vendor.findings(cast) if not each.is_ok]
+
+    assert [each.title for each in failed] == ["Read the FOCUS columns"]
+    assert "gives no EffectiveCost" in failed[0].fix
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no JSON at all, however long it may be that somebody enters",
+        json.dumps({**ACCOUNT, "private_key": "x"}),
+    ],
+)
+def test_what_is_no_service_account_key_is_said_at_its_field(
+    cast: Cast, server: ReplayServer, text: str
+) -> None:
+    failed = _bigquery(server).findings(cast, key=text)
+
+    assert not failed[0].is_ok
+    assert "Paste the whole" in failed[0].fix
+
+
+DATABRICKS_TABLES = """
+CREATE TABLE usage (
+    account_id VARCHAR, workspace_id VARCHAR, sku_name VARCHAR, cloud VARCHAR, usage_start_time TIMESTAMP,
+    usage_end_time TIMESTAMP, usage_date DATE, custom_tags JSON, usage_unit VARCHAR, usage_quantity DECIMAL(38, 18),
+    usage_type VARCHAR, billing_origin_product VARCHAR, record_type VARCHAR);
+CREATE TABLE list_prices (
+    sku_name VARCHAR, cloud VARCHAR, currency_code VARCHAR, usage_unit VARCHAR, price_start_time TIMESTAMP,
+    price_end_time TIMESTAMP, pricing STRUCT(effective_list STRUCT("default" DECIMAL(10, 4))));
+INSERT INTO list_prices VALUES
+    ('JOBS', 'AWS', 'USD', 'DBU', '2026-01-01', '2026-05-15', {'effective_list': {'default': 0.15}}),
+    ('JOBS', 'AWS', 'USD', 'DBU', '2026-05-15', NULL, {'effective_list': {'default': 0.20}});
+INSERT INTO usage VALUES
+    ('a', 'w', 'JOBS', 'AWS', '2026-05-14 23:00', '2026-05-15 00:00', '2026-05-14', '{"team":"core"}', 'DBU', 10,
+     'COMPUTE_TIME', 'JOBS', 'ORIGINAL'),
+    ('a', 'w', 'JOBS', 'AWS', '2026-05-15 00:00', '2026-05-15 01:00', '2026-05-15', NULL, 'DBU', 10,
+     'COMPUTE_TIME', 'JOBS', 'ORIGINAL'),
+    ('a', 'w', 'JOBS', 'AWS', '2026-05-15 00:00', '2026-05-15 01:00', '2026-05-15', NULL, 'DBU', -10,
+     'COMPUTE_TIME', 'JOBS', 'RETRACTION');
+"""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_usage_of_databricks_costs_the_list_price_of_its_hour(cast: Cast, server: ReplayServer) -> None:
+    vendor = _databricks(server)
+    vendor.warehouse.tables = {"system.billing.usage": "usage", "system.billing.list_prices": "list_prices"}
+    vendor.warehouse.database.execute(DATABRICKS_TABLES)
+    connection = services.create_connection(
+        account=cast.account,
+        actor=cast.actor,
+        name="Databricks",
+        connector="databricks",
+        values={**vendor.values, "view": ""},
+    )
+
+    with account_scope(cast.account):
+        sync = sync_now(connection)
+
+        assert (sync.status, sync.error) == ("done", "")
+        query = SpendQuery(start_date=date(2026, 5, 1), end_date=date(2026, 5, 31), basis="billed")
+        amounts = [(total.amount, total.currency) for total in query_spend(cast.account, query).totals]
+        # 10 at 0.15 before the price changed; 10 at 0.20 that were taken back.
+        assert amounts == [(Decimal("1.5"), "USD")]
+
+
+def test_times_of_snowflake_are_read_whatever_their_zone() -> None:
+    assert snowflake._moment("1616173619.123456789 1500") == "2021-03-19T17:06:59.123456+00:00"
+    assert snowflake._day("18262") == "2020-01-01"

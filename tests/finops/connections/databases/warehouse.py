@@ -1,0 +1,229 @@
+"""Warehouses on this machine: the statements of a connector are run for real, by DuckDB, in the dialect that they are
+written in (sqlglot translates), and the answers have the vendors' forms."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import sqlglot
+
+from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
+
+FOCUS_TABLE = """
+CREATE TABLE lines (
+    BilledCost DECIMAL(38, 18), EffectiveCost DECIMAL(38, 18), BillingCurrency VARCHAR, BillingPeriodStart TIMESTAMP,
+    ChargePeriodStart TIMESTAMP, ChargeCategory VARCHAR, ProviderName VARCHAR, ServiceName VARCHAR, Tags JSON)
+"""
+Line = tuple[str, str, str, str, str]
+
+
+@dataclass
+class Warehouse:
+    """Its lines, and how often it was asked. `tables` are the names by which a vendor's statement knows them."""
+
+    dialect: str
+    tables: Mapping[str, str] = field(default_factory=dict)
+    statements: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.database = duckdb.connect()
+        self.database.execute("SET TimeZone = 'UTC'")
+        self.database.execute(FOCUS_TABLE)
+        self._lock = threading.Lock()
+
+    def add(self, lines: list[Line]) -> None:
+        for billed, effective, period, charge, service in lines:
+            self.database.execute(
+                "INSERT INTO lines VALUES (?::DECIMAL(38,18), ?::DECIMAL(38,18), 'EUR', ?, ?, 'Usage', 'Own', ?, ?)",
+                [billed, effective, period, charge, service, '{"team": "core"}'],
+            )
+
+    def run(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        self.statements.append(statement)
+        tree = sqlglot.parse_one(statement, read=self.dialect)
+        for table in tree.find_all(sqlglot.exp.Table):
+            name = ".".join(part.name for part in table.parts)
+            if local := self.tables.get(name):
+                table.replace(sqlglot.exp.to_table(local, alias=table.alias or None))
+        with self._lock:
+            cursor = self.database.execute(tree.sql(dialect="duckdb"))
+            return [each[0] for each in cursor.description or ()], cursor.fetchall()
+
+
+def serve_bigquery(server: ReplayServer, warehouse: Warehouse, page_rows: int = 2) -> None:
+    """Jobs that are not done at first, and pages."""
+    answers: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {}
+
+    def token(request: ReplayRequest) -> Reply:
+        assert b"assertion=" in request.body
+        return Reply.of_json({"access_token": "ya29.test", "expires_in": 3600})
+
+    def query(request: ReplayRequest) -> Reply:
+        if request.headers.get("authorization") != "Bearer ya29.test":
+            return Reply.of_json({"error": {"message": "Invalid credentials"}}, 401)
+        body = json.loads(request.body)
+        assert body["maximumBytesBilled"]
+        job = f"job_{len(answers)}"
+        try:
+            answers[job] = warehouse.run(body["query"])
+        except (duckdb.Error, sqlglot.ParseError) as error:
+            return Reply.of_json({"error": {"message": str(error)}}, 400)
+        server.routes[f"/bigquery/v2/projects/shop/queries/{job}"] = lambda asked: page(job, asked)
+        return Reply.of_json({"jobComplete": False, "jobReference": {"jobId": job, "location": "EU"}})
+
+    def page(job: str, request: ReplayRequest) -> Reply:
+        names, rows = answers[job]
+        start = int(request.param("pageToken") or 0)
+        shown = [
+            {"f": [{"v": _bigquery_text(value)} for value in row]} for row in rows[start : start + page_rows]
+        ]
+        more = {"pageToken": str(start + page_rows)} if start + page_rows < len(rows) else {}
+        types = _types(names, rows)
+        fields = [{"name": name, "type": types[name]} for name in names]
+        reference = {"jobId": job, "location": "EU"}
+        answer = {
+            "jobComplete": True,
+            "jobReference": reference,
+            "schema": {"fields": fields},
+            "rows": shown,
+            **more,
+        }
+        return Reply.of_json(answer)
+
+    server.routes["/token"] = token
+    server.routes["/bigquery/v2/projects/shop/queries"] = query
+
+
+def serve_snowflake(server: ReplayServer, warehouse: Warehouse, partition_rows: int = 2) -> None:
+    """Statements that go on at first, and partitions."""
+    answers: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {}
+
+    def submit(request: ReplayRequest) -> Reply:
+        if request.headers.get("x-snowflake-authorization-token-type") != "KEYPAIR_JWT":
+            return Reply.of_json({"message": "JWT token is invalid."}, 401)
+        body = json.loads(request.body)
+        handle = f"01b-{len(answers)}"
+        try:
+            answers[handle] = warehouse.run(body["statement"])
+        except (duckdb.Error, sqlglot.ParseError) as error:
+            return Reply.of_json({"message": str(error)}, 422)
+        server.routes[f"/api/v2/statements/{handle}"] = lambda asked: part(handle, asked)
+        return Reply.of_json({"statementHandle": handle, "message": "in progress"}, 202)
+
+    def part(handle: str, request: ReplayRequest) -> Reply:
+        names, rows = answers[handle]
+        number = int(request.param("partition") or 0)
+        data = [
+            [_snowflake_text(value) for value in row]
+            for row in rows[number * partition_rows : (number + 1) * partition_rows]
+        ]
+        if number:
+            return Reply.of_json({"data": data}).compressed()
+        types = _types(names, rows)
+        kinds = {"TIMESTAMP": "timestamp_tz", "DATE": "date"}
+        parts = max(1, -(-len(rows) // partition_rows))
+        metadata = {
+            "rowType": [{"name": name, "type": kinds.get(types[name], "text")} for name in names],
+            "partitionInfo": [{"rowCount": 1}] * parts,
+        }
+        return Reply.of_json({"statementHandle": handle, "resultSetMetaData": metadata, "data": data})
+
+    server.routes["/api/v2/statements"] = submit
+
+
+def serve_databricks(server: ReplayServer, warehouse: Warehouse, chunk_rows: int = 2) -> None:
+    """Statements that go on at first, and chunks at addresses of their own, which take no credential."""
+    answers: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {}
+
+    def submit(request: ReplayRequest) -> Reply:
+        assert request.headers["authorization"] == "Bearer dapi-test"
+        body, number = json.loads(request.body), f"01ef-{len(answers)}"
+        try:
+            answers[number] = warehouse.run(body["statement"])
+        except (duckdb.Error, sqlglot.ParseError) as error:
+            failure = {"state": "FAILED", "error": {"message": str(error)}}
+            return Reply.of_json({"statement_id": number, "status": failure})
+        server.routes[f"/api/2.0/sql/statements/{number}"] = lambda _asked: done(number)
+        return Reply.of_json({"statement_id": number, "status": {"state": "PENDING"}})
+
+    def done(number: str) -> Reply:
+        names, rows = answers[number]
+        for start in range(0, max(len(rows), 1), chunk_rows):
+            server.routes[f"/chunks/{number}/{start}"] = _chunk(rows[start : start + chunk_rows])
+            server.routes[f"/api/2.0/sql/statements/{number}/result/chunks/{start}"] = _link(
+                number, start, len(rows)
+            )
+        manifest = {"schema": {"columns": [{"name": name} for name in names]}}
+        result = links(number, 0, len(rows)) if rows else {}
+        answer = {
+            "statement_id": number,
+            "status": {"state": "SUCCEEDED"},
+            "manifest": manifest,
+            "result": result,
+        }
+        return Reply.of_json(answer)
+
+    def _link(number: str, start: int, rows: int) -> Callable[[ReplayRequest], Reply]:
+        return lambda _request: Reply.of_json(links(number, start, rows))
+
+    def links(number: str, start: int, rows: int) -> dict[str, Any]:
+        link = {"external_link": f"{server.url}/chunks/{number}/{start}"}
+        if start + chunk_rows < rows:
+            following = f"/api/2.0/sql/statements/{number}/result/chunks/{start + chunk_rows}?row_offset=2"
+            link["next_chunk_internal_link"] = following
+        return {"external_links": [link]}
+
+    server.routes["/oidc/v1/token"] = _databricks_token
+    server.routes["/api/2.0/sql/statements/"] = submit
+
+
+def _databricks_token(request: ReplayRequest) -> Reply:
+    if not request.headers.get("authorization", "").startswith("Basic "):
+        return Reply.of_json({"error": "invalid_client"}, 401)
+    return Reply.of_json({"access_token": "dapi-test"})
+
+
+def _chunk(rows: list[tuple[Any, ...]]) -> Callable[[ReplayRequest], Reply]:
+    def answer(request: ReplayRequest) -> Reply:
+        assert "authorization" not in request.headers
+        return Reply.of_json([[_text(value) for value in row] for row in rows])
+
+    return answer
+
+
+def _types(names: list[str], rows: list[tuple[Any, ...]]) -> dict[str, str]:
+    kinds = {datetime: "TIMESTAMP", date: "DATE", Decimal: "BIGNUMERIC", int: "INTEGER"}
+    firsts = {
+        name: next((row[place] for row in rows if row[place] is not None), "")
+        for place, name in enumerate(names)
+    }
+    return {name: kinds.get(type(value), "STRING") for name, value in firsts.items()}
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def _bigquery_text(value: Any) -> str | None:
+    return (
+        str(int(value.replace(tzinfo=UTC).timestamp() * 1_000_000))
+        if isinstance(value, datetime)
+        else _text(value)
+    )
+
+
+def _snowflake_text(value: Any) -> str | None:
+    if isinstance(value, datetime):
+        return f"{value.replace(tzinfo=UTC).timestamp():.9f} 1440"
+    return str((value - date(1970, 1, 1)).days) if isinstance(value, date) else _text(value)
