@@ -61,12 +61,19 @@ class SourceRow:
 
     @property
     def problem(self) -> str:
-        """What is wrong, in one line."""
+        """Why its newest sync or import failed."""
         if self.state is not None and self.state.last_error:
             return self.state.last_error
-        if self.health.status == FAILING:
-            return self.health.last_error or self.health.reason
-        return "" if self.health.status == HEALTHY or self.state else self.health.reason
+        return self.health.last_error or self.health.reason if self.health.status == FAILING else ""
+
+    @property
+    def note(self) -> str:
+        """What is to be said of the data of a source that does not fail."""
+        return (
+            ""
+            if self.health.status in (HEALTHY, FAILING) or self.status != self.health.status
+            else self.health.reason
+        )
 
     @property
     def last_day(self) -> date | None:
