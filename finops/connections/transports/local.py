@@ -16,10 +16,11 @@ from finops.connections.transports.bucket import CHUNK_BYTES, BucketObject, Stor
 
 
 def open_folder(folder: str) -> LocalBucket:
-    """Raises AccessError for a folder outside of CONNECTION_FOLDERS, SourceError for one that is not there."""
-    roots = [Path(each).resolve() for each in settings.CONNECTION_FOLDERS]
-    path = Path(folder)
-    if not roots:
+    """Raises AccessError for a folder outside of CONNECTION_FOLDERS and the sample data, SourceError for one that is not
+    there."""
+    path, sample = Path(folder), sample_folder()
+    roots = [Path(each).resolve() for each in (*settings.CONNECTION_FOLDERS, sample)]
+    if not settings.CONNECTION_FOLDERS and not path.is_relative_to(sample):
         raise AccessError(
             "This console reads no folders of its server. Its operator can name some in CONNECTION_FOLDERS.",
             field="folder",
@@ -32,6 +33,11 @@ def open_folder(folder: str) -> LocalBucket:
     if not path.is_dir():
         raise SourceError(f"There is no folder {folder} on this server.", field="folder", value=folder)
     return LocalBucket(path.resolve())
+
+
+def sample_folder() -> Path:
+    """Where bills of the made-up company are written, for every account: nothing else is in it."""
+    return Path(settings.VAR_DIR).absolute() / "sample-bills"
 
 
 class LocalBucket(StorageBucket):

@@ -1,6 +1,6 @@
 """`manage.py load_demo`: an invented company's year of cost and usage, to look around in.
 
-`finops.demo` is no installed app; in the product only this command imports it.
+`finops.demo` is no installed app; in the product only this command and *Try with sample data* import it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,73 @@
+"""Bills as providers lay them out in a bucket: a folder a billing month, whole files with their manifest beside them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Final
+from uuid import NAMESPACE_URL, uuid5
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from finops.lib.periods import month_end
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Of one provider. `data` is the path of a month's file, `pattern` finds it as the connector `folder` reads it, and
+    `manifest` is the path of the file that says which there are."""
+
+    pattern: str
+    data: Callable[[date], str]
+    manifest: Callable[[date], str] | None = None
+
+
+def _azure_run(month: date) -> str:
+    guid = uuid5(NAMESPACE_URL, f"lumenly/{month}")
+    return f"focus-cost/{month:%Y%m%d}-{month_end(month):%Y%m%d}/{guid}"
+
+
+LAYOUTS: Final = {
+    "aws": Layout(
+        "lumenly-focus/data/BILLING_PERIOD={year}-{month}/*.parquet",
+        lambda month: f"lumenly-focus/data/BILLING_PERIOD={month:%Y-%m}/lumenly-focus-00001.snappy.parquet",
+        lambda month: f"lumenly-focus/metadata/BILLING_PERIOD={month:%Y-%m}/lumenly-focus-Manifest.json",
+    ),
+    "azure": Layout(
+        "focus-cost/{yyyymm}01-*/**/*.parquet",
+        lambda month: f"{_azure_run(month)}/part_0_0001.snappy.parquet",
+        lambda month: f"{_azure_run(month)}/manifest.json",
+    ),
+    "gcp": Layout(
+        "focus/{year}/{month}/*.parquet",
+        lambda month: f"focus/{month:%Y}/{month:%m}/focus-000000000000.parquet",
+    ),
+}
+"""By vendor: a data export of AWS, a FOCUS export of Azure, an EXPORT DATA of Google's BigQuery."""
+
+
+def write_month(folder: Path, vendor: str, month: date, table: pa.Table) -> None:
+    """A month's file, then its manifest. One that holds the same is left alone, so that its fingerprint stays."""
+    layout = LAYOUTS[vendor]
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="snappy")
+    _replace(folder / layout.data(month), sink.getvalue())
+    if layout.manifest is not None:
+        manifest = {"dataFiles": [layout.data(month)], "rows": table.num_rows}
+        _replace(folder / layout.manifest(month), json.dumps(manifest).encode())
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Whole or not at all: a sync may read meanwhile."""
+    if path.exists() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_bytes(content)
+    part.replace(path)
