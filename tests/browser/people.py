@@ -18,6 +18,8 @@ from finops.allocation.rules import AllOf, AnyOf, Copy, Not, Rule, Test
 from finops.allocation.services import cost_tags
 from finops.allocation.services.cost_tags import create_cost_tag
 from finops.allocation.services.splits import SplitDraft, create_split
+from finops.connections.models import CostSync
+from finops.connections.services import run_sync, unfinished_syncs
 from finops.costs.models import CostImport, CostSource
 from finops.costs.tasks import run_due_imports
 from finops.dashboards.services import create_dashboard
@@ -252,3 +254,11 @@ def run_imports() -> list[str]:
     """What the worker would do."""
     run_due(run_due_imports)
     return [job.status for job in CostImport.objects.unscoped()]
+
+
+def run_syncs() -> list[str]:
+    """What the worker would do with those that wait."""
+    for _account_id, sync_id in unfinished_syncs():
+        if CostSync.objects.unscoped().get(pk=sync_id).status == "queued":
+            run_sync(sync_id)
+    return [sync.status for sync in CostSync.objects.unscoped()]
