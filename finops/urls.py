@@ -11,7 +11,7 @@ from finops.alerts.urls import recipient_urlpatterns
 account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.costs.urls")),
     path("", include("finops.connections.urls")),
-    path("", include("finops.demo.urls")),
+    path("connections/sample/", views.sample_data, name="connection_sample"),
     path("", include("finops.insights.urls")),
     path("", include("finops.unitcosts.urls")),
     path("", include("finops.allocation.urls")),

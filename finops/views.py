@@ -13,9 +13,11 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template import loader
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from accounts.models import Membership
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
+from accounts.models import Membership, Role
 from finops.lib import clock
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 
@@ -83,3 +85,16 @@ def contact() -> str:
     if ":" in configured:
         return configured
     return f"mailto:{configured or 'security@' + (urlsplit(settings.PUBLIC_URL).hostname or 'localhost')}"
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def sample_data(request: AccountRequest) -> HttpResponse:
+    """*Try with sample data*: a connection to a made-up company's bill. Its generator is imported for this page alone."""
+    from finops.demo.samples import create_sample_connection
+
+    with ErrorMessages(request):
+        connection = create_sample_connection(account=request.account, actor=request.actor)
+        sync = connection.syncs.order_by("pk")[0]
+        return redirect("cost_sync", slug=request.account.slug, sync_id=sync.pk)
+    return redirect("connections", slug=request.account.slug)

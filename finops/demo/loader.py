@@ -25,8 +25,16 @@ from finops.demo.budgets import ensure_budgets
 from finops.demo.company import LABS, SOURCES, Source
 from finops.demo.dashboards import ensure_dashboard
 from finops.demo.datasets import write_contracts, write_invoices
-from finops.demo.generate import MONTHS, first_day, write_source
+from finops.demo.deliveries import (
+    connect_vendor,
+    connection_of,
+    ensure_failing_connection,
+    sync_to_the_end,
+    write_bills,
+)
+from finops.demo.generate import MONTHS, first_day, months_between, write_source
 from finops.demo.insights import ensure_savings, look_for_anomalies
+from finops.demo.layouts import LAYOUTS
 from finops.demo.people import People, ensure_people, remove_people
 from finops.demo.unit_costs import ensure_customer_key, ensure_unit_metrics
 from finops.demo.usage import SOURCE_NAME, load_usage
@@ -118,6 +126,7 @@ def _load_costs(people: People, actor: Actor, say: Say, months: int) -> int:
                     close_month(account=people.account, actor=actor, month=month, note=CLOSING_NOTE)
                 loader.restate(people.account, SOURCES[LATE_SOURCE], month)
             loader.load_sample(people.account)
+            ensure_failing_connection(people.account, actor)
         with account_scope(people.labs):
             loader.bring_up_to_date(people.labs, LABS, first_day(today, min(months, LABS_MONTHS)))
     return loader.rows
@@ -151,8 +160,8 @@ class _Loader:
         self, account: Account, vendor: Source, first: date, *, late: Mapping[date, str] | None = None
     ) -> None:
         """Import a vendor's lines from its last loaded month on, or from the first day when there are none."""
-        source = self._source(account, vendor.name)
-        last = _last_day(source)
+        known = CostSource.objects.filter(name=vendor.name).first()
+        last = _last_day(known) if known else None
         if last is not None and last >= self.end:
             self.say(f"{account.name}: {vendor.name} is complete up to {last}")
             return
@@ -163,17 +172,37 @@ class _Loader:
         generated = time.monotonic()
         contracts = self.folder / f"{vendor.key}-commitments.csv"
         invoices = self.folder / f"{vendor.key}-invoices.csv"
-        paths = [path]
+        source, paths = self._deliver(account, vendor, path, start)
         if write_contracts(vendor.key, contracts, first, self.end):
             paths.append(contracts)
         if write_invoices(vendor, invoices, written.billed, self.end):
             paths.append(invoices)
-        self._import(account, source, paths)
+        if paths:
+            self._import(account, source, paths)
         self.say(
             f"{account.name}: {vendor.name}, {written.rows:,} lines up to {self.end} "
             f"(generated in {generated - began:.1f} s, imported in {time.monotonic() - generated:.1f} s)"
         )
         path.unlink()
+
+    def _deliver(
+        self, account: Account, vendor: Source, path: Path, start: date
+    ) -> tuple[CostSource, list[Path]]:
+        """The vendor's source, and the files that are still to be imported: none where a sync reads the bill. A source of
+        uploads, of a demo that was loaded before there were syncs, stays one."""
+        connection = connection_of(vendor.name)
+        source = connection.source if connection else CostSource.objects.filter(name=vendor.name).first()
+        if vendor.key not in LAYOUTS or (source is not None and connection is None):
+            return self._source(account, vendor.name), [path]
+        write_bills(vendor.key, path, list(months_between(start, self.end)))
+        if connection is None:
+            connection = connect_vendor(account, self.actor, vendor.name, vendor.key)
+            change_settle_days(source=connection.source, settle_days=1, actor=self.actor)
+        sync = sync_to_the_end(connection, self.actor)
+        if sync.error:
+            raise UserError(f"{vendor.name}: {sync.error}")
+        self.rows += sync.rows
+        return connection.source, []
 
     def restate(self, account: Account, vendor: Source, month: date) -> None:
         """Import a vendor's whole billing month again, now with the charges that came late."""

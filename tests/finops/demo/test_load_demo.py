@@ -21,10 +21,12 @@ from django.core.management import CommandError, call_command
 from accounts.models import Account, User
 from accounts.scoping import account_scope
 from accounts.services import create_account
+from finops.connections.models import CostSync
 from finops.costs.models import ClosedMonth, ContractCommitment, CostImport, CostSource, CostView
 from finops.costs.queries.invoices import every_invoice
 from finops.demo.company import SOURCES
 from finops.demo.datasets import NOT_IN_LINES
+from finops.demo.deliveries import FAILING_SOURCE
 from finops.demo.generate import MONTHS
 from finops.demo.loader import SAMPLE_NAME
 from finops.lake.models import LakeSegment
@@ -63,7 +65,11 @@ def test_a_first_load_gives_a_year_with_every_vendor_and_the_real_sample(own_var
     with account_scope(Account.objects.get(slug="lumenly")):
         segments = LakeSegment.objects.filter(kind=Kind.COST, retired_at=None)
         names = set(CostSource.objects.values_list("name", flat=True))
-        assert names == {*(source.name for source in SOURCES.values()), SAMPLE_NAME}
+        assert names == {*(source.name for source in SOURCES.values()), SAMPLE_NAME, FAILING_SOURCE}
+        syncs = {
+            sync.connection.source.name: sync
+            for sync in CostSync.objects.select_related("connection__source")
+        }
         newest = max(segment.last_day for segment in segments)
         assert newest == date(2026, 11, 19), "data is there up to yesterday"
         assert {segment.month for segment in segments} >= {date(2025, 10, 1), date(2024, 9, 1)}
@@ -78,6 +84,14 @@ def test_a_first_load_gives_a_year_with_every_vendor_and_the_real_sample(own_var
             for row in closed.sums.all()
             if row.billed_now != row.billed_cost
         }
+    assert {name: sync.status for name, sync in syncs.items()} == {
+        "AWS": "done",
+        "Microsoft Azure": "done",
+        "Google Cloud": "done",
+        FAILING_SOURCE: "failed",
+    }
+    assert {sync.months_imported for name, sync in syncs.items() if name != FAILING_SOURCE} == {MONTHS}
+    assert "BilledCost" in syncs[FAILING_SOURCE].error
     assert 150_000 < lines < 500_000
     assert sum(bool(report.get("findings")) for report in reports) == 1, "only the real file is untidy"
     statuses = {(row.invoice, row.status): row.difference for row in invoices.invoices}

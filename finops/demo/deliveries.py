@@ -1,0 +1,87 @@
+"""How the made-up company's bills arrive: its cloud providers write them into a folder of this server, and syncs read them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+import pyarrow.parquet as pq
+
+from accounts.audit import Actor
+from accounts.models import Account
+from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostSync
+from finops.connections.services import create_connection, queue_sync, run_sync
+from finops.connections.transports.local import sample_folder
+from finops.demo.layouts import LAYOUTS, write_month
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.periods import add_months, month_start
+
+WAIT_SECONDS: Final = 600
+"""For a worker that has taken a sync up before this process did."""
+
+FAILING_SOURCE: Final = "Oracle Cloud"
+_REPORT: Final = """\
+BillingPeriodStart,BillingPeriodEnd,ChargePeriodStart,ChargePeriodEnd,ProviderName,ServiceName,ChargeCategory,\
+BillingCurrency,BilledCost,EffectiveCost
+{month}T00:00:00Z,{end}T00:00:00Z,{month}T00:00:00Z,{next_day}T00:00:00Z,Oracle,Compute,Usage,USD,12.40,12.40
+{month}T00:00:00Z,{end}T00:00:00Z,{month}T00:00:00Z,{next_day}T00:00:00Z,Oracle,Block Storage,Usage,USD,pending,pending
+"""
+"""A report that was cut while its amounts were computed."""
+
+
+def folder_of(vendor: str) -> Path:
+    return sample_folder() / "lumenly" / vendor
+
+
+def write_bills(vendor: str, path: Path, months: Sequence[date]) -> None:
+    """Lay out a generated file, which has a row group a month, as the provider does."""
+    with pq.ParquetFile(path) as file:
+        for index, month in enumerate(months):
+            write_month(folder_of(vendor), vendor, month, file.read_row_group(index))
+
+
+def connection_of(name: str) -> CostConnection | None:
+    """Of the source of this name in the account in scope, where it has one."""
+    return CostConnection.objects.select_related("account", "source").filter(source__name=name).first()
+
+
+def connect_folder(account: Account, actor: Actor, name: str, vendor: str, pattern: str) -> CostConnection:
+    """A new source whose bills lie in the vendor's folder; its first sync waits."""
+    values = {"folder": str(folder_of(vendor)), "pattern": pattern}
+    return create_connection(account=account, actor=actor, name=name, connector="folder", values=values)
+
+
+def connect_vendor(account: Account, actor: Actor, name: str, vendor: str) -> CostConnection:
+    return connect_folder(account, actor, name, vendor, LAYOUTS[vendor].pattern)
+
+
+def sync_to_the_end(connection: CostConnection, actor: Actor) -> CostSync:
+    """The sync that waits, or else a new one, once it has ended: here, or by a worker that took it up. Raises UserError for
+    one that takes too long."""
+    sync = CostSync.objects.filter(connection=connection, status__in=UNFINISHED_STATUSES).first()
+    sync = sync or queue_sync(connection=connection, actor=actor)
+    deadline = time.monotonic() + WAIT_SECONDS
+    while sync.status in UNFINISHED_STATUSES:
+        if not run_sync(sync.pk):
+            time.sleep(0.2)
+        if time.monotonic() > deadline:
+            raise UserError(f"The sync of {connection.source.name} has not ended in {WAIT_SECONDS} seconds.")
+        sync.refresh_from_db()
+    return sync
+
+
+def ensure_failing_connection(account: Account, actor: Actor) -> None:
+    """A source whose first report cannot be imported, for a reason that its page says."""
+    if connection_of(FAILING_SOURCE) is not None:
+        return
+    month = month_start(clock.today())
+    path = folder_of("oracle") / "FOCUS Reports" / f"{month:%Y}" / f"{month:%m}" / "0001.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    next_day = month.replace(day=2)
+    path.write_text(_REPORT.format(month=month, end=add_months(month, 1), next_day=next_day))
+    pattern = "FOCUS Reports/{year}/{month}/*.csv"
+    sync_to_the_end(connect_folder(account, actor, FAILING_SOURCE, "oracle", pattern), actor)
