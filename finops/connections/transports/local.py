@@ -19,7 +19,7 @@ def open_folder(folder: str) -> LocalBucket:
     """Raises AccessError for a folder outside of CONNECTION_FOLDERS and the sample data, SourceError for one that is not
     there."""
     path, sample = Path(folder), sample_folder()
-    roots = [Path(each).resolve() for each in (*settings.CONNECTION_FOLDERS, sample)]
+    roots = [sample.resolve(), *(Path(each).resolve() for each in settings.CONNECTION_FOLDERS)]
     if not settings.CONNECTION_FOLDERS and not path.is_relative_to(sample):
         raise AccessError(
             "This console reads no folders of its server. Its operator can name some in CONNECTION_FOLDERS.",
