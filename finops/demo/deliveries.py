@@ -24,6 +24,8 @@ WAIT_SECONDS: Final = 600
 """For a worker that has taken a sync up before this process did."""
 
 FAILING_SOURCE: Final = "Oracle Cloud"
+DAILY: Final = 24 * 60
+"""Minutes: nobody mends its report."""
 _REPORT: Final = """\
 BillingPeriodStart,BillingPeriodEnd,ChargePeriodStart,ChargePeriodEnd,ProviderName,ServiceName,ChargeCategory,\
 BillingCurrency,BilledCost,EffectiveCost
@@ -49,14 +51,10 @@ def connection_of(name: str) -> CostConnection | None:
     return CostConnection.objects.select_related("account", "source").filter(source__name=name).first()
 
 
-def connect_folder(account: Account, actor: Actor, name: str, vendor: str, pattern: str) -> CostConnection:
-    """A new source whose bills lie in the vendor's folder; its first sync waits."""
-    values = {"folder": str(folder_of(vendor)), "pattern": pattern}
-    return create_connection(account=account, actor=actor, name=name, connector="folder", values=values)
-
-
 def connect_vendor(account: Account, actor: Actor, name: str, vendor: str) -> CostConnection:
-    return connect_folder(account, actor, name, vendor, LAYOUTS[vendor].pattern)
+    """A new source whose bills lie in the vendor's folder; its first sync waits."""
+    values = {"folder": str(folder_of(vendor)), "pattern": LAYOUTS[vendor].pattern}
+    return create_connection(account=account, actor=actor, name=name, connector="folder", values=values)
 
 
 def sync_to_the_end(connection: CostConnection, actor: Actor) -> CostSync:
@@ -83,5 +81,12 @@ def ensure_failing_connection(account: Account, actor: Actor) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     next_day = month.replace(day=2)
     path.write_text(_REPORT.format(month=month, end=add_months(month, 1), next_day=next_day))
-    pattern = "FOCUS Reports/{year}/{month}/*.csv"
-    sync_to_the_end(connect_folder(account, actor, FAILING_SOURCE, "oracle", pattern), actor)
+    connection = create_connection(
+        account=account,
+        actor=actor,
+        name=FAILING_SOURCE,
+        connector="folder",
+        values={"folder": str(folder_of("oracle")), "pattern": "FOCUS Reports/{year}/{month}/*.csv"},
+        interval_minutes=DAILY,
+    )
+    sync_to_the_end(connection, actor)

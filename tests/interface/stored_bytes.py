@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from django.apps import apps
+from django.conf import settings
 from django.db.models import JSONField
 
 from finops.lake.models import LakeRollup, LakeSegment
@@ -59,6 +60,7 @@ def json_columns() -> dict[str, list[Any]]:
             if isinstance(field, JSONField):
                 rows = model._base_manager.order_by("pk").values_list(field.name, flat=True)
                 values_by_column[f"{model._meta.db_table}.{field.column}"] = list(rows[:ROWS_OF_EACH])
-    text = _SECONDS.sub('"seconds": 0', _FOLDER.sub("FOLDER/", json.dumps(values_by_column)))
+    stored = json.dumps(values_by_column).replace(f"{settings.VAR_DIR}/", "FOLDER/")
+    text = _SECONDS.sub('"seconds": 0', _FOLDER.sub("FOLDER/", stored))
     same: dict[str, list[Any]] = json.loads(text)
     return same
