@@ -19,7 +19,7 @@ from finops.allocation.services import cost_tags
 from finops.allocation.services.cost_tags import create_cost_tag
 from finops.allocation.services.splits import SplitDraft, create_split
 from finops.connections.models import CostSync
-from finops.connections.services import run_sync, unfinished_syncs
+from finops.connections.services import run_sync
 from finops.costs.models import CostImport, CostSource
 from finops.costs.tasks import run_due_imports
 from finops.dashboards.services import create_dashboard
@@ -258,7 +258,6 @@ def run_imports() -> list[str]:
 
 def run_syncs() -> list[str]:
     """What the worker would do with those that wait."""
-    for _account_id, sync_id in unfinished_syncs():
-        if CostSync.objects.unscoped().get(pk=sync_id).status == "queued":
-            run_sync(sync_id)
+    for sync in CostSync.objects.unscoped().filter(status="queued"):
+        run_sync(sync.pk)
     return [sync.status for sync in CostSync.objects.unscoped()]
