@@ -47,6 +47,10 @@ class NativeBatch:
         """The lines at these places, in this order; a place may come more than once."""
         return NativeBatch({}, len(places), self.findings, parent=self, places=places)
 
+    def has(self, name: str) -> bool:
+        """Whether this pass over the file reads the column."""
+        return name in self._columns or (self._parent is not None and self._parent.has(name))
+
     def replace(self, name: str, values: pa.Array) -> None:
         """Gives these lines another column of that name, for texts; amounts stay those of the file."""
         self._columns[name] = values

@@ -58,7 +58,8 @@ class CurMapping(NativeMapping):
         self.columns = {name: places for name, places in self._columns().items() if places}
         of_made = {name: of[0] for name, (_, of) in cur_values.MADE.items()}
         self.sources = {name: self.report.shown(of) for name, of in {**_TAKEN, **of_made}.items()}
-        self.needed = self.report.present(LINE_TYPE, *cur_costs.UNUSED_COLUMNS, *cur_costs.SPLIT_COLUMNS)
+        self.needed = self.report.present(LINE_TYPE)
+        self._second_of = self.report.present(*cur_costs.UNUSED_COLUMNS, *cur_costs.SPLIT_COLUMNS)
         self.plain = frozenset(self.report.present(*cur_values.AMOUNTS, cur_values.RESOURCE))
         self.begin()
 
@@ -78,10 +79,13 @@ class CurMapping(NativeMapping):
         self._counts = cur_notes.LineCounts()
 
     def prepare(self, batch: NativeBatch) -> NativeBatch:
-        """Without negations; a fee of which something was not used, and a share of another line, become two lines."""
+        """Without negations; a fee of which something was not used, and a share of another line, become two lines.
+
+        A pass that reads no costs, as the first look at months and tags, needs no second lines.
+        """
         lines = CurLines(batch, self.report)
         self._lines = lines
-        if not self.report.has(LINE_TYPE):
+        if not self.report.has(LINE_TYPE) or not all(batch.has(name) for name in self._second_of):
             return batch
         negated = lines.are(line_types.NEGATION)
         unused = is_nonzero(cur_costs.unused_cost(lines))

@@ -84,6 +84,8 @@ class LineCounts:
                 f"ContractedCost of {self.covered:,} lines that a reservation covers is empty: the report bills them 0 and does "
                 "not say their negotiated price."
             )
+        if report.has("discount") and not report.has(cur_costs.DISCOUNT):
+            yield "Discounts are a map in this report and were not taken off: export discount_total_discount and the net costs too."
         if report.has(cur_costs.DISCOUNT) and report.has(cur_costs.NET):
             yield "Discounts are columns of this report: lines with one are at their net cost."
 

@@ -336,3 +336,8 @@ def test_tags_that_are_no_json_are_counted_and_the_line_is_imported() -> None:
     imported = FocusRead(data)
     assert imported.count == 1
     assert "tags_unreadable" in imported.kinds
+
+
+def test_discounts_that_cannot_be_taken_off_are_said() -> None:
+    data = as_csv([{**usage("1"), "discount": {"edp": "-0.1"}}])
+    assert any("were not taken off" in note for note in FocusRead(data).report.files[0].notes)
