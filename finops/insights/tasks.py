@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+
 from celery import shared_task
 
+from accounts.audit import Actor
 from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.connections.connector import SourceError
+from finops.costs.models import CostSource
 from finops.insights.anomalies.services import RUN_TASK, detect_if_due, due_accounts
+from finops.insights.savings.services import refresh_recommendations, sources_of_aws
+
+logger = logging.getLogger(__name__)
 
 
 @shared_task(name="insights.find_due_anomalies")
@@ -19,3 +28,21 @@ def find_due_anomalies() -> None:
 def find_anomalies(account_id: int) -> None:
     """Look for anomalies of an account; one that is not due, or is looked at elsewhere, is left alone."""
     detect_if_due(Account.objects.get(pk=account_id))
+
+
+@shared_task(name="insights.find_recommendations_due")
+def find_recommendations_due() -> None:
+    """Daily, as often as AWS refreshes them: each source that is fetched from AWS becomes a task."""
+    for account_id, source_id in sources_of_aws():
+        refresh_recommendations_of.apply_async([account_id, source_id], expires=3_600)
+
+
+@shared_task(name="insights.refresh_recommendations")
+def refresh_recommendations_of(account_id: int, source_id: int) -> None:
+    """Of one source of an account. A role that may not read them leaves what was there: they are no part of the bill."""
+    with account_scope(Account.objects.get(pk=account_id)):
+        source = CostSource.objects.get(pk=source_id)
+        try:
+            refresh_recommendations(source=source, actor=Actor(label="Scheduled refresh"))
+        except SourceError as error:
+            logger.info("insights: no recommendations of source %s: %s", source_id, error.message)

@@ -218,7 +218,14 @@ def _if_match(version: str) -> dict[str, str]:
 
 
 _CONFLICT: Final = {"PreconditionFailed", "412", "NoSuchKey", "InvalidRange", "416"}
-_DENIED: Final = {"AccessDenied", "403", "AllAccessDisabled", "AccountProblem", "KMS.DisabledException"}
+_DENIED: Final = {
+    "AccessDenied",
+    "AccessDeniedException",
+    "403",
+    "AllAccessDisabled",
+    "AccountProblem",
+    "KMS.DisabledException",
+}
 _BAD_KEY: Final = {
     "InvalidAccessKeyId",
     "SignatureDoesNotMatch",

@@ -95,7 +95,7 @@ def read_file(file: BinaryIO) -> HubFile:
     size = file.seek(0, io.SEEK_END)
     for number, raw in enumerate(_limit_records(_records(file, size), size), start=2):
         try:
-            row = _row(raw)
+            row = hub_row(raw)
         except (UserError, ValueError) as problem:
             hub_file.left_out += 1
             if len(hub_file.problems) < MAX_PROBLEMS:
@@ -213,7 +213,9 @@ _COLUMNS: Final = frozenset(
 )
 
 
-def _row(raw: Mapping[str, Any]) -> HubRow:
+def hub_row(raw: Mapping[str, Any]) -> HubRow:
+    """A recommendation by the export's column names. Raises UserError for one that says no saving or nothing to do."""
+
     def text(name: str, longest: int) -> str:
         value = raw.get(name)
         return "" if value is None else str(value).replace("\x00", "").strip()[:longest]

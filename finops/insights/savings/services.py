@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import BinaryIO
@@ -12,10 +13,15 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
+from finops.connections.aws import AwsBucketConfig
+from finops.connections.connectors import connectors
+from finops.connections.models import CostConnection
+from finops.connections.services.credentials import config_of
 from finops.costs.models import CostSource
 from finops.insights.models import ImportedSaving, SavingsDismissal
 from finops.insights.savings.candidates import SavingCandidate
-from finops.insights.savings.hub import read_file
+from finops.insights.savings.hub import HubFile, HubRow, read_file
+from finops.insights.savings.hub_api import list_recommendations
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -113,6 +119,43 @@ def import_recommendations(*, source: CostSource, actor: Actor, file: BinaryIO) 
     hub_file = read_file(file)
     if hub_file.left_out and not hub_file.rows:
         raise UserError(f"No row of the file can be read. {hub_file.problems[0]}", field="file")
+    return _replace_recommendations(source, actor, hub_file)
+
+
+def refresh_recommendations(*, source: CostSource, actor: Actor) -> HubImport | None:
+    """What AWS Cost Optimization Hub has now becomes all that the source has. None for a source that is not fetched from AWS,
+    or is paused. Raises SourceError when AWS refuses: what the source has then stays."""
+    connection = CostConnection.objects.filter(source=source, paused_at__isnull=True).first()
+    config = config_of(connection) if connection else None
+    if not isinstance(config, AwsBucketConfig) or config.endpoint:
+        return None
+    hub_file = list_recommendations(config)
+    hub_file.rows = _without_other_sources(source, hub_file.rows)
+    return _replace_recommendations(source, actor, hub_file)
+
+
+def _without_other_sources(source: CostSource, rows: Sequence[HubRow]) -> list[HubRow]:
+    """Two connections to one organization see the same: each recommendation counts in the source that had it first."""
+    others = ImportedSaving.objects.filter(account=source.account).exclude(source=source)
+    elsewhere = set(others.values_list("aws_account", "resource_arn", "resource_type", "action"))
+    return [
+        row
+        for row in rows
+        if (row.aws_account, row.resource_arn, row.resource_type, row.action) not in elsewhere
+    ]
+
+
+def sources_of_aws() -> list[tuple[int, int]]:
+    """Account and id of every source whose recommendations may be had of AWS."""
+    names = [
+        name for name, connector in connectors().items() if issubclass(connector.Config, AwsBucketConfig)
+    ]
+    # Unscoped: what is due in all accounts.
+    rows = CostConnection.objects.unscoped().filter(connector__in=names, paused_at__isnull=True)
+    return list(rows.values_list("account_id", "source_id"))
+
+
+def _replace_recommendations(source: CostSource, actor: Actor, hub_file: HubFile) -> HubImport:
     now = clock.now()
     rows = [
         ImportedSaving(account=source.account, source=source, imported_at=now, **msgspec.structs.asdict(row))
