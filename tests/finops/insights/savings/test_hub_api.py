@@ -23,7 +23,7 @@ from tests.cast import ACTOR, Cast
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply, replay_server
 from tests.finops.insights.savings.bills import volume
 from tests.finops.insights.savings.hub_files import VOLUME_ARN
-from tests.world.costs import add_source
+from tests.world.costs import store_lines
 
 TARGET = "CostOptimizationHubService.ListRecommendations"
 
@@ -98,8 +98,10 @@ def connect_aws(cast: Cast, name: str, **values: str) -> CostSource:
 
 def test_all_pages_become_the_sources_recommendations(api: HubApi, acme: Account, cast: Cast) -> None:
     """Of the volume that our own rule would save 60 USD on, AWS's recommendation counts instead."""
-    add_source(acme, volume("10"))
-    result = refresh_recommendations(source=connect_aws(cast, "AWS"), actor=ACTOR)
+    source = connect_aws(cast, "AWS")
+    store_lines(acme, source, volume("10"))
+    assert {each.monthly_saving for each in list_savings(acme, SavingsQuery()).totals} == {Decimal(60)}
+    result = refresh_recommendations(source=source, actor=ACTOR)
     assert result is not None
     assert (result.kept, result.left_out) == (3, 0)
     row = ImportedSaving.objects.get(recommendation_id="rec-1")
