@@ -12,9 +12,9 @@ from finops.connections.connectors import connectors
 CLOUD, AI, DATA_PLATFORMS, ANY_FOCUS = "Cloud", "AI", "Data platforms", "Any FOCUS source"
 
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
-    CLOUD: ("AWS", "Microsoft Azure", "Azure", "Google Cloud", "Oracle Cloud", "Oracle", "OCI"),
+    CLOUD: ("AWS", "Microsoft Azure", "Google Cloud", "Oracle Cloud", "Oracle"),
     AI: ("Anthropic", "OpenAI"),
-    DATA_PLATFORMS: ("Snowflake", "Databricks", "MongoDB", "MongoDB Atlas", "Grafana", "Grafana Cloud"),
+    DATA_PLATFORMS: ("Snowflake", "Databricks", "MongoDB", "Grafana Labs", "Databases"),
     ANY_FOCUS: (),
 }
 """Providers by group, in the order of the page; one that stands nowhere is among any FOCUS source."""

@@ -212,13 +212,14 @@ class ConnectionForm(forms.Form):
         connector: Connector[Any],
         *args: Any,
         stored: Mapping[str, Any] | None = None,
+        has_secrets: bool = False,
         first_month: date | None = None,
         interval_minutes: int = DEFAULT_INTERVAL,
         **kwargs: Any,
     ) -> None:
-        """`stored` is the public part of the config of a connection that exists."""
+        """`stored` is the public part of the config of a connection that exists; `has_secrets`: it has sealed ones too."""
         super().__init__(*args, **kwargs)
-        self.connector, self.exists = connector, stored is not None
+        self.connector, self.exists, self.has_secrets = connector, stored is not None, has_secrets
         if self.exists:
             del self.fields["name"]
         self.config_fields = config_fields(connector)
@@ -238,7 +239,7 @@ class ConnectionForm(forms.Form):
         field.initial = stored.get(
             described.name, default.value if isinstance(default, enum.Enum) else default
         )
-        if described.secret and self.exists:
+        if described.secret and self.has_secrets:
             field.required = False
             field.help_text = KEEP_HINT
             field.widget.attrs.pop("placeholder", None)

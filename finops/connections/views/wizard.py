@@ -163,6 +163,7 @@ def _form_of(connection: CostConnection, connector: Connector[Any], *data: Any) 
         connector,
         *data,
         stored=connection.config,
+        has_secrets=bool(connection.credentials),
         first_month=connection.first_month,
         interval_minutes=connection.interval_minutes,
     )
