@@ -13,13 +13,12 @@ import msgspec
 from django.conf import settings
 
 from finops.connections.connector import AccessError, ConnectorConfig, SecretText, SourceError
-from finops.connections.transports.azure_blob import AzureBlobBucket, BlobCredential
+from finops.connections.transports.azure_blob import AzureBlobBucket
 from finops.connections.transports.http import HttpApi, path_part
+from finops.connections.transports.rest_bucket import BearerToken, RestCredential
 from finops.lib import clock
 
 SCOPE: Final = "https://storage.azure.com/.default"
-RENEWAL_SECONDS: Final = 300
-"""Before a token ends, a new one is fetched."""
 _CLOUDS: Final = {
     ".blob.core.windows.net": "https://login.microsoftonline.com",
     ".blob.core.usgovcloudapi.net": "https://login.microsoftonline.us",
@@ -104,7 +103,7 @@ def open_container(config: AzureBlobConfig, prefix: str) -> AzureBlobBucket:
     _require(config.container, "container", "Enter the name of the container.")
     base_url = (config.endpoint or f"https://{config.account}.blob.core.windows.net").rstrip("/")
     if config.access == "server_identity":
-        credential: BlobCredential = _server_identity(config, base_url)
+        credential: RestCredential = _server_identity(config, base_url)
     else:
         credential = ServicePrincipal(config, _login_url(base_url))
     return AzureBlobBucket(base_url, config.container, prefix, credential)
@@ -173,28 +172,7 @@ class _Token(msgspec.Struct):
     expires_in: int = 3_600
 
 
-class Bearer:
-    """A token, renewed before it ends."""
-
-    principal = "this identity"
-
-    def __init__(self) -> None:
-        self._token, self._ends = "", 0.0
-
-    def headers(self) -> Mapping[str, str]:
-        if time.time() > self._ends - RENEWAL_SECONDS:
-            self._token, self._ends = self._sign_in()
-        return {"Authorization": f"Bearer {self._token}"}
-
-    def params(self) -> list[tuple[str, str]]:
-        return []
-
-    def _sign_in(self) -> tuple[str, float]:
-        """The token, and the time of its end in seconds. Raises AccessError and SourceUnavailable."""
-        raise NotImplementedError
-
-
-class ServicePrincipal(Bearer):
+class ServicePrincipal(BearerToken):
     """An app registration with a secret. Source: learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow."""
 
     def __init__(self, config: AzureBlobConfig, login_url: str) -> None:
@@ -230,7 +208,7 @@ class ServicePrincipal(Bearer):
         return token.access_token, time.time() + token.expires_in
 
 
-class ServerIdentity(Bearer):
+class ServerIdentity(BearerToken):
     """Workload identity, else the managed identity of the machine."""
 
     principal = "this server's identity"

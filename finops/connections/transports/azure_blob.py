@@ -9,30 +9,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import quote, unquote
 from xml.etree import ElementTree
 
 from finops.connections.connector import AccessError, MonthConflict, SourceError
 from finops.connections.transports.bucket import BucketObject
 from finops.connections.transports.http import HttpApi
-from finops.connections.transports.rest_bucket import RestBucket, range_header
+from finops.connections.transports.rest_bucket import RestBucket, RestCredential, range_header
 from finops.lib.outbound import ResponseStream
 from finops.lib.sentences import truncate
 
 PAGE: Final = 5_000
 VERSION: Final = "2021-12-02"
 ROLE: Final = "Storage Blob Data Reader"
-
-
-class BlobCredential(Protocol):
-    """What a request is signed with. `principal` is who that is, for messages."""
-
-    principal: str
-
-    def headers(self) -> Mapping[str, str]: ...
-
-    def params(self) -> list[tuple[str, str]]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +65,7 @@ class BlobApi(HttpApi):
 class AzureBlobBucket(RestBucket):
     """A path of a container."""
 
-    def __init__(self, base_url: str, container: str, prefix: str, credential: BlobCredential) -> None:
+    def __init__(self, base_url: str, container: str, prefix: str, credential: RestCredential) -> None:
         super().__init__(container, prefix, scheme="azure")
         self._credential = credential
         self._api = BlobApi(

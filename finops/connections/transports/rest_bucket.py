@@ -1,18 +1,53 @@
 """Buckets that are read by their REST API: Azure Blob Storage and Google Cloud Storage.
 
 Through `HttpApi`, whose requests are guarded, bounded and retried as those of every vendor, and follow no redirect: so an
-endpoint that a person enters needs no second guard inside an SDK (docs/adr/0036-object-stores-by-rest.md).
+endpoint that a person enters needs no second guard inside an SDK (docs/adr/0039-object-stores-by-rest.md).
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final, Protocol
 
 from finops.connections.connector import SourceError, SourceUnavailable
 from finops.connections.transports.bucket import CHUNK_BYTES, BucketObject, StorageBucket, safe_key
+
+RENEWAL_SECONDS: Final = 300
+"""Before a token ends, a new one is fetched."""
+
+
+class RestCredential(Protocol):
+    """What a request is signed with. `principal` is who that is, for messages."""
+
+    principal: str
+
+    def headers(self) -> Mapping[str, str]: ...
+
+    def params(self) -> list[tuple[str, str]]: ...
+
+
+class BearerToken(ABC):
+    """A token, fetched with the first request and renewed before it ends."""
+
+    principal = "this identity"
+
+    def __init__(self) -> None:
+        self._token, self._ends = "", 0.0
+
+    def headers(self) -> Mapping[str, str]:
+        if time.time() > self._ends - RENEWAL_SECONDS:
+            self._token, self._ends = self._sign_in()
+        return {"Authorization": f"Bearer {self._token}"}
+
+    def params(self) -> list[tuple[str, str]]:
+        return []
+
+    @abstractmethod
+    def _sign_in(self) -> tuple[str, float]:
+        """The token, and the time of its end in seconds. Raises AccessError and SourceUnavailable."""
 
 
 class RestBucket(StorageBucket):
@@ -44,5 +79,5 @@ class RestBucket(StorageBucket):
 
 
 def range_header(start: int, end: int) -> dict[str, str]:
-    """None for an object of no bytes, of which servers refuse every range."""
+    """No range for an object of no bytes, of which servers refuse every range."""
     return {"Range": f"bytes={start}-{end - 1}"} if end else {}

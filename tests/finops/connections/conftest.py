@@ -16,7 +16,8 @@ from pytest_django import Settings
 from finops.connections.transports import http
 from finops.connections.transports.s3 import S3Bucket, S3Credentials, open_s3
 from tests.finops.connections.azurite import AzureContainer, azurite
-from tests.finops.connections.replay_server import ReplayServer, replay_server
+from tests.finops.connections.gcs_emulator import GcsWorld, gcs_emulator
+from tests.finops.connections.replay_server import ReplayServer, Reply, replay_server
 from tests.s3 import KEY, REGION
 
 LOOPBACK = ["127.0.0.0/8"]
@@ -86,6 +87,24 @@ def azurite_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def container(azurite_server: str, settings: Settings, request: pytest.FixtureRequest) -> AzureContainer:
     settings.ALERT_ALLOWED_NETWORKS = LOOPBACK
     made = AzureContainer(azurite_server, f"c{abs(hash(request.node.nodeid))}")
+    made.create()
+    return made
+
+
+@pytest.fixture(scope="session")
+def gcs_server() -> Iterator[str]:
+    with gcs_emulator() as url:
+        yield url
+
+
+@pytest.fixture
+def gcs(
+    gcs_server: str, replay: ReplayServer, settings: Settings, request: pytest.FixtureRequest
+) -> GcsWorld:
+    """A bucket; Google's token server is `replay`, which gives everybody a token."""
+    settings.CONNECTOR_BASE_URLS = {"google_storage": gcs_server, "google_storage_token": replay.url}
+    replay.routes["/token"] = lambda _request: Reply.of_json({"access_token": "token-1"})
+    made = GcsWorld(gcs_server, f"g{abs(hash(request.node.nodeid))}")
     made.create()
     return made
 

@@ -1,0 +1,109 @@
+"""What connectors that read Google Cloud Storage share: settings, signing in, and the bucket."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC
+from typing import Annotated, Final, Literal
+
+import msgspec
+from django.conf import settings
+
+from finops.connections.connector import AccessError, ConnectorConfig, SecretText, SourceError
+from finops.connections.transports.gcs import CONNECTOR, SCOPE, GcsBucket
+from finops.connections.transports.rest_bucket import BearerToken, RestCredential
+from finops.connections.vendor_apis.service_account import ServiceAccount
+
+TOKEN_SECONDS: Final = 3_600
+
+
+class GoogleBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
+    """A bucket, and how this console signs in."""
+
+    bucket: Annotated[
+        str,
+        msgspec.Meta(
+            title="Bucket",
+            description="Its name, without gs://.",
+            examples=["acme-billing"],
+            pattern=r"^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$",
+        ),
+    ]
+    prefix: Annotated[
+        str,
+        msgspec.Meta(
+            title="Folder",
+            description="Where the files are in the bucket. Empty: the whole bucket.",
+            examples=["focus"],
+            max_length=500,
+        ),
+    ] = ""
+    access: Annotated[
+        Literal["service_account_key", "server_identity"],
+        msgspec.Meta(
+            title="Access",
+            description="How this console signs in to Google Cloud. Its own identity is a workload identity, or the service "
+            "account of its machine.",
+        ),
+    ] = "service_account_key"
+    key: Annotated[
+        SecretText,
+        msgspec.Meta(
+            title="Service account key",
+            description="The whole JSON file.",
+            examples=['{"type": "service_account", …}'],
+            max_length=10_000,
+        ),
+    ] = ""
+
+
+def open_google_bucket(config: GoogleBucketConfig) -> GcsBucket:
+    """Opened, not yet asked. Raises AccessError and SourceError for a credential that is none."""
+    return GcsBucket(config.bucket, config.prefix, _credential(config))
+
+
+def _credential(config: GoogleBucketConfig) -> RestCredential:
+    if config.access == "service_account_key":
+        if not config.key:
+            raise SourceError("Paste the key of the service account.", field="key")
+        return ServiceAccountToken(ServiceAccount.read(config.key))
+    if not settings.CONNECTION_AMBIENT_IDENTITY:
+        raise AccessError(
+            "This console does not lend its own identity at Google Cloud (CONNECTION_AMBIENT_IDENTITY). Use the key of a service "
+            "account, or ask its operator.",
+            field="access",
+        )
+    return GoogleServerIdentity()
+
+
+class ServiceAccountToken(BearerToken):
+    """Of a key file. Only Google's own address gets the assertion, whatever the file says."""
+
+    def __init__(self, account: ServiceAccount) -> None:
+        super().__init__()
+        self._account = account
+        self.principal = account.client_email
+
+    def _sign_in(self) -> tuple[str, float]:
+        return self._account.access_token(SCOPE, CONNECTOR), time.time() + TOKEN_SECONDS
+
+
+class GoogleServerIdentity(BearerToken):
+    """Application default credentials: workload identity federation, or the service account of the machine."""
+
+    principal = "this server's identity"
+
+    def _sign_in(self) -> tuple[str, float]:
+        import google.auth
+        from google.auth.exceptions import GoogleAuthError
+        from google.auth.transport.requests import Request
+
+        try:
+            credentials, _ = google.auth.default(scopes=[SCOPE])
+            credentials.refresh(Request())  # type: ignore[no-untyped-call]
+        except GoogleAuthError as error:
+            raise AccessError(
+                "This server has no identity at Google Cloud. Ask its operator, or use the key of a service account."
+            ) from error
+        ends = credentials.expiry.replace(tzinfo=UTC).timestamp() if credentials.expiry else 0.0
+        return str(credentials.token), ends

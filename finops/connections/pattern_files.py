@@ -1,0 +1,162 @@
+"""Files of FOCUS, or of a native format, in any bucket, by a path pattern: their months, whole.
+
+A file belongs to one month: the one that its path says, else that of its first line. Lines of other months in it are
+corrections that it carries. Without a month in the path each new file is read to know it, so a pattern should say it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Final, Generic, TypeVar
+
+import msgspec
+
+from finops.connections.checks import check_list
+from finops.connections.connector import (
+    BillMonth,
+    CheckFinding,
+    Connector,
+    ConnectorConfig,
+    Fetch,
+    MonthConflict,
+    SourceError,
+    SourceUnavailable,
+)
+from finops.connections.file_pattern import FilePattern
+from finops.connections.transports.bucket import (
+    BucketObject,
+    StorageBucket,
+    local_name,
+    objects_fingerprint,
+    shown_key,
+)
+from finops.costs.focus.normalise import FocusFile
+from finops.costs.focus.open_files import first_billing_month
+from finops.lib.disk import check_disk
+
+MAX_FILES_TO_READ: Final = 500
+"""Of which no path says the month."""
+MAX_KNOWN_VERSIONS: Final = 20_000
+
+Pattern = Annotated[
+    str,
+    msgspec.Meta(
+        title="Files",
+        description="A path below the folder; * is any text, ** any folders. {year} and {month}, or {yyyymm}, say the billing "
+        "month; else it is read from BILLING_PERIOD= in the path, or from the file.",
+        examples=["{year}/{month}/*.parquet"],
+        min_length=1,
+        max_length=300,
+    ),
+]
+
+P = TypeVar("P", bound=ConnectorConfig)
+
+
+class PatternConnector(Connector[P], Generic[P]):
+    """A connector whose files a pattern says."""
+
+    @abstractmethod
+    def _open(self, config: P) -> StorageBucket:
+        """Raises SourceError, AccessError and SourceUnavailable."""
+
+    @abstractmethod
+    def _pattern(self, config: P) -> str:
+        """Its text."""
+
+    def check(self, config: P) -> list[CheckFinding]:
+        with check_list() as checks:
+            pattern = checks.attempt("Read the pattern", partial(FilePattern.parse, self._pattern(config)))
+            bucket = checks.attempt("Sign in", partial(self._open, config))
+            with bucket:
+                objects = checks.attempt(f"List {bucket.url}", bucket.objects)
+                files = checks.attempt(
+                    f"Find files of {pattern.text}", partial(_some_files, bucket, pattern, objects)
+                )
+                newest = max(files, key=lambda each: (each.modified, each.key))
+                checks.attempt(f"Read {shown_key(newest.key)}", partial(_month_inside, bucket, newest))
+        return checks.findings
+
+    def months(self, config: P) -> list[BillMonth]:
+        with self._open(config) as bucket:
+            months = _months(bucket, FilePattern.parse(self._pattern(config)))
+        return [
+            BillMonth(month, objects_fingerprint(files), sum(each.bytes for each in files))
+            for month, files in sorted(months.items())
+        ]
+
+    def fetch(self, config: P, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        with self._open(config) as bucket:
+            months = _months(bucket, FilePattern.parse(self._pattern(config)))
+            return bucket.download_month(months.get(month.month, []), fetch)
+
+
+def _files(pattern: FilePattern, objects: Iterable[BucketObject]) -> list[BucketObject]:
+    return [each for each in objects if each.bytes and pattern.matches(each.key)]
+
+
+def _some_files(
+    bucket: StorageBucket, pattern: FilePattern, objects: Iterable[BucketObject]
+) -> list[BucketObject]:
+    files = _files(pattern, objects)
+    if not files:
+        raise SourceError(f"No file below {bucket.url} fits the pattern {pattern.text}.", field="pattern")
+    return files
+
+
+def _months(bucket: StorageBucket, pattern: FilePattern) -> dict[date, list[BucketObject]]:
+    """The files of each month. Raises SourceError for a file of which nobody can tell, UserError for one that cannot be read."""
+    months: dict[date, list[BucketObject]] = defaultdict(list)
+    unknown = []
+    for each in _files(pattern, bucket.objects()):
+        month = pattern.month_of(each.key)
+        if month is None and pattern.has_month:
+            raise SourceError(
+                f"The path of {shown_key(each.key)} names no month that there is.", field="pattern"
+            )
+        if month is None:
+            unknown.append(each)
+        else:
+            months[month].append(each)
+    if len(unknown) > MAX_FILES_TO_READ:
+        raise SourceError(
+            f"{len(unknown):,} files do not say their month in their path; at most {MAX_FILES_TO_READ} are read to know it. Use "
+            "{year} and {month} in the pattern.",
+            field="pattern",
+        )
+    for each in unknown:
+        month = _month_inside(bucket, each)
+        if month is not None:
+            months[month].append(each)
+    return months
+
+
+_month_of_version: Final[dict[tuple[str, str, str], date | None]] = {}
+"""What was read of an object, by bucket, key and version, so that this process reads it once."""
+
+
+def _month_inside(bucket: StorageBucket, found: BucketObject) -> date | None:
+    """The billing month of a file's first line. Raises UserError for what is no bill."""
+    name = (bucket.url, found.key, found.version)
+    if name not in _month_of_version:
+        if len(_month_of_version) > MAX_KNOWN_VERSIONS:
+            _month_of_version.clear()
+        try:
+            _month_of_version[name] = _read_month(bucket, found)
+        except MonthConflict as error:
+            raise SourceUnavailable(f"{error} The next sync reads it.") from error
+    return _month_of_version[name]
+
+
+def _read_month(bucket: StorageBucket, found: BucketObject) -> date | None:
+    check_disk(found.bytes)
+    with tempfile.TemporaryDirectory(prefix="finops-month-") as folder:
+        path = Path(folder, local_name(found.key))
+        bucket.download(found, path, lambda _bytes: None)
+        return first_billing_month(FocusFile(path, found.key))

@@ -1,0 +1,179 @@
+"""Files by a path pattern in buckets of S3, Azure and Google, through whole syncs, from servers that speak as they do."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from accounts.scoping import account_scope
+from finops.connections import pattern_files, services
+from finops.connections.connector import CheckFinding
+from finops.connections.models import CostConnection
+from finops.connections.transports.bucket import BucketObject, StorageBucket
+from tests.cast import Cast
+from tests.finops.connections.azurite import AzureContainer
+from tests.finops.connections.conftest import S3World
+from tests.finops.connections.gcs_emulator import GcsWorld, key_file
+from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
+from tests.s3 import KEY, REGION
+from tests.world.imports import cost_by, total
+
+pytestmark = pytest.mark.django_db
+
+FOCUS = Path("tests/data/focus/synthetic/focus_1_2_cost_and_usage_azure.csv.gz")
+
+
+@dataclass
+class Store:
+    """A bucket of one provider: what puts an object there, and how a connection reads it."""
+
+    cast: Cast
+    connector: str
+    put: Callable[[str, bytes], None]
+    values: Mapping[str, object]
+    gone: Mapping[str, object]
+    """The values of a bucket that is not there."""
+
+    def connect(self, **values: object) -> CostConnection:
+        return services.create_connection(
+            account=self.cast.account,
+            actor=self.cast.actor,
+            name="Bills",
+            connector=self.connector,
+            values={**self.values, **values},
+        )
+
+    def check(self, **values: object) -> list[CheckFinding]:
+        return services.check_config(
+            account=self.cast.account, connector=self.connector, values={**self.values, **values}
+        )
+
+
+@pytest.fixture(params=["bucket_focus", "azure_bucket", "google_bucket"])
+def store(request: pytest.FixtureRequest, cast: Cast) -> Store:
+    gone = {"bucket": "gone-for-good"}
+    if request.param == "bucket_focus":
+        s3: S3World = request.getfixturevalue("s3")
+        keys = {"access_key_id": KEY, "secret_access_key": KEY, "endpoint": s3.endpoint, "region": REGION}
+        return Store(cast, request.param, s3.put, {"bucket": s3.name, "prefix": "focus", **keys}, gone)
+    if request.param == "azure_bucket":
+        azure: AzureContainer = request.getfixturevalue("container")
+        sas = {"access": "sas_url", "sas_url": azure.sas_url(), "path": "focus"}
+        missing = AzureContainer(azure.url, "gone").sas_url()
+        return Store(cast, request.param, azure.put, sas, {"sas_url": missing})
+    gcs: GcsWorld = request.getfixturevalue("gcs")
+    account = {"bucket": gcs.name, "prefix": "focus", "key": key_file()}
+    return Store(cast, request.param, gcs.put, account, gone)
+
+
+def billed_by_service(data: bytes) -> dict[str | None, Decimal]:
+    sums: dict[str | None, Decimal] = defaultdict(Decimal)
+    for row in csv.DictReader(io.StringIO(gzip.decompress(data).decode())):
+        sums[row["ServiceName"]] += Decimal(row["BilledCost"])
+    return dict(sums)
+
+
+def test_months_of_a_pattern_arrive_to_the_cent_and_only_what_changed_is_read_again(store: Store) -> None:
+    data = FOCUS.read_bytes()
+    store.put("focus/2026/05/a file ü.csv.gz", data)
+    store.put("focus/2026/06/part-1.csv", month_rows("2026-06", "1"))
+    store.put("focus/2026/06/part-2.csv", month_rows("2026-06", "2"))
+    store.put("focus/2026/06/_SUCCESS", b"x")
+    store.put("other/2026/06/part-1.csv", month_rows("2026-06", "100"))
+    row = store.connect(pattern="{year}/{month}/*")
+    with account_scope(store.cast.account):
+        sync = sync_now(row)
+
+        assert (sync.error, actions(sync)) == ("", {"2026-06": "imported", "2026-05": "imported"})
+        stored = {name: sums[0] for name, sums in cost_by(store.cast.account, "service").items()}
+        expected = billed_by_service(data)
+        assert {name: amount for name, amount in stored.items() if name in expected} == expected
+        assert sum(stored.values()) == sum(expected.values()) + 3
+        assert actions(sync_now(row)) == {"2026-06": "unchanged", "2026-05": "unchanged"}
+
+        store.put("focus/2026/06/part-2.csv", month_rows("2026-06", "2.5", "0.25"))
+        assert actions(sync_now(row)) == {"2026-06": "imported", "2026-05": "unchanged"}
+        assert total(store.cast.account) == sum(expected.values()) + Decimal("3.75")
+
+
+def test_without_a_month_in_the_path_the_file_says_it_and_is_read_for_it_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    months: list[str] = []
+    read = pattern_files._read_month
+
+    def read_and_note(bucket: StorageBucket, found: BucketObject) -> date | None:
+        months.append(found.key)
+        return read(bucket, found)
+
+    monkeypatch.setattr(pattern_files, "_read_month", read_and_note)
+    store.put("focus/may.csv", month_rows("2026-05", "1"))
+    store.put("focus/deep/june.csv", month_rows("2026-06", "2"))
+    row = store.connect()
+    with account_scope(store.cast.account):
+        assert actions(sync_now(row)) == {"2026-06": "imported", "2026-05": "imported"}
+        assert actions(sync_now(row)) == {"2026-06": "unchanged", "2026-05": "unchanged"}
+        assert total(store.cast.account) == Decimal(3)
+    assert sorted(months) == ["deep/june.csv", "may.csv"]
+
+
+def test_the_check_tries_each_step_in_turn(store: Store) -> None:
+    assert [each.is_ok for each in store.check()] == [True, True, True, False]
+    store.put("focus/no bill.csv", b"a,b\n1,2\n")
+    assert store.check()[-1].title == "Read no bill.csv"
+    assert not store.check()[-1].is_ok
+
+    store.put("focus/no bill.csv", month_rows("2026-05", "1"))
+
+    assert [each.is_ok for each in store.check()] == [True] * 5
+
+
+def test_a_large_file_is_read_in_ranges_and_a_long_listing_in_pages(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("s3", "azure_blob", "gcs"):
+        monkeypatch.setattr(f"finops.connections.transports.{module}.PAGE", 2)
+    for module in ("s3", "rest_bucket"):
+        monkeypatch.setattr(f"finops.connections.transports.{module}.CHUNK_BYTES", 100)
+    for number in range(5):
+        store.put(f"focus/2026/05/{number}.csv", month_rows("2026-05", *["1"] * 4, f"{number}"))
+    row = store.connect(pattern="{year}/{month}/*")
+    with account_scope(store.cast.account):
+        assert sync_now(row).error == ""
+        assert total(store.cast.account) == Decimal(30)
+
+
+def test_a_bucket_that_is_missing_says_so(store: Store) -> None:
+    finding = store.check(**store.gone)[-1]
+
+    assert not finding.is_ok
+    assert (
+        "no such bucket" in finding.fix
+        or "There is no bucket" in finding.fix
+        or "no container" in finding.fix
+    )
+
+
+def test_a_path_with_no_month_that_there_is_is_named(store: Store) -> None:
+    store.put("focus/2026/13/part.csv", month_rows("2026-05", "1"))
+    row = store.connect(pattern="{year}/{month}/*")
+    with account_scope(store.cast.account):
+        assert "2026/13/part.csv names no month" in sync_now(row).error
+
+
+def test_too_many_files_without_a_month_are_not_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pattern_files, "MAX_FILES_TO_READ", 1)
+    for name in ("a", "b"):
+        store.put(f"focus/{name}.csv", b"not even read")
+    row = store.connect()
+    with account_scope(store.cast.account):
+        assert "do not say their month in their path" in sync_now(row).error
