@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts.keys import mint_mcp_key
 from mcpserver.registry import ToolAccess, registry
 from tests.cast import Cast, signed_in
+from tests.finops.connections.pushes.push_steps import csv_rows
+from tests.finops.connections.pushes.push_steps import open_door as open_cost_door
 from tests.ingestion.push_client import event, open_door
 from tests.isolation.marks import fill_with_marks
 from tests.isolation.rows import MAKERS
@@ -67,6 +70,26 @@ def count_pushes(cast: Cast) -> dict[str, int]:
     }
 
 
+def count_cost_pushes(cast: Cast) -> dict[str, int]:
+    """Of a push in parts, each beside its transaction."""
+    door = open_cost_door(cast, name="budget of cost")
+
+    def count(send: Callable[[], Any]) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert send().status_code < 300
+        return sum("SAVEPOINT" not in str(query["sql"]) for query in queries.captured_queries)
+
+    first = door.open()
+    return {
+        "cost push, open": count(lambda: door.send("POST", "/api/costs/pushes", {"month": "2026-05"})),
+        "cost push, a part": count(lambda: door.put(first, 1, csv_rows("1"))),
+        "cost push, commit": count(lambda: door.commit(first, 1)),
+        "cost push, status": count(lambda: door.send("GET", first)),
+        "cost push, list": count(lambda: door.send("GET", "/api/costs/pushes")),
+        "cost push, one call": count(lambda: door.send("POST", "/api/costs/months/2026-05", csv_rows("1"))),
+    }
+
+
 def count_call(key: str, name: str, arguments: dict[str, object]) -> int:
     message = {
         "jsonrpc": "2.0",
@@ -88,7 +111,7 @@ def count_call(key: str, name: str, arguments: dict[str, object]) -> int:
 def test_every_page_tool_and_push_makes_as_many_queries_as_its_budget_says(cast: Cast) -> None:
     fill_with_marks(cast.account)
 
-    found = count_pages(cast) | count_tools(cast) | count_pushes(cast)
+    found = count_pages(cast) | count_tools(cast) | count_pushes(cast) | count_cost_pushes(cast)
 
     if os.environ.get("RECORD"):
         BUDGET.write_text(json.dumps(dict(sorted(found.items())), indent=2) + "\n")

@@ -57,8 +57,8 @@ class _Rows(msgspec.Struct, forbid_unknown_fields=True):
 def detect_format(path: Path, name: str) -> PartFormat:
     """What a part is. Raises FocusFileError for what is none of ours, and for JSON up to CHECKED_BYTES with something wrong."""
     with path.open("rb") as file:
-        head = file.read(HEAD)
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"["):
+        head = _without_mark(file.read(HEAD))
+    if head.lstrip()[:1] not in (b"{", b"["):
         return _OF_FILE[sniff(path, name)[0]]
     format_ = PartFormat.JSON if _BEGINS_WITH_ROWS.match(head) else PartFormat.NDJSON
     if path.stat().st_size <= CHECKED_BYTES:

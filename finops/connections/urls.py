@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.connections.views import connections, sources, syncs, wizard
+from finops.connections.views import connections, cost_keys, sources, syncs, wizard
 
 urlpatterns = [
     path("connections/", connections.index, name="connections"),
     path("connections/overlaps/dismiss/", connections.dismiss_overlap, name="overlap_dismiss"),
     path("connections/new/", wizard.new, name="connection_new"),
+    path("connections/new/push/", cost_keys.new, name="cost_push_new"),
     path("connections/new/test/", wizard.test, name="connection_test"),
     path("connections/syncs/<int:sync_id>/", syncs.sync, name="cost_sync"),
     path("connections/syncs/<int:sync_id>/cancel/", syncs.cancel, name="cost_sync_cancel"),
@@ -17,6 +18,9 @@ urlpatterns = [
     path("connections/<int:source_id>/rename/", sources.rename, name="connection_rename"),
     path("connections/<int:source_id>/settle-days/", sources.settle_days, name="connection_settle_days"),
     path("connections/<int:source_id>/delete/", sources.delete, name="connection_delete"),
+    path("connections/<int:source_id>/key/generate/", cost_keys.generate, name="cost_key_generate"),
+    path("connections/<int:source_id>/key/regenerate/", cost_keys.regenerate, name="cost_key_regenerate"),
+    path("connections/<int:source_id>/key/revoke/", cost_keys.revoke, name="cost_key_revoke"),
     path("connections/<int:synced_source_id>/edit/", wizard.edit, name="connection_edit"),
     path("connections/<int:synced_source_id>/edit/test/", wizard.edit_test, name="connection_edit_test"),
     path("connections/<int:synced_source_id>/syncs/", syncs.index, name="cost_syncs"),

@@ -29,6 +29,7 @@ OUTSIDE = {
     "api/costs/pushes/<str:push_id>/parts/<str:number>": "takes its own credential",
     "api/costs/pushes/<str:push_id>/commit": "takes its own credential",
     "api/costs/months/<str:month>": "takes its own credential",
+    "api/costs/openapi.json": "a public document that describes pushes of cost",
     "^api/costs/": "takes its own credential, and knows no such path",
     "api/usage/openapi.json": "a public document that describes the push endpoint",
     "healthz": "public: the process is alive",

@@ -15,6 +15,7 @@ from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.connections.models import CostConnection, SyncPeriod
 from finops.connections.states import connection_state
+from finops.connections.views.cost_keys import key_context
 from finops.costs import services
 from finops.costs.completeness import settle_words
 from finops.costs.dependants import deletion_impact_text
@@ -75,10 +76,10 @@ def _source_page(
 
 
 def _connection_context(row: CostSource) -> dict[str, object]:
-    """What the page of a synced source has besides; nothing for one that files are uploaded into."""
+    """What the page of a synced source has besides, or of one that files are uploaded into and pushed to."""
     connection = CostConnection.objects.select_related("account").filter(source=row).first()
     if connection is None:
-        return {}
+        return key_context(row)
     return {
         "connection": connection,
         "state": connection_state(connection),

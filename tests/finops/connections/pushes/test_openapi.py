@@ -1,0 +1,121 @@
+"""The OpenAPI document of pushes: valid, and its statuses, headers and shapes are the door's."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+
+from finops.connections.openapi import document
+from tests.finops.connections.pushes.push_steps import (
+    MAY,
+    MONTHS,
+    PUSHES,
+    CostDoor,
+    csv_rows,
+    row,
+    run_pushes,
+)
+
+pytestmark = pytest.mark.django_db
+
+USUAL = {"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options"}
+PATHS: dict[str, Any] = document()["paths"]
+
+
+def check(method: str, path: str, answer: Any) -> str:
+    """The answer is one that the document has: status, headers, shape. Its status."""
+    responses = PATHS[path][method.lower()]["responses"]
+    assert str(answer.status_code) in responses, (answer.status_code, answer.content)
+    response = responses[str(answer.status_code)]
+    assert answer.headers.keys() - USUAL <= response["headers"].keys(), answer.status_code
+    schema = {**response["content"]["application/json"]["schema"], "components": document()["components"]}
+    Draft202012Validator(schema).validate(answer.json())
+    return str(answer.status_code)
+
+
+def test_the_document_is_served_to_everybody_and_valid() -> None:
+    answer = Client().get("/api/costs/openapi.json")
+
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "application/json"
+    validate(answer.json())
+
+
+def test_every_answer_of_the_door_is_documented(
+    door: CostDoor, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    push = door.open()
+    statuses = {
+        check("PUT", f"{PUSHES}/{{id}}/parts/{{n}}", door.put(push, 1, body, **headers))
+        for body, headers in [
+            (csv_rows("1"), {}),
+            (b"[", {}),
+            (b"x", {"content_encoding": "br"}),
+            (b"x", {"authorization": "Bearer no"}),
+        ]
+    }
+    assert statuses == {"200", "400", "415", "401"}
+    nobody = f"{PUSHES}/{uuid.UUID(int=0)}"
+    checks = [
+        ("POST", PUSHES, door.send("POST", PUSHES, {"month": MAY})),
+        ("POST", f"{PUSHES}/{{id}}/commit", door.commit(push, 2)),
+        ("POST", f"{PUSHES}/{{id}}/commit", door.commit(push, 1)),
+        ("GET", f"{PUSHES}/{{id}}", door.send("GET", push)),
+        ("GET", f"{PUSHES}/{{id}}", door.send("GET", nobody)),
+        ("DELETE", f"{PUSHES}/{{id}}", door.send("DELETE", push)),
+        ("DELETE", f"{PUSHES}/{{id}}", door.send("DELETE", nobody)),
+        ("POST", f"{MONTHS}/{{month}}", door.send("POST", f"{MONTHS}/{MAY}", {"rows": [row()]})),
+        ("POST", f"{MONTHS}/{{month}}", door.send("POST", f"{MONTHS}/May", {"rows": []})),
+        ("GET", f"{PUSHES}/{{id}}", door.send("POST", push)),
+    ]
+    run_pushes()
+    checks.append(("GET", PUSHES, door.send("GET", PUSHES)))
+    settings.COST_PUSH_MAX_PART_BYTES = 10
+    checks.append(("POST", f"{MONTHS}/{{month}}", door.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))))
+    for error in (RuntimeError, OperationalError):
+
+        def fail(*_: Any, error: type[Exception] = error, **__: Any) -> None:
+            raise error
+
+        monkeypatch.setattr("finops.connections.views.push.newest_pushes", fail)
+        checks.append(("GET", PUSHES, door.send("GET", PUSHES)))
+    settings.COST_PUSH_RATE_LIMIT_PER_MINUTE = 1
+    checks.append(("GET", PUSHES, door.send("GET", PUSHES)))
+
+    seen = [check(*each) for each in checks]
+    assert seen == [
+        *(
+            "201",
+            "409",
+            "202",
+            "200",
+            "404",
+            "200",
+            "404",
+            "202",
+            "400",
+            "405",
+            "200",
+            "413",
+            "500",
+            "503",
+            "429",
+        )
+    ]
+
+
+def test_every_path_of_the_door_is_documented() -> None:
+    from finops.connections.api_urls import urlpatterns
+
+    names = {"push_id": "id", "number": "n", "month": "month"}
+    paths = {f"/{pattern.pattern}" for pattern in urlpatterns[:-2]}
+    for theirs, ours in names.items():
+        paths = {path.replace(f"<str:{theirs}>", f"{{{ours}}}") for path in paths}
+
+    assert paths == PATHS.keys()
