@@ -49,6 +49,8 @@ class AzureMapping(NativeMapping):
         self.tally = Tally()
         self._pair: Pair | None = None
         self._charges: Charges | None = None
+        self._shared_batch: NativeBatch | None = None
+        self._shared: dict[str, pa.DictionaryArray] = {}
 
     def join(self, pair: Pair) -> None:
         """The import has files of both exports; `role` says which this one is of."""
@@ -57,7 +59,8 @@ class AzureMapping(NativeMapping):
 
     def begin(self) -> None:
         self.tally = Tally()
-        self._charges = None
+        self._charges = self._shared_batch = None
+        self._shared = {}
 
     def prepare(self, batch: NativeBatch) -> NativeBatch:
         if self.role is ExportRole.ALONE:
@@ -85,6 +88,16 @@ class AzureMapping(NativeMapping):
         if self._charges is None or self._charges.batch is not batch:
             self._charges = Charges(batch, self.place)
         return self._charges
+
+    def once(
+        self, name: str, batch: NativeBatch, make: Callable[[AzureMapping, NativeBatch], pa.DictionaryArray]
+    ) -> pa.DictionaryArray:
+        """What several columns of a batch are made of; made once of each batch."""
+        if self._shared_batch is not batch:
+            self._shared_batch, self._shared = batch, {}
+        if name not in self._shared:
+            self._shared[name] = make(self, batch)
+        return self._shared[name]
 
     def text(self, name: str, batch: NativeBatch) -> pa.DictionaryArray:
         return batch.text(self.place[name]) if name in self.place else batch.constant(None)
@@ -310,7 +323,7 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "ServiceName": _services(0),
     "ServiceCategory": _services(1),
     "ServiceSubcategory": _services(2),
-    "ResourceId": _Rule(resources.resource_id, ("resource_id",)),
+    "ResourceId": _Rule(resources.resource_id, ("resource_id",), CHARGE),
     "ResourceName": _Rule(resources.resource_name, ("resource_id",), ("resource_name",)),
     "ResourceType": _Rule(resources.resource_type, ("resource_id",), ("resource_type",)),
     "x_ResourceType": _Rule(resources.arm_type, ("resource_id",), ("resource_type",)),

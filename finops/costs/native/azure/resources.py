@@ -15,26 +15,28 @@ from finops.costs.native.native_batch import NativeBatch, first_of, recode
 if TYPE_CHECKING:
     from finops.costs.native.azure.mapping import AzureMapping
 
-# …/providers/Microsoft.Compute/virtualMachines/name/extensions/name: the type is all but the names.
-_TYPE: Final = r"(?i)^.*/providers/(?P<a>[^/]+)/(?P<b>[^/]+)(?:/[^/]+(?:/(?P<c>[^/]+)(?:/[^/]+(?:/(?P<d>[^/]+)(?:/[^/]*)?)?)?)?)?/?$"
-_GROUP: Final = r"(?i)^.*/resourcegroups/(?P<group>[^/]+).*$"
 _CAPACITY_RESERVATION: Final = re.compile(r'"VMCapacityReservationId"\s*:\s*"([^"]+)"')
 
 
 def resource_id(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
-    """In small letters, as Microsoft's FOCUS export has it: exports write the same resource in several ways."""
-    return pc.utf8_lower(_plain_id(mapping, batch))
+    """In small letters, as Microsoft's FOCUS export has it: exports write the same resource in several ways. What was not used
+    of a commitment is of the commitment, as FOCUS wants it."""
+    ids, charges = pc.utf8_lower(_plain_id(mapping, batch)), mapping.charges(batch)
+    if not pc.any(charges.unused).as_py():
+        return ids
+    return pc.if_else(charges.unused, pc.coalesce(charges.commitment_id.dictionary_decode(), ids), ids)
 
 
 def resource_name(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
     """ResourceName, else the last part of the id."""
-    last = pc.replace_substring_regex(_plain_id(mapping, batch), r"^.*/", "")
-    named = pc.if_else(pc.equal(last, ""), pa.scalar(None, pa.string()), last)
-    if "resource_name" not in mapping.place:
-        return named
-    given = batch.column(mapping.place["resource_name"])
-    given = given.dictionary_decode() if pa.types.is_dictionary(given.type) else given
-    return pc.coalesce(pc.if_else(pc.equal(given, ""), pa.scalar(None, pa.string()), given), named)
+    given = mapping.text("resource_name", batch)
+    return (
+        first_of(given, recode(mapping.text("resource_id", batch), _last_part)) if given.null_count else given
+    )
+
+
+def _last_part(resource_id: str) -> str | None:
+    return resource_id.rpartition("/")[2] or None
 
 
 def _plain_id(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
@@ -45,53 +47,52 @@ def _plain_id(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
 
 def arm_type(mapping: AzureMapping, batch: NativeBatch) -> pa.DictionaryArray:
     """The resource type in small letters: microsoft.compute/virtualmachines."""
-    return _types(mapping, batch)
+    return mapping.once("type", batch, _types)
 
 
 def resource_type(mapping: AzureMapping, batch: NativeBatch) -> pa.DictionaryArray:
     """Its name: Virtual machine."""
-    return recode(_types(mapping, batch), resource_type_name)
+    return recode(arm_type(mapping, batch), resource_type_name)
 
 
 def resource_group(mapping: AzureMapping, batch: NativeBatch) -> pa.DictionaryArray:
-    ids = mapping.text("resource_id", batch)
-    group = pc.struct_field(pc.extract_regex(ids.dictionary, _GROUP), "group")
-    return _encode(pc.utf8_lower(group), ids)
+    return recode(mapping.text("resource_id", batch), _group_of)
 
 
 def _types(mapping: AzureMapping, batch: NativeBatch) -> pa.DictionaryArray:
-    ids = mapping.text("resource_id", batch)
-    parts = pc.extract_regex(ids.dictionary, _TYPE)
-    names = [_some(pc.struct_field(parts, part)) for part in "abcd"]
-    # Behind an empty text, because pyarrow 26 forgets rows where all of the joined texts are null.
-    joined = pc.utf8_lower(
-        pc.utf8_slice_codeunits(pc.binary_join_element_wise("", *names, "/", null_handling="skip"), 1)
-    )
-    known = pc.if_else(pc.is_valid(names[0]), joined, pa.scalar(None, pa.string()))
-    of_column = recode(mapping.text("resource_type", batch), str.lower)
-    return first_of(_encode(known, ids), of_column)
+    of_id = recode(mapping.text("resource_id", batch), type_of)
+    return first_of(of_id, recode(mapping.text("resource_type", batch), str.lower))
 
 
-def _some(values: pa.Array) -> pa.Array:
-    return pc.if_else(pc.equal(values, ""), pa.scalar(None, pa.string()), values)
+@lru_cache(maxsize=65_536)
+def type_of(resource_id: str) -> str | None:
+    """The type in an id, which is all behind the last provider but the names: …/providers/Microsoft.Compute/virtualMachines/vm/extensions/x
+    is microsoft.compute/virtualmachines/extensions. None for what has no provider. Remembered: batches have the same resources."""
+    _, provider, rest = resource_id.lower().rpartition("/providers/")
+    parts = rest.strip("/").split("/")
+    return "/".join((parts[0], *parts[1::2])) if provider and len(parts) > 1 else None
 
 
-def _encode(values: pa.Array, like: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Values for the dictionary of a column, as a column."""
-    distinct = values.dictionary_encode()
-    return pa.DictionaryArray.from_arrays(distinct.indices.take(like.indices), distinct.dictionary)
+@lru_cache(maxsize=65_536)
+def _group_of(resource_id: str) -> str | None:
+    return resource_id.lower().partition("/resourcegroups/")[2].partition("/")[0] or None
 
 
 def service(mapping: AzureMapping, batch: NativeBatch, of: int) -> pa.DictionaryArray:
     """Name (0), category (1) or subcategory (2) of the service. Where Microsoft's table has none, the meter category is the
     name, the category is Other and the subcategory empty."""
-    consumed = mapping.text("consumed_service", batch).dictionary_decode()
-    types = _types(mapping, batch).dictionary_decode()
-    both = pc.binary_join_element_wise(pc.fill_null(consumed, ""), pc.fill_null(types, ""), "\x1f")
-    named = recode(both.dictionary_encode(), lambda text: _of_service(text, of))
+    named = recode(mapping.once("service", batch, _consumed_types), lambda text: _of_service(text, of))
     if of == 0:
         return first_of(named, mapping.text("meter_category", batch), mapping.text("consumed_service", batch))
     return first_of(named, batch.constant("Other")) if of == 1 else named
+
+
+def _consumed_types(mapping: AzureMapping, batch: NativeBatch) -> pa.DictionaryArray:
+    """The consumed service and the resource type of each line, as one text."""
+    consumed = mapping.text("consumed_service", batch).dictionary_decode()
+    types = arm_type(mapping, batch).dictionary_decode()
+    both = pc.binary_join_element_wise(pc.fill_null(consumed, ""), pc.fill_null(types, ""), "\x1f")
+    return both.dictionary_encode()
 
 
 def _of_service(text: str, of: int) -> str | None:

@@ -280,6 +280,13 @@ def _cud_rule(code: Callable[[str], str | None], name: str = "type") -> _Rule:
     return _Rule(lambda mapping, batch: recode(_cud(mapping, batch, name), code), ("credits",))
 
 
+def _commitment_status(mapping: GoogleMapping, batch: NativeBatch) -> pa.Array:
+    """Used where a committed use discount applies; null without the commitment's id, as FOCUS wants it."""
+    used = recode(_cud(mapping, batch, "type"), lambda _: "Used").dictionary_decode()
+    has_id = pc.is_valid(mapping.text("subscription", batch))
+    return pc.if_else(has_id, used, pa.scalar(None, pa.string())).dictionary_encode()
+
+
 def _pricing_category(mapping: GoogleMapping, batch: NativeBatch) -> pa.Array:
     """Committed where a committed use discount applies and for its fee, as Google's view has it."""
     fee = recode(
@@ -329,7 +336,7 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "CommitmentDiscountName": _cud_rule(lambda text: text, "full_name"),
     "CommitmentDiscountCategory": _cud_rule(lambda text: _CUD_CATEGORIES[text.upper()]),
     "CommitmentDiscountType": _cud_rule(lambda _: "Committed Use Discount"),
-    "CommitmentDiscountStatus": _cud_rule(lambda _: "Used"),
+    "CommitmentDiscountStatus": _Rule(_commitment_status, ("credits", "subscription")),
     "ConsumedQuantity": _usage_only("amount"),
     "ConsumedUnit": _usage_only("unit"),
     "PricingQuantity": _usage_only("priced_amount"),

@@ -83,8 +83,9 @@ def test_a_pair_puts_each_kind_of_line_where_focus_has_it() -> None:
     }
 
 
-def test_what_was_not_used_consumes_nothing() -> None:
+def test_what_was_not_used_consumes_nothing_and_is_of_the_commitment() -> None:
     unused = [row for row in FocusRead(ACTUAL, AMORTIZED).rows if row["commitment_status"] == "Unused"]
+    assert [row["resource_id"] for row in unused] == [row["commitment_id"] for row in unused]
     assert [(row["consumed_quantity"], row["consumed_unit"]) for row in unused] == [(None, None)] * 2
 
 
@@ -214,6 +215,31 @@ def test_a_resource_that_is_written_in_two_ways_is_one() -> None:
     assert len(set(read.column("resource_id"))) == 1
 
 
+def test_a_commitment_costs_what_was_paid_for_it_in_both_measures() -> None:
+    actual = export(of(PURCHASE, "100"), *ON_DEMAND)
+    amortized = export(of(USED, "60"), of(UNUSED, "40"), *ON_DEMAND)
+    rows = [row for row in FocusRead(actual, amortized).rows if row["commitment_id"] == RESERVATION.lower()]
+    assert sum(row["billed_cost"] for row in rows) == sum(row["effective_cost"] for row in rows) == 100
+
+
+def test_a_use_at_a_cost_in_the_actual_cost_is_left_out_and_said() -> None:
+    read = FocusRead(
+        export(of(PURCHASE, "100"), of(USED, "0.5"), {}), AMORTIZED, names=["actual.csv", "amortized.csv"]
+    )
+    assert (
+        "Use of reservations and savings plans in the actual cost was left out: 0.5 USD in 2023-09."
+        in notes(read)
+    )
+
+
+def test_rounding_is_an_adjustment_and_tax_is_tax() -> None:
+    read = FocusRead(
+        export({"ChargeType": "RoundingAdjustment"}, {"ChargeType": "Tax"}, {"PricingModel": "Spot"})
+    )
+    assert read.column("charge_category") == ["Adjustment", "Tax", "Usage"]
+    assert read.column("pricing_category")[2] == "Dynamic"
+
+
 def test_quantities_are_blocks_of_the_unit_of_measure() -> None:
     row = FocusRead(
         export({"Quantity": "0.0004", "UnitOfMeasure": "10K", "UnitPrice": "0.1", "PayGPrice": "0.2"})
@@ -310,6 +336,38 @@ def test_exports_in_parquet_are_read_alike(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "bill.parquet")
     row = FocusRead((tmp_path / "bill.parquet").read_bytes()).row
     assert (row["billed_cost"], row["charge_date"]) == (Decimal("0.1"), date(2023, 9, 4))
+
+
+def as_parquet(folder: Path, data: bytes) -> bytes:
+    rows = list(csv.DictReader(io.StringIO(data.decode())))
+    costs = [float(row["CostInBillingCurrency"]) for row in rows]
+    table = pa.Table.from_pylist(rows)
+    place = table.column_names.index("CostInBillingCurrency")
+    pq.write_table(table.set_column(place, "CostInBillingCurrency", pa.array(costs)), folder / "bill.parquet")
+    return (folder / "bill.parquet").read_bytes()
+
+
+def test_a_pair_in_parquet_is_read_alike(tmp_path: Path) -> None:
+    read = FocusRead(as_parquet(tmp_path, ACTUAL), as_parquet(tmp_path, AMORTIZED))
+    assert (sum(read.column("billed_cost")), sum(read.column("effective_cost"))) == (
+        Decimal("83.65"),
+        Decimal("8.65"),
+    )
+    assert "differ" not in notes(read)
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+def test_a_file_of_which_no_line_counts_is_no_empty_file(tmp_path: Path, parquet: bool) -> None:
+    files = [
+        ACTUAL,
+        AMORTIZED,
+        export(of({}, "7")),
+        export(of({}, "7"), base={**ENTERPRISE, "CostCenter": ""}),
+    ]
+    files = [as_parquet(tmp_path, file) for file in files] if parquet else files
+    read = FocusRead(*files, names=["a", "b", "actual_2", "amortized_2"])
+    assert [file.rows for file in read.report.files] == [4, 4, 1, 0]
+    assert sum(read.column("billed_cost")) == Decimal("90.65")
 
 
 def test_a_pair_of_samples_is_imported_with_the_sums_of_the_raw_files(cast: Cast, source: CostSource) -> None:

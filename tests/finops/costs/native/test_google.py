@@ -122,7 +122,7 @@ def test_a_committed_use_discount_is_a_commitment() -> None:
     )
     assert (row["commitment_name"], row["pricing_category"]) == ("Committed Usage Discount: CPU", "Committed")
     spend = FocusRead(bill({"credits": CUD.replace("DISCOUNT", "DISCOUNT_DOLLAR_BASE")})).row
-    assert spend["commitment_category"] == "Spend"
+    assert (spend["commitment_category"], spend["commitment_status"]) == ("Spend", None)
 
 
 @pytest.mark.parametrize(
