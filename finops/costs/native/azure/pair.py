@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -200,11 +201,14 @@ def survey(mapping: AzureMapping, file: CsvFile | ParquetFile) -> Tally:
     return tally
 
 
-def assign_roles(mappings: Sequence[AzureMapping], tallies: Sequence[Tally]) -> None:
-    """Says of each file which export it is of, when there are files of both. FocusFileError for one that cannot be told."""
+def assign_roles(mappings: Sequence[AzureMapping], paths: Sequence[Path], tallies: Sequence[Tally]) -> None:
+    """Says of each file which export it is of, when there are files of both. FocusFileError for one that cannot be told.
+
+    A file's lines go before its name, and the name that its owner knows before that on disk, where a sync puts the export's type.
+    """
     roles = [
-        tally.role or _role_by_name(mapping.file_name)
-        for mapping, tally in zip(mappings, tallies, strict=True)
+        tally.role or _role_by_name(mapping.file_name) or _role_by_name(path.name)
+        for mapping, path, tally in zip(mappings, paths, tallies, strict=True)
     ]
     _find_twins(roles, tallies)
     if not {ExportRole.ACTUAL, ExportRole.AMORTIZED} <= set(roles):

@@ -29,7 +29,10 @@ class AzureFormat(NativeFormat):
             mapping.has_text_numbers = _has_text_numbers(mapping, file)
             mapping.date_order, mapping.date_note = dates.order_of(mapping, file, chosen.dates)
         if len(azure) > 1:
-            pair.assign_roles([mapping for mapping, _ in azure], [pair.survey(*each) for each in azure])
+            paths = [file.path for _, file in azure]
+            pair.assign_roles(
+                [mapping for mapping, _ in azure], paths, [pair.survey(*each) for each in azure]
+            )
 
 
 def _has_text_numbers(mapping: AzureMapping, file: CsvFile | ParquetFile) -> bool:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.costs.focus.errors import FocusFileError
+from finops.costs.focus.normalise import FocusFile, normalise
 from finops.costs.focus.values import DateOrder
 from finops.costs.models import CostSource
 from tests.cast import Cast
@@ -422,3 +423,17 @@ def test_any_pair_adds_up_to_its_raw_files(lines: list[tuple[dict[str, str], str
     assert sums_of_rows(read.rows, keys, "billed_cost") == sums(export(*actual), theirs)
     assert sums_of_rows(read.rows, keys, "effective_cost") == sums(export(*amortized), theirs)
     assert "differ" not in notes(read)
+
+
+def test_a_part_that_a_sync_has_fetched_is_told_by_its_name_on_disk(tmp_path: Path) -> None:
+    parts = {
+        "1": ACTUAL,
+        "2": AMORTIZED,
+        "ActualCost-3": export(of({}, "7")),
+        "AmortizedCost-4": export(of({}, "7.0")),
+    }
+    files = [FocusFile(tmp_path / name, "part_0_0001.csv") for name in parts]
+    for file, data in zip(files, parts.values(), strict=True):
+        file.path.write_bytes(data)
+    bill = normalise(files, folder=tmp_path, source_id="7")
+    assert [each.totals[0].billed_cost for each in bill.report.months] == [Decimal("90.65")]
