@@ -172,8 +172,8 @@ def _row(account: Account, form: str, url: str, export: str, size: int, folder: 
         "of pyarrow": share,
         "wanted": WANTED,
         "reached": share >= WANTED,
-        "most memory, MB": round(growth(through_finops)),
-        "pyarrow's, MB": round(growth(peer)),
+        "memory grows by, MB": round(growth(through_finops)),
+        "pyarrow's by, MB": round(growth(peer)),
     }
 
 

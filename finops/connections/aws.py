@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import zlib
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -15,7 +17,7 @@ from finops.connections.connector import (
     SecretText,
     SourceError,
 )
-from finops.connections.transports.bucket import BucketObject
+from finops.connections.transports.bucket import BucketObject, shown_key
 from finops.connections.transports.s3 import (
     ATTEMPTS,
     CONNECT_SECONDS,
@@ -25,12 +27,14 @@ from finops.connections.transports.s3 import (
     explain_aws,
     open_s3,
 )
+from finops.lib.sentences import join_with_and
 
 SESSION_NAME: Final = "finops-console"
 """How CloudTrail names what this console does in a role."""
 SESSION_SECONDS: Final = 3_600
 """What a role allows unless it says otherwise."""
 DEFAULT_REGION: Final = "us-east-1"
+GZIP: Final = b"\x1f\x8b"
 
 
 class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
@@ -218,16 +222,34 @@ def only_export(paths: set[str], url: str, what: str) -> str:
     return next(iter(paths))
 
 
-def header_of(head: bytes) -> bytes:
-    """The first line of the beginning of a CSV file, unpacked. Raises SourceError for what is neither gzip nor text."""
-    import zlib
+def check_format(
+    bucket: S3Bucket, files: Sequence[BucketObject], columns: list[str], expected: Collection[str]
+) -> None:
+    """Reads the beginning of a file. Raises SourceError when it is no gzip or Parquet, or its columns (else those of the
+    manifest) are none of the formats."""
+    if not files:
+        return
+    head, name = bucket.head(files[0]), shown_key(files[0].key)
+    if head.startswith(b"PK"):
+        raise SourceError(f"{name} is compressed as ZIP. Choose gzip or Parquet for the export.")
+    if head.startswith(GZIP):
+        columns = _header(head, name)
+    elif not head.startswith(b"PAR1"):
+        raise SourceError(f"{name} is neither gzip nor Parquet. Choose one of them for the export.")
+    if columns and format_of(columns) not in expected:
+        raise SourceError(
+            f"{name} has {len(columns)} columns, which are not those of {join_with_and(sorted(expected))}. Export 'FOCUS with "
+            "AWS columns' or 'CUR 2.0' with its default columns."
+        )
 
-    if head.startswith(b"\x1f\x8b"):
-        try:
-            head = zlib.decompressobj(wbits=31).decompress(head, 1 << 16)
-        except zlib.error as error:
-            raise SourceError("The first file is no whole gzip.") from error
-    return re.split(rb"[\r\n]", head, maxsplit=1)[0]
+
+def _header(head: bytes, name: str) -> list[str]:
+    try:
+        text = zlib.decompressobj(wbits=31).decompress(head, 1 << 16)
+    except zlib.error as error:
+        raise SourceError(f"{name} is no whole gzip.") from error
+    line = re.split(rb"[\r\n]", text, maxsplit=1)[0].decode("utf-8-sig", errors="replace")
+    return [each.strip('"') for each in line.split(",")]
 
 
 def format_of(columns: list[str]) -> str:
@@ -235,11 +257,7 @@ def format_of(columns: list[str]) -> str:
     names = {name.lower() for name in columns}
     if {"billedcost", "chargeperiodstart"} <= names:
         return "FOCUS"
-    if "line_item_unblended_cost" in names:
-        return "CUR 2.0" if "product" in names or "bill_payer_account_name" in names else "CUR"
-    if "lineitem/unblendedcost" in names:
-        return "CUR"
-    return ""
+    return "CUR" if names & {"line_item_unblended_cost", "lineitem/unblendedcost"} else ""
 
 
 def columns_of(value: Any) -> list[str]:

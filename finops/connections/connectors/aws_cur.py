@@ -19,8 +19,8 @@ import msgspec
 from finops.connections.aws import (
     AwsBucketConfig,
     check_bucket,
+    check_format,
     columns_of,
-    format_of,
     only_export,
     open_export,
 )
@@ -96,7 +96,8 @@ class AwsCurConnector(Connector[AwsBucketConfig]):
                     f"Find the files of {newest:%Y-%m}", lambda: _files(bucket, objects, manifest)
                 )
                 checks.attempt(
-                    "Read a file and know its format", lambda: _check_format(bucket, manifest, files)
+                    "Read a file and know its format",
+                    lambda: check_format(bucket, files, columns_of(manifest.columns), ["CUR"]),
                 )
         return checks.findings
 
@@ -176,13 +177,3 @@ def _files(
     if missing:
         raise MonthConflict(f"{shown_key(missing[0])}, which the manifest names, is not there yet.")
     return [listed[key] for key in keys]
-
-
-def _check_format(bucket: StorageBucket, manifest: ReportManifest, files: Sequence[BucketObject]) -> None:
-    if files:
-        bucket.head(files[0])
-    columns = columns_of(manifest.columns)
-    if columns and format_of(columns) != "CUR":
-        raise SourceError(
-            f"The report has {len(columns)} columns, which are none of a Cost and Usage Report."
-        )

@@ -20,8 +20,8 @@ import msgspec
 from finops.connections.aws import (
     AwsBucketConfig,
     check_bucket,
+    check_format,
     columns_of,
-    format_of,
     only_export,
     open_export,
 )
@@ -43,6 +43,8 @@ from finops.lib import clock
 SETTLED: Final = timedelta(hours=1)
 """A file that is newer than its manifest belongs to a delivery that is under way; after this time it is a copy of a bucket,
 which keeps no order."""
+
+FORMATS: Final = ("CUR", "FOCUS")
 
 _KEY: Final = re.compile(
     r"(?:(?P<export>.+)/)?(?P<kind>data|metadata)/billing_period=(?P<month>[0-9]{4}-[0-9]{2})/(?P<rest>.+)",
@@ -71,10 +73,15 @@ class ExportMonth:
 
     @property
     def current(self) -> list[BucketObject]:
-        """The files of the newest execution, or all where the export overwrites them."""
+        """The files of the newest execution, or those beside it where the export overwrites them: by them bytes and fingerprint
+        are known before the manifest is read. That an older execution expires changes nothing."""
+        by_folder: dict[str, list[BucketObject]] = defaultdict(list)
+        for rest, each in self.files.items():
+            by_folder[rest.rpartition("/")[0]].append(each)
         rest = next(rest for rest, each in self.manifests.items() if each is self.manifest)
-        folder = rest.rpartition("/")[0]
-        return [each for rest, each in self.files.items() if not folder or rest.startswith(f"{folder}/")]
+        if folder := rest.rpartition("/")[0]:
+            return by_folder[folder]
+        return max(by_folder.values(), key=lambda files: max(each.modified for each in files), default=[])
 
     def is_settled(self) -> bool:
         """False while a delivery is under way, whose manifest is still to come."""
@@ -111,7 +118,8 @@ class AwsDataExportsConnector(Connector[AwsBucketConfig]):
                     f"Find the files of {newest:%Y-%m}", lambda: _files(bucket, months[newest], manifest)
                 )
                 checks.attempt(
-                    "Read a file and know its format", lambda: _check_format(bucket, manifest, files)
+                    "Read a file and know its format",
+                    lambda: check_format(bucket, files, columns_of(manifest.columns), FORMATS),
                 )
         return checks.findings
 
@@ -190,16 +198,3 @@ def _files(bucket: StorageBucket, month: ExportMonth, manifest: ExportManifest) 
             raise MonthConflict(f"{shown_key(key)}, which the manifest names, is not there yet.")
         files.append(listed[key])
     return files
-
-
-def _check_format(bucket: StorageBucket, manifest: ExportManifest, files: Sequence[BucketObject]) -> None:
-    columns = columns_of(manifest.columns)
-    if files:
-        head = bucket.head(files[0])
-        if head.startswith(b"PK"):
-            raise SourceError("The export is compressed as ZIP. Choose gzip or Parquet.")
-    if columns and not format_of(columns):
-        raise SourceError(
-            f"The export has {len(columns)} columns, which are neither FOCUS nor CUR 2.0. Export 'FOCUS with AWS columns' or "
-            "'CUR 2.0' with its default columns."
-        )

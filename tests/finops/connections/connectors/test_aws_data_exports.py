@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -165,9 +166,14 @@ def test_files_of_older_executions_are_not_read_where_the_manifest_lies_above_th
     url = export.put_file("2026-05", "focus-00001.csv.gz", as_csv_gz(rows), execution="20260511T010203Z-bbbb")
     export.put_manifest("2026-05", [url, url])
 
+    old = export.key("data", "2026-05", "20260510T010203Z-aaaa/focus-00001.csv.gz")
+    export.world.age(old, timedelta(days=1))
+    before = months(config)[MAY]
     sync_now(connection)
+    export.world.client.delete_object(Bucket=export.world.name, Key=old)
 
     assert stored(cast.account) == sums(rows)
+    assert months(config)[MAY] == before
 
 
 def test_a_delivery_that_is_under_way_is_waited_for(
@@ -334,11 +340,27 @@ def test_a_permission_that_is_taken_away_while_a_month_is_read_is_named(
         )
 
 
-def test_columns_that_are_no_cost_are_found_by_the_check(config: AwsBucketConfig, export: DataExport) -> None:
-    url = export.put_file("2026-05", "1.csv.gz", b"x")
-    export.put_manifest("2026-05", [url], columns=[{"name": "carbon_kg"}])
+@pytest.mark.parametrize(
+    ("content", "columns", "text"),
+    [
+        (
+            gzip.compress(b"carbon_kg,day\n1,2\n"),
+            focus_rows()[0],
+            "2 columns, which are not those of CUR and FOCUS",
+        ),
+        (b"PAR1 and so on", ["carbon_kg"], "1 columns, which are not those of CUR and FOCUS"),
+        (b"PK\x03\x04", [], "compressed as ZIP"),
+        (b"BilledCost,ChargePeriodStart", [], "neither gzip nor Parquet"),
+        (b"\x1f\x8b\x08 cut off", [], "no whole gzip"),
+    ],
+)
+def test_a_file_that_is_no_cost_is_found_by_the_check(
+    config: AwsBucketConfig, export: DataExport, content: bytes, columns: list[str], text: str
+) -> None:
+    url = export.put_file("2026-05", "1.csv.gz", content)
+    export.put_manifest("2026-05", [url], columns=[{"name": name} for name in columns])
 
-    assert "neither FOCUS nor CUR 2.0" in CONNECTOR.check(config)[-1].fix
+    assert text in CONNECTOR.check(config)[-1].fix
 
 
 def deny(world: S3World, action: str) -> None:
