@@ -22,6 +22,8 @@ class ReplayRequest:
     params: Mapping[str, list[str]]
     headers: Mapping[str, str]
     body: bytes
+    target: str = ""
+    """Path and query as they were sent."""
 
     def param(self, name: str) -> str:
         return self.params.get(name, [""])[0]
@@ -93,7 +95,7 @@ def _handler(replay: ReplayServer) -> type[BaseHTTPRequestHandler]:
             parts = urlsplit(self.path)
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             headers = {name.casefold(): value for name, value in self.headers.items()}
-            request = ReplayRequest(self.command, parts.path, parse_qs(parts.query), headers, body)
+            request = ReplayRequest(self.command, parts.path, parse_qs(parts.query), headers, body, self.path)
             self._send(replay.reply_to(request))
 
         do_POST = do_GET

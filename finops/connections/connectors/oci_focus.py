@@ -1,0 +1,176 @@
+"""Oracle Cloud Infrastructure: FOCUS reports, or Oracle's own cost reports, from the bucket that Oracle keeps for a tenancy.
+
+Namespace `bling`, bucket the OCID of the tenancy, in its home region. `FOCUS Reports/YYYY/MM/DD/*.csv.gz` has the date of
+delivery; `reports/cost-csv/*.csv.gz` has none, so that of the object counts. A new file comes about every six hours and adds to
+those before: a month is all files delivered in it, and lines of the month before in its first files count to that one.
+Source: docs.oracle.com/iaas/Content/Billing/Concepts/costusagereportsoverview.htm.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import date
+from functools import partial
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from finops.connections.checks import check_list
+from finops.connections.connector import (
+    BillMonth,
+    CheckFinding,
+    Connector,
+    ConnectorConfig,
+    Fetch,
+    SecretText,
+    SetupStep,
+    SourceError,
+)
+from finops.connections.transports.bucket import BucketObject, objects_fingerprint
+from finops.connections.transports.oci_storage import OciBucket, OciKey
+from finops.connections.vendor_apis.service_account import rsa_key
+from finops.costs.focus.normalise import FocusFile
+
+NAMESPACE: Final = "bling"
+FOLDERS: Final = {"focus": "FOCUS Reports", "cost_csv": "reports/cost-csv"}
+_DELIVERY: Final = re.compile(r"([0-9]{4})/([0-9]{2})/[0-9]{2}/.*")
+_MODIFIED: Final = re.compile(r"([0-9]{4})-([0-9]{2})-.*")
+# Of Oracle's own tenancy, the same for all customers (costusagereportsoverview.htm).
+_POLICY: Final = """define tenancy usage-report as \
+ocid1.tenancy.oc1..aaaaaaaaned4fkpkisbwjlr56u7cj63lf3wffbilvqknstgtvzub7vhqkggq
+endorse group finops-console to read objects in tenancy usage-report
+"""
+_DENIAL: Final = (
+    "OCI shows this user no reports. In the root compartment of the tenancy, a policy must endorse its group to read objects in "
+    "tenancy usage-report; region must be the tenancy's home region."
+)
+_USER: Final = """oci iam group create --name finops-console --description "Reads cost reports"
+oci iam user create --name finops-console --description "Reads cost reports" --email finops@example.com
+oci iam group add-user --group-id GROUP_OCID --user-id USER_OCID
+openssl genrsa -out key.pem 2048
+openssl rsa -in key.pem -pubout -out public.pem
+oci iam user api-key upload --user-id USER_OCID --key-file public.pem
+"""
+
+
+def _ocid(kind: str, title: str, description: str) -> msgspec.Meta:
+    return msgspec.Meta(
+        title=title,
+        description=description,
+        examples=[f"ocid1.{kind}.oc1..aaaaaaaaexample"],
+        pattern=rf"^ocid1\.{kind}\.[a-z0-9-]+\.[a-z0-9-]*\.[a-z0-9]{{4,80}}$",
+    )
+
+
+class OciFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
+    """A tenancy, and the API key of a user that may read its reports."""
+
+    tenancy: Annotated[str, _ocid("tenancy", "Tenancy OCID", "Profile, Tenancy.")]
+    user: Annotated[str, _ocid("user", "User OCID", "Of the user whose API key is entered here.")]
+    fingerprint: Annotated[
+        str,
+        msgspec.Meta(
+            title="Fingerprint",
+            description="Of the API key, as OCI shows it.",
+            examples=["20:3b:97:13:55:1c:5b:0d:d3:37:d8:50:4e:c5:3a:34"],
+            pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){15}$",
+        ),
+    ]
+    private_key: Annotated[
+        SecretText,
+        msgspec.Meta(
+            title="Private key", description="The whole PEM file, without a passphrase.", max_length=10_000
+        ),
+    ] = ""
+    region: Annotated[
+        str,
+        msgspec.Meta(
+            title="Home region",
+            description="Of the tenancy.",
+            examples=["eu-frankfurt-1"],
+            pattern=r"^[a-z]{2}-[a-z]+-[0-9]{1,2}$",
+        ),
+    ]
+    report: Annotated[
+        Literal["focus", "cost_csv"],
+        msgspec.Meta(title="Report", description="FOCUS reports, or Oracle's own cost reports."),
+    ] = "focus"
+
+
+class OciFocus(Connector[OciFocusConfig]):
+    name = "oci_focus"
+    title = "Oracle Cloud cost reports"
+    provider = "Oracle Cloud"
+    icon = "cloud"
+    docs_url = "https://docs.oracle.com/iaas/Content/Billing/Concepts/costusagereportsoverview.htm"
+    description = "FOCUS or Oracle's own reports of a tenancy, by the API key of a user that may read them."
+    order = 40
+    Config = OciFocusConfig
+
+    def steps(self, external_id: str) -> Sequence[SetupStep]:
+        return [
+            SetupStep(
+                "Create a user with an API key",
+                "Identity & Security, Domains, Users; then API keys, Add API key. The last command shows the fingerprint.",
+                _USER,
+                "sh",
+            ),
+            SetupStep(
+                "Allow its group to read the reports",
+                "A policy in the root compartment, in the home region. The reports are in a tenancy of Oracle's.",
+                _POLICY,
+            ),
+        ]
+
+    def check(self, config: OciFocusConfig) -> list[CheckFinding]:
+        with check_list() as checks:
+            bucket = checks.attempt("Read the private key", partial(_open, config))
+            objects = checks.attempt(f"List {bucket.url}", bucket.objects)
+            files = checks.attempt("Find reports", partial(_some_files, bucket, config, objects))
+            checks.attempt("Read the newest report", partial(bucket.head, files[-1]))
+        return checks.findings
+
+    def months(self, config: OciFocusConfig) -> list[BillMonth]:
+        with _open(config) as bucket:
+            months = _months(config, bucket.objects())
+        return [
+            BillMonth(month, objects_fingerprint(files), sum(each.bytes for each in files))
+            for month, files in sorted(months.items())
+        ]
+
+    def fetch(self, config: OciFocusConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        with _open(config) as bucket:
+            months = _months(config, bucket.objects())
+            return bucket.download_month(months.get(month.month, []), fetch)
+
+
+def _open(config: OciFocusConfig) -> OciBucket:
+    key = OciKey(
+        f"{config.tenancy}/{config.user}/{config.fingerprint}", rsa_key(config.private_key, "private_key")
+    )
+    base_url = f"https://objectstorage.{config.region}.oraclecloud.com"
+    return OciBucket(base_url, NAMESPACE, config.tenancy, FOLDERS[config.report], key=key, denial=_DENIAL)
+
+
+def _months(config: OciFocusConfig, objects: Iterable[BucketObject]) -> dict[date, list[BucketObject]]:
+    """The files that were delivered in each month."""
+    months: dict[date, list[BucketObject]] = defaultdict(list)
+    for each in objects:
+        pattern, text = (_DELIVERY, each.key) if config.report == "focus" else (_MODIFIED, each.modified)
+        match = pattern.fullmatch(text) if each.key.endswith(".csv.gz") else None
+        if match and 1 <= int(match[2]) <= 12:
+            months[date(int(match[1]), int(match[2]), 1)].append(each)
+    return months
+
+
+def _some_files(
+    bucket: OciBucket, config: OciFocusConfig, objects: Iterable[BucketObject]
+) -> list[BucketObject]:
+    months = _months(config, objects)
+    if not months:
+        raise SourceError(
+            f"{bucket.url} has no report yet. Oracle writes the first within a day.", field="report"
+        )
+    return months[max(months)]

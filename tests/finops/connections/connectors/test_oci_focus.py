@@ -1,0 +1,205 @@
+"""Oracle's reports from a server that checks each request's signature, through whole syncs: every file of a month counts."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from pytest_django import Settings
+
+from accounts.scoping import account_scope
+from finops.connections import services
+from finops.connections.connector import AccessError, Fetch, MonthConflict, SourceError
+from finops.connections.connectors import connector_of
+from finops.connections.connectors.oci_focus import OciFocusConfig
+from finops.connections.models import CostConnection
+from tests.cast import Cast
+from tests.finops.connections.gcs_emulator import private_key
+from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
+from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
+from tests.world.imports import cost_by, total
+
+pytestmark = pytest.mark.django_db
+
+TENANCY, USER = "ocid1.tenancy.oc1..aaaaacme", "ocid1.user.oc1..aaaareader"
+FINGERPRINT = ":".join(["20"] * 16)
+LISTING = f"/n/bling/b/{TENANCY}/o"
+CONNECTOR = connector_of("oci_focus")
+VALUES = {"tenancy": TENANCY, "user": USER, "fingerprint": FINGERPRINT, "region": "eu-frankfurt-1"}
+
+
+class OracleBucket:
+    """Its objects by name; each with an ETag that counts how often it was put."""
+
+    def __init__(self, server: ReplayServer) -> None:
+        self.server = server
+        self.objects: dict[str, tuple[bytes, int, str]] = {}
+        server.routes[LISTING] = self._list
+
+    def put(self, name: str, content: bytes, modified: str = "2026-05-02T03:04:05.678Z") -> None:
+        _, version, _ = self.objects.get(name, (b"", 0, ""))
+        self.objects[name] = (content, version + 1, modified)
+        path = f"{LISTING}/{name.replace('/', '%2F').replace(' ', '%20')}"
+        self.server.routes[path] = lambda request: self._read(request, name)
+
+    def _list(self, request: ReplayRequest) -> Reply:
+        names = sorted(name for name in self.objects if name.startswith(request.param("prefix")))
+        names = [name for name in names if name >= request.param("start")]
+        page, more = names[:2], names[2:]
+        entries = [
+            {"name": name, "size": len(content), "etag": str(version), "timeModified": modified}
+            for name in page
+            for content, version, modified in [self.objects[name]]
+        ]
+        return self._signed(request) or Reply.of_json(
+            {"objects": entries, "nextStartWith": more[0] if more else None}
+        )
+
+    def _read(self, request: ReplayRequest, name: str) -> Reply:
+        content, version, _ = self.objects[name]
+        if request.headers["if-match"] != str(version):
+            return Reply.of_json({"code": "IfMatchFailed"}, 412)
+        start, end = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers["range"]).groups()  # type: ignore[union-attr]
+        return self._signed(request) or Reply(206, content[int(start) : int(end) + 1])
+
+    def _signed(self, request: ReplayRequest) -> Reply | None:
+        """As Oracle checks it; None for a signature that is right."""
+        fields = dict(re.findall(r'(\w+)="([^"]*)"', request.headers["authorization"]))
+        values = {"(request-target)": f"get {request.target}"}
+        text = "\n".join(
+            f"{name}: {values.get(name) or request.headers[name]}" for name in fields["headers"].split()
+        )
+        key = load_pem_private_key(private_key().encode(), None)
+        assert isinstance(key, RSAPrivateKey)
+        try:
+            key.public_key().verify(
+                base64.b64decode(fields["signature"]), text.encode(), PKCS1v15(), SHA256()
+            )
+        except InvalidSignature:
+            return Reply.of_json({"code": "NotAuthenticated", "message": "Bad signature"}, 401)
+        is_ours = fields["keyId"] == f"{TENANCY}/{USER}/{FINGERPRINT}"
+        return None if is_ours else Reply.of_json({"code": "NotAuthenticated"}, 401)
+
+
+@pytest.fixture
+def oracle(replay: ReplayServer, settings: Settings) -> OracleBucket:
+    settings.CONNECTOR_BASE_URLS = {"oci_storage": replay.url}
+    return OracleBucket(replay)
+
+
+@pytest.fixture
+def connection(cast: Cast, oracle: OracleBucket) -> Iterator[CostConnection]:
+    row = services.create_connection(
+        account=cast.account,
+        actor=cast.actor,
+        name="Oracle",
+        connector="oci_focus",
+        values={**VALUES, "private_key": private_key()},
+    )
+    with account_scope(cast.account):
+        yield row
+
+
+def config(**values: Any) -> OciFocusConfig:
+    return OciFocusConfig(**{**VALUES, "private_key": private_key(), **values})
+
+
+def test_all_files_of_a_month_are_its_cost_and_a_new_one_adds_to_them(
+    cast: Cast, connection: CostConnection, oracle: OracleBucket
+) -> None:
+    oracle.put("FOCUS Reports/2026/05/01/0001.csv.gz", month_rows("2026-05", "1"))
+    oracle.put("FOCUS Reports/2026/05/01/0002.csv.gz", month_rows("2026-05", "2"))
+    oracle.put("FOCUS Reports/2026/05/31/0003.csv.gz", month_rows("2026-05", "4"))
+    oracle.put("reports/cost-csv/0001.csv.gz", b"not read")
+
+    sync = sync_now(connection)
+    assert (sync.error, actions(sync)) == ("", {"2026-05": "imported"})
+    assert total(cast.account) == Decimal(7)
+    assert actions(sync_now(connection)) == {"2026-05": "unchanged"}
+
+    oracle.put("FOCUS Reports/2026/05/31/0004.csv.gz", month_rows("2026-05", "8"))
+    assert actions(sync_now(connection)) == {"2026-05": "imported"}
+    assert total(cast.account) == Decimal(15)
+
+
+def test_lines_of_the_month_before_in_the_first_files_count_to_that_month(
+    cast: Cast, connection: CostConnection, oracle: OracleBucket
+) -> None:
+    oracle.put("FOCUS Reports/2026/05/31/0001.csv.gz", month_rows("2026-05", "1"))
+    oracle.put("FOCUS Reports/2026/06/01/0002.csv.gz", month_rows("2026-05", "2"))
+    oracle.put("FOCUS Reports/2026/06/01/0003.csv.gz", month_rows("2026-06", "4"))
+
+    assert sync_now(connection).error == ""
+
+    months = {month: sums[0] for month, sums in cost_by(cast.account, "billing_period").items()}
+    assert months == {"2026-05": Decimal(3), "2026-06": Decimal(4)}
+
+
+def test_of_oracles_own_reports_the_month_is_that_of_the_object(oracle: OracleBucket, tmp_path: Path) -> None:
+    oracle.put("reports/cost-csv/0001.csv.gz", b"one", "2026-05-02T03:04:05.678Z")
+    oracle.put("reports/cost-csv/0002.csv.gz", b"two", "2026-06-02T03:04:05.678Z")
+    oracle.put("reports/usage-csv/0003.csv.gz", b"three")
+
+    may, june = CONNECTOR.months(config(report="cost_csv"))
+
+    assert (f"{may.month:%Y-%m}", f"{june.month:%Y-%m}") == ("2026-05", "2026-06")
+    [file] = CONNECTOR.fetch(config(report="cost_csv"), june, Fetch(tmp_path))
+    assert file.path.read_bytes() == b"two"
+
+
+def test_a_report_that_is_replaced_while_it_is_read_is_a_conflict(
+    oracle: OracleBucket, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        oracle.put(f"FOCUS Reports/2026/05/01/{number}.csv.gz", b"abc")
+
+    with pytest.raises(MonthConflict):
+        CONNECTOR.fetch(
+            config(),
+            CONNECTOR.months(config())[0],
+            Fetch(tmp_path, lambda _bytes: oracle.put("FOCUS Reports/2026/05/01/2.csv.gz", b"new")),
+        )
+
+
+def test_a_tenancy_without_the_policy_is_told_which(oracle: OracleBucket) -> None:
+    oracle.server.routes[LISTING] = lambda _request: Reply.of_json({"code": "BucketNotFound"}, 404)
+
+    with pytest.raises(AccessError, match="endorse its group to read objects in tenancy usage-report"):
+        CONNECTOR.months(config())
+
+
+def test_a_key_that_oracle_does_not_know_says_what_to_check(oracle: OracleBucket) -> None:
+    with pytest.raises(AccessError, match="Check tenancy, user and fingerprint"):
+        CONNECTOR.months(config(user="ocid1.user.oc1..somebodyelse"))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"]
+)
+def test_what_is_no_private_key_is_refused_at_its_field(oracle: OracleBucket, text: str) -> None:
+    with pytest.raises(SourceError, match="no RSA key") as raised:
+        CONNECTOR.months(config(private_key=text))
+    assert raised.value.field == "private_key"
+    assert oracle.server.requests == []
+
+
+def test_the_check_tries_each_step_in_turn(oracle: OracleBucket) -> None:
+    assert [each.is_ok for each in CONNECTOR.check(config())] == [True, True, False]
+    oracle.put("FOCUS Reports/2026/05/01/0001.csv.gz", b"abc")
+
+    assert [each.title for each in CONNECTOR.check(config()) if each.is_ok] == [
+        "Read the private key",
+        f"List oci://{TENANCY}@bling/FOCUS Reports",
+        "Find reports",
+        "Read the newest report",
+    ]
