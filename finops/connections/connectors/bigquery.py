@@ -122,7 +122,7 @@ class BigQuery(Connector[BigQueryConfig]):
 
     def check(self, config: BigQueryConfig) -> list[CheckFinding]:
         title = f"Run a query in {config.project or 'the project'} (bigquery.jobs.create)"
-        return check_relation(_Warehouse(config), _relation(config), title)
+        return check_relation(lambda: _Warehouse(config), _relation(config), title)
 
     def months(self, config: BigQueryConfig) -> list[BillMonth]:
         return relation_months(_Warehouse(config), _relation(config))

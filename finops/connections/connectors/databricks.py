@@ -101,7 +101,11 @@ class DatabricksConfig(ConnectorConfig, frozen=True, kw_only=True):
     client_id: Annotated[
         str,
         msgspec.Meta(
-            title="Application ID", description="Of the service principal.", min_length=1, max_length=100
+            title="Application ID",
+            description="Of the service principal.",
+            examples=["4f1c2d3e-0a1b"],
+            min_length=1,
+            max_length=100,
         ),
     ]
     client_secret: Annotated[SecretText, msgspec.Meta(title="OAuth secret", min_length=8, max_length=500)]
@@ -137,7 +141,7 @@ class Databricks(Connector[DatabricksConfig]):
 
     def check(self, config: DatabricksConfig) -> list[CheckFinding]:
         title = f"Run a query on warehouse {config.warehouse_id} (Can use)"
-        return check_relation(_Warehouse(config), _relation(config), title)
+        return check_relation(lambda: _Warehouse(config), _relation(config), title)
 
     def months(self, config: DatabricksConfig) -> list[BillMonth]:
         return relation_months(_Warehouse(config), _relation(config))

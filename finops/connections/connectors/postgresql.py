@@ -66,8 +66,10 @@ class PostgresqlConfig(ConnectorConfig, frozen=True, kw_only=True):
         str, msgspec.Meta(title="Host", examples=["billing.example.com"], min_length=1, max_length=253)
     ]
     port: Annotated[int, msgspec.Meta(title="Port", ge=1, le=65_535)] = 5432
-    database: Annotated[str, msgspec.Meta(title="Database", min_length=1, max_length=63)]
-    user: Annotated[str, msgspec.Meta(title="User", min_length=1, max_length=63)]
+    database: Annotated[
+        str, msgspec.Meta(title="Database", examples=["billing"], min_length=1, max_length=63)
+    ]
+    user: Annotated[str, msgspec.Meta(title="User", examples=["finops_console"], min_length=1, max_length=63)]
     password: Annotated[SecretText, msgspec.Meta(title="Password", min_length=1, max_length=500)]
     query: Annotated[
         str,
@@ -116,7 +118,7 @@ class Postgresql(Connector[PostgresqlConfig]):
 
     def check(self, config: PostgresqlConfig) -> list[CheckFinding]:
         title = f"Connect to {config.database} on {config.host} as {config.user}"
-        return check_relation(_Database(config), _relation(config), title)
+        return check_relation(lambda: _Database(config), _relation(config), title)
 
     def months(self, config: PostgresqlConfig) -> list[BillMonth]:
         return relation_months(_Database(config), _relation(config))

@@ -69,7 +69,12 @@ class SnowflakeConfig(ConnectorConfig, frozen=True, kw_only=True):
             max_length=200,
         ),
     ]
-    user: Annotated[str, msgspec.Meta(title="User", pattern=r"^[A-Za-z0-9_@.-]+$", max_length=200)]
+    user: Annotated[
+        str,
+        msgspec.Meta(
+            title="User", examples=["FINOPS_CONSOLE"], pattern=r"^[A-Za-z0-9_@.-]+$", max_length=200
+        ),
+    ]
     private_key: Annotated[
         SecretText,
         msgspec.Meta(
@@ -79,7 +84,9 @@ class SnowflakeConfig(ConnectorConfig, frozen=True, kw_only=True):
     warehouse: Annotated[
         str, msgspec.Meta(title="Warehouse", examples=["FINOPS"], min_length=1, max_length=200)
     ]
-    role: Annotated[str, msgspec.Meta(title="Role", max_length=200)] = "FINOPS_CONSOLE"
+    role: Annotated[str, msgspec.Meta(title="Role", examples=["FINOPS_CONSOLE"], max_length=200)] = (
+        "FINOPS_CONSOLE"
+    )
     view: Annotated[
         str,
         msgspec.Meta(
@@ -111,7 +118,7 @@ class Snowflake(Connector[SnowflakeConfig]):
 
     def check(self, config: SnowflakeConfig) -> list[CheckFinding]:
         title = f"Run a query as {config.user} on {config.warehouse} (USAGE)"
-        return check_relation(_Warehouse(config), config.view, title)
+        return check_relation(lambda: _Warehouse(config), config.view, title)
 
     def months(self, config: SnowflakeConfig) -> list[BillMonth]:
         return relation_months(_Warehouse(config), config.view)

@@ -11,7 +11,7 @@ The month of a line is that in which the moment 14 hours after BillingPeriodStar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -159,11 +159,12 @@ class _CheckEnd(Exception):
     """A step failed, and its finding is kept."""
 
 
-def check_relation(source: SqlSource, relation: str, connect: str) -> list[CheckFinding]:
-    """Findings of connecting (titled so), of the columns and of the newest month."""
+def check_relation(connect: Callable[[], SqlSource], relation: str, title: str) -> list[CheckFinding]:
+    """Findings of connecting and asking (with this title), of the columns and of the newest month."""
     findings: list[CheckFinding] = []
     try:
-        with check_step(findings, connect):
+        with check_step(findings, title):
+            source = connect()
             source.query("SELECT 1")
         with check_step(findings, "Read the FOCUS columns"):
             relation_columns(source, relation)
