@@ -60,7 +60,9 @@ class PromptContext:
 
     @cached_property
     def source_names(self) -> list[str]:
-        return sorted(self.sources.names.values(), key=str.casefold)
+        """Of the sources that have cost lines: a filter on another one finds none."""
+        health = self.sources.health.values()
+        return sorted((each.name for each in health if each.last_day is not None), key=str.casefold)
 
     @cached_property
     def coverage(self) -> Coverage:

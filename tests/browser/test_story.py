@@ -53,7 +53,7 @@ def ask_with(url: str, key: str) -> dict[str, Any]:
 
 
 def upload_sample(page: Page, server: LiveServer) -> None:
-    page.get_by_role("link", name="Upload files", exact=True).click()
+    page.get_by_role("link", name="upload files", exact=True).click()
     page.get_by_label("Drop FOCUS files here").set_input_files(SAMPLE)
     page.get_by_label("Name of the new source").fill("Real bill")
     page.get_by_role("button", name="Upload and import").click()
