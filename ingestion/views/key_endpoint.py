@@ -80,6 +80,7 @@ class AccountThrottle(BaseThrottle):
     """The setting with the limit."""
 
     def allow_request(self, request: Request, view: views.APIView) -> bool:
+        """Raises PushError, 429, for a request over the limit."""
         self._limit: int = getattr(settings, self.setting)
         hit = rate_limiter().hit(f"{self.scope}:{request.auth.account.pk}", limit=self._limit)
         view.headers |= {

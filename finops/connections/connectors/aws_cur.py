@@ -107,6 +107,7 @@ class AwsCurConnector(Connector[AwsBucketConfig]):
             return [_bill_month(month, each) for month, each in sorted(months.items())]
 
     def fetch(self, config: AwsBucketConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        """Raises MonthConflict when the report is gone or was written anew since the look."""
         with open_export(config) as bucket:
             objects = bucket.objects()
             found = _months(bucket, objects).get(month.month)

@@ -133,6 +133,7 @@ class AwsDataExportsConnector(Connector[AwsBucketConfig]):
             return _bill_month(month, found) if found else None
 
     def fetch(self, config: AwsBucketConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        """Raises MonthConflict when the export is gone or was written anew since the look."""
         with open_export(config) as bucket:
             found = _months(bucket, bucket.objects()).get(month.month)
             if found is None or not found.is_settled():

@@ -148,6 +148,7 @@ class AzureExports(Connector[AzureExportsConfig]):
             return [_bill_month(month, runs) for month, runs in sorted(months.items())]
 
     def fetch(self, config: AzureExportsConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        """Raises MonthConflict when the month is gone or was written anew since the look."""
         with open_container(config, config.path) as bucket:
             runs = _months(bucket, config, bucket.objects()).get(month.month)
             if runs is None:

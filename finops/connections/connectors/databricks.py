@@ -214,6 +214,7 @@ class _Warehouse(SqlSource):
         self._api = dataclasses.replace(api, headers={"Authorization": f"Bearer {_token(api, config)}"})
 
     def query(self, statement: str) -> QueryResult:
+        """Raises SourceError for a statement that fails, SourceUnavailable for one that takes too long."""
         body = {
             "warehouse_id": self._config.warehouse_id,
             "statement": statement,

@@ -36,6 +36,7 @@ class _NoRedirect:
         self._refuses = refuses
 
     async def request(self, method: str, **arguments: Any) -> Any:
+        """Raises EndpointRedirect where redirects are refused; none is followed."""
         response = await self._session.request(method, **arguments, allow_redirects=False)
         if self._refuses and response.status in REDIRECTS:
             response.close()

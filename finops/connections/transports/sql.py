@@ -144,23 +144,25 @@ def write_rows(path: Path, result: QueryResult, fetch: Fetch) -> int:
 
 @contextmanager
 def check_step(findings: list[CheckFinding], title: str) -> Iterator[None]:
-    """A finding of this title: whether the block raised, and what to do. What follows a failed one is not tried."""
+    """A finding of this title: whether the block raised, and what to do. What follows a failed one is not
+    tried: raises CheckEnd."""
     if findings and not findings[-1].is_ok:
-        raise _CheckEnd
+        raise CheckEnd
     try:
         yield
     except UserError as error:
         findings.append(CheckFinding(title, False, error.message))
-        raise _CheckEnd from error
+        raise CheckEnd from error
     findings.append(CheckFinding(title, True))
 
 
-class _CheckEnd(Exception):
+class CheckEnd(Exception):
     """A step failed, and its finding is kept."""
 
 
 def check_relation(connect: Callable[[], SqlSource], relation: str, title: str) -> list[CheckFinding]:
-    """Findings of connecting and asking (with this title), of the columns and of the newest month."""
+    """Findings of connecting and asking (with this title), of the columns and of the newest month. A SourceError is
+    a finding."""
     findings: list[CheckFinding] = []
     try:
         with check_step(findings, title):
@@ -171,7 +173,7 @@ def check_relation(connect: Callable[[], SqlSource], relation: str, title: str) 
         with check_step(findings, "Find billing months"):
             if not relation_months(source, relation):
                 raise SourceError("There is no line yet. The first sync brings what comes until then.")
-    except _CheckEnd:
+    except CheckEnd:
         pass
     return findings
 

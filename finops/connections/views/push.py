@@ -127,6 +127,7 @@ class Commit(CostEndpoint):
     http_method_names = ["post"]
 
     def post(self, request: Request, push_id: str) -> Response:
+        """Raises PushError, 400, for a count of parts outside of its limits."""
         public_id, parts = _id(push_id), _json(request, CommitBody).parts
         if not 1 <= parts <= settings.COST_PUSH_MAX_PARTS:
             message = f'parts must be 1 to {settings.COST_PUSH_MAX_PARTS:,}. To empty the month, send one part {{"rows": []}}.'
@@ -147,6 +148,7 @@ class NoPath(CostEndpoint):
     """Every other path. Whoever has no key is told that first."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Raises PushError, 404, after what every endpoint raises."""
         super().initial(request, *args, **kwargs)
         message = "There is no such path beneath /api/costs. See /api/costs/openapi.json."
         raise PushError(HTTPStatus.NOT_FOUND, "not_found", message)
