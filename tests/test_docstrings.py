@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable, Iterator
 
@@ -116,3 +117,31 @@ def test_a_public_function_that_raises_says_what() -> None:
     }
 
     assert quiet == {}, "Name the error in the docstring, and when it is raised."
+
+
+RAISES = re.compile(r"\braises? ((?:[A-Z]\w+(?:, | and | or |, and )?)+)", re.IGNORECASE)
+
+
+def test_a_docstring_names_errors_that_there_are() -> None:
+    """A renamed exception takes its name in docstrings along."""
+    trees = {path: ast.parse(text) for path, text in sources().items()}
+    names = {name for tree in trees.values() for name in defined_or_imported(tree)} | set(dir(builtins))
+    unknown = {
+        f"{path}: {name}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module)
+        for match in RAISES.finditer(ast.get_docstring(node) or "")
+        for name in re.findall(r"\b[A-Z]\w+", match[1])
+        if name not in names
+    }
+
+    assert unknown == set()
+
+
+def defined_or_imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (each.asname or each.name.rpartition(".")[2] for each in node.names)

@@ -55,7 +55,7 @@ def open_s3(
     endpoint: str = "",
     virtual_host: bool = False,
 ) -> S3Bucket:
-    """Opened, not yet asked. Raises UrlRefused and SourceUnavailable for an endpoint that leads nowhere we send to, and
+    """Opened, not yet asked. Raises UrlRefusal and SourceUnavailable for an endpoint that leads nowhere we send to, and
     AccessError without credentials.
     `virtual_host` for services that take the bucket in the host's name alone, such as Alibaba's."""
     import s3fs
@@ -101,7 +101,7 @@ def _client_config(endpoint: str, *, virtual_host: bool) -> dict[str, Any]:
 
 
 def check_endpoint(endpoint: str) -> None:
-    """Raises UrlRefused for an address that nothing is sent to, SourceUnavailable when DNS knows no such name."""
+    """Raises UrlRefusal for an address that nothing is sent to, SourceUnavailable when DNS knows no such name."""
     try:
         resolve_endpoint(endpoint, "endpoint", time.monotonic() + CONNECT_SECONDS)
     except DeliveryTimeout as error:

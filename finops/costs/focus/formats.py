@@ -92,7 +92,7 @@ class Formats:
         return self.numbers
 
     def number_format_midway(self) -> NumberFormat:
-        """The same, once rows were read with a decimal point. Raises RereadRequired when that was wrong."""
+        """The same, once rows were read with a decimal point. Raises LateDecimalComma when that was wrong."""
         undecided = self.numbers is None
         decided = self.number_format()
         if undecided and decided is NumberFormat.COMMA:

@@ -41,7 +41,7 @@ ProgressCallback = Callable[[CostImport], None]
 class Progress:
     """Writes how far an import is into its row, a few times a second at most, and looks whether it may go on.
 
-    Raises Canceled, LowDisk, and UserError once the import has taken longer than it may.
+    Raises JobCancellation, LowDisk, and UserError once the import has taken longer than it may.
     """
 
     def __init__(self, job: CostImport, on_progress: ProgressCallback | None) -> None:

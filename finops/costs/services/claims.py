@@ -74,13 +74,13 @@ def earlier_open_imports(job: CostImport) -> list[int]:
 
 
 def update(job: CostImport, **values: object) -> None:
-    """Change the row while it is still this attempt's. Raises Lost otherwise."""
+    """Change the row while it is still this attempt's. Raises ClaimLost otherwise."""
     if not _ours(job).update(**values):
         raise ClaimLost(f"import {job.pk} is no longer run by attempt {job.attempts}")
 
 
 def update_running(job: CostImport, **values: object) -> None:
-    """Change the row of an import that runs. Raises Lost, as `update`, and Canceled once a person canceled it."""
+    """Change the row of an import that runs. Raises ClaimLost, as `update`, and JobCancellation once a person canceled it."""
     if not _ours(job).filter(cancel_requested_at=None).update(**values):
         update(job, **values)
         raise JobCancellation

@@ -37,7 +37,7 @@ def merge_sorted_files(
     """All rows of these Parquet files, in the columns and types of `schema`; what a file does not have is null.
 
     Each file is sorted by the columns of `order`, bytewise and without nulls in them; then so are the rows that come. Of a
-    file that is not, all rows come too, in some other order. Costs about a second a million rows. Raises Arrow's errors for a
+    file that is not, all rows come too, in some other order. Costs about a second a million rows. Raises pyarrow's errors for a
     damaged file.
     """
     at_once = max(LEAST_ROWS, BUFFERED_CELLS // (len(schema) * max(1, len(files))))

@@ -30,7 +30,7 @@ class Response:
 
 
 def check_url(url: str, *, field: str = "url") -> None:
-    """Raises Refused, with the field, for a URL that `post` would refuse, and for a name that DNS does not know. Asks
+    """Raises UrlRefusal, with the field, for a URL that `post` would refuse, and for a name that DNS does not know. Asks
     DNS: up to 5 s."""
     try:
         resolve_endpoint(url, field, time.monotonic() + CHECK_SECONDS)

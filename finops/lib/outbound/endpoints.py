@@ -59,7 +59,7 @@ def use_resolver(resolver: Resolver) -> Iterator[None]:
 
 
 def resolve_endpoint(url: str, field: str, deadline: float) -> Endpoint:
-    """The URL, checked, with its addresses of now. Raises Refused and DeliveryTimeout. `deadline` is of time.monotonic."""
+    """The URL, checked, with its addresses of now. Raises UrlRefusal and DeliveryTimeout. `deadline` is of time.monotonic."""
     parts, host, port = _parse_url(url, field)
     addresses = _resolve_addresses(host, port, deadline)
     if all(is_allowed(each) for each in addresses):
