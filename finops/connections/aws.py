@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -112,7 +113,7 @@ class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
 
 
 def aws_credentials(config: AwsBucketConfig) -> S3Credentials:
-    """Those of the config, a role's for an hour. Raises AccessError for what is missing or refused, SourceUnavailable."""
+    """Those of the config, a role's for an hour and renewable. Raises AccessError for what is missing or refused, SourceUnavailable."""
     if config.access == "access_key":
         return _key(config)
     if config.access == "server_identity":
@@ -173,8 +174,8 @@ def _role(config: AwsBucketConfig, base: S3Credentials | None) -> S3Credentials:
             where="AWS STS",
         )
         if isinstance(refused, AccessError):
-            refused.message += (
-                " The role's trust policy must name this console and the external id of this connection."
+            refused = AccessError(
+                f"{refused.message} The role's trust policy must name this console and the external id of this connection."
             )
         raise refused from error
     return S3Credentials(
@@ -182,6 +183,8 @@ def _role(config: AwsBucketConfig, base: S3Credentials | None) -> S3Credentials:
         secret=answer["SecretAccessKey"],
         token=answer["SessionToken"],
         principal=f"the role {config.role_arn}",
+        expiry=answer["Expiration"],
+        renew=partial(_role, config, base),
     )
 
 

@@ -102,6 +102,12 @@ def _role_steps(external_id: str) -> list[SetupStep]:
 def _last_steps() -> list[SetupStep]:
     return [
         SetupStep(
+            "Recommendations of Cost Optimization Hub (optional)",
+            "Another inline policy of the role. Cost Optimization Hub must be enabled in this account.",
+            json.dumps(_policy(_statement(["cost-optimization-hub:ListRecommendations"], "*")), indent=2),
+            "json",
+        ),
+        SetupStep(
             "If the bucket is encrypted with a key of your own",
             "Allow the role kms:Decrypt on that key.",
             json.dumps(_policy(_statement(["kms:Decrypt"], "arn:aws:kms:REGION:ACCOUNT:key/KEY")), indent=2),

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 
 import fsspec
@@ -37,13 +38,16 @@ class PrivateAddress(OSError):
 
 @dataclass(frozen=True, kw_only=True)
 class S3Credentials:
-    """`ambient`: the identity of this server itself instead of a key. `principal` is who that is, for messages."""
+    """`ambient`: the identity of this server itself instead of a key. `principal` is who that is, for messages. Those of a
+    session have an `expiry`, and `renew`, which signs in again."""
 
     key: str | None = None
     secret: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
     ambient: bool = False
     principal: str = "the access key"
+    expiry: datetime | None = None
+    renew: Callable[[], S3Credentials] | None = field(default=None, repr=False)
 
 
 def open_s3(
@@ -64,9 +68,7 @@ def open_s3(
         raise AccessError("Enter an access key with its secret, or the ARN of a role.")
     filesystem = s3fs.S3FileSystem(
         anon=False,
-        key=credentials.key,
-        secret=credentials.secret,
-        token=credentials.token,
+        **_sign_in(credentials),
         endpoint_url=endpoint or None,
         client_kwargs={"region_name": region or "us-east-1"},
         config_kwargs=_client_config(endpoint, virtual_host=virtual_host),
@@ -77,6 +79,15 @@ def open_s3(
         1  # botocore has tried again; five times that would be a minute for a server that is down
     )
     return S3Bucket(filesystem, bucket, prefix, credentials)
+
+
+def _sign_in(credentials: S3Credentials) -> dict[str, Any]:
+    """s3fs's arguments. A session signs in again before it ends: a month may take longer to read than it lasts."""
+    if credentials.renew:
+        from finops.connections.transports.s3_session import renewable_session
+
+        return {"session": renewable_session(credentials)}
+    return {"key": credentials.key, "secret": credentials.secret, "token": credentials.token}
 
 
 def _client_config(endpoint: str, *, virtual_host: bool) -> dict[str, Any]:

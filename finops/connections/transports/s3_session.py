@@ -1,10 +1,16 @@
-"""HTTP sessions of a bucket's client. Their own module: aiobotocore takes half a second to import."""
+"""Sessions of a bucket's client, of HTTP and of a role. Their own module: aiobotocore takes half a second to import."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import TYPE_CHECKING, Any
 
+from aiobotocore.credentials import AioRefreshableCredentials
 from aiobotocore.httpsession import AIOHTTPSession
+from aiobotocore.session import AioSession
+
+if TYPE_CHECKING:
+    from finops.connections.transports.s3 import S3Credentials
 
 REDIRECTS = (301, 302, 303, 307, 308)
 
@@ -45,3 +51,37 @@ class _NoRedirect:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
+
+
+def renewable_session(credentials: S3Credentials) -> AioSession:
+    """Signs requests with these credentials, and renews them ten minutes before their expiry, or sooner. A request raises what
+    `renew` raises."""
+    session = AioSession()
+    session.register_component("credential_provider", _SessionCredentials(credentials))
+    return session
+
+
+class _SessionCredentials:
+    """botocore's resolver of credentials, of one that never changes."""
+
+    def __init__(self, credentials: S3Credentials) -> None:
+        self._credentials = credentials
+
+    async def load_credentials(self) -> AioRefreshableCredentials:
+        return AioRefreshableCredentials.create_from_metadata(
+            _metadata(self._credentials), refresh_using=self._renew, method="assume-role"
+        )
+
+    async def _renew(self) -> dict[str, str | None]:
+        assert self._credentials.renew is not None  # noqa: S101 else there is no session to renew
+        return _metadata(await asyncio.to_thread(self._credentials.renew))
+
+
+def _metadata(credentials: S3Credentials) -> dict[str, str | None]:
+    assert credentials.expiry is not None  # noqa: S101 a session has an end
+    return {
+        "access_key": credentials.key,
+        "secret_key": credentials.secret,
+        "token": credentials.token,
+        "expiry_time": credentials.expiry.isoformat(),
+    }

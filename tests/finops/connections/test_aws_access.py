@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -33,6 +34,7 @@ def sts(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receive
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY)
     with http_receiver() as receiver:
         settings.AWS_STS_URL = receiver.url.partition("/hooks")[0]
+        settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
         yield receiver
 
 
@@ -57,6 +59,50 @@ def test_a_role_is_assumed_with_the_external_id_of_the_connection(sts: Receiver)
     assert "SERVERKEY" in sts.requests[0].headers["authorization"]
     assert f"This console is not allowed sts:AssumeRole on {ROLE}." in raised.value.message
     assert "external id of this connection" in raised.value.message
+
+
+def assume(sts: Receiver, key: str, minutes: int) -> None:
+    """What the role's next session is."""
+    expiry = datetime.now(UTC) + timedelta(minutes=minutes)
+    sts.answer(
+        200,
+        f"<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>{key}</AccessKeyId><SecretAccessKey>s</SecretAccessKey>"
+        f"<SessionToken>t</SessionToken><Expiration>{expiry:%Y-%m-%dT%H:%M:%SZ}</Expiration></Credentials></AssumeRoleResult>"
+        "</AssumeRoleResponse>",
+    )
+
+
+def test_a_session_is_renewed_before_it_ends_while_a_bucket_is_read(sts: Receiver) -> None:
+    with http_receiver() as store:
+        store.answer(200, "<ListBucketResult></ListBucketResult>")
+        config = replace(CONFIG, endpoint=store.url.partition("/hooks")[0])
+        assume(sts, "SESSIONONE", 60)
+        with open_export(config) as bucket:
+            bucket.objects()
+            assert (len(sts.requests), len(store.requests)) == (1, 1)
+
+        assume(sts, "SESSIONTWO", 5)
+        with open_export(config) as bucket:
+            assume(sts, "SESSIONTHREE", 60)
+            for _ in range(2):
+                bucket.objects()
+
+        assert len(sts.requests) == 3
+        keys = [
+            each.headers["authorization"].partition("Credential=")[2].split("/")[0] for each in store.requests
+        ]
+        assert keys == ["SESSIONONE", "SESSIONTHREE", "SESSIONTHREE"]
+
+
+def test_a_session_that_cannot_be_renewed_names_the_trust_policy(sts: Receiver) -> None:
+    with http_receiver() as store:
+        assume(sts, "SESSIONONE", 5)
+        with open_export(replace(CONFIG, endpoint=store.url.partition("/hooks")[0])) as bucket:
+            refuse(sts, 403, "AccessDenied")
+            with pytest.raises(AccessError, match="external id of this connection"):
+                bucket.objects()
+
+        assert store.requests == []
 
 
 def test_nobody_can_choose_an_external_id() -> None:
@@ -166,7 +212,7 @@ def documents(name: str, language: str) -> list[Any]:
 @pytest.mark.parametrize("name", ["aws_data_exports", "aws_cur"])
 def test_policies_allow_reading_the_prefix_and_nothing_else(name: str, settings: Settings) -> None:
     settings.AWS_PRINCIPAL_ARN = "arn:aws:iam::999988887777:role/console"
-    trust, read, _ = documents(name, "json")
+    trust, read, _, _ = documents(name, "json")
 
     assert trust["Statement"] == [
         {
@@ -182,6 +228,18 @@ def test_policies_allow_reading_the_prefix_and_nothing_else(name: str, settings:
     }
     assert read["Statement"][0]["Resource"] == "arn:aws:s3:::BUCKET"
     assert read["Statement"][1]["Resource"] == "arn:aws:s3:::BUCKET/PREFIX/*"
+
+
+@pytest.mark.parametrize("name", ["aws_data_exports", "aws_cur"])
+def test_recommendations_have_a_statement_of_their_own_that_is_optional(name: str) -> None:
+    [step] = [
+        each for each in connector_of(name).steps(EXTERNAL_ID) if "cost-optimization-hub" in each.snippet
+    ]
+
+    assert "optional" in step.title
+    assert json.loads(step.snippet)["Statement"] == [
+        {"Effect": "Allow", "Action": ["cost-optimization-hub:ListRecommendations"], "Resource": "*"}
+    ]
 
 
 def test_cloudformation_creates_the_role_and_the_export() -> None:
