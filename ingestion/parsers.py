@@ -12,24 +12,10 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.parsers import BaseParser, DataAndFiles
-from rest_framework.request import Request
 
+from accounts.key_endpoint import PushRequest
+from finops.lib.push_body import BodyLimit, PushError, read_body
 from ingestion.parsing import Batch, MalformedBody, check_batch
-from ingestion.push_body import BodyLimit, PushError, read_body
-
-
-class PushRequest(Request):
-    """A request whose body is JSON whatever its Content-Type says, and is there whether or not its length is announced.
-
-    DRF looks at both before it asks a parser, and takes a chunked body for none.
-    """
-
-    content_type = "application/json"
-
-    @property
-    def stream(self) -> HttpRequest:
-        request: HttpRequest = self._request
-        return request
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoint
+from finops.lib.push_body import PushError
 from ingestion.parsers import EventBatchParser
-from ingestion.push_body import PushError
 from ingestion.services import IdempotencyKeyConflict, Retry, RevokedKeyError, accept_events
 from ingestion.services.keys import PushCredential, authenticate_usage_key
-from ingestion.views.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoint
 
 PATH: Final = "/api/usage/events"
 

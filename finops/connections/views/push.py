@@ -16,6 +16,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoint, unavailable_error
 from finops.connections.models import CostPush, month_name
 from finops.connections.queries import newest_pushes, push_status, push_with_parts
 from finops.connections.schemas import PushTotal
@@ -24,8 +25,7 @@ from finops.connections.services.cost_keys import CostCredential, RevokedCostKey
 from finops.costs.import_decision import month_of
 from finops.lib.disk import LowDisk
 from finops.lib.errors import UserError
-from ingestion.push_body import BodyLimit, PushError, body_chunks, read_body
-from ingestion.views.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoint, unavailable_error
+from finops.lib.push_body import BodyLimit, PushError, body_chunks, read_body
 
 LOW_DISK_SECONDS: Final = 60
 _SMALL: Final = BodyLimit(16 * 1024, advice="this is a small JSON object")
