@@ -116,7 +116,15 @@ MENU = (
                 "plug-connected",
                 (
                     *("connection", "data_health", "cost_upload", "cost_import"),
-                    *("connection_new", "connection_edit", "cost_syncs", "cost_sync"),
+                    *(
+                        "connection_new",
+                        "connection_edit",
+                        "cost_syncs",
+                        "cost_sync",
+                        "cost_api",
+                        "cost_push_new",
+                    ),
+                    *("cost_key_generate", "cost_key_regenerate", "cost_key_revoke"),
                     *("usage_sources", "usage_source", "usage_source_new", "usage_source_rename"),
                     *("usage_key_generate", "usage_key_regenerate", "usage_key_revoke"),
                     *("usage_batches", "usage_rejected", "usage_upload", "usage_upload_new", "usage_api"),

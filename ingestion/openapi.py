@@ -7,14 +7,12 @@ test compares its errors and headers with the door's, and sends it what the docu
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 from django.conf import settings
 
+from finops.lib.openapi_reference import Schema
 from ingestion.events import MAX_CUSTOMER_ID, MAX_DIMENSION_KEY, MAX_DIMENSION_KEYS, MAX_EVENT_ID, MAX_METRIC
 from ingestion.parsing import MAX_EVENTS
-
-Schema = dict[str, Any]
 
 _EVENT: Schema = {
     "type": "object",

@@ -10,11 +10,20 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from http import HTTPStatus
 from typing import Any, Final
 
 from accounts.snippets import Snippet
 from finops.lib import clock
+from finops.lib.openapi_reference import (
+    Field,
+    Parameter,
+    ResponseStatus,
+    Schema,
+    fields_of,
+    headers_of,
+    parameter_of,
+    status_of,
+)
 from ingestion.events import (
     LONG_DIMENSION_KEY,
     MAX_CUSTOMER_ID,
@@ -27,34 +36,9 @@ from ingestion.events import (
     TOO_MANY_KEYS,
     violation,
 )
-from ingestion.openapi import Schema, document
+from ingestion.openapi import document
 
 PATH: Final = "/api/usage/events"
-
-
-@dataclass(frozen=True)
-class Field:
-    name: str
-    type: str
-    required: bool
-    rule: str
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter or header."""
-
-    name: str
-    place: str
-    description: str
-
-
-@dataclass(frozen=True)
-class ResponseStatus:
-    code: str
-    phrase: str
-    description: str
-    headers: list[str]
 
 
 @dataclass(frozen=True)
@@ -80,40 +64,12 @@ def reference() -> Reference:
     post: Schema = whole["paths"][PATH]["post"]
     event: Schema = whole["components"]["schemas"]["UsageEvent"]
     return Reference(
-        fields=[_field(name, schema, event["required"]) for name, schema in event["properties"].items()],
-        parameters=[_parameter(schema) for schema in post["parameters"]],
-        headers=[
-            Parameter(name, "answer", schema["description"])
-            for name, schema in post["responses"]["200"]["headers"].items()
-        ],
-        statuses=[_status(code, response) for code, response in post["responses"].items()],
+        fields=fields_of(event),
+        parameters=[parameter_of(schema) for schema in post["parameters"]],
+        headers=headers_of(post["responses"]["200"]),
+        statuses=[status_of(code, response) for code, response in post["responses"].items()],
         messages=list(_messages()),
     )
-
-
-def _field(name: str, schema: Schema, required: list[str]) -> Field:
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    kind = " or ".join(kinds)
-    if "additionalProperties" in schema:
-        kind = kind.replace("object", "object of strings")
-    bounds = ""
-    if "maxLength" in schema:
-        bounds = f"{schema['minLength']} to {schema['maxLength']} characters. "
-    if "exclusiveMaximum" in schema:
-        bounds = f"Below 10^{len(str(schema['exclusiveMaximum'])) - 1} in size. "
-    return Field(name, kind, name in required, bounds + schema["description"])
-
-
-def _parameter(schema: Schema) -> Parameter:
-    allowed = ", ".join(schema["schema"].get("enum", []))
-    description = schema.get("description") or f"One of {allowed}."
-    return Parameter(schema["name"], schema["in"], description)
-
-
-def _status(code: str, response: Schema) -> ResponseStatus:
-    # The document is Markdown, the page is not.
-    description = response["description"].replace("`", "")
-    return ResponseStatus(code, HTTPStatus(int(code)).phrase, description, list(response["headers"]))
 
 
 _VALID: Final[dict[str, Any]] = {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.connections.views import connections, cost_keys, sources, syncs, wizard
+from finops.connections.views import connections, cost_keys, push_openapi, sources, syncs, wizard
 
 urlpatterns = [
     path("connections/", connections.index, name="connections"),
     path("connections/overlaps/dismiss/", connections.dismiss_overlap, name="overlap_dismiss"),
     path("connections/new/", wizard.new, name="connection_new"),
     path("connections/new/push/", cost_keys.new, name="cost_push_new"),
+    path("connections/api/", push_openapi.api, name="cost_api"),
     path("connections/new/test/", wizard.test, name="connection_test"),
     path("connections/syncs/<int:sync_id>/", syncs.sync, name="cost_sync"),
     path("connections/syncs/<int:sync_id>/cancel/", syncs.cancel, name="cost_sync_cancel"),

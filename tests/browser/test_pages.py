@@ -87,6 +87,8 @@ PAGES = [
     "/a/acme/connections/new/",
     "/a/acme/connections/new/?q=nothing+like+it",
     "/a/acme/connections/new/?connector=folder",
+    "/a/acme/connections/new/push/",
+    "/a/acme/connections/api/",
     "/a/acme/connections/2/",
     "/a/acme/connections/3/",
     "/a/acme/connections/3/syncs/",

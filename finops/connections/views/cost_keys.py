@@ -13,11 +13,12 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.connections.middleware import PREFIX
-from finops.connections.models import CostKey, CostPush
+from finops.connections.models import CostKey, CostPush, month_name
 from finops.connections.push_snippets import push_snippets
 from finops.connections.services import cost_keys
 from finops.costs.forms import SourceForm
 from finops.costs.models import CostSource
+from finops.lib import clock
 from finops.lib.params import id_of
 
 PUSHES_SHOWN = 10
@@ -28,7 +29,7 @@ def key_context(source: CostSource) -> dict[str, object]:
     return {
         "key": CostKey.objects.filter(source=source, revoked_at=None).first(),
         "pushes": list(CostPush.objects.filter(source=source)[:PUSHES_SHOWN]),
-        "push_url": push_url(),
+        "push_url": f"{push_url()}/months/{month_name(clock.today())}",
     }
 
 
