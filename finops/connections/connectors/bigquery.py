@@ -6,7 +6,6 @@ exact. A look reads four columns of the view; MAX_BYTES_BILLED bounds what a mis
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -15,9 +14,6 @@ from typing import Annotated, Any, ClassVar, Final
 import msgspec
 
 from finops.connections.connector import (
-    BillMonth,
-    CheckFinding,
-    Connector,
     ConnectorConfig,
     Fetch,
     SecretText,
@@ -27,15 +23,14 @@ from finops.connections.connector import (
 from finops.connections.transports.http import HttpApi, path_part
 from finops.connections.transports.sql import (
     BATCH_ROWS,
+    FocusRelation,
     QueryResult,
+    SqlConnector,
     SqlSource,
     TextRow,
-    check_relation,
-    fetch_relation,
-    relation_months,
 )
 from finops.connections.vendor_apis.service_account import ServiceAccount
-from finops.costs.focus.normalise import FocusFile
+from finops.lib.sentences import truncate
 
 API_URL: Final = "https://bigquery.googleapis.com"
 SCOPE: Final = "https://www.googleapis.com/auth/bigquery.readonly"
@@ -99,7 +94,7 @@ class BigQueryConfig(ConnectorConfig, frozen=True, kw_only=True):
     ] = ""
 
 
-class BigQuery(Connector[BigQueryConfig]):
+class BigQuery(SqlConnector[BigQueryConfig]):
     name = "bigquery"
     title = "Google Cloud billing in BigQuery"
     provider = "Google Cloud"
@@ -120,19 +115,14 @@ class BigQuery(Connector[BigQueryConfig]):
             SetupStep("Create a service account that may read it", "The key goes below.", _GRANT, "sh"),
         )
 
-    def check(self, config: BigQueryConfig) -> list[CheckFinding]:
-        title = f"Run a query in {config.project or 'the project'} (bigquery.jobs.create)"
-        return check_relation(lambda: _Warehouse(config), _relation(config), title)
+    def check_title(self, config: BigQueryConfig) -> str:
+        return f"Run a query in {config.project or 'the project'} (bigquery.jobs.create)"
 
-    def months(self, config: BigQueryConfig) -> list[BillMonth]:
-        return relation_months(_Warehouse(config), _relation(config))
+    def source(self, config: BigQueryConfig, fetch: Fetch | None = None) -> SqlSource:
+        return _Warehouse(config, fetch)
 
-    def fetch(self, config: BigQueryConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        return fetch_relation(_Warehouse(config, fetch), _relation(config), month, fetch)
-
-
-def _relation(config: BigQueryConfig) -> str:
-    return f"`{config.table}`"
+    def bill(self, config: BigQueryConfig, source: SqlSource) -> FocusRelation:
+        return FocusRelation(source, f"`{config.table}`")
 
 
 class _Field(msgspec.Struct, frozen=True):
@@ -151,10 +141,18 @@ class _Job(msgspec.Struct, frozen=True, rename="camel"):
     location: str = ""
 
 
+class _Error(msgspec.Struct, frozen=True):
+    message: str = ""
+
+
 class _Answer(msgspec.Struct, frozen=True, rename="camel"):
+    """Of a job that is done. `errors` may be warnings; without a schema the job failed by the first of them."""
+
     job_complete: bool
     job_reference: _Job | None = None
-    schema: _Schema = _Schema()
+    schema: _Schema | None = None
+    errors: list[_Error] = []
+    total_rows: str = ""
     rows: list[dict[str, list[dict[str, Any]]]] = []
     page_token: str = ""
 
@@ -177,9 +175,10 @@ class _Warehouse(SqlSource):
             headers={"Authorization": f"Bearer {account.access_token(SCOPE, BigQuery.name)}"},
             secrets=(config.key,),
         )
-        self._api = dataclasses.replace(api, progress=fetch.progress) if fetch else api
+        self._api = api.for_fetch(fetch) if fetch else api
 
     def query(self, statement: str) -> QueryResult:
+        """Raises SourceError for a job that fails."""
         body = {
             "query": statement,
             "useLegacySql": False,
@@ -192,14 +191,18 @@ class _Warehouse(SqlSource):
         path = f"/bigquery/v2/projects/{self._project}/queries"
         first = self._api.post(path, msgspec.json.encode(body), "application/json", _Answer)
         first = self._wait(first)
+        if first.schema is None:
+            why = truncate(first.errors[0].message, 300) if first.errors else "the job has no result."
+            raise SourceError(f"BigQuery does not take the query: {why}", field="table")
         fields = first.schema.fields
-        return QueryResult([each.name for each in fields], self._batches(first, fields))
+        total = int(first.total_rows) if first.total_rows.isdecimal() else None
+        return QueryResult([each.name for each in fields], self._batches(first, fields), total)
 
-    def month_text(self, moment: str) -> str:
-        return f"FORMAT_TIMESTAMP('%Y-%m', TIMESTAMP_ADD(CAST({moment} AS TIMESTAMP), INTERVAL 14 HOUR))"
+    def moment(self, expression: str) -> str:
+        return f"CAST({expression} AS TIMESTAMP)"
 
-    def moment(self, text: str) -> str:
-        return f"TIMESTAMP_SUB(TIMESTAMP '{text}+00', INTERVAL 14 HOUR)"
+    def exact(self, expression: str) -> str:
+        return f"CAST({expression} AS BIGNUMERIC)"
 
     def _wait(self, answer: _Answer) -> _Answer:
         """The first page, once the job is done. Each request waits at BigQuery itself for half a minute."""

@@ -2,6 +2,8 @@
 
 Databricks publishes no amounts that were billed: discounts are on the invoice alone. So cost is usage times the list price of
 its time, said in ChargeDescription and in the wizard; a view of one's own with negotiated prices can be named instead.
+Prices are of one currency, or usage would count once in each. Usage without a price in it is kept at a cost of 0, with the
+reason in ChargeDescription; *Test connection* counts it.
 Retractions and restatements are lines of their own with ChargeClass Correction, and add up to what is right.
 """
 
@@ -19,9 +21,7 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 
 from finops.connections.connector import (
-    BillMonth,
     CheckFinding,
-    Connector,
     ConnectorConfig,
     Fetch,
     SecretText,
@@ -31,31 +31,31 @@ from finops.connections.connector import (
 )
 from finops.connections.transports.http import HttpApi, path_part, sleep
 from finops.connections.transports.sql import (
+    FocusRelation,
     QueryResult,
+    SqlConnector,
     SqlSource,
     TextRow,
-    check_relation,
-    fetch_relation,
-    relation_months,
 )
-from finops.costs.focus.normalise import FocusFile
+from finops.lib.errors import UserError
 
 STATEMENT_SECONDS: Final = 1_800
 POLL_SECONDS: Final = 2.0
 _STATEMENTS: Final = "/api/2.0/sql/statements"
 
 LIST_PRICE_LINES: Final = """(
-SELECT u.usage_quantity * p.pricing.effective_list.default AS BilledCost,
-       u.usage_quantity * p.pricing.effective_list.default AS EffectiveCost,
+SELECT COALESCE(u.usage_quantity * p.pricing.effective_list.default, 0) AS BilledCost,
+       COALESCE(u.usage_quantity * p.pricing.effective_list.default, 0) AS EffectiveCost,
        u.usage_quantity * p.pricing.effective_list.default AS ListCost,
        p.pricing.effective_list.default AS ListUnitPrice,
-       p.currency_code AS BillingCurrency,
+       '{currency}' AS BillingCurrency,
        date_trunc('MONTH', u.usage_date) AS BillingPeriodStart,
        u.usage_start_time AS ChargePeriodStart,
        u.usage_end_time AS ChargePeriodEnd,
        'Usage' AS ChargeCategory,
        CASE WHEN u.record_type <> 'ORIGINAL' THEN 'Correction' END AS ChargeClass,
-       'At list price; discounts are on the invoice' AS ChargeDescription,
+       CASE WHEN p.pricing.effective_list.default IS NULL THEN 'No list price in {currency}; cost unknown'
+            ELSE 'At list price; discounts are on the invoice' END AS ChargeDescription,
        'Usage-Based' AS ChargeFrequency,
        'Databricks' AS ProviderName,
        u.billing_origin_product AS ServiceName,
@@ -69,8 +69,8 @@ SELECT u.usage_quantity * p.pricing.effective_list.default AS BilledCost,
        u.cloud AS x_Cloud,
        to_json(u.custom_tags) AS Tags
 FROM system.billing.usage AS u
-JOIN system.billing.list_prices AS p
-  ON p.sku_name = u.sku_name AND p.cloud = u.cloud AND p.usage_unit = u.usage_unit
+LEFT JOIN system.billing.list_prices AS p
+  ON p.currency_code = '{currency}' AND p.sku_name = u.sku_name AND p.cloud = u.cloud AND p.usage_unit = u.usage_unit
  AND u.usage_start_time >= p.price_start_time
  AND (p.price_end_time IS NULL OR u.usage_start_time < p.price_end_time)
 ) AS focus_lines"""
@@ -118,9 +118,18 @@ class DatabricksConfig(ConnectorConfig, frozen=True, kw_only=True):
             max_length=300,
         ),
     ] = ""
+    currency: Annotated[
+        str,
+        msgspec.Meta(
+            title="Currency of list prices",
+            description="Usage without a list price in it costs 0, and its description says so.",
+            examples=["USD"],
+            pattern=r"^[A-Z]{3}$",
+        ),
+    ] = "USD"
 
 
-class Databricks(Connector[DatabricksConfig]):
+class Databricks(SqlConnector[DatabricksConfig]):
     name = "databricks"
     title = "Databricks"
     provider = "Databricks"
@@ -139,19 +148,37 @@ class Databricks(Connector[DatabricksConfig]):
             SetupStep("Let it read the billing tables", "In a SQL editor of the workspace.", _GRANT, "sql"),
         )
 
+    def check_title(self, config: DatabricksConfig) -> str:
+        return f"Run a query on warehouse {config.warehouse_id} (Can use)"
+
+    def source(self, config: DatabricksConfig, fetch: Fetch | None = None) -> SqlSource:
+        return _Warehouse(config, fetch)
+
+    def bill(self, config: DatabricksConfig, source: SqlSource) -> FocusRelation:
+        return FocusRelation(source, _relation(config))
+
     def check(self, config: DatabricksConfig) -> list[CheckFinding]:
-        title = f"Run a query on warehouse {config.warehouse_id} (Can use)"
-        return check_relation(lambda: _Warehouse(config), _relation(config), title)
-
-    def months(self, config: DatabricksConfig) -> list[BillMonth]:
-        return relation_months(_Warehouse(config), _relation(config))
-
-    def fetch(self, config: DatabricksConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        return fetch_relation(_Warehouse(config, fetch), _relation(config), month, fetch)
+        findings = super().check(config)
+        if not config.view and all(each.is_ok for each in findings):
+            findings.append(_price_finding(config))
+        return findings
 
 
 def _relation(config: DatabricksConfig) -> str:
-    return config.view or LIST_PRICE_LINES
+    return config.view or LIST_PRICE_LINES.format(currency=config.currency)
+
+
+def _price_finding(config: DatabricksConfig) -> CheckFinding:
+    """Usage without a list price: its lines are read, so it is no failure."""
+    title = f"Find list prices in {config.currency}"
+    statement = f"SELECT COUNT(*), MIN(SkuId) FROM {_relation(config)} WHERE ListUnitPrice IS NULL"  # noqa: S608
+    try:
+        count, sku = next(_Warehouse(config).query(statement).rows())
+    except UserError as error:
+        return CheckFinding(title, False, error.message)
+    if count == "0":
+        return CheckFinding(title, True)
+    return CheckFinding(f"{title}: {count} lines have none and cost 0, such as {sku}", True)
 
 
 class _Token(msgspec.Struct, frozen=True):
@@ -177,6 +204,7 @@ class _Schema(msgspec.Struct, frozen=True):
 
 class _Manifest(msgspec.Struct, frozen=True):
     schema: _Schema = _Schema()
+    total_row_count: int | None = None
 
 
 class _Link(msgspec.Struct, frozen=True):
@@ -210,7 +238,7 @@ class _Warehouse(SqlSource):
             secrets=(config.client_secret,),
         )
         if fetch:
-            api = dataclasses.replace(api, progress=fetch.progress)
+            api = api.for_fetch(fetch)
         self._api = dataclasses.replace(api, headers={"Authorization": f"Bearer {_token(api, config)}"})
 
     def query(self, statement: str) -> QueryResult:
@@ -236,14 +264,16 @@ class _Warehouse(SqlSource):
             why = answer.status.error.message[:300] or answer.status.state
             raise SourceError(f"Databricks does not take the query: {why}", field="view")
         return QueryResult(
-            [each.name for each in answer.manifest.schema.columns], self._batches(answer.result)
+            [each.name for each in answer.manifest.schema.columns],
+            self._batches(answer.result),
+            answer.manifest.total_row_count,
         )
 
-    def month_text(self, moment: str) -> str:
-        return f"date_format(CAST({moment} AS TIMESTAMP) + INTERVAL 14 HOURS, 'yyyy-MM')"
+    def moment(self, expression: str) -> str:
+        return f"CAST({expression} AS TIMESTAMP)"
 
-    def moment(self, text: str) -> str:
-        return f"(TIMESTAMP '{text}' - INTERVAL 14 HOURS)"
+    def exact(self, expression: str) -> str:
+        return f"CAST({expression} AS DECIMAL(38, 18))"
 
     def _batches(self, chunk: _Chunk) -> Iterator[list[TextRow]]:
         """Each chunk is a file at an address that Databricks gives, of some 20 MB; one is in memory at a time."""

@@ -22,9 +22,6 @@ from psycopg import errors
 
 from finops.connections.connector import (
     AccessError,
-    BillMonth,
-    CheckFinding,
-    Connector,
     ConnectorConfig,
     Fetch,
     SecretText,
@@ -34,14 +31,12 @@ from finops.connections.connector import (
 )
 from finops.connections.transports.sql import (
     BATCH_ROWS,
+    FocusRelation,
     QueryResult,
+    SqlConnector,
     SqlSource,
     TextRow,
-    check_relation,
-    fetch_relation,
-    relation_months,
 )
-from finops.costs.focus.normalise import FocusFile
 from finops.lib.outbound.endpoints import DeliveryTimeout, resolve_endpoint
 from finops.lib.sentences import truncate
 
@@ -90,7 +85,7 @@ class PostgresqlConfig(ConnectorConfig, frozen=True, kw_only=True):
     ] = "verify-full"
 
 
-class Postgresql(Connector[PostgresqlConfig]):
+class Postgresql(SqlConnector[PostgresqlConfig]):
     name = "postgresql"
     title = "PostgreSQL"
     provider = "Databases"
@@ -116,19 +111,14 @@ class Postgresql(Connector[PostgresqlConfig]):
             ),
         )
 
-    def check(self, config: PostgresqlConfig) -> list[CheckFinding]:
-        title = f"Connect to {config.database} on {config.host} as {config.user}"
-        return check_relation(lambda: _Database(config), _relation(config), title)
+    def check_title(self, config: PostgresqlConfig) -> str:
+        return f"Connect to {config.database} on {config.host} as {config.user}"
 
-    def months(self, config: PostgresqlConfig) -> list[BillMonth]:
-        return relation_months(_Database(config), _relation(config))
+    def source(self, config: PostgresqlConfig, fetch: Fetch | None = None) -> SqlSource:
+        return _Database(config)
 
-    def fetch(self, config: PostgresqlConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        return fetch_relation(_Database(config), _relation(config), month, fetch)
-
-
-def _relation(config: PostgresqlConfig) -> str:
-    return f"(\n{config.query.strip().rstrip(';')}\n) AS focus_lines"
+    def bill(self, config: PostgresqlConfig, source: SqlSource) -> FocusRelation:
+        return FocusRelation(source, f"(\n{config.query.strip().rstrip(';')}\n) AS focus_lines")
 
 
 class _Database(SqlSource):
@@ -143,11 +133,11 @@ class _Database(SqlSource):
         columns = next(batches)
         return QueryResult([name or "" for name in columns[0]], batches)
 
-    def month_text(self, moment: str) -> str:
-        return f"to_char(({moment})::timestamptz AT TIME ZONE 'UTC' + interval '14 hours', 'YYYY-MM')"
+    def moment(self, expression: str) -> str:
+        return f"({expression})::timestamptz"
 
-    def moment(self, text: str) -> str:
-        return f"(timestamptz '{text}+00' - interval '14 hours')"
+    def exact(self, expression: str) -> str:
+        return f"({expression})::numeric"
 
     def _batches(self, statement: str) -> Iterator[list[TextRow]]:
         """First the column names as the only row, then the rows."""

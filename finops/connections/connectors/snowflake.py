@@ -6,7 +6,6 @@ The REST API needs no client library (snowflake-connector-python brings 25 packa
 from __future__ import annotations
 
 import base64
-import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -18,9 +17,6 @@ import msgspec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from finops.connections.connector import (
-    BillMonth,
-    CheckFinding,
-    Connector,
     ConnectorConfig,
     Fetch,
     SecretText,
@@ -30,15 +26,13 @@ from finops.connections.connector import (
 )
 from finops.connections.transports.http import HttpApi, path_part, sleep
 from finops.connections.transports.sql import (
+    FocusRelation,
     QueryResult,
+    SqlConnector,
     SqlSource,
     TextRow,
-    check_relation,
-    fetch_relation,
-    relation_months,
 )
 from finops.connections.vendor_apis.service_account import rsa_key, signed_jwt
-from finops.costs.focus.normalise import FocusFile
 
 STATEMENT_SECONDS: Final = 1_800
 POLL_SECONDS: Final = 2.0
@@ -98,7 +92,7 @@ class SnowflakeConfig(ConnectorConfig, frozen=True, kw_only=True):
     ] = "SNOWFLAKE.BILLING.FOCUS_COST_USAGE_V1_3"
 
 
-class Snowflake(Connector[SnowflakeConfig]):
+class Snowflake(SqlConnector[SnowflakeConfig]):
     name = "snowflake"
     title = "Snowflake"
     provider = "Snowflake"
@@ -116,15 +110,14 @@ class Snowflake(Connector[SnowflakeConfig]):
             SetupStep("Create a user that may read the bill", "In the organization account.", _GRANT, "sql"),
         )
 
-    def check(self, config: SnowflakeConfig) -> list[CheckFinding]:
-        title = f"Run a query as {config.user} on {config.warehouse} (USAGE)"
-        return check_relation(lambda: _Warehouse(config), config.view, title)
+    def check_title(self, config: SnowflakeConfig) -> str:
+        return f"Run a query as {config.user} on {config.warehouse} (USAGE)"
 
-    def months(self, config: SnowflakeConfig) -> list[BillMonth]:
-        return relation_months(_Warehouse(config), config.view)
+    def source(self, config: SnowflakeConfig, fetch: Fetch | None = None) -> SqlSource:
+        return _Warehouse(config, fetch)
 
-    def fetch(self, config: SnowflakeConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-        return fetch_relation(_Warehouse(config, fetch), config.view, month, fetch)
+    def bill(self, config: SnowflakeConfig, source: SqlSource) -> FocusRelation:
+        return FocusRelation(source, config.view)
 
 
 class _Column(msgspec.Struct, frozen=True):
@@ -135,6 +128,7 @@ class _Column(msgspec.Struct, frozen=True):
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     row_type: list[_Column] = []
     partition_info: list[msgspec.Raw] = []
+    num_rows: int | None = None
 
 
 class _Answer(msgspec.Struct, frozen=True, rename="camel"):
@@ -162,7 +156,7 @@ class _Warehouse(SqlSource):
             },
             secrets=(config.private_key,),
         )
-        self._api = dataclasses.replace(api, progress=fetch.progress) if fetch else api
+        self._api = api.for_fetch(fetch) if fetch else api
 
     def query(self, statement: str) -> QueryResult:
         body = {
@@ -175,13 +169,14 @@ class _Warehouse(SqlSource):
         answer = self._api.post("/api/v2/statements", msgspec.json.encode(body), "application/json", _Answer)
         answer, metadata = self._wait(answer)
         names = [column.name for column in metadata.row_type]
-        return QueryResult(names, self._batches(answer, metadata))
+        return QueryResult(names, self._batches(answer, metadata), metadata.num_rows)
 
-    def month_text(self, moment: str) -> str:
-        return f"TO_CHAR(DATEADD(HOUR, 14, CAST({moment} AS TIMESTAMP_NTZ)), 'YYYY-MM')"
+    def moment(self, expression: str) -> str:
+        """A cast to TIMESTAMP_NTZ would keep the local time of a TIMESTAMP_TZ. Without a zone it is the session's, UTC."""
+        return f"CAST({expression} AS TIMESTAMP_TZ)"
 
-    def moment(self, text: str) -> str:
-        return f"DATEADD(HOUR, -14, CAST('{text}' AS TIMESTAMP_NTZ))"
+    def exact(self, expression: str) -> str:
+        return f"CAST({expression} AS NUMBER(38, 18))"
 
     def _wait(self, answer: _Answer) -> tuple[_Answer, _Metadata]:
         """The answer of a statement once it has ended. Raises SourceUnavailable for one that takes too long."""

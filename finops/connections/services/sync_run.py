@@ -168,7 +168,7 @@ class _SyncRun:
 
 
 def _of_month(month: BillMonth, error: SourceError) -> SourceError:
-    return type(error)(f"{month_name(month.month)}: {error.message}")
+    return SourceError(f"{month_name(month.month)}: {error.message}")
 
 
 def _finish(sync: CostSync, error: UserError | None, *, status: SyncStatus | None = None) -> None:

@@ -9,10 +9,8 @@ from decimal import Context, Decimal
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from finops.connections.connector import SourceError
+from finops.connections.transports.text_parquet import TextParquet, keep_columns, text_parquet
 from finops.costs.focus.normalise import FocusFile
 from finops.lib.periods import add_months
 
@@ -26,35 +24,33 @@ _MAX_DECIMALS: Final = 60
 
 
 class FocusRows:
-    """The rows of one billing month. Every value is a text: amounts keep all their digits until the importer reads them."""
+    """The rows of one billing month. Every value is a text."""
 
-    def __init__(self, writer: pq.ParquetWriter, month: date, columns: Sequence[str]) -> None:
-        self.rows = 0
+    def __init__(self, file: TextParquet, month: date, columns: Sequence[str]) -> None:
         self.filled: set[str] = set()
         """Columns with a value in some row."""
-        self._writer = writer
+        self._file = file
         self._month_columns = {
             "BillingPeriodStart": month.isoformat(),
             "BillingPeriodEnd": add_months(month, 1).isoformat(),
         }
         self._columns: dict[str, list[str | None]] = {name: [] for name in (*columns, *self._month_columns)}
 
+    @property
+    def rows(self) -> int:
+        return self._file.rows + len(self._columns["BillingPeriodStart"])
+
     def add(self, values: Mapping[str, str | None]) -> None:
         """A row; columns without a value are empty. Raises SourceError beyond MAX_ROWS, KeyError for a column not declared."""
-        if self.rows >= MAX_ROWS:
-            raise SourceError(f"The month has more than {MAX_ROWS:,} lines, which is not read.")
         for name, value in {**dict.fromkeys(self._columns), **self._month_columns, **values}.items():
             self._columns[name].append(value or None)
-        self.rows += 1
-        if self.rows % BATCH_ROWS == 0:
+        if len(self._columns["BillingPeriodStart"]) == BATCH_ROWS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was added since the last time."""
+        """Write what was added since the last time. Raises SourceError beyond MAX_ROWS."""
         self.filled |= {name for name, values in self._columns.items() if any(values)}
-        arrays = [pa.array(values, pa.string()) for values in self._columns.values()]
-        if len(arrays[0]):
-            self._writer.write_batch(pa.record_batch(arrays, schema=self._writer.schema))
+        self._file.write(list(self._columns.values()))
         for values in self._columns.values():
             values.clear()
 
@@ -64,24 +60,12 @@ def focus_rows(path: Path, month: date, columns: Sequence[str]) -> Iterator[Focu
     """Writes the file; `columns` without those of the billing period. A column without any value is left out of it, so that
     it is no dimension of nothing."""
     names = [*columns, "BillingPeriodStart", "BillingPeriodEnd"]
-    schema = pa.schema([(name, pa.string()) for name in names])
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        rows = FocusRows(writer, month, columns)
+    with text_parquet(path, names, MAX_ROWS) as file:
+        rows = FocusRows(file, month, columns)
         yield rows
         rows.flush()
     if rows.rows and len(rows.filled) < len(names):
-        _keep_columns(path, [name for name in names if name in rows.filled])
-
-
-def _keep_columns(path: Path, names: Sequence[str]) -> None:
-    whole = path.with_suffix(".all")
-    path.rename(whole)
-    with pq.ParquetFile(whole) as file:
-        schema = pa.schema([file.schema_arrow.field(name) for name in names])
-        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(names)):
-                writer.write_batch(batch.select(names))
-    whole.unlink()
+        keep_columns(path, [name for name in names if name in rows.filled], BATCH_ROWS)
 
 
 def charge_day(day: date) -> dict[str, str | None]:

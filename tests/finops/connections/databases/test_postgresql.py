@@ -26,6 +26,7 @@ from finops.costs.queries.spend import query_spend
 from finops.costs.spend_query import SpendQuery
 from finops.lib.outbound import UrlRefusal
 from tests.cast import Cast
+from tests.finops.connections.databases.lines import ROWS, Line
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.tls_proxy import postgresql_with_tls
 
@@ -34,14 +35,6 @@ CREATE TABLE lines (
     "BilledCost" numeric, "EffectiveCost" numeric, "BillingCurrency" text, "BillingPeriodStart" timestamptz,
     "ChargePeriodStart" timestamptz, "ChargeCategory" text, "ProviderName" text, "ServiceName" text, "Tags" jsonb)
 """
-ROWS = [
-    ("12.340000000000000001", "10", "2026-05-01T00:00:00Z", "2026-05-03T00:00:00Z", "Storage"),
-    ("0.000000000000000001", "0.5", "2026-05-01T00:00:00Z", "2026-05-04T00:00:00Z", "Storage"),
-    ("-3.5", "-3.5", "2026-05-01T00:00:00Z", "2026-05-04T00:00:00Z", "Compute"),
-    ("100", "99.99", "2026-06-01T00:00:00Z", "2026-06-02T00:00:00Z", "Compute"),
-    # Of July in Berlin, where the month begins two hours before it does in UTC.
-    ("7", "7", "2026-06-30T22:00:00Z", "2026-07-01T10:00:00Z", "Compute"),
-]
 
 
 @dataclass
@@ -53,7 +46,7 @@ class Shop:
     admin: psycopg.Connection[tuple[Any, ...]]
     password: str = field(default_factory=lambda: secrets.token_hex(8))
 
-    def add(self, rows: list[tuple[str, str, str, str, str]]) -> None:
+    def add(self, rows: list[Line]) -> None:
         for billed, effective, period, charge, service in rows:
             self.admin.execute(
                 "INSERT INTO lines VALUES (%s, %s, 'EUR', %s, %s, 'Usage', 'Own', %s, %s)",
@@ -144,6 +137,59 @@ def test_a_month_is_read_again_when_its_lines_change_and_not_otherwise(cast: Cas
 
     assert set(actions(unchanged).values()) == {"unchanged"}
     assert actions(changed) == {"2026-07": "unchanged", "2026-06": "imported", "2026-05": "unchanged"}
+
+
+def test_a_change_behind_the_longest_sums_is_seen(cast: Cast, shop: Shop) -> None:
+    """Sums of 100 digits: what comes after them counts as much."""
+    shop.add([("1e-100", "1e-100", "2026-05-01T00:00:00Z", "2026-05-03T00:00:00Z", "Storage")])
+    connector = connector_of("postgresql")
+    config = connector.Config(**shop.values())
+    before = connector.months(config)
+    shop.admin.execute('UPDATE lines SET "EffectiveCost" = 2e-100')
+    dearer = connector.months(config)
+    shop.admin.execute("""UPDATE lines SET "ChargePeriodStart" = '2026-05-04T00:00:00Z'""")
+
+    assert len({each[0].fingerprint for each in (before, dearer, connector.months(config))}) == 3
+
+
+def test_lines_without_a_billing_period_are_counted_and_not_left_out(cast: Cast, shop: Shop) -> None:
+    shop.add([*ROWS, *[("5", "5", None, "2026-05-03T00:00:00Z", "Storage")] * 3])
+    connection = connect(cast, shop)
+
+    with account_scope(cast.account):
+        sync = sync_now(connection)
+    failed = [each for each in findings(cast, shop.values()) if not each.is_ok]
+
+    assert sync.status == "failed"
+    assert "BillingPeriodStart is empty in 3 lines" in sync.error
+    assert "WHERE BillingPeriodStart IS NOT NULL" in sync.error
+    assert [each.fix for each in failed] == [sync.error]
+
+
+def test_a_period_that_is_none_of_a_bill_is_said(cast: Cast, shop: Shop) -> None:
+    """A time for each line instead of the begin of its month."""
+    shop.admin.execute("""
+        INSERT INTO lines SELECT 1, 1, 'EUR', now() - n * interval '1 second', now(), 'Usage', 'Own', 'Compute', '{}'
+        FROM generate_series(1, 10001) AS n""")
+
+    failed = [each for each in findings(cast, shop.values()) if not each.is_ok]
+
+    assert [each.title for each in failed] == ["Find billing months"]
+    assert "more than 10,000 different values" in failed[0].fix
+
+
+def test_a_month_whose_query_is_refused_fails_alone(cast: Cast, shop: Shop) -> None:
+    shop.add(ROWS)
+    query = (
+        """SELECT *, CASE WHEN "BilledCost" = 100 THEN 1 / ("BilledCost" - 100) END AS "x_Bad" FROM lines"""
+    )
+    connection = connect(cast, shop, query=query)
+
+    with account_scope(cast.account):
+        sync = sync_now(connection)
+
+    assert actions(sync) == {"2026-07": "imported", "2026-06": "failed", "2026-05": "imported"}
+    assert sync.error.startswith("2026-06: The database does not take the query: division by zero")
 
 
 def test_the_check_tries_the_connection_the_columns_and_the_months(cast: Cast, shop: Shop) -> None:

@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import msgspec
+import pyarrow.parquet as pq
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -17,12 +20,13 @@ from pytest_django import Settings
 
 from accounts.scoping import account_scope
 from finops.connections import services
-from finops.connections.connector import CheckFinding
-from finops.connections.connectors import snowflake
+from finops.connections.connector import CheckFinding, Fetch
+from finops.connections.connectors import connector_of, snowflake
+from finops.connections.connectors.databricks import LIST_PRICE_LINES
 from finops.costs.queries.spend import query_spend
 from finops.costs.spend_query import SpendQuery
 from tests.cast import Cast
-from tests.finops.connections.databases.test_postgresql import ROWS
+from tests.finops.connections.databases.lines import ROWS
 from tests.finops.connections.databases.warehouse import (
     Warehouse,
     serve_bigquery,
@@ -132,11 +136,96 @@ def test_a_sync_brings_each_month_to_the_last_digit_and_skips_it_after(cast: Cas
         assert {row.group["service"]: row.amount for row in answer.rows} == expected
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("type_", ["DATE", "VARCHAR"])
+def test_billing_periods_may_be_days_or_texts(cast: Cast, vendor: Vendor, type_: str) -> None:
+    vendor.warehouse.database.execute(f"ALTER TABLE lines ALTER BillingPeriodStart TYPE {type_}")
+    vendor.warehouse.add([row for row in ROWS if not row[2] or "T00" in row[2]])
+    connection = services.create_connection(
+        account=cast.account, actor=cast.actor, name="Warehouse", connector=vendor.name, values=vendor.values
+    )
+
+    with account_scope(cast.account):
+        sync = sync_now(connection)
+
+    assert (sync.error, sync.rows) == ("", 4)
+    assert actions(sync) == {"2026-06": "imported", "2026-05": "imported"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_month_that_a_warehouse_refuses_fails_with_its_words(cast: Cast, vendor: Vendor) -> None:
+    vendor.warehouse.add(ROWS)
+    connection = services.create_connection(
+        account=cast.account, actor=cast.actor, name="Warehouse", connector=vendor.name, values=vendor.values
+    )
+    vendor.warehouse.refuse = lambda statement: "WHERE" in statement and "1 = 0" not in statement
+
+    with account_scope(cast.account):
+        sync = sync_now(connection)
+
+    assert set(actions(sync).values()) == {"failed"}
+    assert sync.error.startswith("2026-07: ")
+    assert "not today" in sync.error
+
+
 @pytest.mark.django_db
 def test_the_check_tries_a_query_the_columns_and_the_months(cast: Cast, vendor: Vendor) -> None:
     vendor.warehouse.add(ROWS)
 
     assert [(each.is_ok, each.fix) for each in vendor.findings(cast)] == [(True, "")] * 3
+
+
+@pytest.mark.django_db
+def test_lines_without_a_billing_period_are_counted_and_not_left_out(cast: Cast, vendor: Vendor) -> None:
+    vendor.warehouse.add([*ROWS, ("5", "5", None, "2026-05-03T00:00:00Z", "Storage")])
+
+    failed = [each for each in vendor.findings(cast) if not each.is_ok]
+
+    assert [each.title for each in failed] == ["Find billing months"]
+    assert "BillingPeriodStart is empty in 1 lines" in failed[0].fix
+
+
+@pytest.mark.django_db
+def test_rows_that_a_warehouse_does_not_give_fail_the_query(cast: Cast, vendor: Vendor) -> None:
+    vendor.warehouse.add(ROWS)
+    vendor.warehouse.extra_rows = 1
+
+    assert "rows of a query" in next(each.fix for each in vendor.findings(cast) if not each.is_ok)
+
+
+def test_a_job_of_bigquery_that_failed_says_why(cast: Cast, server: ReplayServer) -> None:
+    vendor = _bigquery(server)
+    failed_job = {
+        "jobComplete": True,
+        "jobReference": {"jobId": "job_9", "location": "EU"},
+        "status": {"state": "DONE", "errorResult": {"reason": "resourcesExceeded"}},
+        "errors": [{"reason": "resourcesExceeded", "message": "Resources exceeded during query execution."}],
+    }
+    server.routes["/bigquery/v2/projects/shop/queries"] = lambda _request: Reply.of_json(failed_job)
+
+    failed = vendor.findings(cast)
+
+    assert [each.is_ok for each in failed] == [False]
+    assert failed[0].fix.endswith("Resources exceeded during query execution.")
+
+
+def test_a_month_of_snowflake_is_that_in_utc_whatever_the_zone_of_its_times(
+    server: ReplayServer, tmp_path: Path
+) -> None:
+    """TIMESTAMP_TZ keeps a zone; the test's database gives one to all times."""
+    vendor = _snowflake(server)
+    vendor.warehouse.database.execute("SET TimeZone = 'Asia/Tokyo'")
+    vendor.warehouse.database.execute("ALTER TABLE lines ALTER BillingPeriodStart TYPE TIMESTAMPTZ")
+    # Noon in Tokyo on the last day of June: 14 hours later it is July there, and June in UTC.
+    vendor.warehouse.add([("1", "1", "2026-06-30T12:00:00+09:00", "2026-06-30T12:00:00", "Storage")])
+    connector = connector_of("snowflake")
+    config = connector.Config(**vendor.values)
+
+    (june,) = connector.months(config)
+    (file,) = connector.fetch(config, june, Fetch(tmp_path))
+
+    assert june.month == date(2026, 6, 1)
+    assert pq.read_table(file.path)["BillingPeriodStart"].to_pylist() == ["2026-06-30T03:00:00+00:00"]
 
 
 @pytest.mark.django_db
@@ -157,7 +246,7 @@ def test_a_relation_without_focus_columns_is_named(cast: Cast, vendor: Vendor) -
 
     failed = [each for each in vendor.findings(cast) if not each.is_ok]
 
-    assert [each.title for each in failed] == ["Read the FOCUS columns"]
+    assert [each.title for each in failed] == ["Read the columns"]
     assert "gives no EffectiveCost" in failed[0].fix
 
 
@@ -189,7 +278,11 @@ CREATE TABLE list_prices (
 INSERT INTO list_prices VALUES
     ('JOBS', 'AWS', 'USD', 'DBU', '2026-01-01', '2026-05-15', {'effective_list': {'default': 0.15}}),
     ('JOBS', 'AWS', 'USD', 'DBU', '2026-05-15', NULL, {'effective_list': {'default': 0.20}});
+INSERT INTO list_prices VALUES
+    ('JOBS', 'AWS', 'EUR', 'DBU', '2026-01-01', NULL, {'effective_list': {'default': 0.13}});
 INSERT INTO usage VALUES
+    ('a', 'w', 'PREVIEW', 'AWS', '2026-05-15 00:00', '2026-05-15 01:00', '2026-05-15', NULL, 'DBU', 7,
+     'COMPUTE_TIME', 'PREVIEW', 'ORIGINAL'),
     ('a', 'w', 'JOBS', 'AWS', '2026-05-14 23:00', '2026-05-15 00:00', '2026-05-14', '{"team":"core"}', 'DBU', 10,
      'COMPUTE_TIME', 'JOBS', 'ORIGINAL'),
     ('a', 'w', 'JOBS', 'AWS', '2026-05-15 00:00', '2026-05-15 01:00', '2026-05-15', NULL, 'DBU', 10,
@@ -204,12 +297,9 @@ def test_usage_of_databricks_costs_the_list_price_of_its_hour(cast: Cast, server
     vendor = _databricks(server)
     vendor.warehouse.tables = {"system.billing.usage": "usage", "system.billing.list_prices": "list_prices"}
     vendor.warehouse.database.execute(DATABRICKS_TABLES)
+    values = {**vendor.values, "view": ""}
     connection = services.create_connection(
-        account=cast.account,
-        actor=cast.actor,
-        name="Databricks",
-        connector="databricks",
-        values={**vendor.values, "view": ""},
+        account=cast.account, actor=cast.actor, name="Databricks", connector="databricks", values=values
     )
 
     with account_scope(cast.account):
@@ -218,8 +308,34 @@ def test_usage_of_databricks_costs_the_list_price_of_its_hour(cast: Cast, server
         assert (sync.status, sync.error) == ("done", "")
         query = SpendQuery(start_date=date(2026, 5, 1), end_date=date(2026, 5, 31), basis="billed")
         amounts = [(total.amount, total.currency) for total in query_spend(cast.account, query).totals]
-        # 10 at 0.15 before the price changed; 10 at 0.20 that were taken back.
+        # 10 at 0.15 before the price changed; 10 at 0.20 that were taken back; the prices in euros are another bill's.
         assert amounts == [(Decimal("1.5"), "USD")]
+        # The usage without a price is there, at 0.
+        assert sync.rows == 4
+        by_service = query_spend(cast.account, msgspec.structs.replace(query, group_by=["service"]))
+        assert {row.group["service"]: row.amount for row in by_service.rows} == {"JOBS": 1.5, "PREVIEW": 0}
+
+    in_dollars, in_euros = vendor.findings(cast, view=""), vendor.findings(cast, view="", currency="EUR")
+    assert in_dollars[-1] == CheckFinding(
+        "Find list prices in USD: 1 lines have none and cost 0, such as PREVIEW", True
+    )
+    assert all(each.is_ok for each in in_euros)
+
+
+def test_usage_without_a_list_price_says_so(server: ReplayServer) -> None:
+    vendor = _databricks(server)
+    vendor.warehouse.tables = {"system.billing.usage": "usage", "system.billing.list_prices": "list_prices"}
+    vendor.warehouse.database.execute(DATABRICKS_TABLES)
+    schema, rows = vendor.warehouse.run(f"SELECT * FROM {LIST_PRICE_LINES.format(currency='USD')}")
+    lines = [dict(zip(schema.names, row, strict=True)) for row in rows]
+
+    assert {(line["SkuId"], line["ChargeDescription"]) for line in lines} == {
+        ("JOBS", "At list price; discounts are on the invoice"),
+        ("PREVIEW", "No list price in USD; cost unknown"),
+    }
+    assert [(line["BilledCost"], line["ListCost"]) for line in lines if line["SkuId"] == "PREVIEW"] == [
+        (0, None)
+    ]
 
 
 def test_times_of_snowflake_are_read_whatever_their_zone() -> None:

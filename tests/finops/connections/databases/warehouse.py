@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
+import pyarrow as pa
 import sqlglot
 
+from tests.finops.connections.databases.lines import Line
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 
 FOCUS_TABLE = """
@@ -21,7 +23,13 @@ CREATE TABLE lines (
     BilledCost DECIMAL(38, 18), EffectiveCost DECIMAL(38, 18), BillingCurrency VARCHAR, BillingPeriodStart TIMESTAMP,
     ChargePeriodStart TIMESTAMP, ChargeCategory VARCHAR, ProviderName VARCHAR, ServiceName VARCHAR, Tags JSON)
 """
-Line = tuple[str, str, str, str, str]
+
+
+class Answer(NamedTuple):
+    """What DuckDB answers."""
+
+    schema: pa.Schema
+    rows: list[tuple[Any, ...]]
 
 
 @dataclass
@@ -31,6 +39,9 @@ class Warehouse:
     dialect: str
     tables: Mapping[str, str] = field(default_factory=dict)
     statements: list[str] = field(default_factory=list)
+    extra_rows: int = 0
+    """How many more rows it says there are than it gives."""
+    refuse: Callable[[str], bool] = lambda _statement: False
 
     def __post_init__(self) -> None:
         self.database = duckdb.connect()
@@ -45,21 +56,25 @@ class Warehouse:
                 [billed, effective, period, charge, service, '{"team": "core"}'],
             )
 
-    def run(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    def run(self, statement: str) -> Answer:
+        """Raises what DuckDB and sqlglot do."""
         self.statements.append(statement)
+        if self.refuse(statement):
+            raise duckdb.Error("not today")
         tree = sqlglot.parse_one(statement, read=self.dialect)
         for table in tree.find_all(sqlglot.exp.Table):
             name = ".".join(part.name for part in table.parts)
             if local := self.tables.get(name):
                 table.replace(sqlglot.exp.to_table(local, alias=table.alias or None))
         with self._lock:
-            cursor = self.database.execute(tree.sql(dialect="duckdb"))
-            return [each[0] for each in cursor.description or ()], cursor.fetchall()
+            table = self.database.execute(tree.sql(dialect="duckdb")).to_arrow_table()
+        rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        return Answer(table.schema, rows)
 
 
 def serve_bigquery(server: ReplayServer, warehouse: Warehouse, page_rows: int = 2) -> None:
     """Jobs that are not done at first, and pages."""
-    answers: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {}
+    answers: dict[str, Answer] = {}
 
     def token(request: ReplayRequest) -> Reply:
         assert b"assertion=" in request.body
@@ -79,19 +94,19 @@ def serve_bigquery(server: ReplayServer, warehouse: Warehouse, page_rows: int = 
         return Reply.of_json({"jobComplete": False, "jobReference": {"jobId": job, "location": "EU"}})
 
     def page(job: str, request: ReplayRequest) -> Reply:
-        names, rows = answers[job]
+        schema, rows = answers[job]
         start = int(request.param("pageToken") or 0)
         shown = [
-            {"f": [{"v": _bigquery_text(value)} for value in row]} for row in rows[start : start + page_rows]
+            {"f": [{"v": _bigquery_value(value)} for value in row]} for row in rows[start : start + page_rows]
         ]
         more = {"pageToken": str(start + page_rows)} if start + page_rows < len(rows) else {}
-        types = _types(names, rows)
-        fields = [{"name": name, "type": types[name]} for name in names]
+        fields = [_bigquery_field(each) for each in schema]
         reference = {"jobId": job, "location": "EU"}
         answer = {
             "jobComplete": True,
             "jobReference": reference,
             "schema": {"fields": fields},
+            "totalRows": str(len(rows) + warehouse.extra_rows),
             "rows": shown,
             **more,
         }
@@ -103,7 +118,7 @@ def serve_bigquery(server: ReplayServer, warehouse: Warehouse, page_rows: int = 
 
 def serve_snowflake(server: ReplayServer, warehouse: Warehouse, partition_rows: int = 2) -> None:
     """Statements that go on at first, and partitions."""
-    answers: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {}
+    answers: dict[str, Answer] = {}
 
     def submit(request: ReplayRequest) -> Reply:
         if request.headers.get("x-snowflake-authorization-token-type") != "KEYPAIR_JWT":
@@ -118,7 +133,7 @@ def serve_snowflake(server: ReplayServer, warehouse: Warehouse, partition_rows: 
         return Reply.of_json({"statementHandle": handle, "message": "in progress"}, 202)
 
     def part(handle: str, request: ReplayRequest) -> Reply:
-        names, rows = answers[handle]
+        schema, rows = answers[handle]
         number = int(request.param("partition") or 0)
         data = [
             [_snowflake_text(value) for value in row]
@@ -126,12 +141,11 @@ def serve_snowflake(server: ReplayServer, warehouse: Warehouse, partition_rows: 
         ]
         if number:
             return Reply.of_json({"data": data}).compressed()
-        types = _types(names, rows)
-        kinds = {"TIMESTAMP": "timestamp_tz", "DATE": "date"}
         parts = max(1, -(-len(rows) // partition_rows))
         metadata = {
-            "rowType": [{"name": name, "type": kinds.get(types[name], "text")} for name in names],
+            "rowType": [{"name": each.name, "type": _snowflake_type(each.type)} for each in schema],
             "partitionInfo": [{"rowCount": 1}] * parts,
+            "numRows": len(rows) + warehouse.extra_rows,
         }
         return Reply.of_json({"statementHandle": handle, "resultSetMetaData": metadata, "data": data})
 
@@ -140,7 +154,7 @@ def serve_snowflake(server: ReplayServer, warehouse: Warehouse, partition_rows: 
 
 def serve_databricks(server: ReplayServer, warehouse: Warehouse, chunk_rows: int = 2) -> None:
     """Statements that go on at first, and chunks at addresses of their own, which take no credential."""
-    answers: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {}
+    answers: dict[str, Answer] = {}
 
     def submit(request: ReplayRequest) -> Reply:
         assert request.headers["authorization"] == "Bearer dapi-test"
@@ -154,13 +168,18 @@ def serve_databricks(server: ReplayServer, warehouse: Warehouse, chunk_rows: int
         return Reply.of_json({"statement_id": number, "status": {"state": "PENDING"}})
 
     def done(number: str) -> Reply:
-        names, rows = answers[number]
+        schema, rows = answers[number]
         for start in range(0, max(len(rows), 1), chunk_rows):
             server.routes[f"/chunks/{number}/{start}"] = _chunk(rows[start : start + chunk_rows])
             server.routes[f"/api/2.0/sql/statements/{number}/result/chunks/{start}"] = _link(
                 number, start, len(rows)
             )
-        manifest = {"schema": {"columns": [{"name": name} for name in names]}}
+        manifest = {
+            "schema": {
+                "columns": [{"name": each.name, "type_name": _databricks_type(each.type)} for each in schema]
+            },
+            "total_row_count": len(rows) + warehouse.extra_rows,
+        }
         result = links(number, 0, len(rows)) if rows else {}
         answer = {
             "statement_id": number,
@@ -198,13 +217,40 @@ def _chunk(rows: list[tuple[Any, ...]]) -> Callable[[ReplayRequest], Reply]:
     return answer
 
 
-def _types(names: list[str], rows: list[tuple[Any, ...]]) -> dict[str, str]:
-    kinds = {datetime: "TIMESTAMP", date: "DATE", Decimal: "BIGNUMERIC", int: "INTEGER"}
-    firsts = {
-        name: next((row[place] for row in rows if row[place] is not None), "")
-        for place, name in enumerate(names)
-    }
-    return {name: kinds.get(type(value), "STRING") for name, value in firsts.items()}
+def _bigquery_field(field: pa.Field) -> dict[str, Any]:
+    if pa.types.is_list(field.type):
+        return {**_bigquery_field(field.type.value_field.with_name(field.name)), "mode": "REPEATED"}
+    if pa.types.is_struct(field.type):
+        return {
+            "name": field.name,
+            "type": "RECORD",
+            "fields": [_bigquery_field(each) for each in field.type],
+        }
+    return {"name": field.name, "type": _type_name(field.type, _BIGQUERY_TYPES), "mode": "NULLABLE"}
+
+
+def _snowflake_type(type_: pa.DataType) -> str:
+    return _type_name(type_, _SNOWFLAKE_TYPES)
+
+
+def _databricks_type(type_: pa.DataType) -> str:
+    return _type_name(type_, _DATABRICKS_TYPES)
+
+
+def _type_name(type_: pa.DataType, names: tuple[str, str, str, str, str, str]) -> str:
+    tests = (
+        pa.types.is_timestamp,
+        pa.types.is_date,
+        pa.types.is_decimal,
+        pa.types.is_integer,
+        pa.types.is_boolean,
+    )
+    return next((name for test, name in zip(tests, names, strict=False) if test(type_)), names[-1])
+
+
+_BIGQUERY_TYPES = ("TIMESTAMP", "DATE", "BIGNUMERIC", "INTEGER", "BOOLEAN", "STRING")
+_SNOWFLAKE_TYPES = ("timestamp_tz", "date", "fixed", "fixed", "boolean", "text")
+_DATABRICKS_TYPES = ("TIMESTAMP", "DATE", "DECIMAL", "LONG", "BOOLEAN", "STRING")
 
 
 def _text(value: Any) -> str | None:
@@ -215,15 +261,20 @@ def _text(value: Any) -> str | None:
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
-def _bigquery_text(value: Any) -> str | None:
-    return (
-        str(int(value.replace(tzinfo=UTC).timestamp() * 1_000_000))
-        if isinstance(value, datetime)
-        else _text(value)
-    )
+def _bigquery_value(value: Any) -> Any:
+    """As in rows of the REST API: records are fields, lists are values, times microseconds."""
+    if isinstance(value, dict):
+        return {"f": [{"v": _bigquery_value(each)} for each in value.values()]}
+    if isinstance(value, list):
+        return [{"v": _bigquery_value(each)} for each in value]
+    return str(int(_seconds(value) * 1_000_000)) if isinstance(value, datetime) else _text(value)
 
 
 def _snowflake_text(value: Any) -> str | None:
     if isinstance(value, datetime):
-        return f"{value.replace(tzinfo=UTC).timestamp():.9f} 1440"
+        return f"{_seconds(value):.9f} 1440"
     return str((value - date(1970, 1, 1)).days) if isinstance(value, date) else _text(value)
+
+
+def _seconds(moment: datetime) -> float:
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
