@@ -127,10 +127,12 @@ class Fetch:
     """One fetch of a month: where its files go, and whom to tell how far it is.
 
     `progress(bytes)` is called with the bytes fetched since the last call; it raises when the sync is canceled or out of time.
+    `notes` are sentences on the month for the sync's page: what its lines cannot say, and of how many.
     """
 
     folder: Path
     progress: Callable[[int], None] = field(default=lambda _bytes: None)
+    notes: list[str] = field(default_factory=list)
 
 
 class Connector(ABC, Generic[C]):

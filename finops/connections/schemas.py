@@ -30,7 +30,7 @@ class PeriodResult(msgspec.Struct, frozen=True, kw_only=True):
     import_id: int | None = None
     error: str = ""
     note: str = ""
-    """That its files have lines of other months than the listing says, in a sentence."""
+    """What its lines cannot say, and that its files have lines of other months than the listing says; sentences."""
 
 
 class PushTotal(msgspec.Struct, frozen=True, kw_only=True):

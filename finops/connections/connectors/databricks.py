@@ -2,8 +2,9 @@
 
 Databricks publishes no amounts that were billed: discounts are on the invoice alone. So cost is usage times the list price of
 its time, said in ChargeDescription and in the wizard; a view of one's own with negotiated prices can be named instead.
-Prices are of one currency, or usage would count once in each. Usage without a price in it is kept at a cost of 0, with the
-reason in ChargeDescription; *Test connection* counts it.
+Prices are of one currency, or usage would count once in each. Usage without a price in it is kept at a cost of 0 (FOCUS allows
+no null there), ListCost and ListUnitPrice null, with the reason in ChargeDescription; *Test connection* and each month of a
+sync say how many lines that are.
 Retractions and restatements are lines of their own with ChargeClass Correction, and add up to what is right.
 """
 
@@ -19,8 +20,11 @@ from typing import Annotated, ClassVar, Final
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from finops.connections.connector import (
+    BillMonth,
     CheckFinding,
     ConnectorConfig,
     Fetch,
@@ -37,10 +41,14 @@ from finops.connections.transports.sql import (
     SqlSource,
     TextRow,
 )
+from finops.costs.focus.normalise import FocusFile
 from finops.lib.errors import UserError
+from finops.lib.sentences import join_with_and
 
 STATEMENT_SECONDS: Final = 1_800
 POLL_SECONDS: Final = 2.0
+MAX_SKUS: Final = 5
+"""That a note names."""
 _STATEMENTS: Final = "/api/2.0/sql/statements"
 
 LIST_PRICE_LINES: Final = """(
@@ -54,7 +62,7 @@ SELECT COALESCE(u.usage_quantity * p.pricing.effective_list.default, 0) AS Bille
        u.usage_end_time AS ChargePeriodEnd,
        'Usage' AS ChargeCategory,
        CASE WHEN u.record_type <> 'ORIGINAL' THEN 'Correction' END AS ChargeClass,
-       CASE WHEN p.pricing.effective_list.default IS NULL THEN 'No list price in {currency}; cost unknown'
+       CASE WHEN p.pricing.effective_list.default IS NULL THEN 'No list price in {currency}: cost unknown, 0 here'
             ELSE 'At list price; discounts are on the invoice' END AS ChargeDescription,
        'Usage-Based' AS ChargeFrequency,
        'Databricks' AS ProviderName,
@@ -74,6 +82,11 @@ LEFT JOIN system.billing.list_prices AS p
  AND u.usage_start_time >= p.price_start_time
  AND (p.price_end_time IS NULL OR u.usage_start_time < p.price_end_time)
 ) AS focus_lines"""
+
+_PRICED: Final = """\
+SELECT COUNT(*) AS lines, COUNT(ListUnitPrice) AS priced, MIN(CASE WHEN ListUnitPrice IS NULL THEN SkuId END) AS sku
+FROM {relation}"""
+_CURRENCIES: Final = "SELECT DISTINCT currency_code FROM system.billing.list_prices ORDER BY 1"
 
 _GRANT: Final = """\
 GRANT USE SCHEMA ON SCHEMA system.billing TO `APPLICATION_ID`;
@@ -160,25 +173,53 @@ class Databricks(SqlConnector[DatabricksConfig]):
     def check(self, config: DatabricksConfig) -> list[CheckFinding]:
         findings = super().check(config)
         if not config.view and all(each.is_ok for each in findings):
-            findings.append(_price_finding(config))
+            findings.append(self._price_finding(config))
         return findings
+
+    def fetch(self, config: DatabricksConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        files = super().fetch(config, month, fetch)
+        if not config.view:
+            fetch.notes += [note for file in files for note in _price_notes(file.path, config.currency)]
+        return files
+
+    def _price_finding(self, config: DatabricksConfig) -> CheckFinding:
+        """Of usage without a list price. Its lines are read, so it is no failure while others have one."""
+        title = f"Find list prices in {config.currency}"
+        source = self.source(config)
+        try:
+            lines, priced, sku = next(source.query(_PRICED.format(relation=_relation(config))).rows())
+            currencies = [row[0] for row in source.query(_CURRENCIES).rows()] if priced == "0" else []
+        except UserError as error:
+            return CheckFinding(title, False, error.message)
+        if currencies:
+            there = join_with_and([each or "" for each in currencies])
+            return CheckFinding(
+                title, False, f"The price list has none. It has {there}: choose it in this connection."
+            )
+        if lines == priced:
+            return CheckFinding(title, True)
+        missing = int(lines or 0) - int(priced or 0)
+        return CheckFinding(f"{title}: {missing:,} lines have none and cost 0, such as {sku}", True)
 
 
 def _relation(config: DatabricksConfig) -> str:
     return config.view or LIST_PRICE_LINES.format(currency=config.currency)
 
 
-def _price_finding(config: DatabricksConfig) -> CheckFinding:
-    """Usage without a list price: its lines are read, so it is no failure."""
-    title = f"Find list prices in {config.currency}"
-    statement = f"SELECT COUNT(*), MIN(SkuId) FROM {_relation(config)} WHERE ListUnitPrice IS NULL"  # noqa: S608
-    try:
-        count, sku = next(_Warehouse(config).query(statement).rows())
-    except UserError as error:
-        return CheckFinding(title, False, error.message)
-    if count == "0":
-        return CheckFinding(title, True)
-    return CheckFinding(f"{title}: {count} lines have none and cost 0, such as {sku}", True)
+def _price_notes(path: Path, currency: str) -> list[str]:
+    """How many lines of a month have no list price. Memory: a batch."""
+    lines, skus = 0, set[str]()
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(columns=["ListUnitPrice", "SkuId"]):
+            unpriced = batch.filter(pc.is_null(batch["ListUnitPrice"]))
+            lines += len(unpriced)
+            skus.update(str(each) for each in pc.unique(unpriced["SkuId"]).to_pylist())
+    if not lines:
+        return []
+    shown = join_with_and(
+        sorted(skus)[:MAX_SKUS] + ([f"{len(skus) - MAX_SKUS} more"] if len(skus) > MAX_SKUS else [])
+    )
+    return [f"{lines:,} lines have no list price in {currency} and cost 0: {shown}."]
 
 
 class _Token(msgspec.Struct, frozen=True):

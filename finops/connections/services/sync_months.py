@@ -88,7 +88,7 @@ def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
     context.progress.begin_month(month)
     try:
         with _month_folder(context.sync, month) as folder:
-            month, files = _fetch(context, month, folder)
+            month, files, notes = _fetch(context, month, folder)
             job = _import(context, month, files)
         _remember(context.sync, month, job)
     except SyncCancellation:
@@ -112,7 +112,7 @@ def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
             files=len(job.files),
             seconds=round(time.monotonic() - started, 3),
             import_id=job.pk,
-            note=_other_months(month, job),
+            note=" ".join([*notes, *_other_months(month, job)]),
         )
     )
 
@@ -139,25 +139,28 @@ def _month_folder(sync: CostSync, month: BillMonth) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _fetch(context: SyncContext, month: BillMonth, folder: Path) -> tuple[BillMonth, list[FocusFile]]:
-    """The files of the month, and the month as it was listed before and after."""
+def _fetch(
+    context: SyncContext, month: BillMonth, folder: Path
+) -> tuple[BillMonth, list[FocusFile], list[str]]:
+    """The month as it was listed before and after, its files, and what the connector notes of it."""
     for number in range(MAX_FETCHES):
         context.progress.begin_month(month)
         disk.check_disk(month.bytes)
         attempt = folder / str(number)
         attempt.mkdir()
+        fetch = Fetch(attempt, context.progress.fetch)
         try:
-            files = context.connector.fetch(context.config, month, Fetch(attempt, context.progress.fetch))
+            files = context.connector.fetch(context.config, month, fetch)
         except MonthConflict:
             files = None
         context.progress.check()
         if files is not None and context.connector.changes_while_read:
-            return month, files
+            return month, files, fetch.notes
         now = context.connector.month(context.config, month.month)
         if now is None:
             raise SourceError("The files went away while they were read. The next sync tries again.")
         if files is not None and now.fingerprint == month.fingerprint:
-            return month, files
+            return month, files, fetch.notes
         month = now
         shutil.rmtree(attempt)
     raise SourceError(_CONFLICT)
@@ -215,10 +218,10 @@ def _failure(month: BillMonth, started: float, error: str) -> PeriodResult:
     )
 
 
-def _other_months(month: BillMonth, job: CostImport) -> str:
+def _other_months(month: BillMonth, job: CostImport) -> list[str]:
     name = month_name(month.month)
     others = [each for each in job.report.get("months", []) if each["month"] != name]
     if not others:
-        return ""
+        return []
     lines = join_with_and([f"{each['rows']:,} of {each['month']}" for each in others])
-    return f"Its files have lines of other billing months: {lines}."
+    return [f"Its files have lines of other billing months: {lines}."]

@@ -23,6 +23,7 @@ from finops.connections import services
 from finops.connections.connector import CheckFinding, Fetch
 from finops.connections.connectors import connector_of, snowflake
 from finops.connections.connectors.databricks import LIST_PRICE_LINES
+from finops.connections.schemas import PeriodResult
 from finops.costs.queries.spend import query_spend
 from finops.costs.spend_query import SpendQuery
 from tests.cast import Cast
@@ -292,11 +293,16 @@ INSERT INTO usage VALUES
 """
 
 
-@pytest.mark.django_db(transaction=True)
-def test_usage_of_databricks_costs_the_list_price_of_its_hour(cast: Cast, server: ReplayServer) -> None:
+def _databricks_usage(server: ReplayServer) -> Vendor:
     vendor = _databricks(server)
     vendor.warehouse.tables = {"system.billing.usage": "usage", "system.billing.list_prices": "list_prices"}
     vendor.warehouse.database.execute(DATABRICKS_TABLES)
+    return vendor
+
+
+@pytest.mark.django_db(transaction=True)
+def test_usage_of_databricks_costs_the_list_price_of_its_hour(cast: Cast, server: ReplayServer) -> None:
+    vendor = _databricks_usage(server)
     values = {**vendor.values, "view": ""}
     connection = services.create_connection(
         account=cast.account, actor=cast.actor, name="Databricks", connector="databricks", values=values
@@ -315,23 +321,52 @@ def test_usage_of_databricks_costs_the_list_price_of_its_hour(cast: Cast, server
         by_service = query_spend(cast.account, msgspec.structs.replace(query, group_by=["service"]))
         assert {row.group["service"]: row.amount for row in by_service.rows} == {"JOBS": 1.5, "PREVIEW": 0}
 
-    in_dollars, in_euros = vendor.findings(cast, view=""), vendor.findings(cast, view="", currency="EUR")
-    assert in_dollars[-1] == CheckFinding(
-        "Find list prices in USD: 1 lines have none and cost 0, such as PREVIEW", True
-    )
-    assert all(each.is_ok for each in in_euros)
+    assert [each.note for each in msgspec.convert(sync.periods, list[PeriodResult])] == [
+        "1 lines have no list price in USD and cost 0: PREVIEW."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("currency", "prices", "finding"),
+    [
+        (
+            "USD",
+            "",
+            CheckFinding("Find list prices in USD: 1 lines have none and cost 0, such as PREVIEW", True),
+        ),
+        (
+            "USD",
+            "DELETE FROM usage WHERE sku_name = 'PREVIEW'",
+            CheckFinding("Find list prices in USD", True),
+        ),
+        (
+            "CHF",
+            "",
+            CheckFinding(
+                "Find list prices in CHF",
+                False,
+                "The price list has none. It has EUR and USD: choose it in this connection.",
+            ),
+        ),
+    ],
+)
+def test_the_check_of_databricks_counts_usage_without_a_price(
+    cast: Cast, server: ReplayServer, currency: str, prices: str, finding: CheckFinding
+) -> None:
+    vendor = _databricks_usage(server)
+    vendor.warehouse.database.execute(prices or "SELECT 1")
+
+    assert vendor.findings(cast, view="", currency=currency)[-1] == finding
 
 
 def test_usage_without_a_list_price_says_so(server: ReplayServer) -> None:
-    vendor = _databricks(server)
-    vendor.warehouse.tables = {"system.billing.usage": "usage", "system.billing.list_prices": "list_prices"}
-    vendor.warehouse.database.execute(DATABRICKS_TABLES)
+    vendor = _databricks_usage(server)
     schema, rows = vendor.warehouse.run(f"SELECT * FROM {LIST_PRICE_LINES.format(currency='USD')}")
     lines = [dict(zip(schema.names, row, strict=True)) for row in rows]
 
     assert {(line["SkuId"], line["ChargeDescription"]) for line in lines} == {
         ("JOBS", "At list price; discounts are on the invoice"),
-        ("PREVIEW", "No list price in USD; cost unknown"),
+        ("PREVIEW", "No list price in USD: cost unknown, 0 here"),
     }
     assert [(line["BilledCost"], line["ListCost"]) for line in lines if line["SkuId"] == "PREVIEW"] == [
         (0, None)
