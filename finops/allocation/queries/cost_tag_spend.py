@@ -259,7 +259,7 @@ def _summary(
     if not totals:
         return f"{quote(account.name)} has no cost by {name} {when}."
     amounts = join_with_and([_total_text(total) for total in totals])
-    return f"{quote(account.name)} spent {amounts} {when} ({costs.facts.view.label}); by {name}{_largest(totals, values)}."
+    return f"{quote(account.name)} spent {amounts} {when} ({costs.facts.view.label}); by {name}{_largest(totals, values)}{costs.facts.source_notes.clause}."
 
 
 def _total_text(total: CostTagTotal) -> str:

@@ -16,6 +16,7 @@ from finops.budgets.status_rules import EXCEEDED, OK, WARNING
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef
 from finops.costs.queries.cost_view import apply_overrides
+from finops.costs.queries.source_problems import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources, load_sources
 from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
@@ -46,15 +47,16 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
     page = matches[offset : offset + query.limit]
     following = offset + len(page)
     rest = len(matches) - following
+    notes = source_notes(account, sources) if every else SourceNotes()
     return BudgetsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, every, matches),
+        summary=_summary(account, every, matches, notes.clause),
         view=apply_overrides(sources.view, basis=None, charge_categories=()),
         data_through=sources.coverage.complete_through,
         budgets=[_row(each) for each in page],
         cursor=next_cursor(following, *question) if rest > 0 else "",
         truncated=f"{rest} more budgets: ask again with cursor, or filter by status." if rest > 0 else "",
-        warnings=_warnings(account, sources, every),
+        warnings=[*notes.warnings, *_warnings(account, sources, every)],
         hint=_hint(every, matches, sources.view.basis),
     )
 
@@ -98,14 +100,16 @@ def _row(status: BudgetStatus) -> BudgetRow:
     return msgspec.structs.replace(row, name=truncate(status.name, MAX_NAME), scope_name=scope_name)
 
 
-def _summary(account: Account, every: Sequence[BudgetStatus], matches: Sequence[BudgetStatus]) -> str:
+def _summary(
+    account: Account, every: Sequence[BudgetStatus], matches: Sequence[BudgetStatus], problems: str
+) -> str:
     if not every:
         return f"{quote(account.name)} has no budget."
     counts = Counter(each.status for each in every)
     parts = [f"{counts[status]} {status}" for status in (EXCEEDED, WARNING, OK) if counts[status]]
     noun = "budget" if len(every) == 1 else "budgets"
     filter_text = "" if len(matches) == len(every) else f"; {len(matches)} asked for"
-    return f"{quote(account.name)} has {len(every)} {noun}: {join_with_and(parts)}{filter_text}{_not_final(matches)}."
+    return f"{quote(account.name)} has {len(every)} {noun}: {join_with_and(parts)}{filter_text}{_not_final(matches)}{problems}."
 
 
 def _not_final(matches: Sequence[BudgetStatus]) -> str:

@@ -29,10 +29,10 @@ def summary_of(
         what = (
             "No cost line matches the filters" if facts.plan.filters else f"{quote(account.name)} has no cost"
         )
-        return f"{what}, so nothing can be forecast {when}."
+        return f"{what}, so nothing can be forecast {when}{facts.source_notes.clause}."
     forecast_totals = [total for total in totals if total.expected is not None]
     if not forecast_totals:
-        return f"The spend of {quote(account.name)}{filtered} {when} cannot be forecast: {totals[0].reason}"
+        return f"The spend of {quote(account.name)}{filtered} {when} cannot be forecast{facts.source_notes.clause}: {totals[0].reason}"
     totals_text = join_with_and([_total_text(total) for total in forecast_totals])
     return f"{quote(account.name)} is expected to spend {totals_text}{filtered} {when} ({facts.view.label}){not_final}."
 

@@ -119,7 +119,7 @@ def forecast_figures(
 
 
 def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook]) -> str:
-    """A clause on what of the cost so far is not final, and on late sources that count as expected."""
+    """A clause on what of the cost so far is not final, and on late sources, which count as expected."""
     amounts = {each.currency: each.incomplete for each in whole if each.incomplete}
     text = incomplete_words(span.coverage, span.so_far, amounts, facts.names)
     through, since = span.coverage.complete_through_for_most, span.coverage.complete_through
@@ -128,7 +128,8 @@ def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook]) -> str:
         for source, end in span.coverage.active_sources.items()
         if through and since and since <= end < through and source in facts.names
     ]
-    return text + (f"; {join_with_and(late[:NAMED_SOURCES])} counted as expected" if late else "")
+    text += f"; {join_with_and(late[:NAMED_SOURCES])} counted as expected" if late else ""
+    return text + facts.source_notes.clause
 
 
 def _span(account: Account, query: ForecastQuery, coverage: Coverage, today: date) -> Span:

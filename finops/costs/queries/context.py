@@ -23,6 +23,7 @@ from finops.costs.answers import (
 from finops.costs.coverage import Coverage
 from finops.costs.dimensions import registry
 from finops.costs.queries.cost_view import apply_overrides
+from finops.costs.queries.source_problems import source_notes
 from finops.costs.queries.sources import HEALTHY, Sources, load_sources
 from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.lake.engine import engine
@@ -53,10 +54,11 @@ def account_context(
     shown_keys = _tag_keys(account, sources, keys, deadline)
     by_health = sorted(sources.health.values(), key=lambda each: (each.status == HEALTHY, each.name))
     currencies = currencies_of(account, sources, deadline)
+    notes = source_notes(account, sources)
     facts = AnswerFacts(account, coverage.recent_days(RECENT_DAYS), coverage, sources.health)
     return ContextAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, sources, currencies),
+        summary=_summary(account, sources, currencies, notes.clause),
         access=str(credential.access if credential else Access.READ),
         today=coverage.today,
         fiscal_start_month=account.fiscal_start_month,
@@ -71,7 +73,7 @@ def account_context(
         x_columns=[f"x_{name}" for name in keys.extensions[:SHOWN_KEYS]],
         glossary=[GlossaryEntry(term=row.term, meaning=row.meaning) for row in glossary(account)],
         truncated=_truncation_note(keys, shown_keys, sources),
-        warnings=warnings_for(facts),
+        warnings=[*notes.warnings, *warnings_for(facts)],
         hint=_hint(coverage),
     )
 
@@ -146,14 +148,14 @@ def _run(
     )
 
 
-def _summary(account: Account, sources: Sources, currencies: Sequence[str]) -> str:
+def _summary(account: Account, sources: Sources, currencies: Sequence[str], problems: str) -> str:
     first, through = sources.coverage.first_day, sources.coverage.complete_through
     if first is None or through is None:
-        return f"{quote(account.name)} has no cost data yet."
+        return f"{quote(account.name)} has no cost data yet{problems}."
     count = len(sources.coverage.sources)
     noun = "source" if count == 1 else "sources"
     money = ", ".join(currencies)
-    return f"{quote(account.name)} has cost data from {first} to {through} of {count} {noun}, in {money}."
+    return f"{quote(account.name)} has cost data from {first} to {through} of {count} {noun}, in {money}{problems}."
 
 
 def _truncation_note(keys: Sequence[str], shown: Sequence[TagKeyInfo], sources: Sources) -> str:

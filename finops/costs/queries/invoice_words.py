@@ -13,12 +13,11 @@ from finops.lib.sentences import join_with_and, money, quote
 NAMED = 3
 
 
-def summary_of(account: str, months: Sequence[str], rows: Sequence[InvoiceRow]) -> str:
+def summary_of(account: str, months: Sequence[str], rows: Sequence[InvoiceRow], problems: str) -> str:
     """The differences first, with their amounts; then what could not be compared, with its amount."""
     if not rows:
-        return (
-            f"{quote(account)} has no cost lines and no invoices{f' of {_span(months)}' if months else ''}."
-        )
+        when = f" of {_span(months)}" if months else ""
+        return f"{quote(account)} has no cost lines and no invoices{when}{problems}."
     counts = Counter(row.status for row in rows)
     parts = [_differences_clause([row for row in rows if row.status in ("differs", "no_lines")])]
     if counts["matches"]:
@@ -30,7 +29,7 @@ def summary_of(account: str, months: Sequence[str], rows: Sequence[InvoiceRow]) 
     parts.append(_amounts(rows, "no_invoice_detail", "on invoices without Invoice Detail or entered total"))
     parts.append(_amounts(rows, "not_invoiced", "on no invoice"))
     text = "; ".join(part for part in parts if part)
-    return f"{quote(account)}, billing {_months(months)}: {text}.{_not_final(rows)}"
+    return f"{quote(account)}, billing {_months(months)}: {text}{problems}.{_not_final(rows)}"
 
 
 def _differences_clause(rows: Sequence[InvoiceRow]) -> str:

@@ -18,6 +18,7 @@ from finops.costs.invoice_answers import InvoiceAnswer, InvoiceQuery, InvoiceRow
 from finops.costs.models import BillingPeriod, InvoiceDetail, InvoiceTotal
 from finops.costs.queries import invoice_words as words
 from finops.costs.queries.closed_months import restatement_sentences
+from finops.costs.queries.source_problems import source_notes
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.costs.reconciliation import (
@@ -79,10 +80,11 @@ def _reconciliation(
             value=query.invoice,
         )
 
+    notes = source_notes(account, sources)
+    warnings = [*notes.warnings, *records.warnings, *restatement_sentences(sources)]
+
     def answer_of(limit: int) -> InvoiceAnswer:
-        return _answer(
-            account, query, months, rows, limit, [*records.warnings, *restatement_sentences(sources)]
-        )
+        return _answer(account, query, months, rows, limit, warnings, notes.clause)
 
     return largest_that_fits(answer_of, query.limit, fits)
 
@@ -282,11 +284,12 @@ def _answer(
     rows: Sequence[InvoiceRow],
     limit: int,
     warnings: Sequence[str],
+    problems: str,
 ) -> InvoiceAnswer:
     names = [f"{month:%Y-%m}" for month in months]
     answer = InvoiceAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=words.summary_of(account.name, names, rows),
+        summary=words.summary_of(account.name, names, rows, problems),
         months=names,
         totals=totals_of(rows),
         invoices=list(rows[:limit]),

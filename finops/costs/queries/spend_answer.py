@@ -278,7 +278,8 @@ def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequen
     plan = facts.plan
     dimensions = [*plan.dimensions, *(item.dimension for item in plan.filters)]
     answer_facts = AnswerFacts(facts.account, plan.days, facts.sources.coverage, facts.sources.health)
-    warnings = [sentence for dimension in dimensions for sentence in dimension.warnings]
+    warnings = [*facts.source_notes.warnings]
+    warnings += [sentence for dimension in dimensions for sentence in dimension.warnings]
     warnings += facts.findings.warnings
     warnings += facts.related_notes.warnings
     warnings += [*facts.split_result.warnings, *restatement_warnings(facts.sources, plan.ranges, plan.basis)]

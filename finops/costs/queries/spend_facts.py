@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
+from functools import cached_property
 
 from accounts.models import Account
 from finops.costs.answers import AppliedComparison, AppliedCostView
@@ -14,6 +15,7 @@ from finops.costs.comparison import ComparisonRanges, applied_comparison
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import DimensionContext
 from finops.costs.queries.filter_values import FilterFindings
+from finops.costs.queries.source_problems import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_lake import SpendPlan, SpendSum
 from finops.costs.spend_query import SpendQuery
@@ -192,6 +194,11 @@ class SpendFacts:
     def names(self) -> dict[int, str]:
         """Of sources, by id."""
         return {source: each.name for source, each in self.sources.health.items()}
+
+    @cached_property
+    def source_notes(self) -> SourceNotes:
+        """On sources that nothing new comes from. One query."""
+        return source_notes(self.account, self.sources, self.plan.filters, self.plan.days)
 
     @property
     def comparison(self) -> AppliedComparison | None:

@@ -222,11 +222,13 @@ def spread_clause(facts: SpendFacts) -> str:
 
 
 def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
-    """A clause on the amount that stands on days that are not complete, and on sources that compare other days."""
+    """A clause on the amount that stands on days that are not complete, on sources that compare other days, and on sources
+    that nothing new comes from."""
     amounts = incomplete_amounts(sums, facts.plan.categories)
     clause = incomplete_words(facts.sources.coverage, facts.plan.days, amounts, facts.names)
     source_overrides = source_override_sentences(facts.compared, facts.names) if facts.compared else []
-    return clause + "".join(f"; {each[0].lower()}{each[1:].rstrip('.')}" for each in source_overrides)
+    clause += "".join(f"; {each[0].lower()}{each[1:].rstrip('.')}" for each in source_overrides)
+    return clause + facts.source_notes.clause
 
 
 def not_final_warning(facts: SpendFacts, sums: Sequence[SpendSum]) -> list[str]:

@@ -25,6 +25,7 @@ from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.former_names import former_ids, with_newest_names
 from finops.costs.queries.cost_view import ALL, apply_overrides
+from finops.costs.queries.source_problems import source_notes
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.costs.value_names import with_value_names
@@ -88,10 +89,11 @@ def list_dimension_values(
     values, total = _read_values(_run(account, page, deadline, sources.manifest))
     values = _with_names(resolved, values)
     after = page.offset + len(values)
+    notes = source_notes(account, sources)
     facts = AnswerFacts(account, span, sources.coverage, sources.health)
     return DimensionValuesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(page, total),
+        summary=_summary(page, total, notes.clause),
         view=view,
         dimension=resolved.name,
         start_date=span.start,
@@ -101,7 +103,7 @@ def list_dimension_values(
         cursor=next_cursor(after, *question) if values and after < total else "",
         data_through=sources.coverage.complete_through,
         truncated=_truncation_note(page, len(values), total),
-        warnings=[*resolved.warnings, *warnings_for(facts)],
+        warnings=[*notes.warnings, *resolved.warnings, *warnings_for(facts)],
         hint=_hint(page, values),
     )
 
@@ -229,10 +231,10 @@ def _listing_order(row: dict[str, Any]) -> tuple[int, Decimal, str]:
     return row["place"], row["amount"].copy_abs().copy_negate(), row["currency"]
 
 
-def _summary(page: _Page, total: int) -> str:
+def _summary(page: _Page, total: int, problems: str) -> str:
     clause = f" with {truncate(page.search, 60)!r} in them" if page.search else ""
     noun = "value" if total == 1 else "values"
-    return f"{_title(page.dimension)} has {total} {noun}{clause} in the cost lines from {page.days.start} to {page.days.end}."
+    return f"{_title(page.dimension)} has {total} {noun}{clause} in the cost lines from {page.days.start} to {page.days.end}{problems}."
 
 
 def _title(dimension: Dimension) -> str:

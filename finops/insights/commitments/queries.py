@@ -14,6 +14,7 @@ from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.coverage import Bucket, buckets_of
 from finops.costs.queries.filter_values import FilterFindings
+from finops.costs.queries.source_problems import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import resolve_query
 from finops.costs.spend_query import DEFAULT_PERIOD, SpendQuery, read_period
@@ -75,6 +76,7 @@ class CommitmentFacts:
     buckets: Sequence[Bucket]
     contracts: Mapping[str, Contract]
     warnings: tuple[str, ...] = ()
+    source_notes: SourceNotes = field(default_factory=SourceNotes)
 
     def figures(self, sums: Iterable[CommitmentSum]) -> Figures:
         return Figures([each for each in sums if each.commitment], self.history.exports)
@@ -130,6 +132,7 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
         history=_history(reader),
         findings=reader.look_up(question),
         buckets=buckets_of(query.granularity, question.days, sources.coverage),
+        source_notes=source_notes(account, sources, question.filters, question.days),
     )
 
 
@@ -206,7 +209,9 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
     warnings = text.warnings_of(facts.account, facts.days, facts.sources, facts.findings, totals)
     return CommitmentAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
-        summary=text.summary_of(facts.account.name, facts.query, facts.days, totals),
+        summary=text.summary_of(
+            facts.account.name, facts.query, facts.days, totals, facts.source_notes.clause
+        ),
         period=AppliedPeriod(
             start_date=facts.days.start,
             end_date=facts.days.end,
@@ -219,7 +224,7 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
         resolved_filters=facts.findings.used,
         data_through=through,
         truncated=text.truncated_of(rows),
-        warnings=[*facts.warnings, *warnings],
+        warnings=[*facts.source_notes.warnings, *facts.warnings, *warnings],
         hint=text.hint_of(totals, rows),
     )
 

@@ -34,15 +34,19 @@ NO_BUCKETS = "The buckets are left out: ask for a coarser granularity or fewer d
 
 
 def summary_of(
-    account: str, query: CommitmentQuery, days: DateRange, totals: Sequence[CommitmentTotal]
+    account: str,
+    query: CommitmentQuery,
+    days: DateRange,
+    totals: Sequence[CommitmentTotal],
+    problems: str = "",
 ) -> str:
     """One plain sentence: what was committed, used, wasted and saved."""
     when = f"from {days.start} to {days.end}"
     of = f" of type {truncate(query.type.strip(), TYPE_LENGTH)!r}" if query.type.strip() else ""
     of += f" that end before {query.expires_before}" if query.expires_before else ""
     if not totals:
-        return f"{quote(account)} has no commitment{of} in its bills {when}."
-    return f"The commitments of {quote(account)}{of} {when}: {'; '.join(_total_text(total) for total in totals)}."
+        return f"{quote(account)} has no commitment{of} in its bills {when}{problems}."
+    return f"The commitments of {quote(account)}{of} {when}: {'; '.join(_total_text(total) for total in totals)}{problems}."
 
 
 def without_end(count: int) -> tuple[str, ...]:

@@ -15,8 +15,10 @@ from finops.costs.answers import AccountRef, AppliedCostView
 from finops.costs.comparison import ComparisonRanges, Sides, one_sided_of, source_override_sentences
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import Dimension
+from finops.costs.filters import ResolvedFilter
 from finops.costs.queries.closed_months import restatement_clause
 from finops.costs.queries.filter_values import FilterFindings
+from finops.costs.queries.source_problems import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_answer import OTHER
 from finops.costs.queries.spend_words import day_span, incomplete_span
@@ -60,7 +62,7 @@ class ChangeFacts:
     dimensions: tuple[Dimension, ...]
     view: AppliedCostView
     sources: Sources
-    filtered: bool
+    filters: Sequence[ResolvedFilter]
     reason: str
     sums: Sequence[MeteredSum] = ()
     metered: bool = True
@@ -69,6 +71,11 @@ class ChangeFacts:
     beside: Sequence[RelatedEvent] = ()
     left_out: str = ""
     """Which of the asked days and sources are on neither side, for the end of a sentence."""
+
+    @cached_property
+    def source_notes(self) -> SourceNotes:
+        """On sources that nothing new comes from. One query."""
+        return source_notes(self.account, self.sources, self.filters, self.days)
 
     @cached_property
     def by_currency(self) -> Mapping[str, list[ChangeItem]]:
@@ -88,7 +95,16 @@ def build_answer(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
     left_out = facts.left_out + restatement_clause(facts.sources, sides, facts.view.basis)
     return SpendChangeAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
-        summary=text.summary_of(facts.account.name, facts.view, days, totals, moves, facts.reason, left_out),
+        summary=text.summary_of(
+            facts.account.name,
+            facts.view,
+            days,
+            totals,
+            moves,
+            facts.reason,
+            left_out,
+            facts.source_notes.clause,
+        ),
         view=facts.view,
         days=days,
         group_by=[dimension.name for dimension in facts.dimensions],
@@ -99,7 +115,7 @@ def build_answer(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
         data_through=facts.sources.coverage.complete_through,
         truncated=text.truncated_of(moves),
         warnings=_warnings(facts, totals),
-        hint=text.hint_of(moves, filtered=facts.filtered, reason=facts.reason),
+        hint=text.hint_of(moves, filtered=bool(facts.filters), reason=facts.reason),
     )
 
 
@@ -140,7 +156,8 @@ def _compared_days(facts: ChangeFacts) -> ComparedDays | None:
 
 
 def _warnings(facts: ChangeFacts, totals: Sequence[ChangeTotal]) -> list[str]:
-    sentences = [sentence for dimension in facts.dimensions for sentence in dimension.warnings]
+    sentences = [*facts.source_notes.warnings]
+    sentences += [sentence for dimension in facts.dimensions for sentence in dimension.warnings]
     sentences += facts.findings.warnings
     sentences += [sentence for sentence in (facts.reason, facts.note) if sentence]
     if len(totals) > 1:

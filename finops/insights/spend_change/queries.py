@@ -71,7 +71,7 @@ def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -
         dimensions=question.dimensions,
         view=question.view,
         sources=sources,
-        filtered=bool(question.filters),
+        filters=question.filters,
         reason=reason,
     )
     if current is None or previous is None or reason:

@@ -47,16 +47,17 @@ def summary_of(
     moves: Sequence[Move],
     reason: str,
     left_out: str = "",
+    problems: str = "",
 ) -> str:
     """One plain sentence: what moved between which days, and what moved most."""
     if days is None or reason:
-        return f"The change of the spend of {quote(account)} cannot be explained: {reason}"
+        return f"The change of the spend of {quote(account)} cannot be explained{problems}: {reason}"
     when = f"from {days.start_date} to {days.end_date}"
     if not totals:
-        return f"{quote(account)} has no cost {when} nor before that matches{left_out}."
+        return f"{quote(account)} has no cost {when} nor before that matches{left_out}{problems}."
     totals_text = join_with_and([_total_text(total) for total in totals])
     before = f"{days.previous_start_date} to {days.previous_end_date}"
-    return f"{quote(account)} spent {totals_text} {when} than from {before} ({view.label}){left_out}{_largest_moves_text(totals, moves)}."
+    return f"{quote(account)} spent {totals_text} {when} than from {before} ({view.label}){left_out}{problems}{_largest_moves_text(totals, moves)}."
 
 
 def _total_text(total: ChangeTotal) -> str:

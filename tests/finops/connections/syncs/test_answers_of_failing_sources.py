@@ -1,0 +1,176 @@
+"""What answers about cost say of sources whose syncs fail or are late: in their first sentence, and as their first warning."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.scoping import account_scope
+from finops.connections import services
+from finops.connections.models import CostConnection
+from finops.costs.queries.source_problems import source_notes
+from finops.costs.queries.sources import load_sources
+from finops.lib import clock
+from tests.cast import Cast
+from tests.finops.connections.syncs.sync_steps import month_rows, sync_now, write_month
+from tests.finops.connections.syncs.test_sync_health import this_month
+from tests.mcpserver.door import Door, mint
+from tests.pages import get_page
+from tests.world.costs import add_source, cost
+
+pytestmark = pytest.mark.django_db
+
+SINCE = datetime(2026, 5, 7, 9, 30, tzinfo=UTC)
+FAILING = "syncs of 'Bills' have failed since 2026-05-07 09:30 UTC, so its newest cost may be missing"
+EMPTY = "syncs of 'Bills' have failed since 2026-05-07 09:30 UTC, so it has no cost yet"
+
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "querySpend": {"period": "month_to_date"},
+    "explainSpendChange": {"period": "month_to_date"},
+    "getCommitmentUtilization": {"period": "month_to_date"},
+    "forecastSpend": {},
+    "getInvoiceReconciliation": {},
+    "getAccountContext": {},
+    "listDimensionValues": {"dimension": "service"},
+}
+
+
+def fail() -> None:
+    CostConnection.objects.unscoped().update(failures=2, failing_since=SINCE)
+
+
+@pytest.mark.parametrize("tool", QUESTIONS)
+def test_the_first_sentence_and_the_first_warning_name_a_source_whose_syncs_fail(
+    cast: Cast, connection: CostConnection, export: Path, tool: str
+) -> None:
+    write_month(export, this_month(), "1")
+    sync_now(connection)
+    door = Door(mint(cast))
+    before = door.ask(tool, **QUESTIONS[tool])
+    assert "syncs of" not in before["summary"]
+    assert not [each for each in before["warnings"] if "yncs of" in each]
+
+    fail()
+    answer = door.ask(tool, **QUESTIONS[tool])
+
+    assert FAILING in answer["summary"]
+    assert answer["warnings"][0] == f"S{FAILING[1:]}."
+
+
+@pytest.mark.parametrize("tool", ["querySpend", "getAccountContext", "getInvoiceReconciliation"])
+def test_syncs_that_fail_before_any_import_are_named_too(
+    cast: Cast, connection: CostConnection, tool: str
+) -> None:
+    fail()
+    assert EMPTY in Door(mint(cast)).ask(tool, **QUESTIONS[tool])["summary"]
+
+
+def test_a_page_shows_it_as_a_warning(connection: CostConnection, export: Path, member: Client) -> None:
+    write_month(export, this_month(), "1")
+    sync_now(connection)
+    fail()
+    assert f"S{FAILING[1:]}." in get_page(member, "/a/acme/cost-explorer/")
+
+
+def test_a_sync_that_no_worker_does_is_named_after_half_an_hour(
+    cast: Cast, connection: CostConnection, export: Path
+) -> None:
+    write_month(export, this_month(), "1")
+    sync_now(connection)
+    due = clock.now() - timedelta(minutes=29)
+    CostConnection.objects.update(next_sync_at=due)
+    assert source_notes(cast.account, load_sources(cast.account)).warnings == ()
+
+    due = clock.now() - timedelta(minutes=31)
+    CostConnection.objects.update(next_sync_at=due)
+
+    (warning,) = source_notes(cast.account, load_sources(cast.account)).warnings
+    expected = (
+        f"A sync of 'Bills' has been due since {due:%Y-%m-%d %H:%M} UTC, so its newest cost may be missing."
+    )
+    assert warning == expected
+
+
+def test_a_sync_that_runs_is_not_late_and_a_paused_source_neither_fails(
+    cast: Cast, connection: CostConnection
+) -> None:
+    late = clock.now() - timedelta(hours=5)
+    CostConnection.objects.update(next_sync_at=late)
+    connection.syncs.update(status="running", heartbeat_at=clock.now())
+    assert source_notes(cast.account, load_sources(cast.account)).warnings == ()
+    connection.syncs.update(heartbeat_at=late)
+    assert len(source_notes(cast.account, load_sources(cast.account)).warnings) == 1
+    CostConnection.objects.update(paused_at=clock.now(), failures=1, failing_since=SINCE)
+    assert source_notes(cast.account, load_sources(cast.account)).warnings == ()
+
+
+def test_only_sources_whose_cost_the_filters_choose_are_named(
+    cast: Cast, connection: CostConnection, export: Path
+) -> None:
+    month = this_month()
+    (export / month).mkdir()
+    (export / month / "a.csv").write_bytes(month_rows(month, "1", ServiceName="Synced"))
+    sync_now(connection)
+    add_source(cast.account, [cost(clock.today(), 2, service="Uploaded")], name="Files")
+    fail()
+    door = Door(mint(cast))
+
+    def names_it(dimension: str, *values: str, op: str = "in") -> bool:
+        filters = [{"dimension": dimension, "op": op, "values": list(values)}]
+        return (
+            "syncs of 'Bills'" in door.ask("querySpend", period="month_to_date", filters=filters)["summary"]
+        )
+
+    assert names_it("service", "Synced")
+    assert not names_it("service", "Uploaded")
+    assert names_it("source", "Bills")
+    assert not names_it("source", "Files")
+    assert not names_it("source", "Bills", op="not_in")
+
+
+def test_a_source_without_cost_is_named_unless_a_filter_by_source_leaves_it_out(
+    cast: Cast, connection: CostConnection
+) -> None:
+    add_source(cast.account, [cost(clock.today(), 2, service="Uploaded")], name="Files")
+    fail()
+    door = Door(mint(cast))
+
+    def summary(dimension: str, value: str) -> str:
+        filters = [{"dimension": dimension, "op": "in", "values": [value]}]
+        return str(door.ask("querySpend", period="month_to_date", filters=filters)["summary"])
+
+    assert EMPTY in summary("service", "Uploaded")
+    assert EMPTY not in summary("source", "Files")
+
+
+def test_another_account_hears_nothing_of_it(cast: Cast, connection: CostConnection) -> None:
+    fail()
+    with account_scope(cast.other_account):
+        assert source_notes(cast.other_account, load_sources(cast.other_account)).warnings == ()
+
+
+def test_many_sources_are_counted_with_one_query(
+    cast: Cast, connection: CostConnection, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(6):
+        services.create_connection(
+            account=cast.account,
+            actor=cast.actor,
+            name=f"More {number}",
+            connector=connection.connector,
+            values={"folder": connection.config["folder"]},
+        )
+    fail()
+    sources = load_sources(cast.account)
+
+    with django_assert_num_queries(1):
+        notes = source_notes(cast.account, sources)
+
+    assert len(notes.warnings) == 6
+    assert notes.warnings[-1] == "2 more sources have such problems: see Data health."
+    assert notes.clause.endswith("; 5 more sources have such problems (getDataHealth)")
