@@ -309,6 +309,9 @@ class CostPushPart(AccountModel):
     number = models.PositiveIntegerField()
     format = models.CharField(max_length=20, help_text="A finops.connections.push_files.PartFormat.")
     bytes = models.BigIntegerField()
+    content_hash = models.CharField(
+        max_length=32, blank=True, help_text="Of its bytes: two parts with the same are a mistake."
+    )
     file_name = models.CharField(max_length=80, help_text="In the folder of the push.")
     received_at = models.DateTimeField(default=clock.now)
 

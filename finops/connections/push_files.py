@@ -6,7 +6,9 @@ Nothing goes through a float: a number of JSON is the text that was sent, and th
 from __future__ import annotations
 
 import enum
+import gzip
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -64,6 +66,21 @@ def detect_format(path: Path, name: str) -> PartFormat:
     if path.stat().st_size <= CHECKED_BYTES:
         _column_names(path, name, format_)
     return format_
+
+
+def has_rows(path: Path, format_: PartFormat) -> bool:
+    """Whether there is more than a header. True also for a file that cannot be read, and one whose header is longer than HEAD:
+    its import says more."""
+    try:
+        if format_ is PartFormat.PARQUET:
+            return bool(pq.read_metadata(path).num_rows)
+        if format_.is_json:
+            return path.stat().st_size > CHECKED_BYTES or _column_names(path, "", format_) is not None
+        with gzip.open(path) if format_ is PartFormat.CSV_GZ else path.open("rb") as file:
+            head = file.read(HEAD)
+    except (OSError, EOFError, zlib.error, pa.ArrowException):
+        return True
+    return len(head) == HEAD or sum(bool(line.strip()) for line in head.splitlines()) > 1
 
 
 def convert_to_parquet(path: Path, target: Path, name: str, format_: PartFormat) -> bool:

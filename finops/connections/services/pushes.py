@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Final
@@ -18,10 +19,11 @@ from django.db.models import Sum
 from accounts import audit
 from accounts.scoping import account_scope
 from finops.connections.models import CostPush, CostPushPart, month_name
-from finops.connections.push_files import PartFormat, detect_format
+from finops.connections.push_files import PartFormat, detect_format, has_rows
 from finops.connections.services import push_folders
 from finops.connections.services.cost_keys import CostCredential, lock_living_key
 from finops.costs.models import CostSource
+from finops.costs.services.files import content_hash
 from finops.lib import clock, disk
 from finops.lib.errors import UserError
 from finops.lib.sentences import join_with_and
@@ -53,6 +55,15 @@ class PushTooLarge(UserError):
     """All parts together are larger than a push may be."""
 
 
+@dataclass(frozen=True)
+class PartFile:
+    """A part as it lies on the disk."""
+
+    path: Path
+    format: PartFormat
+    content_hash: str
+
+
 @transaction.atomic
 def open_push(*, credential: CostCredential, month: date) -> CostPush:
     """A push of a billing month, open for a day. Raises PushConflict while the source has too many open ones,
@@ -77,9 +88,7 @@ def store_part(
     with account_scope(credential.account):
         _check_open(_push_of(credential, push_id))
     disk.check_disk()
-    return _keep_file(
-        push_id, number, chunks, lambda path, format_: _add_part(credential, push_id, number, path, format_)
-    )
+    return _keep_file(push_id, number, chunks, lambda part: _add_part(credential, push_id, number, part))
 
 
 def push_month(*, credential: CostCredential, month: date, chunks: Iterable[bytes]) -> CostPush:
@@ -88,12 +97,12 @@ def push_month(*, credential: CostCredential, month: date, chunks: Iterable[byte
     public_id = uuid.uuid4()
 
     @transaction.atomic
-    def create(path: Path, format_: PartFormat) -> CostPush:
+    def create(part: PartFile) -> CostPush:
         lock_living_key(credential)
         with account_scope(credential.account):
             _lock_source(credential)
             push = _create(credential, month, public_id)
-            _save_part(push, 1, path, format_)
+            _save_part(push, 1, part)
             return _commit(credential, push, 1)
 
     try:
@@ -108,8 +117,8 @@ def commit_push(*, credential: CostCredential, push_id: uuid.UUID, parts: int) -
     """Let the parts 1 to `parts` take the place of what the source has of the month: a worker imports them, whole or not at
     all. Twice is once.
 
-    Raises UnknownPush; PushConflict where parts are missing or more than that came, for another count than the first
-    commit's, and for a push that ended without one; RevokedCostKey for a key that ended.
+    Raises UnknownPush; PushConflict where parts are missing, more than that came or two have the same rows, for another count
+    than the first commit's, and for a push that ended without one; RevokedCostKey for a key that ended.
     """
     lock_living_key(credential)
     with account_scope(credential.account):
@@ -154,12 +163,12 @@ def _keep_file(
     public_id: uuid.UUID,
     number: int,
     chunks: Iterable[bytes],
-    keep: Callable[[Path, PartFormat], CostPush],
+    keep: Callable[[PartFile], CostPush],
 ) -> CostPush:
     try:
         path = push_folders.store(public_id, number, chunks)
         try:
-            return keep(path, detect_format(path, f"Part {number}"))
+            return keep(PartFile(path, detect_format(path, f"Part {number}"), content_hash(path)))
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -168,30 +177,34 @@ def _keep_file(
 
 
 @transaction.atomic
-def _add_part(
-    credential: CostCredential, push_id: uuid.UUID, number: int, path: Path, format_: PartFormat
-) -> CostPush:
+def _add_part(credential: CostCredential, push_id: uuid.UUID, number: int, part: PartFile) -> CostPush:
     lock_living_key(credential)
     with account_scope(credential.account):
         push = _push_of(credential, push_id, lock=True)
         _check_open(push)
-        _save_part(push, number, path, format_)
+        _save_part(push, number, part)
         return push
 
 
-def _save_part(push: CostPush, number: int, path: Path, format_: PartFormat) -> None:
+def _save_part(push: CostPush, number: int, part: PartFile) -> None:
     rows = CostPushPart.objects.filter(push=push)
-    size = path.stat().st_size
+    size = part.path.stat().st_size
     others = rows.exclude(number=number).aggregate(bytes=Sum("bytes"))["bytes"] or 0
     if others + size > settings.UPLOAD_MAX_BYTES:
         raise PushTooLarge(
             f"The parts of this push are {others + size:,} bytes, and may be {settings.UPLOAD_MAX_BYTES:,}. Send Parquet or CSV in gzip."
         )
     before = rows.filter(number=number).values_list("file_name", flat=True).first()
-    values = {"format": format_.value, "bytes": size, "file_name": path.name, "received_at": clock.now()}
+    values = {
+        "format": part.format.value,
+        "bytes": size,
+        "content_hash": part.content_hash,
+        "file_name": part.path.name,
+        "received_at": clock.now(),
+    }
     rows.update_or_create(push=push, number=number, defaults={"account": push.account, **values})
     if before is not None:
-        transaction.on_commit(lambda: path.with_name(before).unlink(missing_ok=True))
+        transaction.on_commit(lambda: part.path.with_name(before).unlink(missing_ok=True))
 
 
 def _check_open(push: CostPush) -> None:
@@ -211,6 +224,20 @@ def _check_parts(push: CostPush, parts: int) -> None:
         raise PushConflict(
             f"{_names(extra)} more than the commit says. Commit with {max(numbers)} parts, or cancel the push."
         )
+    _check_distinct(push)
+
+
+def _check_distinct(push: CostPush) -> None:
+    """Two parts with the same rows are a mistake of the sender, who can still mend it. What repeats without a row is none."""
+    first_by_hash: dict[str, CostPushPart] = {}
+    for part in CostPushPart.objects.filter(push=push).exclude(content_hash="").order_by("number"):
+        first = first_by_hash.setdefault(part.content_hash, part)
+        path = push_folders.folder_of(push.public_id) / part.file_name
+        if first is not part and has_rows(path, PartFormat(part.format)):
+            raise PushConflict(
+                f"Parts {first.number} and {part.number} have the same content, which would count twice. Send part {part.number}"
+                ' again with its own rows, or with {"rows": []}, then commit.'
+            )
 
 
 def _names(numbers: list[int]) -> str:

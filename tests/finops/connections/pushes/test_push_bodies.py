@@ -21,7 +21,15 @@ from finops.connections.push_files import PartFormat, convert_to_parquet, detect
 from finops.connections.services import push_folders
 from finops.lake.schema import tag_column
 from finops.lib.errors import UserError
-from tests.finops.connections.pushes.push_steps import MAY, MONTHS, CostDoor, csv_rows, push_of, row
+from tests.finops.connections.pushes.push_steps import (
+    MAY,
+    MONTHS,
+    CostDoor,
+    csv_rows,
+    push_of,
+    row,
+    run_pushes,
+)
 from tests.finops.costs.focus_reader import ROW
 from tests.world.imports import cost_by
 
@@ -30,14 +38,14 @@ pytestmark = pytest.mark.django_db
 ATTO = Decimal("0.000000000000000001")
 
 
-def parquet(*costs: str) -> bytes:
+def parquet(*costs: str, has_rows: bool = True) -> bytes:
     rows = [{**ROW, "BilledCost": Decimal(cost), "EffectiveCost": Decimal(cost)} for cost in costs]
     types = [
         (name, pa.decimal128(38, 18) if isinstance(value, Decimal) else pa.string())
         for name, value in rows[0].items()
     ]
     buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows, pa.schema(types)), buffer)
+    pq.write_table(pa.Table.from_pylist(rows if has_rows else [], pa.schema(types)), buffer)
     return buffer.getvalue()
 
 
@@ -150,11 +158,56 @@ def test_a_value_that_is_none_fails_with_its_part_row_and_column(door: CostDoor)
     assert door.billed() == {}
 
 
-def test_two_parts_with_the_same_rows_are_refused(door: CostDoor) -> None:
-    status = door.push(csv_rows("1"), csv_rows("1"))
+def test_two_parts_with_the_same_rows_are_refused_at_the_commit_and_can_be_mended(door: CostDoor) -> None:
+    push = door.open()
+    for number, body in enumerate((csv_rows("1"), csv_rows("2"), csv_rows("1")), 1):
+        door.put(push, number, body)
+
+    refused = door.commit(push, 3)
+    door.put(push, 3, {"rows": []})
+    mended = door.commit(push, 3)
+
+    assert refused.status_code == 409
+    assert refused.json()["error"]["message"] == (
+        "Parts 1 and 3 have the same content, which would count twice. Send part 3 again with its own rows, or with "
+        '{"rows": []}, then commit.'
+    )
+    assert mended.status_code == 202
+    run_pushes()
+    assert door.billed() == {MAY: Decimal(3)}
+
+
+def test_the_same_rows_in_two_formats_fail_the_push(door: CostDoor) -> None:
+    status = door.push(csv_rows("1"), gzip.compress(csv_rows("1")))
 
     assert status["status"] == "failed"
     assert "part-1 and part-2 have the same content" in status["error"]
+    assert door.billed() == {}
+
+
+def test_a_part_that_is_sent_again_counts_once(door: CostDoor) -> None:
+    push = door.open()
+    for number in (1, 2, 1, 2, 2):
+        door.put(push, number, csv_rows(str(number)))
+
+    assert door.commit(push, 2).status_code == 202
+    run_pushes()
+    assert door.billed() == {MAY: Decimal(3)}
+
+
+HEADER = csv_rows("1").splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [{"rows": []}, HEADER, HEADER + b"\n\n", gzip.compress(HEADER), parquet("1", has_rows=False)],
+    ids=["JSON", "CSV", "CSV with an empty line", "CSV.gz", "Parquet"],
+)
+def test_parts_without_a_row_may_repeat(door: CostDoor, empty: Any) -> None:
+    status = door.push(empty, csv_rows("5"), empty)
+
+    assert status["status"] == "done", status["error"]
+    assert door.billed() == {MAY: Decimal(5)}
 
 
 @pytest.mark.parametrize(
