@@ -50,6 +50,13 @@ class NativeMapping(ABC):
         BadCell names a native column and the line's place in the file's batch.
         """
 
+    def extra_lines(self) -> Mapping[str, pa.Array]:
+        """FOCUS columns of lines that no line of the file is, known once all of it was read; columns left out are null.
+
+        Asked for at the end of a pass that reads BilledCost. Empty: there are none.
+        """
+        return {}
+
     def notes(self) -> Sequence[str]:
         """What the report says of the mapping once the file was read: what the format cannot tell, and why."""
         return ()

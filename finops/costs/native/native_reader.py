@@ -99,6 +99,20 @@ class NativeReader:
                 self._check(columns, start)
                 yield {place: columns[names[place]] for place in places}
             native_start, start = native_start + size, start + lines
+        if "BilledCost" in (names[place] for place in places):
+            yield from self._extra_batches([names[place] for place in places], places, native_start, start)
+
+    def _extra_batches(
+        self, columns: Sequence[str], places: Sequence[int], native_rows: int, start: int
+    ) -> Iterator[Mapping[int, pa.Array]]:
+        """Lines that the mapping adds; messages name the last row of the file for them."""
+        lines = self.mapping.extra_lines()
+        if not lines:
+            return
+        size = len(next(iter(lines.values())))
+        self._window = _Window(start, native_rows - 1, pa.repeat(pa.scalar(0), size))
+        nothing = pa.nulls(size, pa.string())
+        yield {place: lines.get(name, nothing) for place, name in zip(places, columns, strict=True)}
 
     def _native_places(self, columns: Sequence[str]) -> tuple[list[int], list[int]]:
         """Places of the file's columns that these FOCUS columns are made of: those with few different values, and others."""

@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finops.costs.native.aws import cur_costs, cur_notes, cur_values, line_types
+from finops.costs.native.aws import cur_costs, cur_negations, cur_notes, cur_values, line_types
 from finops.costs.native.aws.cur_columns import CurColumns
 from finops.costs.native.aws.cur_lines import LINE_TYPE, PLAN, RESERVATION, CurLines, is_nonzero
 from finops.costs.native.aws.cur_tags import read_tags, tag_places
@@ -59,8 +59,12 @@ class CurMapping(NativeMapping):
         of_made = {name: of[0] for name, (_, of) in cur_values.MADE.items()}
         self.sources = {name: self.report.shown(of) for name, of in {**_TAKEN, **of_made}.items()}
         self.needed = self.report.present(LINE_TYPE)
-        self._second_of = self.report.present(*cur_costs.UNUSED_COLUMNS, *cur_costs.SPLIT_COLUMNS)
+        self._second_of = self.report.present(
+            *cur_costs.BILLED_COLUMNS, *cur_costs.UNUSED_COLUMNS, *cur_costs.SPLIT_COLUMNS
+        )
         self.plain = frozenset(self.report.present(*cur_values.AMOUNTS, cur_values.RESOURCE))
+        self.reports: Sequence[CurMapping] = (self,)
+        """All reports of the import, in the order in which they are read."""
         self.begin()
 
     def _columns(self) -> dict[str, tuple[str, ...]]:
@@ -77,6 +81,7 @@ class CurMapping(NativeMapping):
     def begin(self) -> None:
         self._lines: CurLines | None = None
         self._counts = cur_notes.LineCounts()
+        self.negations = cur_negations.Negations()
 
     def prepare(self, batch: NativeBatch) -> NativeBatch:
         """Without negations; a fee of which something was not used, and a share of another line, become two lines.
@@ -88,9 +93,10 @@ class CurMapping(NativeMapping):
         if not self.report.has(LINE_TYPE) or not all(batch.has(name) for name in self._second_of):
             return batch
         negated = lines.are(line_types.NEGATION)
+        self._add_negations(batch, pc.or_(negated, lines.are(line_types.COVERED_BY_PLAN)))
         unused = is_nonzero(cur_costs.unused_cost(lines))
         shared = is_nonzero(cur_costs.shared_cost(lines))
-        self._counts.add(lines, negated=negated, unused=unused, shared=shared)
+        self._counts.add(lines, unused=unused, shared=shared)
         kept = pc.indices_nonzero(pc.invert(negated))
         twice = pc.indices_nonzero(pc.or_(unused, shared))
         if len(kept) == batch.size and not len(twice):
@@ -99,6 +105,31 @@ class CurMapping(NativeMapping):
         flags = [pa.repeat(pa.scalar(False), len(kept)), pa.repeat(pa.scalar(True), len(twice))]
         self._lines = CurLines(taken, self.report, pa.concat_arrays(flags) if len(twice) else None)
         return taken
+
+    def _add_negations(self, batch: NativeBatch, mask: pa.Array) -> None:
+        places = pc.indices_nonzero(mask)
+        if not len(places):
+            return
+        lines = CurLines(batch.take(places), self.report)
+        read = {
+            name: cur_values.MADE[name][0](lines)
+            if name in self.columns and all(batch.has(each) for each in self.columns[name])
+            else lines.batch.constant(None)
+            for name in ("ServiceName", "RegionId")
+        }
+        self.negations.add(lines, read)
+
+    def extra_lines(self) -> Mapping[str, pa.Array]:
+        """With the last report: what negations and the usage that they cancel differ by."""
+        differences = self._differences()
+        return cur_negations.difference_lines(differences) if differences else {}
+
+    def _differences(self) -> cur_negations.Differences:
+        return cur_negations.kept_differences(self._all_negations())
+
+    def _all_negations(self) -> Sequence[cur_negations.Negations]:
+        """Empty but for the last report of the import: chunks of a month have negations of each other's usage."""
+        return [report.negations for report in self.reports] if self is self.reports[-1] else ()
 
     def column(self, name: str, batch: NativeBatch) -> pa.Array:
         if name == "Tags":
@@ -118,4 +149,9 @@ class CurMapping(NativeMapping):
         return tags.take(pc.if_else(taken_away, pa.scalar(None, pa.int32()), places))
 
     def notes(self) -> Sequence[str]:
-        return self._counts.notes(self.report)
+        return [
+            *cur_negations.left_out_notes(self.negations),
+            *cur_negations.difference_notes(self._differences()),
+            *cur_negations.missing_notes(self._all_negations()),
+            *self._counts.notes(self.report),
+        ]

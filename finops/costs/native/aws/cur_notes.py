@@ -36,16 +36,14 @@ _ALWAYS: Final = (
 class LineCounts:
     """Lines of a file that FOCUS has in another way."""
 
-    negated: int = 0
     unused: int = 0
     shared: int = 0
     covered: int = 0
     """By reservations: their contracted cost is unknown."""
     fees: int = 0
 
-    def add(self, lines: CurLines, *, negated: pa.Array, unused: pa.Array, shared: pa.Array) -> None:
+    def add(self, lines: CurLines, *, unused: pa.Array, shared: pa.Array) -> None:
         """Counts the lines of a batch."""
-        self.negated += _count(negated)
         self.unused += _count(unused)
         self.shared += _count(shared)
         self.covered += _count(lines.are(line_types.COVERED_BY_RESERVATION))
@@ -60,10 +58,6 @@ class LineCounts:
         ]
 
     def _change_notes(self, report: CurColumns) -> Iterator[str]:
-        if self.negated:
-            yield (
-                f"{self.negated:,} SavingsPlanNegation lines were left out: FOCUS bills usage that a savings plan covers 0."
-            )
         if self.unused:
             yield (
                 f"{self.unused:,} fees became two lines: the purchase with its billed cost, and what was not used of the "

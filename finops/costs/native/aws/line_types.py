@@ -14,7 +14,8 @@ USAGE, COVERED_BY_RESERVATION, COVERED_BY_PLAN = "Usage", "DiscountedUsage", "Sa
 RESERVATION_FEE, PLAN_FEE = "RIFee", "SavingsPlanRecurringFee"
 PLAN_UPFRONT, FEE = "SavingsPlanUpfrontFee", "Fee"
 NEGATION: Final = "SavingsPlanNegation"
-"""Takes the on-demand cost of covered usage away again. FOCUS bills covered usage 0, so it has no such line."""
+"""Takes the on-demand cost of covered usage away again. FOCUS bills covered usage 0, so it has no such line but where the two
+differ (cur_negations.py)."""
 
 CONSUMPTION: Final = (USAGE, COVERED_BY_RESERVATION, COVERED_BY_PLAN)
 COVERED: Final = (COVERED_BY_RESERVATION, COVERED_BY_PLAN)
@@ -27,7 +28,7 @@ DISCOUNTS: Final = (
 )
 
 CATEGORIES: Final[Mapping[str, str]] = {
-    **dict.fromkeys((*CONSUMPTION, NEGATION), "Usage"),
+    **dict.fromkeys(CONSUMPTION, "Usage"),
     **dict.fromkeys((FEE, PLAN_UPFRONT, *RECURRING_FEES), "Purchase"),
     **dict.fromkeys((*DISCOUNTS, "Refund"), "Adjustment"),
     "Tax": "Tax",

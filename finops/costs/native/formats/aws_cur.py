@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from finops.costs.focus.columns import fold
+from finops.costs.focus.formats import FormatChoice
 from finops.costs.native.aws.cur_mapping import CurMapping
-from finops.costs.native.native_format import NativeFormat
+from finops.costs.native.native_format import NativeFile, NativeFormat
 
 
 class AwsCur(NativeFormat):
@@ -22,3 +23,9 @@ class AwsCur(NativeFormat):
 
     def mapping(self, names: Sequence[str], file: str) -> CurMapping:
         return CurMapping(names)
+
+    def relate(self, files: Sequence[NativeFile], chosen: FormatChoice) -> None:
+        """Reads nothing: what negations do not cancel is known when the last file was read."""
+        reports = [mapping for mapping, _ in files if isinstance(mapping, CurMapping)]
+        for report in reports:
+            report.reports = reports

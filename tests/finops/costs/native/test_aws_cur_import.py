@@ -29,7 +29,7 @@ def test_chunks_of_a_report_become_cost_and_the_page_of_the_import_says_what_the
     assert Decimal(totals["effective_cost"]) == Decimal("6.5")
     page = get_page(signed_in(cast.owner), reverse("cost_import", args=[cast.account.slug, done.pk]))
     assert "AWS Cost and Usage Report (CUR 2.0), Parquet" in page
-    assert "1 SavingsPlanNegation lines were left out" in page
+    assert "1 SavingsPlanNegation lines of -2 USD were left out" in page
 
 
 def test_the_command_says_the_native_format(

@@ -79,7 +79,10 @@ def test_usage_that_a_savings_plan_covers_is_billed_0_and_its_negation_is_left_o
     assert (row["commitment_id"], row["commitment_type"]) == (PLAN, "Savings Plan")
     assert (row["commitment_category"], row["commitment_quantity"]) == ("Spend", 7)
     assert row["commitment_unit"] == "USD"
-    assert any("1 SavingsPlanNegation lines were left out" in note for note in imported.report.files[0].notes)
+    assert any(
+        "1 SavingsPlanNegation lines of -10 USD were left out" in note
+        for note in imported.report.files[0].notes
+    )
 
 
 def test_usage_that_a_reservation_covers_has_the_reservations_amortized_cost() -> None:
@@ -305,8 +308,9 @@ def test_a_row_is_named_by_its_place_in_the_file_also_after_lines_that_were_left
 
 
 def test_a_chunk_of_nothing_but_negations_adds_no_rows() -> None:
-    chunks = as_parquet([line("SavingsPlanNegation", "-1")]), as_parquet([usage("1")])
-    assert FocusRead(*chunks).column("billed_cost") == [1]
+    covered = line("SavingsPlanCoveredUsage", "1", savings_plan_savings_plan_effective_cost=Decimal(1))
+    chunks = as_parquet([line("SavingsPlanNegation", "-1")]), as_parquet([usage("1"), covered])
+    assert FocusRead(*chunks).column("billed_cost") == [1, 0]
 
 
 def test_chunks_of_a_month_and_a_focus_file_import_together() -> None:
