@@ -1,8 +1,8 @@
 """What a file is, by its content and never by its name: its format; and bills of the large clouds in formats of their
 own, by their columns, with how to get FOCUS instead.
 
-Sources: AWS Data Exports (CUR, legacy and 2.0), the cost table of Google's
-console, Oracle's usage reports.
+Sources: AWS detailed billing reports and Cost Explorer, the cost table of Google's console, Oracle's usage reports. What can be
+read in its own format is of `finops/costs/native/`.
 """
 
 from __future__ import annotations
@@ -122,11 +122,6 @@ _ORACLE: Final = (
     "In the Oracle console under Cost Management, Cost and usage reports, take the files in “FOCUS Reports”"
 )
 
-# CUR 2.0 brought these; files of the legacy report in Parquet have the other names in the same spelling.
-_CUR_2: Final = frozenset(
-    map(fold, ("bill_payer_account_name", "line_item_usage_account_name", "resource_tags", "cost_category"))
-)
-
 
 def detect_foreign_format(names: Sequence[str]) -> str | None:
     """What a file with these columns is and how to get FOCUS instead, in sentences that follow its name.
@@ -144,10 +139,6 @@ def detect_foreign_format(names: Sequence[str]) -> str | None:
 
 
 def _aws(names: Sequence[str], folded: set[str]) -> str | None:
-    if len([name for name in folded if name.startswith("lineitem")]) >= 2:
-        if any("/" in name for name in names) or not _CUR_2 & folded:
-            return "an AWS Cost and Usage Report (legacy CUR)"
-        return "an AWS Cost and Usage Report (CUR 2.0)"
     if {"linkedaccountid", "recordtype", "productname"} <= folded:
         return "an AWS detailed billing report"
     if "totalcosts" in folded and names and fold(names[0]) not in ("", "totalcosts"):

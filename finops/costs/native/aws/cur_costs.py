@@ -48,7 +48,7 @@ _UPFRONT: Final = (
     "reservation_unused_amortized_upfront_fee_for_billing_period",
 )
 _RECURRING: Final = ("reservation_net_unused_recurring_fee", "reservation_unused_recurring_fee")
-COMMITTED, _USED = "savings_plan_total_commitment_to_date", "savings_plan_used_commitment"
+COMMITTED, USED = "savings_plan_total_commitment_to_date", "savings_plan_used_commitment"
 _PLAN_FEES: Final = (
     "savings_plan_recurring_commitment_for_billing_period",
     "savings_plan_amortized_upfront_commitment_for_billing_period",
@@ -65,14 +65,14 @@ UNUSED_COLUMNS: Final = (
     *_UPFRONT,
     *_RECURRING,
     COMMITTED,
-    _USED,
+    USED,
     *_PLAN_FEES,
     *_NET_PLAN_FEES,
     DISCOUNT,
     RESERVATION,
     PLAN,
 )
-UNUSED_COST_COLUMNS: Final = (*_UPFRONT, *_RECURRING, COMMITTED)
+UNUSED_OF_RESERVATIONS: Final = (*_UPFRONT, *_RECURRING)
 SPLIT_COLUMNS: Final = (SPLIT_PARENT, *_SPLIT, *_SPLIT_UNUSED)
 EFFECTIVE_COLUMNS: Final = (*BILLED_COLUMNS, *_RESERVATION_COST, *_PLAN_COST, *UNUSED_COLUMNS, *SPLIT_COLUMNS)
 AMOUNTS: Final = tuple(
@@ -83,9 +83,18 @@ AMOUNTS: Final = tuple(
 """Columns of numbers."""
 
 
-def _net_or_gross(lines: CurLines, names: tuple[str, str]) -> tuple[str, ...]:
-    """The net column too, where discounts are columns and not lines: else they would count twice."""
-    return names if lines.has(DISCOUNT) else names[1:]
+def _after_discounts(lines: CurLines, names: tuple[str, str]) -> pa.Array:
+    """The net column of lines that have a discount, also where it is 0; else the one before discounts.
+
+    Only where discounts are columns and not lines: else they would count twice.
+    """
+    net_name, gross_name = names
+    gross = lines.amount(gross_name)
+    if not lines.has(DISCOUNT) or not lines.has(net_name):
+        return gross
+    net = lines.amount(net_name)
+    is_net = pc.or_(is_nonzero(net), pc.and_(is_nonzero(lines.amount(DISCOUNT)), pc.is_valid(net)))
+    return pc.if_else(is_net, net, gross)
 
 
 def billed_cost(lines: CurLines) -> pa.Array:
@@ -116,7 +125,7 @@ def effective_cost(lines: CurLines) -> pa.Array:
     ):
         covered = lines.are(line_type)
         lines.required_amount(names[1], covered)
-        cost = pc.if_else(covered, lines.first_amount(*_net_or_gross(lines, names)), cost)
+        cost = pc.if_else(covered, _after_discounts(lines, names), cost)
     cost = pc.if_else(_is_amortized_purchase(lines), ZERO, cost)
     if not lines.has(SPLIT_PARENT):
         return cost if lines.second is None else pc.if_else(lines.second, unused_cost(lines), cost)
@@ -132,14 +141,21 @@ def unused_cost(lines: CurLines) -> pa.Array:
     """What was not used of a commitment: of fees, 0 of other lines."""
     if not pc.any(lines.are(*line_types.RECURRING_FEES)).as_py():
         return pa.repeat(ZERO, lines.batch.size)
-    upfront = pc.fill_null(lines.first_amount(*_net_or_gross(lines, _UPFRONT)), ZERO)
-    recurring = pc.fill_null(lines.first_amount(*_net_or_gross(lines, _RECURRING)), ZERO)
-    plan = subtract(lines.amount_or_zero(COMMITTED), lines.amount_or_zero(_USED))
-    of_plan = pc.if_else(lines.are(line_types.PLAN_FEE), _after_discount(lines, plan), ZERO)
+    upfront = pc.fill_null(_after_discounts(lines, _UPFRONT), ZERO)
+    recurring = pc.fill_null(_after_discounts(lines, _RECURRING), ZERO)
+    of_plan = pc.if_else(lines.are(line_types.PLAN_FEE), _unused_of_plan(lines), ZERO)
     return pc.if_else(lines.are(line_types.RESERVATION_FEE), add(upfront, recurring), of_plan)
 
 
-def _after_discount(lines: CurLines, unused: pa.Array) -> pa.Array:
+def _unused_of_plan(lines: CurLines) -> pa.Array:
+    """0 in a report that lacks one of the two columns, which its notes say."""
+    if not (lines.has(COMMITTED) and lines.has(USED)):
+        return pa.repeat(ZERO, lines.batch.size)
+    unused = subtract(lines.amount_or_zero(COMMITTED), lines.amount_or_zero(USED))
+    return _in_net_of_fee(lines, unused)
+
+
+def _in_net_of_fee(lines: CurLines, unused: pa.Array) -> pa.Array:
     """Unused commitment of savings plans in the ratio of their net fee to their fee, which the report has alone.
 
     Cost: a division for each fee with something unused; there is one an hour and plan.
@@ -171,8 +187,8 @@ def shared_cost(lines: CurLines) -> pa.Array:
     """
     if not lines.has(SPLIT_PARENT):
         return pa.repeat(ZERO, lines.batch.size)
-    own = pc.fill_null(lines.first_amount(*_net_or_gross(lines, _SPLIT)), ZERO)
-    unused = pc.fill_null(lines.first_amount(*_net_or_gross(lines, _SPLIT_UNUSED)), ZERO)
+    own = pc.fill_null(_after_discounts(lines, _SPLIT), ZERO)
+    unused = pc.fill_null(_after_discounts(lines, _SPLIT_UNUSED), ZERO)
     return pc.if_else(lines.is_share(), add(own, unused), ZERO)
 
 

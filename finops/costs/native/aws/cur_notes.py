@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from finops.costs.native.aws import cur_costs, line_types
 from finops.costs.native.aws.cur_columns import CurColumns
-from finops.costs.native.aws.cur_lines import CurLines
+from finops.costs.native.aws.cur_lines import RESERVATION, CurLines
 
 _UNKNOWN: Final = (
     ("line_item_usage_account_name", "SubAccountName is empty: a legacy report names no accounts."),
@@ -40,14 +40,19 @@ class LineCounts:
     shared: int = 0
     covered: int = 0
     """By reservations: their contracted cost is unknown."""
+    reservation_fees: int = 0
+    plan_fees: int = 0
     fees: int = 0
+    """Of any kind: those of reservations are told by their ARN alone."""
 
     def add(self, lines: CurLines, *, unused: pa.Array, shared: pa.Array) -> None:
         """Counts the lines of a batch."""
         self.unused += _count(unused)
         self.shared += _count(shared)
         self.covered += _count(lines.are(line_types.COVERED_BY_RESERVATION))
-        self.fees += _count(lines.are(*line_types.RECURRING_FEES))
+        self.reservation_fees += _count(lines.are(line_types.RESERVATION_FEE))
+        self.plan_fees += _count(lines.are(line_types.PLAN_FEE))
+        self.fees += _count(lines.are(line_types.FEE))
 
     def notes(self, report: CurColumns) -> Sequence[str]:
         """In sentences; what is always unknown last."""
@@ -57,17 +62,31 @@ class LineCounts:
             *_ALWAYS,
         ]
 
+    def _unknown_notes(self, report: CurColumns) -> Iterator[str]:
+        """What effective cost lacks or has twice, since the export lacks a column."""
+        if self.reservation_fees and not report.present(*cur_costs.UNUSED_OF_RESERVATIONS):
+            yield (
+                "What was not used of reservations is unknown and missing in effective cost: the report was exported without "
+                "reservation/UnusedRecurringFee and reservation/UnusedAmortizedUpfrontFeeForBillingPeriod."
+            )
+        if self.plan_fees and len(report.present(cur_costs.COMMITTED, cur_costs.USED)) < 2:
+            yield (
+                "What was not used of savings plans is unknown and missing in effective cost: the report was exported without "
+                "savingsPlan/TotalCommitmentToDate or savingsPlan/UsedCommitment."
+            )
+        if self.fees and self.covered and not report.has(RESERVATION):
+            yield (
+                "Upfront fees of reservations may be in effective cost twice, as a fee and spread over usage: the report was "
+                "exported without reservation/ReservationARN, which tells them from other fees."
+            )
+
     def _change_notes(self, report: CurColumns) -> Iterator[str]:
         if self.unused:
             yield (
                 f"{self.unused:,} fees became two lines: the purchase with its billed cost, and what was not used of the "
                 "commitment with its effective cost."
             )
-        if self.fees and not report.present(*cur_costs.UNUSED_COST_COLUMNS):
-            yield (
-                "What was not used of commitments is unknown and missing in effective cost: the report was exported without "
-                "reservation/Unused… and savingsPlan/TotalCommitmentToDate."
-            )
+        yield from self._unknown_notes(report)
         if self.shared:
             yield (
                 f"{self.shared:,} shares of split cost allocation data have effective cost; a second line takes as much away "

@@ -1,4 +1,4 @@
-"""Actual and amortized cost of the same months as one bill. The decisions are in ADR 0038.
+"""Actual and amortized cost of the same months as one bill. The decisions are in ADR 0035.
 
 Of the actual cost all lines count but the use of reservations and savings plans, of the amortized cost only these. So billed
 cost is that of the one, effective cost that of the other, and lines of consumption, which both have, count once.
@@ -25,6 +25,7 @@ from finops.costs.native.azure.charges import CHARGE, Charges
 from finops.costs.native.azure.decimals import decimals
 from finops.costs.native.native_batch import NativeBatch
 from finops.lake.schema import MONEY
+from finops.lib.money import exact_sum
 
 if TYPE_CHECKING:
     from finops.costs.native.azure.mapping import AzureMapping
@@ -90,7 +91,8 @@ def _add(sums: Sums, keys: pa.Array, currencies: pa.Array, amounts: pa.Array, ma
     columns = {"key": _plain(keys), "currency": _plain(currencies), "amount": amounts}
     table = pa.table(columns).filter(mask)
     for row in table.group_by(["key", "currency"]).aggregate([("amount", "sum")]).to_pylist():
-        sums[row["key"] or "", row["currency"] or ""] += row["amount_sum"] or Decimal(0)
+        key = row["key"] or "", row["currency"] or ""
+        sums[key] = exact_sum([sums[key], row["amount_sum"] or Decimal(0)])
 
 
 def _plain(values: pa.Array) -> pa.Array:
@@ -153,7 +155,7 @@ class Pair:
         for mapping in self._mappings:
             if mapping.role is role:
                 for key, amount in mapping.tally.on_demand.items():
-                    sums[key] += amount
+                    sums[key] = exact_sum([sums[key], amount])
         return sums
 
 

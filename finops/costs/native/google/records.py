@@ -19,6 +19,7 @@ from finops.costs.focus.report import Findings
 from finops.costs.focus.values import parse_amount
 from finops.costs.native.native_batch import NativeBatch, recode
 from finops.lake.schema import MONEY
+from finops.lib.money import exact_sum
 
 _decoder: Final = msgspec.json.Decoder(float_hook=str)
 _PYTHON_TEXT: Final = 65_536
@@ -89,7 +90,7 @@ def _total(text: str) -> Decimal:
     records = entries(text)
     if not records and text.strip() not in ("", "[]", "null", "None", "NULL"):
         raise ValueError("is no list")
-    return sum((parse_amount(str(amount))[0] or Decimal(0) for amount in _amounts(records)), Decimal(0))
+    return exact_sum(parse_amount(str(amount))[0] or Decimal(0) for amount in _amounts(records))
 
 
 def _amounts(records: list[dict[str, Any]]) -> Iterator[Any]:
