@@ -61,7 +61,10 @@ def detect_format(path: Path, name: str) -> PartFormat:
     with path.open("rb") as file:
         head = _without_mark(file.read(HEAD))
     if head.lstrip()[:1] not in (b"{", b"["):
-        return _OF_FILE[sniff(path, name)[0]]
+        file_format = sniff(path, name)[0]
+        if file_format not in _OF_FILE:
+            raise FocusFileError(f"{name} is JSON inside gzip. Send it with Content-Encoding: gzip, or as it is.")
+        return _OF_FILE[file_format]
     format_ = PartFormat.JSON if _BEGINS_WITH_ROWS.match(head) else PartFormat.NDJSON
     if path.stat().st_size <= CHECKED_BYTES:
         _column_names(path, name, format_)

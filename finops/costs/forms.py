@@ -68,7 +68,7 @@ class BillUploadForm(forms.Form):
     )
     uploads = FilesField(
         label="FOCUS files",
-        help_text="FOCUS 1.0 to 1.4 as CSV, CSV.gz or Parquet. Files of one export go together.",
+        help_text="FOCUS 1.0 to 1.4 as CSV, JSON lines (both also in gzip) or Parquet. Files of one export go together.",
         error_messages={"required": "Choose at least one file.", "empty": "The file is empty."},
     )
     currency = forms.CharField(

@@ -1,4 +1,4 @@
-"""The text of a CSV file as pyarrow reads it, in UTF-8: as it lies on disk, out of gzip, or out of UTF-16."""
+"""The text of a CSV or JSON file as pyarrow reads it, in UTF-8: as it lies on disk, out of gzip, or out of UTF-16."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class StreamedText(PlainText):
     def __init__(self, path: Path, format_: Format, encoding: str, name: str) -> None:
         super().__init__(path)
         self._kind = format_, encoding, name
-        unpacked = pa.CompressedInputStream(self._raw, "gzip") if format_ is Format.CSV_GZ else self._raw
+        unpacked = pa.CompressedInputStream(self._raw, "gzip") if format_.is_gzip else self._raw
         self._text = _decode(unpacked, encoding, name)
         self._digest = ContentDigest()
         self._tail = b""
@@ -140,7 +140,7 @@ def _refuse_bomb(text: int, packed: int, name: str) -> None:
 def text_of(path: Path, format_: Format, encoding: str, name: str) -> Iterator[IO[bytes]]:
     """The text of a file in UTF-8, to be read by lines or by size."""
     with path.open("rb") as raw:
-        yield _decode(gzip.GzipFile(fileobj=raw) if format_ is Format.CSV_GZ else raw, encoding, name)
+        yield _decode(gzip.GzipFile(fileobj=raw) if format_.is_gzip else raw, encoding, name)
 
 
 def _decode(file: Any, encoding: str, name: str) -> Any:

@@ -15,15 +15,17 @@ from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.errors import BadCell, FocusFileError, display_value, printable
 from finops.costs.focus.formats import AUTOMATIC, FormatChoice, Formats
 from finops.costs.focus.header import Header, import_columns, read_header
+from finops.costs.focus.jsonfile import JsonFile
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.focus.report import Findings
 from finops.costs.focus.rows import Columns, split_by_month
 from finops.costs.focus.sniff import Format, sniff
 from finops.costs.focus.tags import Tags
+from finops.costs.native.native_format import TableFile
 from finops.costs.native.native_reader import NativeReader, native_reader, relate
 from finops.lake.schema import EXTENSION_PREFIX
 
-Reader = CsvFile | ParquetFile | NativeReader
+Reader = TableFile | NativeReader
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,11 @@ def open_files(
 def _reader(file: FocusFile, defaults: Mapping[str, str]) -> Reader:
     name = printable(file.name)
     format_, head = sniff(file.path, name)
-    reader: CsvFile | ParquetFile
+    reader: TableFile
     if format_ is Format.PARQUET:
         reader = ParquetFile(file.path, name)
+    elif format_.is_json:
+        reader = JsonFile(file.path, name, format_, head)
     else:
         reader = CsvFile(file.path, name, format_, head)
     return native_reader(reader, defaults) or reader

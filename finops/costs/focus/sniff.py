@@ -19,7 +19,7 @@ from finops.costs.focus.errors import FocusFileError
 
 HEAD: Final = 1 << 16
 
-_AGAIN = "Upload a FOCUS file as CSV, CSV compressed with gzip, or Parquet."
+_AGAIN = "Upload a FOCUS file as CSV or JSON, also compressed with gzip, or as Parquet."
 _FOREIGN: Final[tuple[tuple[bytes, str], ...]] = (
     (
         b"PK\x03\x04",
@@ -45,6 +45,16 @@ class Format(enum.StrEnum):
     CSV = "CSV"
     CSV_GZ = "CSV, gzip"
     PARQUET = "Parquet"
+    JSON = "JSON"
+    JSON_GZ = "JSON, gzip"
+
+    @property
+    def is_gzip(self) -> bool:
+        return self in (Format.CSV_GZ, Format.JSON_GZ)
+
+    @property
+    def is_json(self) -> bool:
+        return self in (Format.JSON, Format.JSON_GZ)
 
 
 def sniff(path: Path, name: str) -> tuple[Format, bytes]:
@@ -56,8 +66,20 @@ def sniff(path: Path, name: str) -> tuple[Format, bytes]:
     if head.startswith(b"PAR1"):
         return Format.PARQUET, head
     if head.startswith(b"\x1f\x8b"):
-        return Format.CSV_GZ, _csv_head(_unpack(head, name), f"{name} (unpacked)")
-    return Format.CSV, _csv_head(head, name)
+        unpacked = _text_head(_unpack(head, name), f"{name} (unpacked)")
+        return Format.JSON_GZ if _is_json(unpacked) else Format.CSV_GZ, unpacked
+    text = _text_head(head, name)
+    return Format.JSON if _is_json(text) else Format.CSV, text
+
+
+def _is_json(head: bytes) -> bool:
+    return _text(head).startswith((b"{", b"["))
+
+
+def _text(head: bytes) -> bytes:
+    """In UTF-8, without what stands before its first character."""
+    text = head.decode(UTF_16, "ignore").encode() if encoding_of(head) == UTF_16 else head
+    return text.removeprefix(codecs.BOM_UTF8).lstrip()
 
 
 def _unpack(head: bytes, name: str) -> bytes:
@@ -88,22 +110,17 @@ def _inflate(head: bytes) -> bytes:
     return unpacked
 
 
-def _csv_head(head: bytes, name: str) -> bytes:
+def _text_head(head: bytes, name: str) -> bytes:
     for mark, problem in _FOREIGN:
         if head.startswith(mark):
             raise FocusFileError(f"{name} {problem}")
-    text = head.removeprefix(codecs.BOM_UTF8)
-    if encoding_of(head) == UTF_16:
-        text = head.decode(UTF_16, "ignore").encode()
+    text = _text(head)
     if b"\0" in text[:200]:
         raise FocusFileError(f"{name} {_NUL}")
-    text = text.lstrip()
     if not text:
         raise FocusFileError(f"{name} holds nothing but blank lines. {_AGAIN}")
     if text.startswith(b"<") and not _looks_like_columns(text):
         raise FocusFileError(f"{name} is a web page or XML, perhaps of a sign-in that had run out. {_AGAIN}")
-    if text.startswith((b"{", b"[")):
-        raise FocusFileError(f"{name} is JSON. {_AGAIN}")
     return head
 
 

@@ -10,8 +10,12 @@ import pyarrow as pa
 
 from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.formats import FormatChoice
+from finops.costs.focus.jsonfile import JsonFile
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.native.native_batch import NativeBatch
+
+TableFile = CsvFile | ParquetFile | JsonFile
+"""A file of which the columns are known."""
 
 
 class NativeMapping(ABC):
@@ -91,4 +95,4 @@ class NativeFile(NamedTuple):
     """A file and its mapping."""
 
     mapping: NativeMapping
-    file: CsvFile | ParquetFile
+    file: TableFile

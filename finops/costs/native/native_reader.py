@@ -1,4 +1,4 @@
-"""A native file as a file of FOCUS columns: wraps the reader of a CSV or Parquet file."""
+"""A native file as a file of FOCUS columns: wraps the reader of a CSV, JSON or Parquet file."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import pyarrow as pa
 
 from finops.costs.focus import columns as spec
 from finops.costs.focus.bounds import check_column
-from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.errors import BadCell, FocusFileError, display_value
 from finops.costs.focus.formats import FormatChoice
 from finops.costs.focus.header import SET_HINT
-from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.focus.report import Findings
 from finops.costs.native.formats import format_of
 from finops.costs.native.native_batch import NativeBatch
-from finops.costs.native.native_format import NativeFile, NativeFormat, NativeMapping
+from finops.costs.native.native_format import NativeFile, NativeFormat, NativeMapping, TableFile
 
 
 class _Window(NamedTuple):
@@ -37,9 +35,9 @@ class _Window(NamedTuple):
 
 
 class NativeReader:
-    """Reads as CsvFile and ParquetFile do, with FOCUS columns in the place of the file's own."""
+    """Reads as CsvFile, JsonFile and ParquetFile do, with FOCUS columns in the place of the file's own."""
 
-    def __init__(self, file: CsvFile | ParquetFile, format_: NativeFormat, mapping: NativeMapping) -> None:
+    def __init__(self, file: TableFile, format_: NativeFormat, mapping: NativeMapping) -> None:
         self.file = file
         self.native_format = format_
         self.mapping = mapping
@@ -157,7 +155,7 @@ class NativeReader:
             check_column(values, name, self.name, lambda index: self.row(start + index))
 
 
-def native_reader(file: CsvFile | ParquetFile, defaults: Mapping[str, str]) -> NativeReader | None:
+def native_reader(file: TableFile, defaults: Mapping[str, str]) -> NativeReader | None:
     """The file as FOCUS columns when a native format recognises it; None when it has FOCUS's BilledCost or none does.
 
     FocusFileError for a recognised file that lacks what a line must have and `defaults` do not give.

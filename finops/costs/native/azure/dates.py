@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.errors import BadCell
-from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.focus.values import DateOrder, needs_order, ordered_date, parse_day
 from finops.costs.native.native_batch import NativeBatch, encode
+from finops.costs.native.native_format import TableFile
 
 if TYPE_CHECKING:
     from finops.costs.native.azure.mapping import AzureMapping
@@ -77,9 +76,7 @@ def _origin(batch: NativeBatch, index: int) -> int:
     return index if batch.origin is None else int(batch.origin[index].as_py())
 
 
-def order_of(
-    mapping: AzureMapping, file: CsvFile | ParquetFile, chosen: DateOrder | None
-) -> tuple[DateOrder, str]:
+def order_of(mapping: AzureMapping, file: TableFile, chosen: DateOrder | None) -> tuple[DateOrder, str]:
     """The order of the file's dates, and a note where nothing decided it. Reads up to the first date that decides.
 
     Decides: a part above 12, or billing periods that begin on the first of a month in one order only; else dots and

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.errors import FocusFileError
-from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.focus.report import Findings
 from finops.costs.native.azure.charges import CHARGE, Charges
 from finops.costs.native.azure.decimals import decimals
 from finops.costs.native.native_batch import NativeBatch
+from finops.costs.native.native_format import TableFile
 from finops.lake.schema import MONEY
 from finops.lib.money import exact_sum
 
@@ -186,7 +185,7 @@ def alone_note(mapping: AzureMapping) -> str:
     return "EffectiveCost is a copy of BilledCost: the export does not say what is of a reservation or savings plan."
 
 
-def survey(mapping: AzureMapping, file: CsvFile | ParquetFile) -> Tally:
+def survey(mapping: AzureMapping, file: TableFile) -> Tally:
     """Reads a file up to the line that says which export it is of; all of it when none does."""
     tally = Tally()
     few = [file.names.index(name) for name in mapping.native(*CHARGE, "subscription_id", "currency")]

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.formats import FormatChoice
-from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.native.azure import columns, dates, pair
 from finops.costs.native.azure.mapping import AzureMapping
-from finops.costs.native.native_format import NativeFile, NativeFormat
+from finops.costs.native.native_format import NativeFile, NativeFormat, TableFile
 
 
 class AzureFormat(NativeFormat):
@@ -35,7 +34,7 @@ class AzureFormat(NativeFormat):
             )
 
 
-def _has_text_numbers(mapping: AzureMapping, file: CsvFile | ParquetFile) -> bool:
+def _has_text_numbers(mapping: AzureMapping, file: TableFile) -> bool:
     if isinstance(file, CsvFile):
         return True
     return any(file.is_text(file.names.index(name)) for name in mapping.native(*columns.NUMBERS))

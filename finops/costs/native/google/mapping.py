@@ -22,7 +22,7 @@ from finops.costs.focus.errors import BadCell
 from finops.costs.focus.jsontext import as_text
 from finops.costs.focus.report import Findings
 from finops.costs.focus.rows import moments
-from finops.costs.native.google.records import entries, field, list_text, tags_of, total_of
+from finops.costs.native.google.records import entries, field_of, list_text, tags_of, total_of
 from finops.costs.native.native_batch import NativeBatch, encode, first_of, recode
 from finops.costs.native.native_format import NativeMapping
 from finops.lake.schema import MOMENT, MONEY
@@ -160,7 +160,7 @@ class GoogleMapping(NativeMapping):
             return pa.nulls(batch.size, pa.string())
         native, path = self.place[ours]
         values = batch.column(native)
-        return field(values, path) if path else values
+        return field_of(values, path, native) if path else values
 
     def text(self, ours: str, batch: NativeBatch) -> pa.DictionaryArray:
         if ours in self.place and not self.place[ours][1]:

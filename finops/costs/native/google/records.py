@@ -17,6 +17,7 @@ from finops.costs.focus.errors import BadCell
 from finops.costs.focus.jsontext import json_text
 from finops.costs.focus.report import Findings
 from finops.costs.focus.values import parse_amount
+from finops.costs.native.key_values import entry_of, json_object
 from finops.costs.native.native_batch import NativeBatch, recode
 from finops.lake.schema import MONEY
 from finops.lib.money import exact_sum
@@ -26,14 +27,25 @@ _PYTHON_TEXT: Final = 65_536
 """Characters of a list as Python writes it; longer ones are no values of a bill."""
 
 
-def field(values: pa.Array, path: str) -> pa.Array:
-    """The field of records at a path such as `month`; nulls where the records have none."""
-    for name in path.split("."):
-        if not pa.types.is_struct(values.type):
-            return pa.nulls(len(values), pa.string())
-        place = values.type.get_field_index(name)
-        values = values.flatten()[place] if place >= 0 else pa.nulls(len(values), pa.string())
-    return values
+def field_of(values: pa.Array, field: str, name: str) -> pa.Array:
+    """A field of the records in the column `name`, also of records as JSON; nulls where they have none. BadCell for what is no
+    record, for a bill would lose what stands there."""
+    if pa.types.is_struct(values.type) or pa.types.is_null(values.type):
+        return entry_of(values, field, name)
+    encoded = list_text(values, name)
+    texts = [_field(text, field) for text in encoded.dictionary.to_pylist()]
+    for place, text in enumerate(encoded.dictionary.to_pylist()):
+        if not json_object(text) and text.strip() not in ("", "{}", "null"):
+            index = pc.index(encoded.indices, place).as_py()
+            raise BadCell(name, max(index, 0), text, "is no record")
+    return pa.array(texts, pa.string()).take(encoded.indices)
+
+
+def _field(text: str, field: str) -> str | None:
+    value = json_object(text).get(field)
+    if value is None or isinstance(value, str):
+        return value or None
+    return msgspec.json.encode(value).decode()
 
 
 def entries(text: str | None) -> list[dict[str, Any]]:
@@ -102,7 +114,7 @@ def _list_totals(values: pa.Array, name: str) -> pa.Array:
     table = pa.table(
         {
             "line": pc.list_parent_indices(values),
-            "amount": amounts.amount(field(flat, "amount"), name, Findings(), None),
+            "amount": amounts.amount(field_of(flat, "amount", name), name, Findings(), None),
         }
     )
     sums = table.group_by("line").aggregate([("amount", "sum")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import gzip
 import io
 import json
 from collections import defaultdict
@@ -265,3 +266,47 @@ def test_any_credits_add_up_exactly(lines: list[tuple[float, list[float], str, s
     ):
         totals[project, currency] += net
     assert totals == expected
+
+
+def json_lines(*lines: Mapping[str, str]) -> bytes:
+    """As BigQuery exports them: fields without a value are left out."""
+    records = [nested({**LINE, **line}) for line in lines]
+    for record in records:
+        record["usage_start_time"] = record["usage_end_time"] = "2022-08-01 09:00:00 UTC"
+    return "".join(
+        json.dumps({k: v for k, v in each.items() if v not in (None, {})}) + "\n" for each in records
+    ).encode()
+
+
+def test_json_lines_of_a_bucket_have_the_same_lines_as_csv() -> None:
+    lines: list[dict[str, str]] = [{"credits": CUD}, {}, {"project.id": "", "project.name": ""}]
+    of_json, of_csv = FocusRead(json_lines(*lines)), FocusRead(bill(*lines))
+    for name in (
+        *("billed_cost", "effective_cost", "list_cost", "contracted_cost", "service", "service_category"),
+        *("account_id", "account_name", "region", "availability_zone", "billing_period", "charge_date"),
+        *("commitment_name", "commitment_category", "pricing_category", "resource_name", "resource_type"),
+        *("tag:env", "tag:team", "consumed_quantity", "consumed_unit", "sku_id", "usage_type", "currency"),
+    ):
+        assert of_json.column(name) == of_csv.column(name), name
+    assert of_json.report.files[0].native_format == "Google Cloud billing export (detailed usage cost)"
+
+
+def test_credits_that_only_a_late_line_of_json_has_are_taken_off() -> None:
+    first, second = json_lines({}, {"credits": CUD}).splitlines(keepends=True)
+    first = first.replace(b'"credits": [], ', b"")
+    assert b"credits" not in first
+    assert FocusRead(first * 100 + second).column("billed_cost")[-2:] == [Decimal("10.5"), Decimal("6.25")]
+
+
+def test_a_record_of_json_that_is_none_is_refused_where_it_stands() -> None:
+    good, bad = json_lines({}, {}).splitlines(keepends=True)
+    bad = bad.replace(json.dumps({"month": "202208"}).encode(), b'"202208"')
+    with pytest.raises(FocusFileError, match=r"row 2, column invoice: '202208' is no record"):
+        assert FocusRead(good + bad).rows
+
+
+def test_json_in_gzip_is_imported_with_its_sums(cast: Cast, source: CostSource, tmp_path: Path) -> None:
+    (tmp_path / "export-000.json.gz").write_bytes(gzip.compress(json_lines({"credits": CUD}, {}), mtime=0))
+    import_bill(cast, source, tmp_path / "export-000.json.gz")
+    net = Decimal("16.75")
+    assert cost_by(cast.account, "account_id") == {"shop-1": (net, net)}
