@@ -21,8 +21,9 @@ MODULE = re.compile(r"`([a-z_]+(?:/[a-z_]+)*/?(?:\.html)?)`")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
-def test_every_test_that_the_interface_names_exists() -> None:
-    table = (ROOT / "docs" / "interface.md").read_text()
+@pytest.mark.parametrize("document", ["interface.md", "native-formats.md"])
+def test_every_test_that_a_table_names_exists(document: str) -> None:
+    table = (ROOT / "docs" / document).read_text()
     written = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     names = set(re.findall(r"`(?:[\w/.]+: )?…?(test_\w+)(?:…|`)", table))
 
