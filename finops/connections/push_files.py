@@ -63,7 +63,9 @@ def detect_format(path: Path, name: str) -> PartFormat:
     if head.lstrip()[:1] not in (b"{", b"["):
         file_format = sniff(path, name)[0]
         if file_format not in _OF_FILE:
-            raise FocusFileError(f"{name} is JSON inside gzip. Send it with Content-Encoding: gzip, or as it is.")
+            raise FocusFileError(
+                f"{name} is JSON inside gzip. Send it with Content-Encoding: gzip, or as it is."
+            )
         return _OF_FILE[file_format]
     format_ = PartFormat.JSON if _BEGINS_WITH_ROWS.match(head) else PartFormat.NDJSON
     if path.stat().st_size <= CHECKED_BYTES:
