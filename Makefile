@@ -54,8 +54,8 @@ soak: $(DEV_READY) ## A million generated inputs to the doors (an hour)
 chaos: $(DEV_READY) $(NODE_READY) ## Kill, hang and fill everything beside ten tenants (MINUTES=30 REPORT=file)
 	$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),30) $(if $(REPORT),--report $(REPORT))
 
-sync-faults: $(DEV_READY) ## Break syncs off at random moments, 200 times (20 minutes; N=200)
-	SYNC_FAULTS=$(or $(N),200) $(BIN)/python -m pytest -q tests/finops/connections/syncs/test_sync_faults.py -k whatever_dies
+sync-faults: $(DEV_READY) ## Kill worker, broker and database during syncs, 200 times (40 minutes; N=200)
+	$(BIN)/python -m tests.chaos.syncs --rounds $(or $(N),200) --report var/sync-faults.md
 
 setups: $(DEV_READY) $(NODE_READY) pooler ## Start each documented setup from nothing: embedded, Redis, S3, pooler (minutes)
 	SETUPS=1 $(BIN)/python -m pytest tests/finops/test_setups.py

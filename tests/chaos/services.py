@@ -12,7 +12,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -35,13 +35,23 @@ BUCKET = "chaos"
 class Program:
     """A dependency in a process of its own, at a port that it keeps."""
 
-    def __init__(self, *command: str) -> None:
-        self._command = command
+    def __init__(self, *command: str, environment: Mapping[str, str] | None = None) -> None:
+        self._command, self._environment = command, environment
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """None before its first start."""
+        return self._process.pid if self._process else None
 
     def start(self) -> None:
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            self._command,
+            cwd=ROOT,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
 
     def stop(self) -> None:

