@@ -23,7 +23,7 @@ SIGN_UP_PAGES: Final = {
 }
 """Forms that an address may send so often a minute."""
 
-UPLOAD_PAGES: Final = {"cost_upload", "savings_import", "usage_upload_new"}
+UPLOAD_PAGES: Final = {"column_mapping_sample", "cost_upload", "savings_import", "usage_upload_new"}
 UPLOADS_PER_MINUTE: Final = 60
 EXPORT_PAGES: Final = {"cost_tag_yaml"}
 EXPORTS_PER_MINUTE: Final = 120

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.connections.views import connections, cost_keys, push_openapi, sources, syncs, wizard
+from finops.connections.views import (
+    column_mappings,
+    connections,
+    cost_keys,
+    push_openapi,
+    sources,
+    syncs,
+    wizard,
+)
 
 urlpatterns = [
     path("connections/", connections.index, name="connections"),
@@ -19,6 +27,12 @@ urlpatterns = [
     path("connections/<int:source_id>/rename/", sources.rename, name="connection_rename"),
     path("connections/<int:source_id>/settle-days/", sources.settle_days, name="connection_settle_days"),
     path("connections/<int:source_id>/delete/", sources.delete, name="connection_delete"),
+    path("connections/<int:source_id>/mapping/", column_mappings.edit, name="column_mapping"),
+    path(
+        "connections/<int:source_id>/mapping/preview/", column_mappings.preview, name="column_mapping_preview"
+    ),
+    path("connections/<int:source_id>/mapping/sample/", column_mappings.sample, name="column_mapping_sample"),
+    path("connections/<int:source_id>/mapping/remove/", column_mappings.remove, name="column_mapping_remove"),
     path("connections/<int:source_id>/key/generate/", cost_keys.generate, name="cost_key_generate"),
     path("connections/<int:source_id>/key/regenerate/", cost_keys.regenerate, name="cost_key_regenerate"),
     path("connections/<int:source_id>/key/revoke/", cost_keys.revoke, name="cost_key_revoke"),

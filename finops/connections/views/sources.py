@@ -20,7 +20,7 @@ from finops.costs import services
 from finops.costs.completeness import settle_words
 from finops.costs.dependants import deletion_impact_text
 from finops.costs.forms import SettleDaysForm, SourceForm
-from finops.costs.models import CostImport, CostSource
+from finops.costs.models import ColumnMapping, CostImport, CostSource
 from finops.costs.queries.sources import load_sources
 from finops.lib.listing import Column, csv_of, wants_csv
 
@@ -68,6 +68,7 @@ def _source_page(
         "settle_form": settle_form or SettleDaysForm(initial={"settle_days": row.settle_days}),
         "form": form or SourceForm(initial={"name": row.name}),
         "going_with_it": partial(deletion_impact_text, row),
+        "mapping": ColumnMapping.objects.filter(source=row).first(),
         "page": page,
         "pages": page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=1),
         **_connection_context(row),

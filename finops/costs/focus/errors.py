@@ -19,6 +19,11 @@ class FocusFileError(UserError):
     """A file that cannot be imported. `message` names the file, the row, the column, the value and what to do."""
 
 
+class UnknownFormat(FocusFileError):
+    """A file of columns that are neither FOCUS nor of a native format, nor those of its source's column mapping; or values that
+    do not fit the mapping. A person may mend the mapping."""
+
+
 class BadCell(Exception):
     """A value that does not fit its column; the reader of the file adds where that is."""
 

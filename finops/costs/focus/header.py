@@ -8,7 +8,7 @@ from typing import Final
 
 from finops.costs.focus import columns as spec
 from finops.costs.focus import sniff
-from finops.costs.focus.errors import FocusFileError, display_value, printable
+from finops.costs.focus.errors import FocusFileError, UnknownFormat, display_value, printable
 from finops.lake.schema import COST_SCHEMA, EXTENSION_PREFIX, MAX_EXTENSIONS, OPTIONAL, extension_column
 from finops.lib.errors import UserError, nearest_choices
 
@@ -192,9 +192,12 @@ def _refuse_unknown_columns(
     if len([column for column in position if column in spec.KNOWN]) + len(copied) >= 2:
         return
     first = ", ".join(display_value(column) for column in names[:5])
-    raise FocusFileError(
-        f"{name} is not a FOCUS file: its {len(names)} columns begin with {first}. Export your costs in the FOCUS "
-        "format (AWS Data Exports, Azure Cost Management, Google Cloud and Oracle offer it), version 1.0 to 1.4."
+    # One column alone can hold no bill: such a file is something else.
+    error = UnknownFormat if len(names) > 1 else FocusFileError
+    raise error(
+        f"{name} is not a FOCUS file: its {len(names)} columns begin with {first}. Map its columns on the source's page, or "
+        "export your costs in the FOCUS format (AWS Data Exports, Azure Cost Management, Google Cloud and Oracle offer it), "
+        "version 1.0 to 1.4."
     )
 
 
@@ -237,7 +240,8 @@ def _refuse_missing_columns(header: Header) -> None:
     if not missing:
         return
     count = "a column" if len(missing) == 1 else f"{len(missing)} columns"
-    raise FocusFileError(
+    error = FocusFileError if header.has("BilledCost") else UnknownFormat
+    raise error(
         f"{header.name} lacks {count} that an import cannot do without: {', '.join(missing)}. {SET_HINT}",
         field=missing[0],
         value=missing,

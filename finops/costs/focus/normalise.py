@@ -30,6 +30,7 @@ from finops.costs.focus.rows import Columns, split_by_month
 from finops.costs.focus.spool import MonthRows, Spool, spool_schema
 from finops.costs.focus.tags import Tags
 from finops.costs.focus.values import NumberFormat
+from finops.costs.mapping.document import MappingDocument
 from finops.costs.native.native_reader import NativeReader
 
 __all__ = ["DEFAULT_ACTOR_TAG_KEYS", "FocusFile", "NormalisedBill", "normalise"]
@@ -93,17 +94,16 @@ def normalise(
     progress: Progress | None = None,
     allow_empty: bool = False,
     only_month: date | None = None,
+    mapping: MappingDocument | None = None,
 ) -> NormalisedBill:
-    """Read all files and spool their rows by billing month into `folder`, which the caller removes afterwards.
-
-    Files that share a month together form it. FocusFileError names the file, row and column that cannot be
+    """Read all files and spool their rows by billing month into `folder`, which the caller removes afterwards. Files that share a month together form it. FocusFileError names the file, row and column that cannot be
     imported; UserError is for `defaults`. Nothing outside of `folder` is written. A file with a header and no rows is an
     error unless `allow_empty`; with `only_month` a line of another billing month is one, and a file of another dataset.
 
     Parquet files of one and the same month are not spooled: a look at two of their columns says which tags there
     are, and then their rows go straight to whoever takes the batches.
     """
-    opened = open_files(files, check_defaults(defaults or {}), chosen)
+    opened = open_files(files, check_defaults(defaults or {}), chosen, mapping)
     run = _Run(opened, progress, allow_empty=allow_empty, only_month=only_month)
     for one in opened:
         if one.reader.delimiter not in (",", ""):

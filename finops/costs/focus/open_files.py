@@ -21,6 +21,8 @@ from finops.costs.focus.report import Findings
 from finops.costs.focus.rows import Columns, split_by_month
 from finops.costs.focus.sniff import Format, sniff
 from finops.costs.focus.tags import Tags
+from finops.costs.mapping.document import MappingDocument
+from finops.costs.mapping.document_reader import document_reader, is_of_a_format
 from finops.costs.native.native_format import TableFile
 from finops.costs.native.native_reader import NativeReader, native_reader, relate
 from finops.lake.schema import EXTENSION_PREFIX
@@ -77,25 +79,38 @@ def _used_columns(header: Header) -> tuple[str, ...]:
 
 
 def open_files(
-    files: Sequence[FocusFile], defaults: Mapping[str, str], chosen: FormatChoice
+    files: Sequence[FocusFile],
+    defaults: Mapping[str, str],
+    chosen: FormatChoice,
+    mapping: MappingDocument | None = None,
 ) -> list[OpenFile]:
-    """FocusFileError for a file that is neither FOCUS nor of a native format, or lacks mandatory columns."""
-    readers = [_reader(file, defaults) for file in files]
+    """FocusFileError for a file that is neither FOCUS nor of a native format nor has the columns of the `mapping`, or lacks
+    mandatory columns."""
+    readers = [_reader(file, defaults, mapping) for file in files]
     relate([reader for reader in readers if isinstance(reader, NativeReader)], chosen)
     return [_open(reader, defaults, chosen) for reader in readers]
 
 
-def _reader(file: FocusFile, defaults: Mapping[str, str]) -> Reader:
+def open_table(file: FocusFile) -> TableFile:
+    """The file with its own columns, whatever they are. FocusFileError for what is no table."""
     name = printable(file.name)
     format_, head = sniff(file.path, name)
-    reader: TableFile
     if format_ is Format.PARQUET:
-        reader = ParquetFile(file.path, name)
-    elif format_.is_json:
-        reader = JsonFile(file.path, name, format_, head)
-    else:
-        reader = CsvFile(file.path, name, format_, head)
-    return native_reader(reader, defaults) or reader
+        return ParquetFile(file.path, name)
+    if format_.is_json:
+        return JsonFile(file.path, name, format_, head)
+    return CsvFile(file.path, name, format_, head)
+
+
+def has_columns_of_a_format(file: FocusFile) -> bool:
+    """Whether the file says that it is FOCUS or of a native format. FocusFileError for what is no table."""
+    return is_of_a_format(open_table(file))
+
+
+def _reader(file: FocusFile, defaults: Mapping[str, str], mapping: MappingDocument | None) -> Reader:
+    table = open_table(file)
+    mapped = document_reader(table, mapping) if mapping else None
+    return mapped or native_reader(table, defaults) or table
 
 
 def _open(reader: Reader, defaults: Mapping[str, str], chosen: FormatChoice) -> OpenFile:
@@ -137,9 +152,10 @@ def survey(files: Sequence[OpenFile]) -> Survey | None:
     return Survey(months.pop(), tags) if months else None
 
 
-def first_billing_month(file: FocusFile) -> date | None:
-    """The billing month of its first line; None without lines. Reads one batch. Raises FocusFileError for what is no FOCUS."""
-    return next(_months(open_files([file], {}, AUTOMATIC)[0], Tags()), None)
+def first_billing_month(file: FocusFile, mapping: MappingDocument | None = None) -> date | None:
+    """The billing month of its first line; None without lines. Reads one batch. Raises FocusFileError for what is no FOCUS
+    and cannot be read by the `mapping`."""
+    return next(_months(open_files([file], {}, AUTOMATIC, mapping)[0], Tags()), None)
 
 
 def _months(opened: OpenFile, tags: Tags) -> Iterator[date]:
@@ -166,12 +182,14 @@ def cell_error(bad: BadCell, opened: OpenFile, before: int) -> FocusFileError:
             field="defaults",
             value=header.supplied[bad.column],
         )
-    column = reader.source_of(bad.column) if isinstance(reader, NativeReader) else bad.column
+    column, error = bad.column, FocusFileError
+    if isinstance(reader, NativeReader):
+        column, error = reader.source_of(bad.column), reader.native_format.cell_error
     if bad.index < 0:
-        return FocusFileError(f"{header.name}: column {column} {bad.problem}: {bad.value}.", field=bad.column)
+        return error(f"{header.name}: column {column} {bad.problem}: {bad.value}.", field=bad.column)
     where = reader.where(before + bad.index)
     value = "" if bad.value is None else f" {display_value(bad.value)}"
-    return FocusFileError(
+    return error(
         f"{header.name}, {where}, column {column}:{value} {bad.problem}. Correct it and import the file again; "
         "nothing of it was imported.",
         field=bad.column,

@@ -114,11 +114,14 @@ class MonthChange(msgspec.Struct):
     effective_after: Decimal
 
 
+COLUMNS_REVIEW: Final = "columns"
+
+
 class Review(msgspec.Struct, omit_defaults=True):
     """Why a person should look before the import counts."""
 
     kind: str
-    """change: sums move further than the account lets pass; partial: the files may hold a part of the month only;
+    """columns: the files are read once a person has mapped them to FOCUS; change: sums move further than the account lets pass; partial: the files may hold a part of the month only;
     copy: another source has the same file; moved: the source has changed since somebody decided."""
     reason: str
     month: str = ""

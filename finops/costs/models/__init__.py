@@ -11,6 +11,7 @@ from accounts.scoping import AccountModel
 from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.values import DateOrder, NumberFormat
 from finops.costs.models.closed_months import ClosedMonth, ClosedMonthSum
+from finops.costs.models.column_mappings import ColumnMapping
 from finops.costs.models.invoices import BillingPeriod, InvoiceDetail, InvoiceTotal
 from finops.lib import clock
 from finops.lib.constraints import not_empty
@@ -21,6 +22,7 @@ __all__ = [
     "BillingPeriod",
     "ClosedMonth",
     "ClosedMonthSum",
+    "ColumnMapping",
     "ContractCommitment",
     "CostImport",
     "CostSource",

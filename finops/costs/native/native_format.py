@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import pyarrow as pa
 
 from finops.costs.focus.csvfile import CsvFile
+from finops.costs.focus.errors import FocusFileError
 from finops.costs.focus.formats import FormatChoice
 from finops.costs.focus.jsonfile import JsonFile
 from finops.costs.focus.parquetfile import ParquetFile
@@ -73,6 +74,8 @@ class NativeFormat(ABC):
     """As docs and pages name it: "AWS Cost and Usage Report"."""
     order: ClassVar[int] = 100
     """A format that looks more closely is asked first: lower."""
+    cell_error: ClassVar[type[FocusFileError]] = FocusFileError
+    """Of a value that does not fit."""
 
     @abstractmethod
     def recognises(self, names: Sequence[str]) -> bool:

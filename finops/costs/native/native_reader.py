@@ -137,12 +137,11 @@ class NativeReader:
             findings.end_batch()
 
     def _explain(self, bad: BadCell, before: int) -> FocusFileError:
+        error = self.native_format.cell_error
         if bad.index < 0:
-            return FocusFileError(
-                f"{self.name}: column {bad.column} {bad.problem}: {bad.value}.", field=bad.column
-            )
+            return error(f"{self.name}: column {bad.column} {bad.problem}: {bad.value}.", field=bad.column)
         value = "" if bad.value is None else f" {display_value(bad.value)}"
-        return FocusFileError(
+        return error(
             f"{self.name}, {self.file.where(before + bad.index)}, column {bad.column}:{value} {bad.problem}. Correct it and "
             "import the file again; nothing of it was imported.",
             field=bad.column,

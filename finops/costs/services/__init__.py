@@ -1,6 +1,11 @@
 """Writes on cost sources, their imports and the account's cost view. Who may call them is the door's matter."""
 
 from finops.costs.services.claims import ask_to_cancel, cancel_abandoned_syncs, check_import_room
+from finops.costs.services.column_mappings import (
+    remove_column_mapping,
+    save_column_mapping,
+    waiting_for_mapping,
+)
 from finops.costs.services.completeness import refresh_completeness, refresh_if_due
 from finops.costs.services.cost_view import change_cost_view
 from finops.costs.services.files import remove_forgotten_uploads
@@ -11,6 +16,7 @@ from finops.costs.services.imports import (
     queue_import,
     run_import,
 )
+from finops.costs.services.mapping_samples import sample_file, store_sample
 from finops.costs.services.overlaps import dismiss_overlap, find_due_overlaps
 from finops.costs.services.reviews import (
     cancel_import,
@@ -47,7 +53,12 @@ __all__ = [
     "queue_import",
     "refresh_completeness",
     "refresh_if_due",
+    "remove_column_mapping",
     "remove_forgotten_uploads",
     "rename_cost_source",
     "run_import",
+    "sample_file",
+    "save_column_mapping",
+    "store_sample",
+    "waiting_for_mapping",
 ]

@@ -10,16 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pyarrow as pa
 from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
 from accounts.scoping import account_scope
+from finops.costs.focus.errors import UnknownFormat
 from finops.costs.focus.formats import FormatChoice
 from finops.costs.focus.normalise import FocusFile, NormalisedBill, normalise
+from finops.costs.focus.report import COLUMNS_REVIEW, ImportReport, Review
 from finops.costs.focus.spool import MonthRows
-from finops.costs.models import DEFAULT_ACTOR_TAG_KEYS, CostImport, CostView
+from finops.costs.mapping.document import MappingDocument
+from finops.costs.models import DEFAULT_ACTOR_TAG_KEYS, ColumnMapping, CostImport, CostView
 from finops.costs.services import claims, files
 from finops.costs.services.completeness import refresh_completeness
 from finops.costs.services.files import check_distinct, hash_in_background
@@ -169,11 +173,29 @@ def _remove_work(job: CostImport) -> None:
 
 
 def _wait_or_fail(job: CostImport, error: UserError) -> None:
-    if isinstance(error, disk.LowDisk) and job.origin == CostImport.Origin.UPLOAD:
+    is_upload = job.origin == CostImport.Origin.UPLOAD
+    if is_upload and isinstance(error, disk.LowDisk):
         # As if it had not begun; what somebody waits for at a terminal fails instead.
         claims.update(job, status=CostImport.Status.QUEUED, stage="", attempts=job.attempts - 1)
+    elif is_upload and isinstance(error, UnknownFormat):
+        _wait_for_mapping(job, error)
     else:
         fail(job, error.message)
+
+
+@transaction.atomic
+def _wait_for_mapping(job: CostImport, error: UnknownFormat) -> None:
+    """The files are kept until a person has mapped their columns (`services.save_column_mapping`)."""
+    reviews = [Review(kind=COLUMNS_REVIEW, reason=error.message)]
+    report = msgspec.to_builtins(ImportReport(reviews=reviews), builtin_types=())
+    claims.update(job, status=CostImport.Status.WAITING, stage="", report=report, decision={}, error="")
+    audit.record(
+        account=job.account,
+        actor=Actor(label=job.actor_label, user=job.actor_user),
+        action="cost_import.wait",
+        target=f"{job.source.name}: {job.file_name}",
+        detail={"reviews": [error.message[:1_000]]},
+    )
 
 
 def _import(job: CostImport, folder: Path, progress: Progress) -> None:
@@ -190,6 +212,7 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
             progress=progress.read,
             allow_empty=job.origin == CostImport.Origin.SYNC,
             only_month=decision.only_month if decision else None,
+            mapping=_mapping_of(job),
         )
         written: list[NewSegment] = []
         try:
@@ -208,6 +231,11 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
     else:
         segments.discard(written)
     progress.report()
+
+
+def _mapping_of(job: CostImport) -> MappingDocument | None:
+    row = ColumnMapping.objects.filter(source_id=job.source_id).first()
+    return row.document if row else None
 
 
 def _with_rows(

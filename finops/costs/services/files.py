@@ -76,6 +76,11 @@ def uploads() -> Path:
     return _folder("imports-waiting")
 
 
+def samples() -> Path:
+    """Of `mapping_samples`: a folder a source."""
+    return _folder("mapping-samples")
+
+
 def work() -> Path:
     return _folder("imports-running")
 
@@ -100,8 +105,9 @@ def remove_forgotten_uploads() -> int:
     }
     oldest = (clock.now() - UPLOAD_RETENTION).timestamp()
     count = 0
-    kept_paths = {str(uploads()), str(work()), str(pushes()), *needed_paths}
-    for path in (path for folder in (uploads(), work(), uploads().parent) for path in folder.iterdir()):
+    own = (uploads(), work(), samples())
+    kept_paths = {*map(str, own), str(pushes()), *needed_paths}
+    for path in (path for folder in (*own, uploads().parent) for path in folder.iterdir()):
         if str(path) not in kept_paths and path.stat().st_mtime < oldest:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
             count += 1

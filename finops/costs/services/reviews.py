@@ -14,7 +14,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.costs.focus.report import ImportReport
+from finops.costs.focus.report import COLUMNS_REVIEW, ImportReport
 from finops.costs.import_decision import ADD, REPLACE, Decision, reviewed_sums
 from finops.costs.models import CostImport, ImportReviewSettings
 from finops.costs.services import claims, files
@@ -37,6 +37,8 @@ def confirm_import(*, job: CostImport, actor: Actor, choices: Mapping[str, str] 
     """
     import_row = _lock_import(job)
     report = msgspec.convert(import_row.report, ImportReport, strict=False)
+    if any(review.kind == COLUMNS_REVIEW for review in report.reviews):
+        raise UserError("Map the columns of its files first: nobody can tell what they hold.")
     months = {review.month: review.action for review in report.reviews if review.may_choose}
     for month, choice in (choices or {}).items():
         if month not in months or choice not in (ADD, REPLACE):

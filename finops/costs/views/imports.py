@@ -20,7 +20,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Account, Role
 from finops.costs import services
-from finops.costs.focus.report import MonthChange
+from finops.costs.focus.report import COLUMNS_REVIEW, MonthChange
 from finops.costs.forms import BillUploadForm
 from finops.costs.models import CostImport, CostSource
 from finops.lib import disk
@@ -108,6 +108,7 @@ def cost_import(request: AccountRequest, import_id: int) -> HttpResponse:
         "low_disk": disk.low_disk() if unfinished else "",
         "report": row.report,
         "changes": changes,
+        "needs_mapping": any(review["kind"] == COLUMNS_REVIEW for review in row.report.get("reviews", ())),
     }
     return render(request, template, context)
 

@@ -126,7 +126,7 @@ def test_a_script_gets_the_address_of_the_import(cast: Cast) -> None:
 def test_a_file_that_is_not_focus_says_so_and_changes_nothing(cast: Cast) -> None:
     client = signed_in(cast.member)
 
-    url = upload(client, "a,b\n1,2\n").headers["Location"]
+    url = upload(client, "a\n1\n").headers["Location"]
     run_imports(cast)
     page = get_page(client, url)
 

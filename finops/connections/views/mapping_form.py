@@ -1,0 +1,286 @@
+"""The form of a column mapping: a row for each FOCUS column that matters, with the columns of a file to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.forms import BoundField
+from django.http import QueryDict
+
+from finops.costs.focus import columns as spec
+from finops.costs.focus.formats import NUMBERS_SHOWN
+from finops.costs.mapping.date_format import DATE_FORMATS
+from finops.costs.mapping.document import (
+    BILLED_COST,
+    NEEDED_TEXTS,
+    AmountRule,
+    DateRule,
+    Granularity,
+    MappingDocument,
+    TagRule,
+    TextRule,
+    problems,
+)
+from finops.costs.mapping.document_mapping import missing_columns
+from finops.costs.mapping.sample import Sample
+from finops.lib.sentences import quote, truncate
+
+MAX_NAME: Final = 256
+SHOWN_TAG_COLUMNS: Final = 200
+COSTS_SIGNS: Final = (("", "Costs are positive"), ("negative", "Costs are negative"))
+GRANULARITIES: Final = (
+    (Granularity.DAY.value, "A day"),
+    (Granularity.HOUR.value, "An hour"),
+    (Granularity.MONTH.value, "A month"),
+)
+
+NEEDED: Final[dict[str, str]] = {
+    spec.CHARGE_PERIOD: "Date",
+    BILLED_COST: "Cost",
+    "BillingCurrency": "Currency",
+    "ServiceName": "Service",
+    "ProviderName": "Provider",
+    "ChargeCategory": "Charge category",
+}
+OPTIONAL: Final[dict[str, str]] = {
+    "SubAccountId": "Account",
+    "SubAccountName": "Account name",
+    "RegionId": "Region",
+    "ResourceId": "Resource",
+    "ResourceName": "Resource name",
+    "ChargeDescription": "Description",
+    "SkuId": "SKU",
+    "ConsumedQuantity": "Quantity",
+    "ConsumedUnit": "Unit",
+    "EffectiveCost": "Amortized cost",
+    "ListCost": "List cost",
+    "ServiceCategory": "Service category",
+    "InvoiceId": "Invoice",
+    "BillingAccountId": "Billing account",
+    "ChargePeriodEnd": "End date",
+    spec.BILLING_PERIOD: "Billing month",
+}
+SHOWN: Final = {**NEEDED, **OPTIONAL}
+"""FOCUS columns that the page has, with their titles."""
+
+
+class OpenSelect(forms.Select):
+    """A choice that keeps a value which is not among its choices, as one more."""
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        self.attrs.pop("maxlength", None)  # of its CharField; a select has none
+        return super().get_context(name, value, attrs)
+
+    def optgroups(self, name: str, value: Any, attrs: Any = None) -> Any:
+        offered = {str(each) for each, _ in self.choices}
+        more = [
+            (each, f"{truncate(each, 80)} (not offered)") for each in value if each and each not in offered
+        ]
+        self.choices = [*self.choices, *more]
+        return super().optgroups(name, value, attrs)
+
+
+@dataclass(frozen=True)
+class MappingRow:
+    """A FOCUS column in the form: its title, the choice of a column, and what else is asked."""
+
+    focus: str
+    title: str
+    column: BoundField
+    options: Sequence[BoundField]
+
+
+@dataclass(frozen=True)
+class TagField:
+    """A column that may be a tag: its name, how it is shown, and the key as entered."""
+
+    column: str
+    label: str
+    key: str
+    index: int
+
+
+class MappingForm(forms.Form):
+    """Bound or not, its choices are the columns of the sample; a mapping may name others, which its file then lacks."""
+
+    decimal_mark = forms.ChoiceField(
+        label="Numbers", choices=[(each.value, text) for each, text in NUMBERS_SHOWN.items()]
+    )
+    costs_sign = forms.ChoiceField(label="Sign", choices=COSTS_SIGNS, required=False)
+    granularity = forms.ChoiceField(label="A line covers", choices=GRANULARITIES)
+    time_zone = forms.CharField(label="Time zone", max_length=64, initial="UTC")
+    skip_without_date = forms.BooleanField(
+        label="Leave out lines without a date", required=False, help_text="For rows of totals."
+    )
+
+    def __init__(
+        self, sample: Sample | None, document: MappingDocument, data: QueryDict | None = None
+    ) -> None:
+        super().__init__(data, initial=_initial(document))
+        self._sample, self._document = sample, document
+        self._names = sample.names if sample else document.columns
+        choices = [("", "None"), *self._choices()]
+        for focus, title in SHOWN.items():
+            self._add_row(focus, title, choices)
+
+    def _choices(self) -> Iterator[tuple[str, str]]:
+        if self._sample is None:
+            yield from ((name, name) for name in self._names)
+            return
+        for column in self._sample.columns:
+            if column.name.strip() and len(column.name) <= MAX_NAME:
+                yield column.name, column.label
+
+    def _add_row(self, focus: str, title: str, choices: list[tuple[str, str]]) -> None:
+        self.fields[f"{focus}-column"] = forms.CharField(
+            required=False,
+            max_length=MAX_NAME,
+            label=f"Column of {title.lower()}",
+            widget=OpenSelect(choices=choices),
+        )
+        if focus in spec.AMOUNTS.values():
+            self.fields[f"{focus}-factor"] = forms.DecimalField(
+                required=False,
+                label=f"Factor of {title.lower()}",
+                widget=forms.TextInput(attrs={"inputmode": "decimal", "placeholder": "1"}),
+            )
+        elif focus in spec.TIMES.values():
+            self.fields[f"{focus}-format"] = forms.CharField(
+                required=False,
+                max_length=64,
+                label=f"Format of {title.lower()}",
+                widget=OpenSelect(choices=list(DATE_FORMATS.items())),
+            )
+        else:
+            values = spec.ENUMERATIONS.get(focus)
+            widget = (
+                forms.Select(choices=[("", "None"), *((each, each) for each in values)]) if values else None
+            )
+            self.fields[f"{focus}-value"] = forms.CharField(
+                required=False,
+                max_length=MAX_NAME,
+                label=f"Value of {title.lower()}",
+                widget=widget or forms.TextInput(attrs={"placeholder": "Value"}),
+            )
+
+    @property
+    def needed_rows(self) -> list[MappingRow]:
+        return [self._row(focus) for focus in NEEDED]
+
+    @property
+    def optional_rows(self) -> list[MappingRow]:
+        return [self._row(focus) for focus in OPTIONAL]
+
+    def _row(self, focus: str) -> MappingRow:
+        others = [
+            self[name]
+            for name in self.fields
+            if name in {f"{focus}-{each}" for each in ("value", "factor", "format")}
+        ]
+        return MappingRow(focus, SHOWN[focus], self[f"{focus}-column"], others)
+
+    @property
+    def tag_fields(self) -> list[TagField]:
+        """A field for each column of the file, with its key where it is a tag."""
+        keys = {rule.column: rule.key for rule in self._tag_rules()}
+        labels = {column.name: column.label for column in self._sample.columns} if self._sample else {}
+        names = list(dict.fromkeys([*keys, *(name for name in self._names if name.strip())]))
+        return [
+            TagField(name, labels.get(name, name), keys.get(name, ""), index)
+            for index, name in enumerate(names[:SHOWN_TAG_COLUMNS])
+        ]
+
+    @property
+    def tag_count(self) -> int:
+        return len(self._tag_rules())
+
+    def _tag_rules(self) -> tuple[TagRule, ...]:
+        if not isinstance(self.data, QueryDict):
+            return self._document.tags
+        pairs = zip(self.data.getlist("tag_column"), self.data.getlist("tag_key"), strict=False)
+        return tuple(
+            TagRule(column[:MAX_NAME], key.strip()[:MAX_NAME]) for column, key in pairs if key.strip()
+        )
+
+    def clean(self) -> None:
+        """Puts each problem of the document beside the field that it is of."""
+        if self.errors:
+            return
+        document = self.document()
+        for problem in problems(document):
+            name = f"{problem.field}-column" if f"{problem.field}-column" in self.fields else problem.field
+            self.add_error(name if name in self.fields else None, problem.text)
+        for column in missing_columns(document, self._names) if self._sample else ():
+            self._refuse_missing(column)
+
+    def _refuse_missing(self, column: str) -> None:
+        text = f"{self._sample.file if self._sample else 'The file'} has no column {quote(column)}. Choose another."
+        fields = [
+            name for name in self.fields if name.endswith("-column") and self.cleaned_data.get(name) == column
+        ]
+        for name in fields or ["tags"]:
+            self.add_error(name if name in self.fields else None, ValidationError(text))
+
+    def document(self) -> MappingDocument:
+        """What the form says. What the page has no field for stays as it was."""
+        data, before = self.cleaned_data, self._document
+        amounts = {name: rule for name, rule in before.amounts.items() if name not in SHOWN}
+        texts = {name: rule for name, rule in before.texts.items() if name not in SHOWN}
+        dates = {name: rule for name, rule in before.dates.items() if name not in SHOWN}
+        for focus in SHOWN:
+            column = data.get(f"{focus}-column") or ""
+            if f"{focus}-value" in self.fields:
+                value = data.get(f"{focus}-value") or ""
+                if column or value or focus in NEEDED_TEXTS:
+                    texts[focus] = TextRule(column, value)
+            elif column and f"{focus}-factor" in self.fields:
+                factor = data.get(f"{focus}-factor")
+                amounts[focus] = AmountRule(column, Decimal(1) if factor is None else factor)
+            elif column:
+                dates[focus] = DateRule(column, data.get(f"{focus}-format") or "iso")
+        return MappingDocument(
+            amounts=amounts,
+            texts=texts,
+            dates=dates,
+            tags=self._tag_rules(),
+            decimal_mark=type(before.decimal_mark)(data["decimal_mark"]),
+            costs_are_negative=data["costs_sign"] == "negative",
+            granularity=Granularity(data["granularity"]),
+            time_zone=data["time_zone"],
+            skip_without_date=data["skip_without_date"],
+        )
+
+    @property
+    def problem_texts(self) -> list[str]:
+        """The errors as sentences that say which FOCUS column they are of."""
+        return [
+            f"{SHOWN[name.partition('-')[0]]}: {text}" if name.partition("-")[0] in SHOWN else str(text)
+            for name, texts in self.errors.items()
+            for text in texts
+        ]
+
+
+def _initial(document: MappingDocument) -> dict[str, Any]:
+    initial: dict[str, Any] = {
+        "decimal_mark": document.decimal_mark.value,
+        "costs_sign": "negative" if document.costs_are_negative else "",
+        "granularity": document.granularity.value,
+        "time_zone": document.time_zone,
+        "skip_without_date": document.skip_without_date,
+    }
+    for focus, amount in document.amounts.items():
+        initial |= {f"{focus}-column": amount.column, f"{focus}-factor": _factor_text(amount.factor)}
+    for focus, text in document.texts.items():
+        initial |= {f"{focus}-column": text.column, f"{focus}-value": text.value}
+    for focus, rule in document.dates.items():
+        initial |= {f"{focus}-column": rule.column, f"{focus}-format": rule.format}
+    return initial
+
+
+def _factor_text(factor: Decimal) -> str:
+    return "" if factor == 1 else f"{factor.normalize():f}"

@@ -1,0 +1,237 @@
+"""What a person says of the columns of a source's files: which is which of FOCUS, and how amounts and dates are written. Pure."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Final, NamedTuple
+from zoneinfo import available_timezones
+
+import msgspec
+
+from finops.costs.focus import columns as spec
+from finops.costs.focus.values import NumberFormat
+from finops.costs.mapping.date_format import ISO, date_format_problem
+from finops.lib.errors import UserError, nearest_choices
+from finops.lib.sentences import join_with_and, quote
+
+MAX_TAGS: Final = 200
+MAX_FACTOR: Final = Decimal(10) ** 12
+MAX_PLACES: Final = 18
+"""Decimals of a factor."""
+
+ColumnName = Annotated[str, msgspec.Meta(max_length=256)]
+"""Of the file, as its header has it."""
+ConstantText = Annotated[str, msgspec.Meta(max_length=256)]
+
+AMOUNT_COLUMNS: Final = tuple(spec.AMOUNTS.values())
+TEXT_COLUMNS: Final = tuple(
+    name
+    for name in dict.fromkeys(name for names in spec.TEXTS.values() for name in names)
+    if name not in spec.DETAILS
+)
+DATE_COLUMNS: Final = (spec.CHARGE_PERIOD, "ChargePeriodEnd", spec.BILLING_PERIOD)
+
+BILLED_COST: Final = "BilledCost"
+EFFECTIVE_COST: Final = "EffectiveCost"
+NEEDED_TEXTS: Final = ("BillingCurrency", "ServiceName", "ProviderName", "ChargeCategory")
+COSTS: Final = frozenset(name for name in AMOUNT_COLUMNS if name.endswith("Cost"))
+"""What the sign of the document counts for; quantities and prices are as they stand."""
+
+
+class Granularity(enum.StrEnum):
+    """How long the charge of a line is."""
+
+    HOUR = "hour"
+    DAY = "day"
+    MONTH = "month"
+
+
+class TextRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A text: of a column, and `value` where that is empty; or `value` in every line."""
+
+    column: ColumnName = ""
+    value: ConstantText = ""
+
+
+class AmountRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """An amount or a quantity: a column times a factor, 0.01 where it is in cents."""
+
+    column: ColumnName
+    factor: Decimal = Decimal(1)
+
+
+class DateRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A time: a column, and how its texts are written. What Parquet stores as times is read as such."""
+
+    column: ColumnName
+    format: ConstantText = ISO
+
+
+class TagRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A column of values of one tag."""
+
+    column: ColumnName
+    key: ConstantText
+
+
+class MappingDocument(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """The column mapping of a source's files. FOCUS columns that it does not name stay empty.
+
+    EffectiveCost is BilledCost, ChargePeriodEnd the start and one `granularity` later, and BillingPeriodStart the calendar
+    month of the charge, where they are not said.
+    """
+
+    amounts: dict[str, AmountRule] = {}
+    texts: dict[str, TextRule] = {}
+    dates: dict[str, DateRule] = {}
+    tags: tuple[TagRule, ...] = ()
+    decimal_mark: NumberFormat = NumberFormat.POINT
+    costs_are_negative: bool = False
+    """Whether the file writes what is paid as negative, as accounts do: then all costs change their sign."""
+    granularity: Granularity = Granularity.DAY
+    time_zone: ConstantText = "UTC"
+    """Of times that name none."""
+    skip_without_date: bool = False
+    """Whether lines without a date, as rows of totals, are left out, and counted."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the file that it names, each once."""
+        amounts, texts, dates = self.amounts.values(), self.texts.values(), self.dates.values()
+        names = [
+            *(rule.column for rule in amounts),
+            *(rule.column for rule in dates),
+            *(rule.column for rule in texts),
+            *(rule.column for rule in self.tags),
+        ]
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the source's page says of it: FOCUS columns with what they are of."""
+        shown = {
+            **{name: rule.column for name, rule in self.dates.items()},
+            **{
+                name: f"{rule.column} times {rule.factor.normalize():f}" if rule.factor != 1 else rule.column
+                for name, rule in self.amounts.items()
+            },
+            **{name: rule.column or f"“{rule.value}”" for name, rule in self.texts.items()},
+        }
+        tags = {"Tags": ", ".join(rule.key for rule in self.tags)} if self.tags else {}
+        return shown | tags
+
+
+class MappingProblem(NamedTuple):
+    """What is wrong with the rule of a FOCUS column, or with another field of the document; the text says what to do."""
+
+    field: str
+    text: str
+
+
+def document_of(stored: Mapping[str, Any]) -> MappingDocument:
+    """The document as JSON has it. UserError for what is none."""
+    try:
+        return msgspec.convert(stored, MappingDocument, strict=False)
+    except msgspec.ValidationError as error:
+        raise UserError(f"This is no column mapping: {error}.", field="document") from error
+
+
+def as_json(document: MappingDocument) -> dict[str, Any]:
+    """As a JSON column keeps it: factors as text, to the last digit."""
+    stored: dict[str, Any] = msgspec.to_builtins(document, builtin_types=())
+    return stored
+
+
+def problems(document: MappingDocument) -> list[MappingProblem]:
+    """All that is wrong with the document itself, whatever the files have."""
+    return [
+        *_unknown_columns(document),
+        *_missing(document),
+        *_of_texts(document),
+        *_of_amounts(document),
+        *_of_dates(document),
+        *_of_tags(document),
+    ]
+
+
+def _unknown_columns(document: MappingDocument) -> Iterator[MappingProblem]:
+    for field, rules, names in (
+        ("amounts", document.amounts, AMOUNT_COLUMNS),
+        ("texts", document.texts, TEXT_COLUMNS),
+        ("dates", document.dates, DATE_COLUMNS),
+    ):
+        for name in rules:
+            if name not in names:
+                close = ", ".join(nearest_choices(name, names) or names[:8])
+                yield MappingProblem(field, f"{quote(name)} is no FOCUS column of {field}. Nearest: {close}.")
+
+
+def _missing(document: MappingDocument) -> Iterator[MappingProblem]:
+    if BILLED_COST not in document.amounts:
+        yield MappingProblem(BILLED_COST, "Choose the column that has the cost.")
+    if spec.CHARGE_PERIOD not in document.dates:
+        yield MappingProblem(spec.CHARGE_PERIOD, "Choose the column that has the date.")
+    for name in NEEDED_TEXTS:
+        rule = document.texts.get(name, TextRule())
+        if not rule.column and not rule.value.strip():
+            yield MappingProblem(name, "Choose a column, or enter a value for every line.")
+
+
+def _of_texts(document: MappingDocument) -> Iterator[MappingProblem]:
+    for name, rule in document.texts.items():
+        if not rule.column and not rule.value and name not in NEEDED_TEXTS:
+            yield MappingProblem(name, "Choose a column, or enter a value for every line.")
+        if rule.value and (not rule.value.strip() or not rule.value.isprintable()):
+            yield MappingProblem(name, "Enter text that can be printed.")
+        values = spec.ENUMERATIONS.get(name)
+        if rule.value and values and spec.fold(rule.value) not in map(spec.fold, values):
+            yield MappingProblem(name, f"FOCUS has {join_with_and(list(values))} here.")
+    currency = document.texts.get("BillingCurrency", TextRule()).value.strip()
+    if currency and not (len(currency) == 3 and currency.isascii() and currency.isalpha()):
+        yield MappingProblem("BillingCurrency", "Enter a three-letter code such as EUR.")
+
+
+def _of_amounts(document: MappingDocument) -> Iterator[MappingProblem]:
+    for name, rule in document.amounts.items():
+        if not rule.column:
+            yield MappingProblem(name, "Choose the column of the amount.")
+        if problem := _factor_problem(rule.factor):
+            yield MappingProblem(name, problem)
+
+
+def _factor_problem(factor: Decimal) -> str:
+    if not factor.is_finite() or not 0 < factor <= MAX_FACTOR:
+        return "Enter a factor above 0, at most 10^12. What is paid as negative is said by the sign of costs."
+    exponent = factor.normalize().as_tuple().exponent
+    if isinstance(exponent, int) and -exponent > MAX_PLACES:
+        return f"Enter a factor of at most {MAX_PLACES} decimals."
+    return ""
+
+
+def _of_dates(document: MappingDocument) -> Iterator[MappingProblem]:
+    for name, rule in document.dates.items():
+        if not rule.column:
+            yield MappingProblem(name, "Choose the column of the date.")
+        if problem := date_format_problem(rule.format):
+            yield MappingProblem(name, problem)
+    if document.time_zone not in available_timezones():
+        close = nearest_choices(document.time_zone, available_timezones(), limit=3)
+        hint = f" Nearest: {', '.join(close)}." if close else " For example: Europe/Berlin."
+        yield MappingProblem("time_zone", f"There is no time zone {quote(document.time_zone)}.{hint}")
+
+
+def _of_tags(document: MappingDocument) -> Iterator[MappingProblem]:
+    keys = [rule.key.strip() for rule in document.tags]
+    if len(keys) > MAX_TAGS:
+        yield MappingProblem("tags", f"Choose at most {MAX_TAGS} columns of tags.")
+    for rule, key in zip(document.tags, keys, strict=True):
+        if not rule.column or not key or not key.isprintable():
+            yield MappingProblem("tags", f"Give the tag of column {quote(rule.column)} a key.")
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        yield MappingProblem(
+            "tags", f"Two columns have the tag key {quote(key)}. Give each a key of its own."
+        )

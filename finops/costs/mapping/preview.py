@@ -1,0 +1,204 @@
+"""What a column mapping makes of a file: its first lines, sums, and which lines cannot be read. Nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.focus import columns as spec
+from finops.costs.focus.convert import currency
+from finops.costs.focus.errors import BadCell, display_value
+from finops.costs.focus.open_files import FocusFile, open_table
+from finops.costs.focus.parquetfile import ParquetFile
+from finops.costs.focus.report import Findings
+from finops.costs.mapping.document import BILLED_COST, MappingDocument
+from finops.costs.mapping.document_mapping import DocumentMapping, check_columns
+from finops.costs.native.native_batch import NativeBatch
+from finops.costs.native.native_format import TableFile
+from finops.lib.money import exact_sum
+
+MAX_ROWS: Final = 100_000
+"""Of a longer file the first are looked at."""
+SHOWN_LINES: Final = 20
+_MAX_TRIES: Final = 4_000
+"""Looks for the values that cannot be read; what is not decided then counts as one that cannot."""
+_EMPTY: Final = "is empty, and every cost line has one"
+
+
+@dataclass(frozen=True)
+class PreviewLine:
+    """A line as it would be imported, values by FOCUS column; `problem` where it cannot be read."""
+
+    row: str
+    values: Mapping[str, Any]
+    problem: str = ""
+
+
+@dataclass
+class Preview:
+    """Sums are of the lines that can be read, by month and currency, and by service and currency."""
+
+    columns: list[str] = field(default_factory=list)
+    lines: list[PreviewLine] = field(default_factory=list)
+    months: dict[tuple[date, str], Decimal] = field(default_factory=dict)
+    services: dict[tuple[str, str], Decimal] = field(default_factory=dict)
+    rows: int = 0
+    """Lines of the file that were looked at, with those that cannot be read or are left out."""
+    skipped: int = 0
+    unreadable: int = 0
+    problem: str = ""
+    """Of the first line that cannot be read."""
+    is_whole: bool = True
+
+    @property
+    def totals(self) -> dict[str, Decimal]:
+        """By currency."""
+        codes = dict.fromkeys(code for _, code in self.months)
+        return {
+            code: exact_sum(amount for (_, other), amount in self.months.items() if other == code)
+            for code in codes
+        }
+
+
+def preview_of(file: FocusFile, document: MappingDocument) -> Preview:
+    """The document must be without problems. FocusFileError for a file that cannot be read, or lacks its columns."""
+    table = open_table(file)
+    check_columns(document, table.names, table.name)
+    return _PreviewRun(table, DocumentMapping(document, table.names)).run()
+
+
+class _PreviewRun:
+    def __init__(self, table: TableFile, mapping: DocumentMapping) -> None:
+        self._table, self._mapping = table, mapping
+        self._preview = Preview(columns=list(mapping.columns))
+        self._tries = _MAX_TRIES
+
+    def run(self) -> Preview:
+        preview, names = self._preview, self._table.names
+        self._mapping.begin()
+        used = {each for columns in self._mapping.columns.values() for each in columns}
+        places = [place for place, name in enumerate(names) if name in used]
+        for raw in self._table.batches([], places):
+            size = min(len(next(iter(raw.values()))), MAX_ROWS - preview.rows)
+            columns = {names[place]: raw[place].slice(0, size) for place in places}
+            self._add(NativeBatch(columns, size, Findings()))
+            preview.is_whole = size == len(next(iter(raw.values())))
+            if preview.rows >= MAX_ROWS:
+                preview.is_whole = preview.is_whole and self._is_end()
+                break
+        return preview
+
+    def _is_end(self) -> bool:
+        return isinstance(self._table, ParquetFile) and self._table.rows <= MAX_ROWS
+
+    def _add(self, batch: NativeBatch) -> None:
+        preview = self._preview
+        before, lines = preview.rows, self._mapping.prepare(batch)
+        preview.rows += batch.size
+        preview.skipped += batch.size - lines.size
+        if not lines.size:
+            return
+        bad: dict[int, str] = {}
+        columns = {name: self._column(name, lines, bad) for name in self._mapping.columns}
+        for name in (spec.CHARGE_PERIOD, BILLED_COST, "BillingCurrency", "ChargeCategory"):
+            for index in _places(pc.is_null(columns[name])):
+                bad.setdefault(index, f"column {self._native(name)} {_EMPTY}")
+        origin = lines.origin
+        rows = (index if origin is None else origin[index].as_py() for index in range(lines.size))
+        shown = [self._table.row(before + row) for row, _ in zip(rows, range(SHOWN_LINES), strict=False)]
+        if bad and not preview.problem:
+            first = min(bad)
+            place = first if origin is None else origin[first].as_py()
+            preview.problem = f"{self._table.row(before + place)}, {bad[first]}."
+        preview.unreadable += len(bad)
+        self._show(columns, shown, bad)
+        self._sum(columns, lines.size, bad)
+
+    def _native(self, name: str) -> str:
+        return ", ".join(self._mapping.columns[name]) or name
+
+    def _column(self, name: str, lines: NativeBatch, bad: dict[int, str]) -> pa.Array:
+        """A FOCUS column, null where its value cannot be read, which `bad` says by line."""
+        try:
+            return self._convert(name, lines)
+        except BadCell as error:
+            if error.index < 0 or len(self._mapping.columns[name]) != 1:
+                problem = f"column {error.column} {error.problem}"
+                bad.update((index, problem) for index in range(lines.size) if index not in bad)
+                return pa.nulls(lines.size, pa.string())
+        native = self._mapping.columns[name][0]
+        encoded = lines.column(native)
+        encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
+        parts: list[pa.Array] = []
+        problems: dict[int, str] = {}
+        self._read_each(name, native, encoded.dictionary, 0, parts, problems)
+        for index, code in enumerate(encoded.indices.to_pylist()):
+            if code in problems:
+                bad.setdefault(index, problems[code])
+        typed = next((part.type for part in parts if not pa.types.is_null(part.type)), pa.string())
+        return pa.concat_arrays([part.cast(typed) for part in parts]).take(encoded.indices)
+
+    def _convert(self, name: str, lines: NativeBatch) -> pa.Array:
+        values = self._mapping.column(name, lines)
+        if name == "BillingCurrency":
+            values = currency(values, self._native(name), Findings())
+        return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+    def _read_each(
+        self,
+        name: str,
+        native: str,
+        values: pa.Array,
+        start: int,
+        parts: list[pa.Array],
+        problems: dict[int, str],
+    ) -> None:
+        """Halves the values until each part can be read or is one value that cannot."""
+        self._tries -= 1
+        try:
+            parts.append(self._convert(name, NativeBatch({native: values}, len(values), Findings())))
+            return
+        except BadCell as error:
+            if len(values) == 1 or self._tries <= 0:
+                shown = display_value(error.value)
+                text = f"column {native}: {shown} {error.problem}"
+                problems.update((start + place, text) for place in range(len(values)))
+                parts.append(pa.nulls(len(values)))
+                return
+        half = len(values) // 2
+        self._read_each(name, native, values.slice(0, half), start, parts, problems)
+        self._read_each(name, native, values.slice(half), start + half, parts, problems)
+
+    def _show(self, columns: Mapping[str, pa.Array], rows: list[str], bad: Mapping[int, str]) -> None:
+        for index, row in enumerate(rows[: SHOWN_LINES - len(self._preview.lines)]):
+            values = {name: values[index].as_py() for name, values in columns.items()}
+            self._preview.lines.append(PreviewLine(row, values, bad.get(index, "")))
+
+    def _sum(self, columns: Mapping[str, pa.Array], size: int, bad: Mapping[int, str]) -> None:
+        preview = self._preview
+        table = pa.table(
+            {
+                "month": columns[spec.BILLING_PERIOD].cast(pa.date32()),
+                "currency": columns["BillingCurrency"],
+                "service": columns["ServiceName"],
+                "amount": columns[BILLED_COST].cast(pa.decimal256(60, 18)),
+            }
+        )
+        if bad:
+            table = table.filter(pa.array([index not in bad for index in range(size)]))
+        groups = table.group_by(["month", "currency", "service"]).aggregate([("amount", "sum")])
+        for each in groups.to_pylist():
+            month, service = (each["month"], each["currency"]), (each["service"] or "", each["currency"])
+            amount: Decimal = each["amount_sum"]
+            preview.months[month] = exact_sum([preview.months.get(month, Decimal(0)), amount])
+            preview.services[service] = exact_sum([preview.services.get(service, Decimal(0)), amount])
+
+
+def _places(mask: pa.Array) -> Iterator[int]:
+    yield from pc.indices_nonzero(mask).to_pylist()

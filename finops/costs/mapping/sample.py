@@ -1,0 +1,71 @@
+"""The first lines of a file of any columns: what its columns are called and hold, to choose from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.focus.errors import printable
+from finops.costs.focus.open_files import FocusFile, open_table
+from finops.lib.sentences import truncate
+
+SAMPLE_ROWS: Final = 1_000
+SAMPLE_VALUES: Final = 200
+"""Different ones of a column, by which its kind is guessed."""
+SHOWN_VALUES: Final = 3
+SHOWN_LENGTH: Final = 24
+
+
+@dataclass(frozen=True)
+class SampleColumn:
+    """A column of a file: its name as the header has it, its first different values as text, and whether it holds times."""
+
+    name: str
+    values: tuple[str, ...]
+    has_times: bool = False
+
+    @property
+    def label(self) -> str:
+        """`Betrag — 1.234,56, 12,00`, as a choice shows it."""
+        shown = " · ".join(truncate(printable(value), SHOWN_LENGTH) for value in self.values[:SHOWN_VALUES])
+        return f"{printable(self.name)} — {shown}" if shown else printable(self.name)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a file has."""
+
+    file: str
+    columns: tuple[SampleColumn, ...]
+    delimiter: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+
+def sample_of(file: FocusFile) -> Sample:
+    """Reads the first batch of its lines. FocusFileError for what is neither CSV nor Parquet, or cannot be read."""
+    table = open_table(file)
+    batch = next(table.batches([], list(range(len(table.names)))), None)
+    columns = tuple(
+        _column(name, batch[place] if batch is not None else pa.array([], pa.string()))
+        for place, name in enumerate(table.names)
+    )
+    return Sample(table.name, columns, table.delimiter)
+
+
+def _column(name: str, values: pa.Array) -> SampleColumn:
+    first = values.slice(0, SAMPLE_ROWS)
+    if pa.types.is_dictionary(first.type):
+        first = first.dictionary_decode()
+    has_times = pa.types.is_timestamp(first.type) or pa.types.is_date(first.type)
+    try:
+        texts = first.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        texts = pa.array([None if each is None else str(each) for each in first.to_pylist()], pa.string())
+    distinct = [text for text in pc.unique(texts).to_pylist() if text is not None and text.strip()]
+    return SampleColumn(name, tuple(distinct[:SAMPLE_VALUES]), has_times)

@@ -1,0 +1,72 @@
+"""The file by which a person maps the columns of a source: one that waits to be imported, else one kept to look at.
+
+A sample counts for nothing. One a source, it goes with the next one, with the mapping page's button, or after a day.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+
+from accounts.models import Account
+from finops.costs.focus.errors import FocusFileError
+from finops.costs.focus.open_files import FocusFile, has_columns_of_a_format
+from finops.costs.models import CostSource
+from finops.costs.services import files
+from finops.costs.services.column_mappings import waiting_for_mapping
+from finops.lib import disk
+
+MAX_NAME = 150
+
+
+def sample_file(source: CostSource) -> FocusFile | None:
+    """Of the newest upload that waits for the mapping, the first file that needs it; else the one that was kept; None without
+    either. The account is in scope."""
+    waiting = [
+        FocusFile(Path(file["path"]), file["name"])
+        for job in reversed(waiting_for_mapping(source))
+        for file in job.files
+        if Path(file["path"]).is_file()
+    ]
+    if waiting:
+        return next((file for file in waiting if _needs_mapping(file)), waiting[0])
+    folder = sample_folder(source)
+    return next((FocusFile(path, path.name) for path in sorted(folder.glob("*"))), None)
+
+
+def store_sample(*, source: CostSource, upload: UploadedFile[Any]) -> None:
+    """Keep an uploaded file to look at, in place of the one of before. Raises LowDisk."""
+    disk.check_disk()
+    stored = files.store_upload(upload)
+    shutil.move(stored["path"], new_sample_folder(source) / stored["name"][:MAX_NAME])
+
+
+def new_sample_folder(source: CostSource) -> Path:
+    """Where the source's sample is kept, empty now: whoever calls puts one file there."""
+    folder = sample_folder(source)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def sample_folder(source: CostSource) -> Path:
+    """It may not be there."""
+    return files.samples() / f"{source.account_id}-{source.pk}"
+
+
+def remove_samples_of_account(account: Account) -> int:
+    """Remove the samples of an account that is being deleted: how many."""
+    folders = list(files.samples().glob(f"{account.pk}-*"))
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(folders)
+
+
+def _needs_mapping(file: FocusFile) -> bool:
+    try:
+        return not has_columns_of_a_format(file)
+    except FocusFileError:
+        return False
