@@ -8,7 +8,7 @@ from typing import Final
 
 from finops.connections.models import CostSync
 from finops.connections.queries import RemainingTime, remaining_time
-from finops.lib.amounts import filesize
+from finops.lib.amounts import duration, filesize
 
 QUIET: Final = timedelta(minutes=2)
 """Without a sign of the worker for so long, a remaining time would be made up."""
@@ -28,9 +28,9 @@ def progress_of(sync: CostSync, now: datetime) -> SyncProgress:
     months = _months_text(sync)
     silence = now - sync.heartbeat_at if sync.heartbeat_at else timedelta()
     if silence > QUIET:
-        left = f"No sign of a worker for {duration_text(silence.total_seconds())}; another one takes over."
+        left = f"No sign of a worker for {duration(silence.total_seconds())}; another one takes over."
     elif remaining.seconds is not None:
-        left = f"About {duration_text(remaining.seconds)} left."
+        left = f"About {duration(remaining.seconds)} left."
     else:
         left = remaining.reason
     if not sync.bytes_total:
@@ -44,13 +44,3 @@ def progress_of(sync: CostSync, now: datetime) -> SyncProgress:
 def _months_text(sync: CostSync) -> str:
     to_read = sync.months_listed - sync.months_unchanged
     return f"{sync.months_imported} of {to_read} months imported." if to_read > 0 else ""
-
-
-def duration_text(seconds: float) -> str:
-    """`4.2 seconds`, `40 seconds`, `3 minutes`, `2 h 10 min`."""
-    if seconds < 10:
-        return f"{seconds:.1f} seconds"
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    minutes = round(seconds / 60)
-    return f"{minutes} minutes" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

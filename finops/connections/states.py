@@ -15,6 +15,20 @@ from finops.connections.queries import ConnectionOverview, connection_overview, 
 from finops.lib import clock
 
 LATE: Final = "late"
+SHARED_PROVIDERS: Final = ("Files", "Databases")
+"""What connectors call the provider of places where bills of any may lie."""
+PROVIDER_ICONS: Final = {
+    "AWS": "brand-aws",
+    "Anthropic": "sparkles",
+    "Databricks": "stack-2",
+    "Google Cloud": "brand-google",
+    "Microsoft": "brand-azure",
+    "MongoDB": "leaf",
+    "OpenAI": "brand-openai",
+    "Oracle": "cloud",
+    "Snowflake": "snowflake",
+}
+"""By FOCUS's ServiceProviderName."""
 GRACE: Final = timedelta(minutes=30)
 """A sync that is due so long and has not begun is late: no worker takes it."""
 
@@ -37,6 +51,20 @@ class ConnectionState:
     def icon(self) -> str:
         connector: Connector[Any] | None = connectors().get(self.connection.connector)
         return connector.icon if connector else "plug-connected"
+
+    def kind(self, provider: str) -> str:
+        """The connector's title; of a shared place the provider that its cost lines name, where there are some."""
+        return provider if provider and self._is_shared else self.title
+
+    def provider_icon(self, provider: str) -> str:
+        """That of the provider that the cost lines name, where the connector is of none."""
+        return PROVIDER_ICONS.get(provider, self.icon) if self._is_shared else self.icon
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether files of any provider may lie there."""
+        connector = connectors().get(self.connection.connector)
+        return connector is not None and connector.provider in SHARED_PROVIDERS
 
     @property
     def status(self) -> str:

@@ -97,7 +97,7 @@ MAX_GAPS: Final = 12
 FAILING_SHARE: Final = 0.5
 """From this share of rejected events on, a usage source fails; any smaller one is a matter of single events."""
 
-IRREGULAR = f"Fewer than {FEWEST} deliveries on different days, so there is no rhythm to expect the next by."
+IRREGULAR = f"No rhythm yet: fewer than {FEWEST} deliveries on different days."
 WORST_FIRST: Final = (FAILING, STALE, PARTIAL, NO_DATA, IMPORTING, HEALTHY)
 SHOWN = 50
 NAMED = 5

@@ -14,10 +14,10 @@ from finops.lib.sentences import truncate
 if TYPE_CHECKING:
     from finops.insights.data_health import ConnectionHealth
 
-_RETRY: Final = "Mend what the last sync names, then sync again on its page."
-_RESUME: Final = "Resume its syncs on its page."
-_NOTHING: Final = "Check that the provider writes there, and the settings of the connection."
-_OLD: Final = "Check that the provider still writes its export: the last sync found nothing newer."
+_RETRY: Final = "Fix the last error, then sync again."
+_RESUME: Final = "Resume syncs on its page."
+_NOTHING: Final = "Check the connection settings, and that the provider writes its export there."
+_OLD: Final = "The last sync found no newer data. Check that the provider still writes its export."
 
 
 def with_syncs(health: ConnectionHealth, row: ConnectionOverview) -> ConnectionHealth:
@@ -37,14 +37,15 @@ def with_syncs(health: ConnectionHealth, row: ConnectionOverview) -> ConnectionH
         known = _with_next_sync(known, row.next_sync_at)
     if row.failing_since is not None:
         since = f"{row.failing_since:%Y-%m-%d %H:%M} UTC"
-        reason = f"Its syncs have failed since {since}; what it had before still counts. The last one said: {known.last_error}"
+        kept = "" if health.data_through is None else " Existing data is kept."
+        reason = f"Syncs have failed since {since}.{kept} Last error: {known.last_error}"
         return msgspec.structs.replace(known, status=FAILING, reason=reason, what_to_do=_RETRY)
     if health.status == NO_DATA and row.status == "syncing":
         return msgspec.structs.replace(
-            known, status=IMPORTING, reason="Its first sync is under way.", what_to_do=""
+            known, status=IMPORTING, reason="The first sync is running.", what_to_do=""
         )
     if health.status == NO_DATA:
-        reason = "Its syncs have found no cost line yet."
+        reason = "Syncs have found no cost lines yet."
         return msgspec.structs.replace(known, reason=reason, what_to_do=_NOTHING)
     if health.overdue or health.status not in (HEALTHY, IMPORTING, PARTIAL, FAILING):
         return msgspec.structs.replace(known, what_to_do=_OLD)
@@ -52,7 +53,7 @@ def with_syncs(health: ConnectionHealth, row: ConnectionOverview) -> ConnectionH
 
 
 def _pause_facts(health: ConnectionHealth, since: datetime) -> ConnectionHealth:
-    text = f"Its syncs have been paused since {since:%Y-%m-%d %H:%M} UTC."
+    text = f"Syncs are paused since {since:%Y-%m-%d %H:%M} UTC."
     return msgspec.structs.replace(
         health,
         reason=f"{health.reason} {text}",
@@ -64,9 +65,11 @@ def _pause_facts(health: ConnectionHealth, since: datetime) -> ConnectionHealth:
 
 
 def _with_next_sync(health: ConnectionHealth, next_sync: datetime) -> ConnectionHealth:
-    looked = f"It is looked at next on {next_sync:%Y-%m-%d %H:%M} UTC."
+    next_text = f"Next sync on {next_sync:%Y-%m-%d %H:%M} UTC."
     if health.expected_by is None:
-        return msgspec.structs.replace(health, expected_reason=f"{health.expected_reason} {looked}".strip())
+        return msgspec.structs.replace(
+            health, expected_reason=f"{next_text} {health.expected_reason}".strip()
+        )
     return msgspec.structs.replace(
-        health, expected_by=max(health.expected_by, next_sync), expected_reason=looked
+        health, expected_by=max(health.expected_by, next_sync), expected_reason=next_text
     )

@@ -39,6 +39,18 @@ def filesize(count: int) -> str:
     return f"{size:,.0f} {unit}" if unit == "B" else f"{size:,.1f} {unit}"
 
 
+def duration(seconds: float) -> str:
+    """`Under 1 second`, `4.2 seconds`, `40 seconds`, `3 minutes`, `2 h 10 min`."""
+    if seconds < 1:
+        return "Under 1 second"
+    if seconds < 10:
+        return f"{seconds:.1f} seconds"
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    minutes = round(seconds / 60)
+    return f"{minutes} minutes" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
 _STEPS = ((86_400 * 365, "year"), (86_400 * 30, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 

@@ -74,6 +74,12 @@ def percent(ratio: Decimal | float | None) -> str:
 
 
 @register.filter
+def duration(seconds: float | None) -> str:
+    """`4.2 seconds`, `3 minutes`; an em dash for None."""
+    return "—" if seconds is None else amounts.duration(seconds)
+
+
+@register.filter
 def filesize(count: int) -> str:
     return amounts.filesize(count)
 

@@ -107,15 +107,17 @@ def open_ends(keys: Collection[str]) -> dict[int, tuple[str, ...]]:
 def message(account: Account, episode: SourceEpisode) -> Message:
     source = truncate(episode.name, 100)
     if episode.is_failing:
-        event = "cannot be synced"
-        summary = f"Its syncs have failed since {_moment(episode.since)}. The last one said: {truncate(episode.error, 600)}"
+        event = "is failing"
+        summary = (
+            f"Syncs have failed since {_moment(episode.since)}. Last error: {truncate(episode.error, 600)}"
+        )
     else:
         event = "is late"
-        summary = f"A delivery was expected by {_moment(episode.since)}. Check that the provider still writes its export."
+        summary = f"New data was expected by {_moment(episode.since)}. Check that the provider still writes its export."
     moments = [("Last success", episode.last_at), ("Next sync", episode.next_sync_at)]
     return Message(
         title=f"{quote(account.name)}: source {quote(source)} {event}",
-        summary=f"{summary} What it had before still counts.",
+        summary=f"{summary} Existing data is kept.",
         facts=(
             Fact("Account", account.name),
             Fact("Source", source),
@@ -137,8 +139,8 @@ def message(account: Account, episode: SourceEpisode) -> Message:
 def end_message(account: Account, source_id: int, name: str) -> Message:
     source = truncate(name, 100)
     return Message(
-        title=f"{quote(account.name)}: source {quote(source)} delivers again",
-        summary="Its newest data has arrived.",
+        title=f"{quote(account.name)}: source {quote(source)} recovered",
+        summary="New data has arrived.",
         facts=(Fact("Account", account.name), Fact("Source", source)),
         url=console_url(account, "connection", source_id=source_id),
         kind="source",

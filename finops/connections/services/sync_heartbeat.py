@@ -70,6 +70,12 @@ class SyncHeartbeat:
         self._before += self._month_bytes
         self._sync.bytes_done = self._before
 
+    def fail_month(self) -> int:
+        """The bytes that were fetched of the month: they count as read."""
+        self._before += self._fetched
+        self._sync.bytes_done = self._before
+        return self._fetched
+
     def check(self) -> None:
         self._keep()
 

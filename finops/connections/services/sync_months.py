@@ -95,13 +95,15 @@ def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
         raise
     except UserError as error:
         source_error = error if isinstance(error, SourceError) else SourceError(error.message)
-        return MonthOutcome(_failure(month, started, error.message), source_error)
+        return MonthOutcome(
+            _failure(month, started, error.message, context.progress.fail_month()), source_error
+        )
     except Exception as error:
         context.progress.check()  # nothing is worth a word when the source was deleted meanwhile
         is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         logger.exception("connections: %s of sync %s failed", month_name(month.month), context.sync.pk)
         text = _NO_SPACE if is_full else _BROKEN
-        return MonthOutcome(_failure(month, started, text), SourceError(text))
+        return MonthOutcome(_failure(month, started, text, context.progress.fail_month()), SourceError(text))
     context.progress.end_month()
     return MonthOutcome(
         PeriodResult(
@@ -209,10 +211,11 @@ def _remember(sync: CostSync, month: BillMonth, job: CostImport) -> None:
         raise
 
 
-def _failure(month: BillMonth, started: float, error: str) -> PeriodResult:
+def _failure(month: BillMonth, started: float, error: str, size: int) -> PeriodResult:
     return PeriodResult(
         month=month_name(month.month),
         action=PeriodAction.FAILED,
+        bytes=size,
         seconds=round(time.monotonic() - started, 3),
         error=error,
     )

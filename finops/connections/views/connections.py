@@ -35,14 +35,16 @@ class SourceRow:
     id: int
     health: SourceHealth
     state: ConnectionState | None
+    provider: str
+    """As its cost lines name it; empty without any."""
 
     @property
     def kind(self) -> str:
-        return self.state.title if self.state else UPLOAD
+        return self.state.kind(self.provider) if self.state else UPLOAD
 
     @property
     def icon(self) -> str:
-        return self.state.icon if self.state else "upload"
+        return self.state.provider_icon(self.provider) if self.state else "upload"
 
     @property
     def status(self) -> str:
@@ -68,12 +70,9 @@ class SourceRow:
 
     @property
     def note(self) -> str:
-        """What is to be said of the data of a source that does not fail."""
-        return (
-            ""
-            if self.health.status in (HEALTHY, FAILING) or self.status != self.health.status
-            else self.health.reason
-        )
+        """Why it is not healthy."""
+        is_of_data = self.status == self.health.status and self.status not in (HEALTHY, FAILING)
+        return self.health.reason if is_of_data else self.problem
 
     @property
     def last_day(self) -> date | None:
@@ -94,7 +93,7 @@ SOURCES = ListPage[SourceRow](
         Column("rows", "Rows", lambda row: row.health.rows, numeric=True),
         Column("last", "Last sync", lambda row: row.last_at, format="ago"),
         Column("next", "Next sync", lambda row: row.next_at),
-        Column("problem", "Last error", lambda row: row.problem),
+        Column("problem", "Last error", lambda row: row.problem, shown=False),
     ],
     filters=[
         ListFilter(
@@ -112,8 +111,12 @@ SOURCES = ListPage[SourceRow](
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     states = connection_states(request.account)
-    health_by_source = load_sources(request.account).health
-    rows = [SourceRow(pk, each, states.get(pk)) for pk, each in health_by_source.items()]
+    sources = load_sources(request.account)
+    days = sources.coverage.days_of
+    rows = [
+        SourceRow(pk, health, states.get(pk), days[pk].provider if pk in days else "")
+        for pk, health in sources.health.items()
+    ]
     shown = SOURCES.listing(request, rows)
     if wants_csv(request):
         return SOURCES.csv(shown.matches)

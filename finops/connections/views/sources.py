@@ -71,19 +71,21 @@ def _source_page(
         "mapping": ColumnMapping.objects.filter(source=row).first(),
         "page": page,
         "pages": page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=1),
-        **_connection_context(row),
+        **_connection_context(row, days.provider if days else ""),
     }
     return render(request, "connections/source.html", context, status=422 if form or settle_form else 200)
 
 
-def _connection_context(row: CostSource) -> dict[str, object]:
+def _connection_context(row: CostSource, provider: str) -> dict[str, object]:
     """What the page of a synced source has besides, or of one that files are uploaded into and pushed to."""
     connection = CostConnection.objects.select_related("account").filter(source=row).first()
     if connection is None:
         return key_context(row)
+    state = connection_state(connection)
     return {
         "connection": connection,
-        "state": connection_state(connection),
+        "state": state,
+        "provider_icon": state.provider_icon(provider),
         "periods": list(SyncPeriod.objects.filter(connection=connection)),
     }
 

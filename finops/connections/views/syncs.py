@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,7 +18,7 @@ from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.connections import services
 from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostSync
-from finops.connections.progress import duration_text, progress_of
+from finops.connections.progress import progress_of
 from finops.connections.queries import sync_detail
 from finops.lib import clock
 from finops.lib.listing import Column, ListFilter, ListPage
@@ -32,17 +33,17 @@ SYNCS = ListPage[CostSync](
     page_rows=25,
     order="-started",
     columns=[
-        Column("started", "Started", lambda row: row.started_at or row.created_at),
+        Column("started", "Started", lambda row: row.started_at or row.created_at, css="nowrap"),
         Column("trigger", "Trigger", lambda row: row.get_trigger_display()),
         Column("status", "Status", lambda row: row.status),
         Column("imported", "Imported", lambda row: row.months_imported, numeric=True),
         Column("unchanged", "Unchanged", lambda row: row.months_unchanged, numeric=True),
         Column("failed", "Failed", lambda row: row.months_failed, numeric=True),
         Column("rows", "Rows", lambda row: row.rows, numeric=True),
-        Column("bytes", "Read", lambda row: row.bytes_done, numeric=True),
-        Column("duration", "Seconds", lambda row: seconds_of(row), numeric=True),
+        Column("bytes", "Read", lambda row: row.bytes_done, numeric=True, css="nowrap"),
+        Column("duration", "Seconds", lambda row: seconds_of(row), numeric=True, css="nowrap"),
         Column("by", "By", lambda row: row.actor_label, shown=False),
-        Column("error", "Error", lambda row: row.error),
+        Column("error", "Error", lambda row: row.error, shown=False),
     ],
     filters=[
         ListFilter("state", "Status", "Every status", CostSync.SyncStatus.choices, lambda row: row.status)
@@ -50,10 +51,12 @@ SYNCS = ListPage[CostSync](
 )
 
 
-def seconds_of(sync: CostSync) -> int | None:
+def seconds_of(sync: CostSync) -> Decimal | None:
+    """To a tenth, at least one; None before it ended."""
     if sync.started_at is None or sync.finished_at is None:
         return None
-    return round((sync.finished_at - sync.started_at).total_seconds())
+    seconds = (sync.finished_at - sync.started_at).total_seconds()
+    return max(Decimal(f"{seconds:.1f}"), Decimal("0.1"))
 
 
 def connection_of(source_id: int) -> CostConnection:
@@ -86,7 +89,7 @@ def sync(request: AccountRequest, sync_id: int) -> HttpResponse:
         "heading": heading,
         "announcement": f"{heading}. {progress.text}" if is_unfinished else f"{heading}. {row.error}",
         "progress": progress,
-        "duration": "—" if detail.seconds is None else duration_text(detail.seconds),
+        "seconds": detail.seconds,
         "periods": detail.periods,
         "explore_url": _explore_url(request, source.name),
     }

@@ -190,8 +190,8 @@ def cell_error(bad: BadCell, opened: OpenFile, before: int) -> FocusFileError:
     where = reader.where(before + bad.index)
     value = "" if bad.value is None else f" {display_value(bad.value)}"
     return error(
-        f"{header.name}, {where}, column {column}:{value} {bad.problem}. Correct it and import the file again; "
-        "nothing of it was imported.",
+        f"{header.name}, {where}, column {column}:{value} {bad.problem}. Correct the value and try again; "
+        "the file was not imported.",
         field=bad.column,
         value=bad.value,
     )

@@ -200,7 +200,8 @@ def _newest_day(span: SourceSpan, days: SourceDays | None, today: date) -> date:
 
 def _status(span: SourceSpan | None, days: SourceDays | None, last: _Row, today: date) -> tuple[str, str]:
     if last.status == CostImport.Status.FAILED:
-        return FAILING, f"Its newest import ({last.file_name}) failed; what it had before still counts."
+        kept = "" if span is None else " Existing data is kept."
+        return FAILING, f"The newest import ({last.file_name}) failed.{kept}"
     if span is None and last.status == CostImport.Status.WAITING:
         return NO_DATA, f"Its first import ({last.file_name}) needs review on its page."
     if span is None and last.status in (CostImport.Status.QUEUED, CostImport.Status.RUNNING):

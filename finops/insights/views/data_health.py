@@ -23,7 +23,7 @@ HEALTH = ListPage[ConnectionHealth](
         Column("what_to_do", "What to do", lambda row: row.what_to_do, shown=False),
         Column("data_through", "Data through", lambda row: row.data_through, css="nowrap"),
         Column("last_success_at", "Last success", lambda row: row.last_success_at, format="ago"),
-        Column("expected_by", "Next expected", lambda row: row.expected_by, css="nowrap"),
+        Column("expected_by", "Next expected", lambda row: row.expected_by),
         Column(
             "gaps",
             "Gaps",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -12,6 +14,7 @@ from finops.connections import services
 from finops.connections.models import CostConnection, CostSync
 from finops.costs.services import create_cost_source
 from finops.lib import clock
+from finops.lib.amounts import filesize
 from tests.cast import Cast, signed_in
 from tests.finops.connections.bill_box import (
     BillBox,
@@ -21,6 +24,7 @@ from tests.finops.connections.bill_box import (
     restate_may,
     sync_now,
 )
+from tests.finops.costs.focus_reader import as_csv
 from tests.pages import csv_rows, get_page, text_of
 
 __all__ = ["bill_box"]
@@ -110,6 +114,64 @@ def test_a_source_shows_its_connection_and_its_months(cast: Cast) -> None:
     for word in ("Sync now", "Pause", "Settings", "Delete source"):
         assert word in member
         assert word not in viewer.replace("Settings Connected apps", "")
+
+
+def test_a_folder_is_listed_as_the_provider_of_its_bills(cast: Cast, tmp_path: Path, settings: Any) -> None:
+    settings.CONNECTION_FOLDERS = [str(tmp_path)]
+    bill = as_csv({"ProviderName": "Microsoft"}, {"ProviderName": "Microsoft", "ServiceName": "Storage"})
+    (tmp_path / "2026-05.csv").write_bytes(bill)
+    with account_scope(cast.account):
+        connection = services.create_connection(
+            account=cast.account,
+            actor=cast.actor,
+            name="Subscriptions",
+            connector="folder",
+            values={"folder": str(tmp_path), "pattern": "{year}-{month}.csv"},
+        )
+    client = signed_in(cast.viewer)
+
+    before = get_page(client, LIST)
+    sync_now(cast, connection)
+
+    assert "Subscriptions Folder on this server" in before
+    assert "Subscriptions Microsoft" in get_page(client, LIST)
+    page = get_page(client, page_of(connection))
+    assert "Folder on this server Healthy" in page
+    assert "Provider Microsoft" in page
+    assert "FOCUS files" not in page
+
+
+def test_a_failing_source_that_never_had_data_says_its_error_once(cast: Cast) -> None:
+    connection = connect(cast)
+    with closed_box():
+        sync_now(cast, connection)
+
+    source, health = (
+        get_page(signed_in(cast.viewer), page) for page in (page_of(connection), f"{LIST}health/")
+    )
+
+    assert source.count("The box refused the key.") == 1
+    assert source.count("Failing ") == 2  # the badge, and since when
+    assert health.count("Syncs have failed since") == 2  # the warning, and its row
+    assert health.count("The box refused the key.") == 2
+    assert "Existing data is kept" not in source + health
+    assert "Next sync on " in health
+
+
+def test_a_failed_month_says_how_much_of_it_was_read(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BillBox, "bills", {date(2026, 5, 1): as_csv({"BilledCost": "pending"}).decode()})
+    connection = connect(cast)
+
+    sync = sync_now(cast, connection)
+
+    (period,) = sync.periods
+    assert period["bytes"] == sync.bytes_done > 0
+    assert period["error"].endswith(
+        "'pending' is not a number. Correct the value and try again; the file was not imported."
+    )
+    page = page_of_sync(signed_in(cast.viewer), sync)
+    assert f"Read {filesize(sync.bytes_done)}" in page
+    assert "Duration Under 1 second" in page
 
 
 def test_a_member_starts_pauses_and_resumes_syncs(cast: Cast) -> None:

@@ -26,8 +26,8 @@ from tests.world.alerts import create_channel, evaluate, subscribe
 
 pytestmark = pytest.mark.django_db
 
-FAILS = "source 'Bills' cannot be synced"
-AGAIN = "source 'Bills' delivers again"
+FAILS = "source 'Bills' is failing"
+AGAIN = "source 'Bills' recovered"
 LATE = "source 'Bills' is late"
 
 

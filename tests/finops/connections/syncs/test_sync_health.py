@@ -29,13 +29,13 @@ def this_month() -> str:
 
 def test_a_source_whose_first_sync_waits_is_importing(cast: Cast, connection: CostConnection) -> None:
     each = health(cast)
-    assert (each.status, each.reason, each.what_to_do) == ("importing", "Its first sync is under way.", "")
+    assert (each.status, each.reason, each.what_to_do) == ("importing", "The first sync is running.", "")
 
 
 def test_a_source_without_a_line_says_so(cast: Cast, connection: CostConnection) -> None:
     sync_now(connection)
     each = health(cast)
-    assert (each.status, each.reason) == ("no_data", "Its syncs have found no cost line yet.")
+    assert (each.status, each.reason) == ("no_data", "Syncs have found no cost lines yet.")
 
 
 def test_a_synced_source_says_when_it_is_looked_at_next(
@@ -48,9 +48,7 @@ def test_a_synced_source_says_when_it_is_looked_at_next(
 
     assert each.last_success_at == connection.last_success_at
     assert each.expected_by is None
-    assert each.expected_reason.endswith(
-        f"It is looked at next on {connection.next_sync_at:%Y-%m-%d %H:%M} UTC."
-    )
+    assert each.expected_reason.startswith(f"Next sync on {connection.next_sync_at:%Y-%m-%d %H:%M} UTC.")
 
 
 def test_data_is_expected_by_its_rhythm_and_no_sooner_than_the_next_sync(
@@ -82,10 +80,10 @@ def test_failing_syncs_say_why_and_since_when(cast: Cast, connection: CostConnec
     assert each.status == "failing"
     assert each.last_error == sync.error
     assert each.reason == (
-        f"Its syncs have failed since {connection.failing_since:%Y-%m-%d %H:%M} UTC; what it had before still counts."
-        f" The last one said: {sync.error}"
+        f"Syncs have failed since {connection.failing_since:%Y-%m-%d %H:%M} UTC. Existing data is kept."
+        f" Last error: {sync.error}"
     )
-    assert each.what_to_do == "Mend what the last sync names, then sync again on its page."
+    assert each.what_to_do == "Fix the last error, then sync again."
 
     export.mkdir()
     write_month(export, this_month(), "1")
@@ -103,4 +101,4 @@ def test_a_paused_source_is_waited_for_by_nobody(
     each = health(cast)
 
     assert (each.expected_by, each.overdue) == (None, False)
-    assert each.what_to_do == "Resume its syncs on its page."
+    assert each.what_to_do == "Resume syncs on its page."
