@@ -1,15 +1,12 @@
 """BigQuery: a table or view of FOCUS columns, such as the one that Google Cloud Billing exports, by BigQuery's REST API.
 
-The API needs no client library: it is two requests, and the library brings 20 packages. Values come as text, so amounts stay
-exact. A look reads four columns of the view; MAX_BYTES_BILLED bounds what a mistake can cost.
+A look reads four columns of the view.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, ClassVar, Final
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 
@@ -18,24 +15,9 @@ from finops.connections.connector import (
     Fetch,
     SecretText,
     SetupStep,
-    SourceError,
 )
-from finops.connections.transports.http import HttpApi, path_part
-from finops.connections.transports.sql import (
-    BATCH_ROWS,
-    FocusRelation,
-    QueryResult,
-    SqlConnector,
-    SqlSource,
-    TextRow,
-)
-from finops.connections.vendor_apis.service_account import ServiceAccount
-from finops.lib.sentences import truncate
-
-API_URL: Final = "https://bigquery.googleapis.com"
-SCOPE: Final = "https://www.googleapis.com/auth/bigquery.readonly"
-MAX_BYTES_BILLED: Final = 2 * 1024**4
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+from finops.connections.transports.sql import FocusRelation, SqlConnector
+from finops.connections.vendor_apis.bigquery import BigQueryWarehouse
 
 _GRANT: Final = """\
 gcloud iam service-accounts create finops-console
@@ -94,7 +76,7 @@ class BigQueryConfig(ConnectorConfig, frozen=True, kw_only=True):
     ] = ""
 
 
-class BigQuery(SqlConnector[BigQueryConfig]):
+class BigQuery(SqlConnector[BigQueryConfig, BigQueryWarehouse]):
     name = "bigquery"
     title = "Google Cloud billing in BigQuery"
     provider = "Google Cloud"
@@ -118,134 +100,8 @@ class BigQuery(SqlConnector[BigQueryConfig]):
     def check_title(self, config: BigQueryConfig) -> str:
         return f"Run a query in {config.project or 'the project'} (bigquery.jobs.create)"
 
-    def source(self, config: BigQueryConfig, fetch: Fetch | None = None) -> SqlSource:
-        return _Warehouse(config, fetch)
+    def source(self, config: BigQueryConfig, fetch: Fetch | None = None) -> BigQueryWarehouse:
+        return BigQueryWarehouse(config.key, config.project, config.location, config.table, fetch)
 
-    def bill(self, config: BigQueryConfig, source: SqlSource) -> FocusRelation:
+    def bill(self, config: BigQueryConfig, source: BigQueryWarehouse) -> FocusRelation:
         return FocusRelation(source, f"`{config.table}`")
-
-
-class _Field(msgspec.Struct, frozen=True):
-    name: str
-    type: str
-    mode: str = "NULLABLE"
-    fields: list[_Field] = []
-
-
-class _Schema(msgspec.Struct, frozen=True):
-    fields: list[_Field] = []
-
-
-class _Job(msgspec.Struct, frozen=True, rename="camel"):
-    job_id: str
-    location: str = ""
-
-
-class _Error(msgspec.Struct, frozen=True):
-    message: str = ""
-
-
-class _Answer(msgspec.Struct, frozen=True, rename="camel"):
-    """Of a job that is done. `errors` may be warnings; without a schema the job failed by the first of them."""
-
-    job_complete: bool
-    job_reference: _Job | None = None
-    schema: _Schema | None = None
-    errors: list[_Error] = []
-    total_rows: str = ""
-    rows: list[dict[str, list[dict[str, Any]]]] = []
-    page_token: str = ""
-
-
-class _Warehouse(SqlSource):
-    vendor = "BigQuery"
-    quote = "`"
-
-    def __init__(self, config: BigQueryConfig, fetch: Fetch | None = None) -> None:
-        account = ServiceAccount.read(config.key)
-        self._project = path_part(config.project or account.project_id)
-        self._location = config.location
-        api = HttpApi(
-            connector=BigQuery.name,
-            vendor=self.vendor,
-            base_url=API_URL,
-            key_fix="Create a new key of the service account and enter it in this connection.",
-            scope_fix=f"{account.client_email} needs BigQuery Job User in the project and BigQuery Data Viewer on "
-            f"{config.table}.",
-            headers={"Authorization": f"Bearer {account.access_token(SCOPE, BigQuery.name)}"},
-            secrets=(config.key,),
-        )
-        self._api = api.for_fetch(fetch) if fetch else api
-
-    def query(self, statement: str) -> QueryResult:
-        """Raises SourceError for a job that fails."""
-        body = {
-            "query": statement,
-            "useLegacySql": False,
-            "maxResults": BATCH_ROWS,
-            "timeoutMs": 30_000,
-            "maximumBytesBilled": str(MAX_BYTES_BILLED),
-            "formatOptions": {"useInt64Timestamp": True},
-            **({"location": self._location} if self._location else {}),
-        }
-        path = f"/bigquery/v2/projects/{self._project}/queries"
-        first = self._api.post(path, msgspec.json.encode(body), "application/json", _Answer)
-        first = self._wait(first)
-        if first.schema is None:
-            why = truncate(first.errors[0].message, 300) if first.errors else "the job has no result."
-            raise SourceError(f"BigQuery does not take the query: {why}", field="table")
-        fields = first.schema.fields
-        total = int(first.total_rows) if first.total_rows.isdecimal() else None
-        return QueryResult([each.name for each in fields], self._batches(first, fields), total)
-
-    def moment(self, expression: str) -> str:
-        return f"CAST({expression} AS TIMESTAMP)"
-
-    def exact(self, expression: str) -> str:
-        return f"CAST({expression} AS BIGNUMERIC)"
-
-    def _wait(self, answer: _Answer) -> _Answer:
-        """The first page, once the job is done. Each request waits at BigQuery itself for half a minute."""
-        while not answer.job_complete:
-            answer = self._page(answer.job_reference, "")
-        return answer
-
-    def _page(self, job: _Job | None, token: str) -> _Answer:
-        if job is None:
-            raise SourceError("BigQuery named no job for the query. Sync again.")
-        path = f"/bigquery/v2/projects/{self._project}/queries/{path_part(job.job_id)}"
-        params: list[tuple[str, str | int]] = [("maxResults", BATCH_ROWS), ("timeoutMs", 30_000)]
-        params += [("location", job.location)] if job.location else []
-        params += [("pageToken", token)] if token else []
-        return self._api.get(path, [*params, ("formatOptions.useInt64Timestamp", "true")], _Answer)
-
-    def _batches(self, first: _Answer, fields: Sequence[_Field]) -> Iterator[list[TextRow]]:
-        def page_of(token: str) -> _Answer:
-            return self._page(first.job_reference, token) if token else first
-
-        for page in self._api.pages(page_of, lambda answer: answer.page_token):
-            yield [
-                [_text(cell.get("v"), each) for cell, each in zip(row["f"], fields, strict=True)]
-                for row in page.rows
-            ]
-
-
-def _text(value: Any, field: _Field) -> str | None:
-    plain = _plain(value, field)
-    return plain if plain is None or isinstance(plain, str) else json.dumps(plain)
-
-
-def _plain(value: Any, field: _Field) -> Any:
-    if field.mode == "REPEATED":
-        one = msgspec.structs.replace(field, mode="NULLABLE")
-        return [_plain(each.get("v"), one) for each in value or ()]
-    if value is None:
-        return None
-    if field.type in ("RECORD", "STRUCT"):
-        return {
-            each.name: _plain(cell.get("v"), each)
-            for cell, each in zip(value["f"], field.fields, strict=True)
-        }
-    if field.type == "TIMESTAMP":
-        return (_EPOCH + timedelta(microseconds=int(value))).isoformat()
-    return str(value)

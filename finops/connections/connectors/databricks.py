@@ -41,6 +41,7 @@ from finops.connections.transports.sql import (
     SqlSource,
     TextRow,
 )
+from finops.connections.transports.tokens import BearerToken
 from finops.costs.focus.normalise import FocusFile
 from finops.lib.errors import UserError
 from finops.lib.sentences import join_with_and
@@ -142,7 +143,7 @@ class DatabricksConfig(ConnectorConfig, frozen=True, kw_only=True):
     ] = "USD"
 
 
-class Databricks(SqlConnector[DatabricksConfig]):
+class Databricks(SqlConnector[DatabricksConfig, SqlSource]):
     name = "databricks"
     title = "Databricks"
     provider = "Databricks"
@@ -280,7 +281,7 @@ class _Warehouse(SqlSource):
         )
         if fetch:
             api = api.for_fetch(fetch)
-        self._api = dataclasses.replace(api, headers={"Authorization": f"Bearer {_token(api, config)}"})
+        self._api = dataclasses.replace(api, token=BearerToken(lambda: _token(api, config)))
 
     def query(self, statement: str) -> QueryResult:
         """Raises SourceError for a statement that fails, SourceUnavailable for one that takes too long."""

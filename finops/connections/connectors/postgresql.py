@@ -85,7 +85,7 @@ class PostgresqlConfig(ConnectorConfig, frozen=True, kw_only=True):
     ] = "verify-full"
 
 
-class Postgresql(SqlConnector[PostgresqlConfig]):
+class Postgresql(SqlConnector[PostgresqlConfig, SqlSource]):
     name = "postgresql"
     title = "PostgreSQL"
     provider = "Databases"

@@ -32,6 +32,7 @@ from finops.connections.transports.sql import (
     SqlSource,
     TextRow,
 )
+from finops.connections.transports.tokens import BearerToken
 from finops.connections.vendor_apis.service_account import rsa_key, signed_jwt
 
 STATEMENT_SECONDS: Final = 1_800
@@ -92,7 +93,7 @@ class SnowflakeConfig(ConnectorConfig, frozen=True, kw_only=True):
     ] = "SNOWFLAKE.BILLING.FOCUS_COST_USAGE_V1_3"
 
 
-class Snowflake(SqlConnector[SnowflakeConfig]):
+class Snowflake(SqlConnector[SnowflakeConfig, SqlSource]):
     name = "snowflake"
     title = "Snowflake"
     provider = "Snowflake"
@@ -150,10 +151,8 @@ class _Warehouse(SqlSource):
             base_url=f"https://{config.account.lower().replace('_', '-')}.snowflakecomputing.com",
             key_fix=f"Check that the public key of {config.user} is this private key's, and the account identifier.",
             scope_fix=f"Grant USAGE on {config.warehouse} and SELECT on {config.view} to {config.role}.",
-            headers={
-                "Authorization": f"Bearer {_token(config)}",
-                "X-Snowflake-Authorization-Token-Type": "KEYPAIR_JWT",
-            },
+            headers={"X-Snowflake-Authorization-Token-Type": "KEYPAIR_JWT"},
+            token=BearerToken(lambda: _token(config)),
             secrets=(config.private_key,),
         )
         self._api = api.for_fetch(fetch) if fetch else api

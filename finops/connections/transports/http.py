@@ -24,6 +24,7 @@ import msgspec
 from django.conf import settings
 
 from finops.connections.connector import AccessError, Fetch, SourceError, SourceUnavailable
+from finops.connections.transports.tokens import BearerToken
 from finops.lib import outbound
 from finops.lib.outbound import DeliveryTimeout, ResponseStream
 from finops.lib.sentences import truncate
@@ -68,6 +69,10 @@ class PermissionRefusal(AccessError):
     """403: the credential is known, and may not do this."""
 
 
+class CredentialRefusal(AccessError):
+    """401: the credential is not accepted."""
+
+
 def no_progress(_bytes: int) -> None:
     """For a look, which nobody watches."""
 
@@ -77,7 +82,8 @@ class HttpApi:
     """One vendor's API with one credential.
 
     `vendor` is its name in sentences. `key_fix` says how a credential that is not accepted is replaced, `scope_fix` which
-    permission a refused one lacks; both whole sentences. `secrets` are cut out of every text of the vendor's.
+    permission a refused one lacks; both whole sentences. `secrets` are cut out of every text of the vendor's. A `token` that expires
+    during a fetch is renewed.
     """
 
     connector: str
@@ -86,6 +92,7 @@ class HttpApi:
     key_fix: str
     scope_fix: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    token: BearerToken | None = field(default=None, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     progress: Progress = field(default=no_progress, repr=False)
     attempts: int = LOOK_ATTEMPTS
@@ -130,7 +137,9 @@ class HttpApi:
 
         query = urlencode(params, quote_via=quote)
         return self._retry(
-            lambda: self._request("GET", self._url(path), query, None, asked, PAGE_SECONDS, receive)
+            lambda: self._request(
+                "GET", self._url(path), query, None, self._authorized(asked), PAGE_SECONDS, receive
+            )
         )
 
     def download(self, target: Path, *, path: str = "", url: str = "", accept: str = "*/*") -> int:
@@ -138,12 +147,15 @@ class HttpApi:
         address guard. Returns its bytes. It replaces the target on each attempt. Raises as `get` does."""
         address, _mark, query = (url or self._url(path)).partition("?")
         headers = {"Accept": accept} if url else {**self.headers, "Accept": accept}
+        authorized = (lambda given: given) if url else self._authorized
 
         def receive(response: ResponseStream) -> int:
             with target.open("wb") as file:
                 return sum(file.write(part) for part in self._parts(response, MAX_FILE_BYTES))
 
-        return self._retry(lambda: self._request("GET", address, query, None, headers, FILE_SECONDS, receive))
+        return self._retry(
+            lambda: self._request("GET", address, query, None, authorized(headers), FILE_SECONDS, receive)
+        )
 
     def pages(self, page_of: Callable[[str], T], token_of: Callable[[T], str]) -> Iterator[T]:
         """Each page of a list, by the token of the page before ("" for the first). `token_of` gives the next one's, or "" on the
@@ -185,7 +197,9 @@ class HttpApi:
             return content
 
         return self._retry(
-            lambda: self._request(method, url, query, body, headers, self.page_seconds, receive)
+            lambda: self._request(
+                method, url, query, body, self._authorized(headers), self.page_seconds, receive
+            )
         )
 
     def _request(
@@ -206,10 +220,25 @@ class HttpApi:
                 return receive(response)
             raise self._error_of(response)
 
+    def _authorized(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        return {**headers, "Authorization": self.token.header} if self.token else headers
+
+    def _with_token(self, request: Callable[[], T]) -> T:
+        """Once more with another token where this one has expired."""
+        try:
+            answer = request()
+        except CredentialRefusal:
+            if self.token is None or not self.token.renew():
+                raise
+            answer = request()
+        if self.token is not None:
+            self.token.accept()
+        return answer
+
     def _retry(self, request: Callable[[], T]) -> T:
         for attempt in range(1, self.attempts + 1):
             try:
-                return request()
+                return self._with_token(request)
             except DeliveryTimeout as error:
                 failure = SourceUnavailable(
                     f"{self.vendor} could not be read: {_end(str(error))} It is tried again later."
@@ -256,7 +285,9 @@ class HttpApi:
             ) from error
 
     def _error_of(self, response: ResponseStream) -> SourceError:
-        status, words = response.status, self._words(response)
+        status, (reason, words) = response.status, self._words(response)
+        if refusal := self._refusal(reason, words):
+            return refusal
         if status in _TRANSIENT or status >= 500:
             busy = "asks for fewer requests" if status == 429 else f"has a fault of its own (HTTP {status})"
             unavailable = SourceUnavailable(f"{self.vendor} {busy}. It is tried again later.")
@@ -269,7 +300,7 @@ class HttpApi:
                 if "expire" in words.casefold()
                 else "is not accepted: it may be mistyped, revoked or expired"
             )
-            return AccessError(f"The credential {state}. {self.key_fix}{skew}")
+            return CredentialRefusal(f"The credential {state}. {self.key_fix}{skew}")
         if status == 403:
             return PermissionRefusal(
                 f"The credential lacks a permission. {self.scope_fix}{_vendor_quote(self.vendor, words)}{skew}"
@@ -281,6 +312,10 @@ class HttpApi:
             status,
         )
 
+    def _refusal(self, reason: str, words: str) -> SourceError | None:
+        """The error of a reason in Google's form, for vendors whose reasons tell more than HTTP's status."""
+        return None
+
     def _skew(self, response: ResponseStream) -> str:
         seconds = outbound.clock_skew(response.headers)
         if abs(seconds) <= MAX_SKEW:
@@ -290,18 +325,20 @@ class HttpApi:
             f" This server's clock is {abs(seconds) / 60:,.0f} minutes {side} {self.vendor}'s: set it right."
         )
 
-    def _words(self, response: ResponseStream) -> str:
-        """What the vendor says of an error, on one line, without a secret of ours; empty where nothing can be read."""
+    def _words(self, response: ResponseStream) -> tuple[str, str]:
+        """The reason of an error and what the vendor says of it, on one line, without a secret of ours; empty where nothing can be
+        read."""
         content = b""
         try:
             for part in self._parts(response, _MAX_ERROR_BYTES):
                 content += part
         except (DeliveryTimeout, SourceError):
-            return ""
-        text = _message(content)
+            return "", ""
+        reason, text = _message(content)
         for secret in self.secrets:
             text = text.replace(secret, "…")
-        return truncate(" ".join("".join(char if char.isprintable() else " " for char in text).split()), 300)
+        one_line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+        return reason, truncate(one_line, 300)
 
 
 def path_part(value: str) -> str:
@@ -327,14 +364,15 @@ def _decompress(response: ResponseStream, parts: Iterable[bytes]) -> Iterator[by
         raise DeliveryTimeout(f"{response.host} broke the connection off.")
 
 
-def _message(content: bytes) -> str:
-    """Of the forms that vendors use: {"error": {"message"}}, {"error_description"}, {"detail"}, {"message"}."""
+def _message(content: bytes) -> tuple[str, str]:
+    """The reason (Google's {"error": {"errors": [{"reason"}]}}), and of the forms that vendors use: {"error": {"message"}},
+    {"error_description"}, {"detail"}, {"message"}."""
     try:
         value: Any = msgspec.json.decode(content)
     except msgspec.DecodeError:
-        return ""
+        return "", ""
     if not isinstance(value, dict):
-        return ""
+        return "", ""
     error = value.get("error")
     candidates = [
         error.get("message") if isinstance(error, dict) else None,
@@ -343,7 +381,15 @@ def _message(content: bytes) -> str:
         value.get("message"),
         error,
     ]
-    return next((each for each in candidates if isinstance(each, str) and each), "")
+    words = next((each for each in candidates if isinstance(each, str) and each), "")
+    return _reason(error), words
+
+
+def _reason(error: Any) -> str:
+    match error:
+        case {"errors": [{"reason": str(reason)}, *_]}:
+            return reason
+    return ""
 
 
 def _vendor_quote(vendor: str, words: str) -> str:

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from finops.connections.checks import check_list
 from finops.connections.connector import (
@@ -148,15 +148,18 @@ class FocusRelation(SqlBill):
         return write_month(source.query(statement), month, fetch)
 
 
-class SqlConnector(Connector[C]):
+S = TypeVar("S", bound=SqlSource)
+
+
+class SqlConnector(Connector[C], Generic[C, S]):
     """A connector that reads a database."""
 
     @abstractmethod
-    def source(self, config: C, fetch: Fetch | None = None) -> SqlSource:
+    def source(self, config: C, fetch: Fetch | None = None) -> S:
         """The database, for a look or for the fetch. Raises SourceError, AccessError, SourceUnavailable."""
 
     @abstractmethod
-    def bill(self, config: C, source: SqlSource) -> SqlBill:
+    def bill(self, config: C, source: S) -> SqlBill:
         """What of the database is read. Raises SourceError for another kind of table, and what the database raises."""
 
     @abstractmethod
@@ -177,7 +180,7 @@ class SqlConnector(Connector[C]):
     def fetch(self, config: C, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         return self.bill(config, self.source(config, fetch)).fetch(month, fetch)
 
-    def _asked_source(self, config: C) -> SqlSource:
+    def _asked_source(self, config: C) -> S:
         source = self.source(config)
         source.query("SELECT 1")
         return source

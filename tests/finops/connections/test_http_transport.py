@@ -13,9 +13,9 @@ import msgspec
 import pytest
 from pytest_django import Settings
 
-from finops.connections.connector import AccessError, Fetch, SourceError, SourceUnavailable, SyncCancellation
+from finops.connections.connector import Fetch, SourceError, SourceUnavailable, SyncCancellation
 from finops.connections.transports import http
-from finops.connections.transports.http import HttpApi, PermissionRefusal, RequestRefusal
+from finops.connections.transports.http import CredentialRefusal, HttpApi, PermissionRefusal, RequestRefusal
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.outbound import UrlRefusal
@@ -164,7 +164,7 @@ def test_a_canceled_sync_does_not_wait_to_the_end(replay: ReplayServer, pauses: 
 def test_a_wrong_key_says_how_to_make_a_new_one(replay: ReplayServer) -> None:
     answer(replay, Reply.of_json({"error": {"message": f"invalid x-api-key {SECRET}"}}, 401))
     error = failure(replay)
-    assert type(error) is AccessError
+    assert type(error) is CredentialRefusal
     assert error.message == (
         "The credential is not accepted: it may be mistyped, revoked or expired. Make a new key."
     )

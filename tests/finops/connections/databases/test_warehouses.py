@@ -20,7 +20,7 @@ from pytest_django import Settings
 
 from accounts.scoping import account_scope
 from finops.connections import services
-from finops.connections.connector import CheckFinding, Fetch
+from finops.connections.connector import CheckFinding, Fetch, SourceUnavailable
 from finops.connections.connectors import connector_of, snowflake
 from finops.connections.connectors.databricks import LIST_PRICE_LINES
 from finops.connections.schemas import PeriodResult
@@ -194,20 +194,99 @@ def test_rows_that_a_warehouse_does_not_give_fail_the_query(cast: Cast, vendor: 
     assert "rows of a query" in next(each.fix for each in vendor.findings(cast) if not each.is_ok)
 
 
-def test_a_job_of_bigquery_that_failed_says_why(cast: Cast, server: ReplayServer) -> None:
-    vendor = _bigquery(server)
-    failed_job = {
-        "jobComplete": True,
-        "jobReference": {"jobId": "job_9", "location": "EU"},
-        "status": {"state": "DONE", "errorResult": {"reason": "resourcesExceeded"}},
-        "errors": [{"reason": "resourcesExceeded", "message": "Resources exceeded during query execution."}],
-    }
-    server.routes["/bigquery/v2/projects/shop/queries"] = lambda _request: Reply.of_json(failed_job)
+@pytest.mark.django_db(transaction=True)
+def test_a_token_that_expires_within_a_sync_is_renewed(
+    cast: Cast, vendor: Vendor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Snowflake's are made here, of the time of day."""
+    vendor.warehouse.add(ROWS)
+    vendor.warehouse.tokens.lifetime = 3
+    monkeypatch.setattr(
+        "finops.connections.connectors.snowflake._token", lambda _config: vendor.warehouse.tokens.issue()
+    )
+    connection = services.create_connection(
+        account=cast.account, actor=cast.actor, name="Warehouse", connector=vendor.name, values=vendor.values
+    )
+
+    with account_scope(cast.account):
+        sync = sync_now(connection)
+
+    assert (sync.status, sync.error, sync.rows) == ("done", "", len(ROWS))
+    assert vendor.warehouse.tokens.issued > 7
+
+
+@pytest.mark.django_db
+def test_a_token_that_was_never_accepted_is_not_renewed(cast: Cast, vendor: Vendor) -> None:
+    vendor.warehouse.tokens.lifetime = 0
 
     failed = vendor.findings(cast)
 
     assert [each.is_ok for each in failed] == [False]
-    assert failed[0].fix.endswith("Resources exceeded during query execution.")
+    assert failed[0].fix.startswith("The credential has expired.")
+    assert vendor.warehouse.tokens.issued <= 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "words"),
+    [
+        ("resourcesExceeded", "Resources exceeded during query execution.", "a view without sorting"),
+        ("bytesBilledLimitExceeded", "Query exceeded limit for bytes billed.", "more than 2 TiB"),
+        ("quotaExceeded", "Quota exceeded: too many concurrent queries.", "It is tried again later"),
+        (
+            "notFound",
+            "Not found: Dataset shop:billing was not found in location US",
+            "location of its dataset",
+        ),
+        ("billingNotEnabled", "Billing has not been enabled.", "Billing is off"),
+        ("stopped", "Job execution was cancelled.", "Somebody canceled"),
+        ("brandNew", "Something else.", "The query failed"),
+    ],
+)
+@pytest.mark.parametrize("as_job", [True, False], ids=["job", "request"])
+def test_a_job_of_bigquery_that_failed_says_why_and_what_to_do(
+    cast: Cast, server: ReplayServer, reason: str, message: str, words: str, as_job: bool
+) -> None:
+    vendor = _bigquery(server)
+    error = {"reason": reason, "message": message}
+    failed_job = {
+        "jobComplete": True,
+        "jobReference": {"jobId": "job_9", "location": "EU"},
+        "status": {"state": "DONE", "errorResult": error},
+        "errors": [error],
+    }
+    refusal = {"error": {"code": 400, "message": message, "errors": [error]}}
+    reply = Reply.of_json(failed_job) if as_job else Reply.of_json(refusal, 400)
+    server.routes["/bigquery/v2/projects/shop/queries"] = lambda _request: reply
+
+    failed = vendor.findings(cast)
+
+    assert [each.is_ok for each in failed] == [False]
+    assert failed[0].fix.endswith(f"BigQuery says: {message}")
+    if as_job or reason != "brandNew":
+        assert words in failed[0].fix
+
+
+def test_a_quota_of_bigquery_is_no_permission_that_lacks(server: ReplayServer) -> None:
+    vendor = _bigquery(server)
+    connector = connector_of("bigquery")
+    error = {"reason": "rateLimitExceeded", "message": "Too many."}
+    refusal = Reply.of_json({"error": {"message": "Too many.", "errors": [error]}}, 403)
+    server.routes["/bigquery/v2/projects/shop/queries"] = lambda _request: refusal
+
+    with pytest.raises(SourceUnavailable, match="asks for fewer requests"):
+        connector.months(connector.Config(**vendor.values))
+
+
+def test_a_job_of_bigquery_that_never_ends_is_left(
+    server: ReplayServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vendor = _bigquery(server)
+    connector = connector_of("bigquery")
+    monkeypatch.setattr("finops.connections.vendor_apis.bigquery.JOB_SECONDS", -1)
+    vendor.warehouse.add(ROWS)
+
+    with pytest.raises(SourceUnavailable, match="took longer"):
+        connector.months(connector.Config(**vendor.values))
 
 
 def test_a_month_of_snowflake_is_that_in_utc_whatever_the_zone_of_its_times(

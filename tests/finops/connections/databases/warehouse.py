@@ -25,6 +25,38 @@ CREATE TABLE lines (
 """
 
 
+Route = Callable[[ReplayRequest], Reply]
+EXPIRED = Reply.of_json(
+    {"error": {"message": "The token has expired"}, "message": "The token has expired"}, 401
+)
+
+
+@dataclass
+class Tokens:
+    """Of a vendor. `lifetime` is how many requests one serves; None: all."""
+
+    lifetime: int | None = None
+    issued: int = 0
+    uses: dict[str, int] = field(default_factory=dict)
+
+    def issue(self) -> str:
+        self.issued += 1
+        return f"token-{self.issued}"
+
+    def guard(self, route: Route) -> Route:
+        """The route, which a token opens that has requests left."""
+
+        def answer(request: ReplayRequest) -> Reply:
+            token = request.headers.get("authorization", "")
+            self.uses[token] = self.uses.get(token, 0) + 1
+            is_good = token.startswith("Bearer ") and (
+                self.lifetime is None or self.uses[token] <= self.lifetime
+            )
+            return route(request) if is_good else EXPIRED
+
+        return answer
+
+
 class Answer(NamedTuple):
     """What DuckDB answers."""
 
@@ -39,6 +71,7 @@ class Warehouse:
     dialect: str
     tables: Mapping[str, str] = field(default_factory=dict)
     statements: list[str] = field(default_factory=list)
+    tokens: Tokens = field(default_factory=Tokens)
     extra_rows: int = 0
     """How many more rows it says there are than it gives."""
     refuse: Callable[[str], bool] = lambda _statement: False
@@ -75,23 +108,35 @@ class Warehouse:
 def serve_bigquery(server: ReplayServer, warehouse: Warehouse, page_rows: int = 2) -> None:
     """Jobs that are not done at first, and pages."""
     answers: dict[str, Answer] = {}
+    guard = warehouse.tokens.guard
 
     def token(request: ReplayRequest) -> Reply:
         assert b"assertion=" in request.body
-        return Reply.of_json({"access_token": "ya29.test", "expires_in": 3600})
+        return Reply.of_json({"access_token": warehouse.tokens.issue(), "expires_in": 3600})
 
     def query(request: ReplayRequest) -> Reply:
-        if request.headers.get("authorization") != "Bearer ya29.test":
-            return Reply.of_json({"error": {"message": "Invalid credentials"}}, 401)
         body = json.loads(request.body)
         assert body["maximumBytesBilled"]
         job = f"job_{len(answers)}"
+        if body.get("dryRun"):
+            return dry_run(body["query"])
         try:
             answers[job] = warehouse.run(body["query"])
         except (duckdb.Error, sqlglot.ParseError) as error:
             return Reply.of_json({"error": {"message": str(error)}}, 400)
-        server.routes[f"/bigquery/v2/projects/shop/queries/{job}"] = lambda asked: page(job, asked)
+        server.routes[f"/bigquery/v2/projects/shop/queries/{job}"] = guard(lambda asked: page(job, asked))
         return Reply.of_json({"jobComplete": False, "jobReference": {"jobId": job, "location": "EU"}})
+
+    def dry_run(statement: str) -> Reply:
+        """Columns, and no job."""
+        try:
+            schema, _rows = warehouse.run(f"{statement} LIMIT 0")
+        except (duckdb.Error, sqlglot.ParseError) as error:
+            return Reply.of_json({"error": {"message": str(error)}}, 400)
+        fields = [_bigquery_field(each) for each in schema]
+        return Reply.of_json(
+            {"jobComplete": True, "jobReference": {"location": "EU"}, "schema": {"fields": fields}}
+        )
 
     def page(job: str, request: ReplayRequest) -> Reply:
         schema, rows = answers[job]
@@ -113,12 +158,13 @@ def serve_bigquery(server: ReplayServer, warehouse: Warehouse, page_rows: int = 
         return Reply.of_json(answer)
 
     server.routes["/token"] = token
-    server.routes["/bigquery/v2/projects/shop/queries"] = query
+    server.routes["/bigquery/v2/projects/shop/queries"] = guard(query)
 
 
 def serve_snowflake(server: ReplayServer, warehouse: Warehouse, partition_rows: int = 2) -> None:
     """Statements that go on at first, and partitions."""
     answers: dict[str, Answer] = {}
+    guard = warehouse.tokens.guard
 
     def submit(request: ReplayRequest) -> Reply:
         if request.headers.get("x-snowflake-authorization-token-type") != "KEYPAIR_JWT":
@@ -129,7 +175,7 @@ def serve_snowflake(server: ReplayServer, warehouse: Warehouse, partition_rows: 
             answers[handle] = warehouse.run(body["statement"])
         except (duckdb.Error, sqlglot.ParseError) as error:
             return Reply.of_json({"message": str(error)}, 422)
-        server.routes[f"/api/v2/statements/{handle}"] = lambda asked: part(handle, asked)
+        server.routes[f"/api/v2/statements/{handle}"] = guard(lambda asked: part(handle, asked))
         return Reply.of_json({"statementHandle": handle, "message": "in progress"}, 202)
 
     def part(handle: str, request: ReplayRequest) -> Reply:
@@ -149,22 +195,22 @@ def serve_snowflake(server: ReplayServer, warehouse: Warehouse, partition_rows: 
         }
         return Reply.of_json({"statementHandle": handle, "resultSetMetaData": metadata, "data": data})
 
-    server.routes["/api/v2/statements"] = submit
+    server.routes["/api/v2/statements"] = guard(submit)
 
 
 def serve_databricks(server: ReplayServer, warehouse: Warehouse, chunk_rows: int = 2) -> None:
     """Statements that go on at first, and chunks at addresses of their own, which take no credential."""
     answers: dict[str, Answer] = {}
+    guard = warehouse.tokens.guard
 
     def submit(request: ReplayRequest) -> Reply:
-        assert request.headers["authorization"] == "Bearer dapi-test"
         body, number = json.loads(request.body), f"01ef-{len(answers)}"
         try:
             answers[number] = warehouse.run(body["statement"])
         except (duckdb.Error, sqlglot.ParseError) as error:
             failure = {"state": "FAILED", "error": {"message": str(error)}}
             return Reply.of_json({"statement_id": number, "status": failure})
-        server.routes[f"/api/2.0/sql/statements/{number}"] = lambda _asked: done(number)
+        server.routes[f"/api/2.0/sql/statements/{number}"] = guard(lambda _asked: done(number))
         return Reply.of_json({"statement_id": number, "status": {"state": "PENDING"}})
 
     def done(number: str) -> Reply:
@@ -199,14 +245,14 @@ def serve_databricks(server: ReplayServer, warehouse: Warehouse, chunk_rows: int
             link["next_chunk_internal_link"] = following
         return {"external_links": [link]}
 
-    server.routes["/oidc/v1/token"] = _databricks_token
-    server.routes["/api/2.0/sql/statements/"] = submit
+    server.routes["/oidc/v1/token"] = lambda request: _databricks_token(request, warehouse)
+    server.routes["/api/2.0/sql/statements/"] = guard(submit)
 
 
-def _databricks_token(request: ReplayRequest) -> Reply:
+def _databricks_token(request: ReplayRequest, warehouse: Warehouse) -> Reply:
     if not request.headers.get("authorization", "").startswith("Basic "):
         return Reply.of_json({"error": "invalid_client"}, 401)
-    return Reply.of_json({"access_token": "dapi-test"})
+    return Reply.of_json({"access_token": warehouse.tokens.issue()})
 
 
 def _chunk(rows: list[tuple[Any, ...]]) -> Callable[[ReplayRequest], Reply]:

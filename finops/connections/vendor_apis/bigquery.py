@@ -1,0 +1,220 @@
+"""BigQuery by its REST API: queries as jobs, their rows in pages.
+
+The API needs no client library: it is two requests, and the library brings 20 packages. Values come as text, so amounts stay
+exact. MAX_BYTES_BILLED bounds what a mistake can cost; columns are asked of a dry run, which costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from finops.connections.connector import Fetch, SourceError, SourceUnavailable
+from finops.connections.transports.http import HttpApi, path_part
+from finops.connections.transports.sql import BATCH_ROWS, QueryResult, SqlSource, TextRow
+from finops.connections.transports.tokens import BearerToken
+from finops.connections.vendor_apis.service_account import ServiceAccount
+from finops.lib.sentences import truncate
+
+API_URL: Final = "https://bigquery.googleapis.com"
+SCOPE: Final = "https://www.googleapis.com/auth/bigquery.readonly"
+CONNECTOR: Final = "bigquery"
+MAX_BYTES_BILLED: Final = 2 * 1024**4
+JOB_SECONDS: Final = 1_800
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+# https://cloud.google.com/bigquery/docs/error-messages
+_LATER: Final = {
+    "rateLimitExceeded": "BigQuery asks for fewer requests.",
+    "jobRateLimitExceeded": "BigQuery asks for fewer requests.",
+    "quotaExceeded": "A quota of the project that pays for the queries is used up.",
+    "backendError": "BigQuery has a fault of its own.",
+    "jobBackendError": "BigQuery has a fault of its own.",
+    "internalError": "BigQuery has a fault of its own.",
+    "jobInternalError": "BigQuery has a fault of its own.",
+    "tableUnavailable": "The table cannot be read at the moment.",
+    "timeout": f"The query took longer than {JOB_SECONDS // 60} minutes.",
+    "stopped": "Somebody canceled the query in BigQuery.",
+}
+_REFUSALS: Final = {
+    "billingNotEnabled": "Billing is off in the project that pays for the queries. Turn it on, or name another project.",
+    "bytesBilledLimitExceeded": f"A query would read more than {MAX_BYTES_BILLED // 1024**4} TiB. Name a table of its own "
+    "instead of a view over larger ones.",
+    "invalidQuery": "BigQuery does not take the query. Where it is a view, run it in BigQuery.",
+    "notFound": "The table, or the location of its dataset, is not there. Check both.",
+    "resourcesExceeded": "BigQuery ran out of resources. Name a table, or a view without sorting and large joins.",
+}
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A column, or a field of a record."""
+
+    name: str
+    type: str
+    mode: str = "NULLABLE"
+    fields: list[Field] = []
+
+
+class _Schema(msgspec.Struct, frozen=True):
+    fields: list[Field] = []
+
+
+class _Job(msgspec.Struct, frozen=True, rename="camel"):
+    job_id: str = ""
+    location: str = ""
+
+
+class _Error(msgspec.Struct, frozen=True):
+    reason: str = ""
+    message: str = ""
+
+
+class _Answer(msgspec.Struct, frozen=True, rename="camel"):
+    """Of a job that is done. `errors` may be warnings; without a schema the job failed by the first of them."""
+
+    job_complete: bool
+    job_reference: _Job | None = None
+    schema: _Schema | None = None
+    errors: list[_Error] = []
+    total_rows: str = ""
+    rows: list[dict[str, list[dict[str, Any]]]] = []
+    page_token: str = ""
+
+
+class _Api(HttpApi):
+    """Quotas and limits are 403 and 400, as a permission that lacks and a wrong query are."""
+
+    def _refusal(self, reason: str, words: str) -> SourceError | None:
+        return _refusal(reason, words)
+
+
+class BigQueryWarehouse(SqlSource):
+    """BigQuery with the key of a service account. `project` pays (empty: the account's), `table` is for messages. Raises SourceError
+    for what is no key."""
+
+    vendor = "BigQuery"
+    quote = "`"
+
+    def __init__(self, key: str, project: str, location: str, table: str, fetch: Fetch | None = None) -> None:
+        account = ServiceAccount.read(key)
+        self._project = path_part(project or account.project_id)
+        self._location = location
+        api = _Api(
+            connector=CONNECTOR,
+            vendor=self.vendor,
+            base_url=API_URL,
+            key_fix="Create a new key of the service account and enter it in this connection.",
+            scope_fix=f"{account.client_email} needs BigQuery Job User in the project and BigQuery Data Viewer on {table}.",
+            token=BearerToken(lambda: account.access_token(SCOPE, CONNECTOR)),
+            secrets=(key,),
+        )
+        self._api = api.for_fetch(fetch) if fetch else api
+
+    def query(self, statement: str) -> QueryResult:
+        """Raises SourceError for a job that fails, SourceUnavailable for one that takes too long."""
+        first = self._wait(self._ask(statement))
+        fields = _fields_of(first)
+        total = int(first.total_rows) if first.total_rows.isdecimal() else None
+        return QueryResult([each.name for each in fields], self._batches(first, fields), total)
+
+    def fields(self, relation: str) -> list[Field]:
+        """The relation's columns, by a dry run, which reads nothing. Raises as `query` does."""
+        return _fields_of(self._ask(f"SELECT * FROM {relation}", dryRun=True))  # noqa: S608 the connector's own relation
+
+    def columns(self, relation: str) -> list[str]:
+        return [each.name for each in self.fields(relation)]
+
+    def moment(self, expression: str) -> str:
+        return f"CAST({expression} AS TIMESTAMP)"
+
+    def exact(self, expression: str) -> str:
+        return f"CAST({expression} AS BIGNUMERIC)"
+
+    def _ask(self, statement: str, **options: object) -> _Answer:
+        body = {
+            "query": statement,
+            "useLegacySql": False,
+            "maxResults": BATCH_ROWS,
+            "timeoutMs": 30_000,
+            "jobTimeoutMs": str(JOB_SECONDS * 1000),
+            "maximumBytesBilled": str(MAX_BYTES_BILLED),
+            "formatOptions": {"useInt64Timestamp": True},
+            **({"location": self._location} if self._location else {}),
+            **options,
+        }
+        path = f"/bigquery/v2/projects/{self._project}/queries"
+        return self._api.post(path, msgspec.json.encode(body), "application/json", _Answer)
+
+    def _wait(self, answer: _Answer) -> _Answer:
+        """The first page, once the job is done. Each request waits at BigQuery itself for half a minute."""
+        deadline = time.monotonic() + JOB_SECONDS
+        while not answer.job_complete:
+            if time.monotonic() > deadline:
+                raise SourceUnavailable(f"{_LATER['timeout']} It is tried again later.")
+            answer = self._page(answer.job_reference, "")
+        return answer
+
+    def _page(self, job: _Job | None, token: str) -> _Answer:
+        if job is None or not job.job_id:
+            raise SourceError("BigQuery named no job for the query. Sync again.")
+        path = f"/bigquery/v2/projects/{self._project}/queries/{path_part(job.job_id)}"
+        params: list[tuple[str, str | int]] = [("maxResults", BATCH_ROWS), ("timeoutMs", 30_000)]
+        params += [("location", job.location)] if job.location else []
+        params += [("pageToken", token)] if token else []
+        return self._api.get(path, [*params, ("formatOptions.useInt64Timestamp", "true")], _Answer)
+
+    def _batches(self, first: _Answer, fields: Sequence[Field]) -> Iterator[list[TextRow]]:
+        def page_of(token: str) -> _Answer:
+            return self._page(first.job_reference, token) if token else first
+
+        for page in self._api.pages(page_of, lambda answer: answer.page_token):
+            yield [
+                [_text(cell.get("v"), each) for cell, each in zip(row["f"], fields, strict=True)]
+                for row in page.rows
+            ]
+
+
+def _fields_of(answer: _Answer) -> list[Field]:
+    """Of a job that is done. Raises SourceError for one that failed."""
+    if answer.schema is not None:
+        return answer.schema.fields
+    first = answer.errors[0] if answer.errors else _Error(message="The job has no result.")
+    words = truncate(first.message, 300)
+    raise _refusal(first.reason, words) or SourceError(
+        f"The query failed. BigQuery says: {words}", field="table"
+    )
+
+
+def _refusal(reason: str, words: str) -> SourceError | None:
+    """What a reason of BigQuery's means, in our words and its own."""
+    if reason in _LATER:
+        return SourceUnavailable(f"{_LATER[reason]} It is tried again later. BigQuery says: {words}")
+    if reason in _REFUSALS:
+        return SourceError(f"{_REFUSALS[reason]} BigQuery says: {words}", field="table")
+    return None
+
+
+def _text(value: Any, field: Field) -> str | None:
+    plain = _plain(value, field)
+    return plain if plain is None or isinstance(plain, str) else json.dumps(plain)
+
+
+def _plain(value: Any, field: Field) -> Any:
+    if field.mode == "REPEATED":
+        one = msgspec.structs.replace(field, mode="NULLABLE")
+        return [_plain(each.get("v"), one) for each in value or ()]
+    if value is None:
+        return None
+    if field.type in ("RECORD", "STRUCT"):
+        return {
+            each.name: _plain(cell.get("v"), each)
+            for cell, each in zip(value["f"], field.fields, strict=True)
+        }
+    if field.type == "TIMESTAMP":
+        return (_EPOCH + timedelta(microseconds=int(value))).isoformat()
+    return str(value)
