@@ -1,6 +1,7 @@
-"""BigQuery: a table or view of FOCUS columns, such as the one that Google Cloud Billing exports, by BigQuery's REST API.
+"""BigQuery: what Google Cloud Billing exports (FOCUS, standard or detailed usage cost), or any table or view of FOCUS columns, by
+BigQuery's REST API.
 
-A look reads four columns of the view.
+A look reads four columns of the table. Which kind it is, its columns say.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from finops.connections.connector import (
     Fetch,
     SecretText,
     SetupStep,
+    SourceError,
 )
-from finops.connections.transports.sql import FocusRelation, SqlConnector
+from finops.connections.transports.sql import FocusRelation, SqlBill, SqlConnector, is_focus
 from finops.connections.vendor_apis.bigquery import BigQueryWarehouse
+from finops.connections.vendor_apis.google_billing import GoogleBillingExport, is_usage_cost_export
 
 _GRANT: Final = """\
 gcloud iam service-accounts create finops-console
 gcloud projects add-iam-policy-binding PROJECT \\
   --member serviceAccount:finops-console@PROJECT.iam.gserviceaccount.com --role roles/bigquery.jobUser
 bq add-iam-policy-binding --member serviceAccount:finops-console@PROJECT.iam.gserviceaccount.com \\
-  --role roles/bigquery.dataViewer PROJECT:DATASET.VIEW
+  --role roles/bigquery.dataViewer PROJECT:DATASET.TABLE
 gcloud iam service-accounts keys create key.json \\
   --iam-account finops-console@PROJECT.iam.gserviceaccount.com"""
 _VIEW: Final = """\
@@ -40,7 +43,7 @@ class BigQueryConfig(ConnectorConfig, frozen=True, kw_only=True):
         msgspec.Meta(
             title="Table or view",
             description="With its project and dataset.",
-            examples=["my-project.billing.focus"],
+            examples=["my-project.billing.gcp_billing_export_resource_v1_0A1B2C_3D4E5F_678901"],
             pattern=r"^[a-z0-9.:-]+\.[A-Za-z0-9_]+\.[A-Za-z0-9_$-]+$",
             max_length=300,
         ),
@@ -82,17 +85,22 @@ class BigQuery(SqlConnector[BigQueryConfig, BigQueryWarehouse]):
     provider = "Google Cloud"
     icon = "brand-google"
     docs_url = "https://cloud.google.com/billing/docs/how-to/export-data-bigquery"
-    description = "The FOCUS export, or any view of FOCUS columns. A service account."
+    description = "The FOCUS, detailed or standard export, or any view of FOCUS columns. A service account."
     order: ClassVar[int] = 30
     Config = BigQueryConfig
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
         return (
             SetupStep(
-                "Export costs", "In Cloud Billing, under Billing export, enable the FOCUS export to BigQuery."
+                "Export costs",
+                "In Cloud Billing, under Billing export, enable the detailed usage cost export to BigQuery, or the FOCUS export. "
+                "The standard export has no resources.",
             ),
             SetupStep(
-                "Create a view", "Google may change the table's schema; a view stays as it is.", _VIEW, "sql"
+                "For the FOCUS export, create a view",
+                "Google may change the table's schema; a view stays as it is.",
+                _VIEW,
+                "sql",
             ),
             SetupStep("Create a service account that may read it", "The key goes below.", _GRANT, "sh"),
         )
@@ -103,5 +111,15 @@ class BigQuery(SqlConnector[BigQueryConfig, BigQueryWarehouse]):
     def source(self, config: BigQueryConfig, fetch: Fetch | None = None) -> BigQueryWarehouse:
         return BigQueryWarehouse(config.key, config.project, config.location, config.table, fetch)
 
-    def bill(self, config: BigQueryConfig, source: BigQueryWarehouse) -> FocusRelation:
-        return FocusRelation(source, f"`{config.table}`")
+    def bill(self, config: BigQueryConfig, source: BigQueryWarehouse) -> SqlBill:
+        relation = f"`{config.table}`"
+        fields = source.fields(relation)
+        if is_focus([each.name for each in fields]):
+            return FocusRelation(source, relation)
+        if is_usage_cost_export(fields):
+            return GoogleBillingExport(source, config.table, fields)
+        raise SourceError(
+            f"{config.table} is neither the FOCUS export (it lacks BilledCost) nor the standard or detailed usage cost export (it "
+            "lacks cost, service, sku or usage_start_time). Name one of these, or a view of FOCUS columns.",
+            field="table",
+        )

@@ -41,7 +41,7 @@ from finops.connections.transports.sql import (
     SqlSource,
     TextRow,
 )
-from finops.connections.transports.tokens import BearerToken
+from finops.connections.transports.tokens import RenewableToken
 from finops.costs.focus.normalise import FocusFile
 from finops.lib.errors import UserError
 from finops.lib.sentences import join_with_and
@@ -281,7 +281,7 @@ class _Warehouse(SqlSource):
         )
         if fetch:
             api = api.for_fetch(fetch)
-        self._api = dataclasses.replace(api, token=BearerToken(lambda: _token(api, config)))
+        self._api = dataclasses.replace(api, token=RenewableToken(lambda: _token(api, config)))
 
     def query(self, statement: str) -> QueryResult:
         """Raises SourceError for a statement that fails, SourceUnavailable for one that takes too long."""

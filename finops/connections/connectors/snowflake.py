@@ -32,7 +32,7 @@ from finops.connections.transports.sql import (
     SqlSource,
     TextRow,
 )
-from finops.connections.transports.tokens import BearerToken
+from finops.connections.transports.tokens import RenewableToken
 from finops.connections.vendor_apis.service_account import rsa_key, signed_jwt
 
 STATEMENT_SECONDS: Final = 1_800
@@ -152,7 +152,7 @@ class _Warehouse(SqlSource):
             key_fix=f"Check that the public key of {config.user} is this private key's, and the account identifier.",
             scope_fix=f"Grant USAGE on {config.warehouse} and SELECT on {config.view} to {config.role}.",
             headers={"X-Snowflake-Authorization-Token-Type": "KEYPAIR_JWT"},
-            token=BearerToken(lambda: _token(config)),
+            token=RenewableToken(lambda: _token(config)),
             secrets=(config.private_key,),
         )
         self._api = api.for_fetch(fetch) if fetch else api

@@ -24,7 +24,7 @@ import msgspec
 from django.conf import settings
 
 from finops.connections.connector import AccessError, Fetch, SourceError, SourceUnavailable
-from finops.connections.transports.tokens import BearerToken
+from finops.connections.transports.tokens import RenewableToken
 from finops.lib import outbound
 from finops.lib.outbound import DeliveryTimeout, ResponseStream
 from finops.lib.sentences import truncate
@@ -92,7 +92,7 @@ class HttpApi:
     key_fix: str
     scope_fix: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    token: BearerToken | None = field(default=None, repr=False)
+    token: RenewableToken | None = field(default=None, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     progress: Progress = field(default=no_progress, repr=False)
     attempts: int = LOOK_ATTEMPTS
@@ -138,7 +138,7 @@ class HttpApi:
         query = urlencode(params, quote_via=quote)
         return self._retry(
             lambda: self._request(
-                "GET", self._url(path), query, None, self._authorized(asked), PAGE_SECONDS, receive
+                "GET", self._url(path), query, None, self._with_token_header(asked), PAGE_SECONDS, receive
             )
         )
 
@@ -147,14 +147,14 @@ class HttpApi:
         address guard. Returns its bytes. It replaces the target on each attempt. Raises as `get` does."""
         address, _mark, query = (url or self._url(path)).partition("?")
         headers = {"Accept": accept} if url else {**self.headers, "Accept": accept}
-        authorized = (lambda given: given) if url else self._authorized
+        with_header = (lambda given: given) if url else self._with_token_header
 
         def receive(response: ResponseStream) -> int:
             with target.open("wb") as file:
                 return sum(file.write(part) for part in self._parts(response, MAX_FILE_BYTES))
 
         return self._retry(
-            lambda: self._request("GET", address, query, None, authorized(headers), FILE_SECONDS, receive)
+            lambda: self._request("GET", address, query, None, with_header(headers), FILE_SECONDS, receive)
         )
 
     def pages(self, page_of: Callable[[str], T], token_of: Callable[[T], str]) -> Iterator[T]:
@@ -198,7 +198,7 @@ class HttpApi:
 
         return self._retry(
             lambda: self._request(
-                method, url, query, body, self._authorized(headers), self.page_seconds, receive
+                method, url, query, body, self._with_token_header(headers), self.page_seconds, receive
             )
         )
 
@@ -220,7 +220,7 @@ class HttpApi:
                 return receive(response)
             raise self._error_of(response)
 
-    def _authorized(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+    def _with_token_header(self, headers: Mapping[str, str]) -> Mapping[str, str]:
         return {**headers, "Authorization": self.token.header} if self.token else headers
 
     def _with_token(self, request: Callable[[], T]) -> T:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final, Generic, TypeVar
@@ -168,7 +168,7 @@ class SqlConnector(Connector[C], Generic[C, S]):
 
     def check(self, config: C) -> list[CheckFinding]:
         with check_list() as checks:
-            source = checks.attempt(self.check_title(config), lambda: self._asked_source(config))
+            source = checks.attempt(self.check_title(config), lambda: self._try_source(config))
             bill = checks.attempt("Read the columns", lambda: self.bill(config, source))
             checks.findings[-1] = CheckFinding(bill.title, True)
             checks.attempt("Find billing months", lambda: _some_month(bill))
@@ -180,7 +180,7 @@ class SqlConnector(Connector[C], Generic[C, S]):
     def fetch(self, config: C, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         return self.bill(config, self.source(config, fetch)).fetch(month, fetch)
 
-    def _asked_source(self, config: C) -> S:
+    def _try_source(self, config: C) -> S:
         source = self.source(config)
         source.query("SELECT 1")
         return source
@@ -195,6 +195,11 @@ def write_month(result: QueryResult, month: BillMonth, fetch: Fetch) -> list[Foc
             columns = list(zip(*batch, strict=True)) if batch else [()] * len(result.columns)
             fetch.progress(file.write(columns))
     return [FocusFile(path, path.name)] if file.rows else []
+
+
+def is_focus(names: Iterable[str]) -> bool:
+    """Whether a table with these columns means to be of FOCUS's: no other format has a BilledCost."""
+    return fold(BILLED) in map(fold, names)
 
 
 def _focus_columns(source: SqlSource, relation: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 
-class BearerToken:
+class RenewableToken:
     """A token that lives shorter than a fetch may last. `ask` gives one; it raises what a request does."""
 
     def __init__(self, ask: Callable[[], str]) -> None:

@@ -15,9 +15,9 @@ from typing import Any, Final
 import msgspec
 
 from finops.connections.connector import Fetch, SourceError, SourceUnavailable
-from finops.connections.transports.http import HttpApi, path_part
+from finops.connections.transports.http import HttpApi, PermissionRefusal, RequestRefusal, path_part
 from finops.connections.transports.sql import BATCH_ROWS, QueryResult, SqlSource, TextRow
-from finops.connections.transports.tokens import BearerToken
+from finops.connections.transports.tokens import RenewableToken
 from finops.connections.vendor_apis.service_account import ServiceAccount
 from finops.lib.sentences import truncate
 
@@ -51,17 +51,17 @@ _REFUSALS: Final = {
 }
 
 
-class Field(msgspec.Struct, frozen=True):
+class TableField(msgspec.Struct, frozen=True):
     """A column, or a field of a record."""
 
     name: str
     type: str
     mode: str = "NULLABLE"
-    fields: list[Field] = []
+    fields: list[TableField] = []
 
 
 class _Schema(msgspec.Struct, frozen=True):
-    fields: list[Field] = []
+    fields: list[TableField] = []
 
 
 class _Job(msgspec.Struct, frozen=True, rename="camel"):
@@ -72,6 +72,16 @@ class _Job(msgspec.Struct, frozen=True, rename="camel"):
 class _Error(msgspec.Struct, frozen=True):
     reason: str = ""
     message: str = ""
+
+
+class _Partitions(msgspec.Struct, frozen=True):
+    """By arrival where no field is named."""
+
+    field: str = ""
+
+
+class _Table(msgspec.Struct, frozen=True, rename="camel"):
+    time_partitioning: _Partitions | None = None
 
 
 class _Answer(msgspec.Struct, frozen=True, rename="camel"):
@@ -110,7 +120,7 @@ class BigQueryWarehouse(SqlSource):
             base_url=API_URL,
             key_fix="Create a new key of the service account and enter it in this connection.",
             scope_fix=f"{account.client_email} needs BigQuery Job User in the project and BigQuery Data Viewer on {table}.",
-            token=BearerToken(lambda: account.access_token(SCOPE, CONNECTOR)),
+            token=RenewableToken(lambda: account.access_token(SCOPE, CONNECTOR)),
             secrets=(key,),
         )
         self._api = api.for_fetch(fetch) if fetch else api
@@ -122,9 +132,20 @@ class BigQueryWarehouse(SqlSource):
         total = int(first.total_rows) if first.total_rows.isdecimal() else None
         return QueryResult([each.name for each in fields], self._batches(first, fields), total)
 
-    def fields(self, relation: str) -> list[Field]:
+    def fields(self, relation: str) -> list[TableField]:
         """The relation's columns, by a dry run, which reads nothing. Raises as `query` does."""
         return _fields_of(self._ask(f"SELECT * FROM {relation}", dryRun=True))  # noqa: S608 the connector's own relation
+
+    def is_partitioned_by_arrival(self, table: str) -> bool:
+        """Whether `_PARTITIONTIME` can be asked for; not for a view, nor where the table's description may not be read. Raises
+        SourceUnavailable."""
+        project, dataset, name = (path_part(each) for each in table.rsplit(".", 2))
+        path = f"/bigquery/v2/projects/{project}/datasets/{dataset}/tables/{name}"
+        try:
+            partitions = self._api.get(path, [("fields", "timePartitioning")], _Table).time_partitioning
+        except (RequestRefusal, PermissionRefusal):
+            return False
+        return partitions is not None and not partitions.field
 
     def columns(self, relation: str) -> list[str]:
         return [each.name for each in self.fields(relation)]
@@ -168,7 +189,7 @@ class BigQueryWarehouse(SqlSource):
         params += [("pageToken", token)] if token else []
         return self._api.get(path, [*params, ("formatOptions.useInt64Timestamp", "true")], _Answer)
 
-    def _batches(self, first: _Answer, fields: Sequence[Field]) -> Iterator[list[TextRow]]:
+    def _batches(self, first: _Answer, fields: Sequence[TableField]) -> Iterator[list[TextRow]]:
         def page_of(token: str) -> _Answer:
             return self._page(first.job_reference, token) if token else first
 
@@ -179,7 +200,7 @@ class BigQueryWarehouse(SqlSource):
             ]
 
 
-def _fields_of(answer: _Answer) -> list[Field]:
+def _fields_of(answer: _Answer) -> list[TableField]:
     """Of a job that is done. Raises SourceError for one that failed."""
     if answer.schema is not None:
         return answer.schema.fields
@@ -199,12 +220,12 @@ def _refusal(reason: str, words: str) -> SourceError | None:
     return None
 
 
-def _text(value: Any, field: Field) -> str | None:
+def _text(value: Any, field: TableField) -> str | None:
     plain = _plain(value, field)
     return plain if plain is None or isinstance(plain, str) else json.dumps(plain)
 
 
-def _plain(value: Any, field: Field) -> Any:
+def _plain(value: Any, field: TableField) -> Any:
     if field.mode == "REPEATED":
         one = msgspec.structs.replace(field, mode="NULLABLE")
         return [_plain(each.get("v"), one) for each in value or ()]

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow.parquet as pq
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
-from pytest_django import Settings
 
 from accounts.scoping import account_scope
-from finops.connections import services
 from finops.connections.connector import CheckFinding, Fetch, SourceUnavailable
 from finops.connections.connectors import connector_of, snowflake
 from finops.connections.connectors.databricks import LIST_PRICE_LINES
@@ -28,87 +22,19 @@ from finops.costs.queries.spend import query_spend
 from finops.costs.spend_query import SpendQuery
 from tests.cast import Cast
 from tests.finops.connections.databases.lines import ROWS
-from tests.finops.connections.databases.warehouse import (
-    Warehouse,
-    serve_bigquery,
-    serve_databricks,
-    serve_snowflake,
+from tests.finops.connections.databases.vendors import (
+    ACCOUNT,
+    KEY,
+    Vendor,
+    bigquery_vendor,
+    databricks_vendor,
+    snowflake_vendor,
 )
-from tests.finops.connections.replay_server import ReplayServer, Reply, replay_server
+from tests.finops.connections.replay_server import ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 
 
-def _private_key() -> str:
-    key = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode()
-
-
-KEY = _private_key()
-ACCOUNT = {
-    "type": "service_account",
-    "client_email": "finops@shop.iam.gserviceaccount.com",
-    "project_id": "shop",
-    "private_key": KEY,
-    "private_key_id": "1",
-}
-
-
-@dataclass
-class Vendor:
-    """A connector with a set-up that works, and the warehouse behind it."""
-
-    name: str
-    values: dict[str, Any]
-    warehouse: Warehouse
-    server: ReplayServer
-
-    def findings(self, cast: Cast, **changes: object) -> list[CheckFinding]:
-        return services.check_config(
-            account=cast.account, connector=self.name, values={**self.values, **changes}
-        )
-
-
-@pytest.fixture
-def server(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ReplayServer]:
-    settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.0/8"]
-    monkeypatch.setattr("finops.connections.transports.http.sleep", lambda _seconds: None)
-    monkeypatch.setattr("finops.connections.connectors.snowflake.sleep", lambda _seconds: None)
-    monkeypatch.setattr("finops.connections.connectors.databricks.sleep", lambda _seconds: None)
-    with replay_server() as replay:
-        names = ("bigquery", "bigquery_token", "snowflake", "databricks")
-        settings.CONNECTOR_BASE_URLS = dict.fromkeys(names, replay.url)
-        yield replay
-
-
-def _bigquery(server: ReplayServer) -> Vendor:
-    warehouse = Warehouse("bigquery", {"shop.billing.focus": "lines"})
-    serve_bigquery(server, warehouse)
-    return Vendor("bigquery", {"table": "shop.billing.focus", "key": json.dumps(ACCOUNT)}, warehouse, server)
-
-
-def _snowflake(server: ReplayServer) -> Vendor:
-    warehouse = Warehouse("snowflake", {"SNOWFLAKE.BILLING.FOCUS_COST_USAGE_V1_3": "lines"})
-    serve_snowflake(server, warehouse)
-    values = {"account": "acme-prod", "user": "finops", "private_key": KEY, "warehouse": "FINOPS"}
-    return Vendor("snowflake", values, warehouse, server)
-
-
-def _databricks(server: ReplayServer) -> Vendor:
-    warehouse = Warehouse("databricks", {"main.billing.focus": "lines"})
-    serve_databricks(server, warehouse)
-    values = {
-        "host": "https://dbc-1.cloud.databricks.com",
-        "warehouse_id": "1a2b",
-        "client_id": "app",
-        "client_secret": "dose of secrets",
-        "view": "main.billing.focus",
-    }
-    return Vendor("databricks", values, warehouse, server)
-
-
-@pytest.fixture(params=[_bigquery, _snowflake, _databricks], ids=lambda make: make.__name__.strip("_"))
+@pytest.fixture(params=[bigquery_vendor, snowflake_vendor, databricks_vendor], ids=lambda make: make.__name__)
 def vendor(request: pytest.FixtureRequest, server: ReplayServer) -> Vendor:
     make: Callable[[ReplayServer], Vendor] = request.param
     return make(server)
@@ -117,9 +43,7 @@ def vendor(request: pytest.FixtureRequest, server: ReplayServer) -> Vendor:
 @pytest.mark.django_db(transaction=True)
 def test_a_sync_brings_each_month_to_the_last_digit_and_skips_it_after(cast: Cast, vendor: Vendor) -> None:
     vendor.warehouse.add(ROWS)
-    connection = services.create_connection(
-        account=cast.account, actor=cast.actor, name="Warehouse", connector=vendor.name, values=vendor.values
-    )
+    connection = vendor.connect(cast)
 
     with account_scope(cast.account):
         first, second = sync_now(connection), sync_now(connection)
@@ -142,9 +66,7 @@ def test_a_sync_brings_each_month_to_the_last_digit_and_skips_it_after(cast: Cas
 def test_billing_periods_may_be_days_or_texts(cast: Cast, vendor: Vendor, type_: str) -> None:
     vendor.warehouse.database.execute(f"ALTER TABLE lines ALTER BillingPeriodStart TYPE {type_}")
     vendor.warehouse.add([row for row in ROWS if not row[2] or "T00" in row[2]])
-    connection = services.create_connection(
-        account=cast.account, actor=cast.actor, name="Warehouse", connector=vendor.name, values=vendor.values
-    )
+    connection = vendor.connect(cast)
 
     with account_scope(cast.account):
         sync = sync_now(connection)
@@ -156,9 +78,7 @@ def test_billing_periods_may_be_days_or_texts(cast: Cast, vendor: Vendor, type_:
 @pytest.mark.django_db(transaction=True)
 def test_a_month_that_a_warehouse_refuses_fails_with_its_words(cast: Cast, vendor: Vendor) -> None:
     vendor.warehouse.add(ROWS)
-    connection = services.create_connection(
-        account=cast.account, actor=cast.actor, name="Warehouse", connector=vendor.name, values=vendor.values
-    )
+    connection = vendor.connect(cast)
     vendor.warehouse.refuse = lambda statement: "WHERE" in statement and "1 = 0" not in statement
 
     with account_scope(cast.account):
@@ -204,9 +124,7 @@ def test_a_token_that_expires_within_a_sync_is_renewed(
     monkeypatch.setattr(
         "finops.connections.connectors.snowflake._token", lambda _config: vendor.warehouse.tokens.issue()
     )
-    connection = services.create_connection(
-        account=cast.account, actor=cast.actor, name="Warehouse", connector=vendor.name, values=vendor.values
-    )
+    connection = vendor.connect(cast)
 
     with account_scope(cast.account):
         sync = sync_now(connection)
@@ -246,7 +164,7 @@ def test_a_token_that_was_never_accepted_is_not_renewed(cast: Cast, vendor: Vend
 def test_a_job_of_bigquery_that_failed_says_why_and_what_to_do(
     cast: Cast, server: ReplayServer, reason: str, message: str, words: str, as_job: bool
 ) -> None:
-    vendor = _bigquery(server)
+    vendor = bigquery_vendor(server)
     error = {"reason": reason, "message": message}
     failed_job = {
         "jobComplete": True,
@@ -267,7 +185,7 @@ def test_a_job_of_bigquery_that_failed_says_why_and_what_to_do(
 
 
 def test_a_quota_of_bigquery_is_no_permission_that_lacks(server: ReplayServer) -> None:
-    vendor = _bigquery(server)
+    vendor = bigquery_vendor(server)
     connector = connector_of("bigquery")
     error = {"reason": "rateLimitExceeded", "message": "Too many."}
     refusal = Reply.of_json({"error": {"message": "Too many.", "errors": [error]}}, 403)
@@ -280,7 +198,7 @@ def test_a_quota_of_bigquery_is_no_permission_that_lacks(server: ReplayServer) -
 def test_a_job_of_bigquery_that_never_ends_is_left(
     server: ReplayServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vendor = _bigquery(server)
+    vendor = bigquery_vendor(server)
     connector = connector_of("bigquery")
     monkeypatch.setattr("finops.connections.vendor_apis.bigquery.JOB_SECONDS", -1)
     vendor.warehouse.add(ROWS)
@@ -293,7 +211,7 @@ def test_a_month_of_snowflake_is_that_in_utc_whatever_the_zone_of_its_times(
     server: ReplayServer, tmp_path: Path
 ) -> None:
     """TIMESTAMP_TZ keeps a zone; the test's database gives one to all times."""
-    vendor = _snowflake(server)
+    vendor = snowflake_vendor(server)
     vendor.warehouse.database.execute("SET TimeZone = 'Asia/Tokyo'")
     vendor.warehouse.database.execute("ALTER TABLE lines ALTER BillingPeriodStart TYPE TIMESTAMPTZ")
     # Noon in Tokyo on the last day of June: 14 hours later it is July there, and June in UTC.
@@ -341,7 +259,7 @@ def test_a_relation_without_focus_columns_is_named(cast: Cast, vendor: Vendor) -
 def test_what_is_no_service_account_key_is_said_at_its_field(
     cast: Cast, server: ReplayServer, text: str
 ) -> None:
-    failed = _bigquery(server).findings(cast, key=text)
+    failed = bigquery_vendor(server).findings(cast, key=text)
 
     assert not failed[0].is_ok
     assert "Paste the whole" in failed[0].fix
@@ -373,7 +291,7 @@ INSERT INTO usage VALUES
 
 
 def _databricks_usage(server: ReplayServer) -> Vendor:
-    vendor = _databricks(server)
+    vendor = databricks_vendor(server)
     vendor.warehouse.tables = {"system.billing.usage": "usage", "system.billing.list_prices": "list_prices"}
     vendor.warehouse.database.execute(DATABRICKS_TABLES)
     return vendor
@@ -382,10 +300,7 @@ def _databricks_usage(server: ReplayServer) -> Vendor:
 @pytest.mark.django_db(transaction=True)
 def test_usage_of_databricks_costs_the_list_price_of_its_hour(cast: Cast, server: ReplayServer) -> None:
     vendor = _databricks_usage(server)
-    values = {**vendor.values, "view": ""}
-    connection = services.create_connection(
-        account=cast.account, actor=cast.actor, name="Databricks", connector="databricks", values=values
-    )
+    connection = vendor.connect(cast, view="")
 
     with account_scope(cast.account):
         sync = sync_now(connection)

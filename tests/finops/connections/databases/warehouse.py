@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import duckdb
@@ -71,6 +72,8 @@ class Warehouse:
     dialect: str
     tables: Mapping[str, str] = field(default_factory=dict)
     statements: list[str] = field(default_factory=list)
+    partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """How BigQuery's tables are partitioned, by name."""
     tokens: Tokens = field(default_factory=Tokens)
     extra_rows: int = 0
     """How many more rows it says there are than it gives."""
@@ -119,24 +122,13 @@ def serve_bigquery(server: ReplayServer, warehouse: Warehouse, page_rows: int = 
         assert body["maximumBytesBilled"]
         job = f"job_{len(answers)}"
         if body.get("dryRun"):
-            return dry_run(body["query"])
+            return _dry_run(warehouse, body["query"])
         try:
             answers[job] = warehouse.run(body["query"])
         except (duckdb.Error, sqlglot.ParseError) as error:
             return Reply.of_json({"error": {"message": str(error)}}, 400)
         server.routes[f"/bigquery/v2/projects/shop/queries/{job}"] = guard(lambda asked: page(job, asked))
         return Reply.of_json({"jobComplete": False, "jobReference": {"jobId": job, "location": "EU"}})
-
-    def dry_run(statement: str) -> Reply:
-        """Columns, and no job."""
-        try:
-            schema, _rows = warehouse.run(f"{statement} LIMIT 0")
-        except (duckdb.Error, sqlglot.ParseError) as error:
-            return Reply.of_json({"error": {"message": str(error)}}, 400)
-        fields = [_bigquery_field(each) for each in schema]
-        return Reply.of_json(
-            {"jobComplete": True, "jobReference": {"location": "EU"}, "schema": {"fields": fields}}
-        )
 
     def page(job: str, request: ReplayRequest) -> Reply:
         schema, rows = answers[job]
@@ -157,8 +149,29 @@ def serve_bigquery(server: ReplayServer, warehouse: Warehouse, page_rows: int = 
         }
         return Reply.of_json(answer)
 
+    for name in warehouse.tables:
+        project, dataset, table = name.split(".")
+        path = f"/bigquery/v2/projects/{project}/datasets/{dataset}/tables/{table}"
+        server.routes[path] = guard(partial(_describe, warehouse, name))
     server.routes["/token"] = token
     server.routes["/bigquery/v2/projects/shop/queries"] = guard(query)
+
+
+def _dry_run(warehouse: Warehouse, statement: str) -> Reply:
+    """Columns, and no job."""
+    try:
+        schema, _rows = warehouse.run(f"{statement} LIMIT 0")
+    except (duckdb.Error, sqlglot.ParseError) as error:
+        return Reply.of_json({"error": {"message": str(error)}}, 400)
+    fields = [_bigquery_field(each) for each in schema]
+    return Reply.of_json(
+        {"jobComplete": True, "jobReference": {"location": "EU"}, "schema": {"fields": fields}}
+    )
+
+
+def _describe(warehouse: Warehouse, name: str, _request: ReplayRequest) -> Reply:
+    partitions = warehouse.partitions.get(name)
+    return Reply.of_json({"timePartitioning": partitions} if partitions else {})
 
 
 def serve_snowflake(server: ReplayServer, warehouse: Warehouse, partition_rows: int = 2) -> None:
@@ -283,20 +296,21 @@ def _databricks_type(type_: pa.DataType) -> str:
     return _type_name(type_, _DATABRICKS_TYPES)
 
 
-def _type_name(type_: pa.DataType, names: tuple[str, str, str, str, str, str]) -> str:
+def _type_name(type_: pa.DataType, names: Sequence[str]) -> str:
     tests = (
         pa.types.is_timestamp,
         pa.types.is_date,
         pa.types.is_decimal,
         pa.types.is_integer,
         pa.types.is_boolean,
+        pa.types.is_floating,
     )
     return next((name for test, name in zip(tests, names, strict=False) if test(type_)), names[-1])
 
 
-_BIGQUERY_TYPES = ("TIMESTAMP", "DATE", "BIGNUMERIC", "INTEGER", "BOOLEAN", "STRING")
-_SNOWFLAKE_TYPES = ("timestamp_tz", "date", "fixed", "fixed", "boolean", "text")
-_DATABRICKS_TYPES = ("TIMESTAMP", "DATE", "DECIMAL", "LONG", "BOOLEAN", "STRING")
+_BIGQUERY_TYPES = ("TIMESTAMP", "DATE", "BIGNUMERIC", "INTEGER", "BOOLEAN", "FLOAT", "STRING")
+_SNOWFLAKE_TYPES = ("timestamp_tz", "date", "fixed", "fixed", "boolean", "real", "text")
+_DATABRICKS_TYPES = ("TIMESTAMP", "DATE", "DECIMAL", "LONG", "BOOLEAN", "DOUBLE", "STRING")
 
 
 def _text(value: Any) -> str | None:
