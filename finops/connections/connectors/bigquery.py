@@ -112,6 +112,7 @@ class BigQuery(SqlConnector[BigQueryConfig, BigQueryWarehouse]):
         return BigQueryWarehouse(config.key, config.project, config.location, config.table, fetch)
 
     def bill(self, config: BigQueryConfig, source: BigQueryWarehouse) -> SqlBill:
+        """Of the kind that the table's columns say. Raises SourceError for another one."""
         relation = f"`{config.table}`"
         fields = source.fields(relation)
         if is_focus([each.name for each in fields]):

@@ -198,8 +198,8 @@ def write_month(result: QueryResult, month: BillMonth, fetch: Fetch) -> list[Foc
 
 
 def is_focus(names: Iterable[str]) -> bool:
-    """Whether a table with these columns means to be of FOCUS's: no other format has a BilledCost."""
-    return fold(BILLED) in map(fold, names)
+    """Whether a table with these columns means to be of FOCUS's: no other format has any of these."""
+    return not {fold(BILLED), fold(EFFECTIVE), fold(PERIOD)}.isdisjoint(map(fold, names))
 
 
 def _focus_columns(source: SqlSource, relation: str) -> dict[str, str]:
