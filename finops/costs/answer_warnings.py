@@ -5,19 +5,21 @@ A warning is a whole sentence; it reads what the answer has loaded already and r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from accounts.models import Account
 from finops.costs.answers import SourceHealth
 from finops.costs.coverage import Coverage
+from finops.costs.queries.overlap_notices import MonthOverlap, overlap_notices
 from finops.lib.periods import DateRange
 from finops.lib.registry import Registry
 from finops.lib.sentences import truncate
 
 NAMED_SOURCES = 5
 NAME_LENGTH = 60
+NAMED_OVERLAPS = 3
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class AnswerFacts:
     days: DateRange
     coverage: Coverage
     sources: Mapping[int, SourceHealth]
+    overlaps: Sequence[MonthOverlap] = ()
 
 
 answer_warnings: Registry[Callable[[AnswerFacts], list[str]]] = Registry("answer warning")
@@ -36,6 +39,13 @@ answer_warnings: Registry[Callable[[AnswerFacts], list[str]]] = Registry("answer
 def warnings_for(facts: AnswerFacts) -> list[str]:
     """Every sentence that applies, in the order of registration."""
     return [sentence for warning in answer_warnings.values() for sentence in warning(facts)]
+
+
+@answer_warnings.register("source_overlaps")
+def _warn_overlaps(facts: AnswerFacts) -> list[str]:
+    """The sources of most cost that may be counted twice first; Data health and the Connections page have all."""
+    notices = sorted(overlap_notices(facts.overlaps, facts.days), key=lambda each: -abs(each.amount))
+    return [each.sentence for each in notices[:NAMED_OVERLAPS]]
 
 
 @answer_warnings.register("lagging_sources")

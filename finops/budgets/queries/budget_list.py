@@ -131,7 +131,9 @@ def _warnings(account: Account, sources: Sources, every: Sequence[BudgetStatus])
         return []
     today = clock.today()
     first = min((each.start_date for each in every), default=month_start(today))
-    return warnings_for(AnswerFacts(account, DateRange(first, today), sources.coverage, sources.health))
+    return warnings_for(
+        AnswerFacts(account, DateRange(first, today), sources.coverage, sources.health, sources.overlaps)
+    )
 
 
 def _hint(every: Sequence[BudgetStatus], matches: Sequence[BudgetStatus], basis: str) -> str:

@@ -293,13 +293,25 @@ class SourceOverlap(AccountModel):
     """Cost of a billing month that two sources are likely to hold both, so that it is counted twice. Looked for after each
     import into one of them; `source` is the one with the smaller id."""
 
+    class Kind(models.TextChoices):
+        LINES = "lines", "Lines"
+        NODES = "nodes", "Cluster nodes"
+
     source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="+")
     other = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="+")
     month = models.DateField()
     currency = models.CharField(max_length=60)
     amount = models.DecimalField(max_digits=38, decimal_places=18, help_text="Billed cost that both have.")
     share = models.DecimalField(
-        max_digits=7, decimal_places=6, help_text="Of the smaller source's billed cost of the month."
+        max_digits=7,
+        decimal_places=6,
+        help_text="Of the smaller source's billed cost of the month; of nodes of what OpenCost allocates.",
+    )
+    kind = models.CharField(
+        max_length=10,
+        choices=Kind.choices,
+        default=Kind.LINES,
+        help_text="Whether both have the same lines, or one allocates the cost of nodes that the other bills.",
     )
     dismissed_at = models.DateTimeField(
         null=True, blank=True, help_text="When somebody said that the two are not the same cost."
@@ -312,6 +324,9 @@ class SourceOverlap(AccountModel):
             ),
             models.CheckConstraint(
                 condition=models.Q(source__lt=models.F("other")), name="source_overlap_in_order"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=["lines", "nodes"]), name="source_overlap_kind_is_known"
             ),
         ]
 

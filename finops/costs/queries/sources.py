@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -21,6 +21,7 @@ from finops.costs.completeness import ACCOUNT, DOCUMENTED, LEARNT, SourceDays, d
 from finops.costs.coverage import Coverage, SourceSpan, coverage_of_days
 from finops.costs.models import CostImport
 from finops.costs.queries.cost_view import CostViewSettings
+from finops.costs.queries.overlap_notices import OVERLAPS, MonthOverlap, read_overlaps
 from finops.lake.storage.manifest import COST_VERSION, Manifest, manifest_of
 from finops.lib import clock
 
@@ -55,6 +56,8 @@ class Sources:
     view: CostViewSettings
     closed: Mapping[date, tuple[Restatement, ...]] = field(default_factory=dict)
     """Billing months that the account has closed, by their first day, with what was restated since."""
+    overlaps: Sequence[MonthOverlap] = ()
+    """Months of which two sources are likely to hold the same cost."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -91,7 +94,7 @@ SELECT {COST_VERSION}, (SELECT json_agg(json_build_array(v.basis, v.planning_bas
             AS effective FROM costs_closedmonthsum s WHERE s.closed_month_id = m.id GROUP BY s.currency
         ) AS r WHERE r.billed <> 0 OR r.effective <> 0
     )) ORDER BY m.month) FROM costs_closedmonth m WHERE m.account_id = %(account)s
-)::text
+)::text, ({OVERLAPS})::text
 """  # noqa: S608 - of our own constants
 
 
@@ -129,12 +132,14 @@ def load_sources(account: Account) -> Sources:
     """What the lake has, the sources with the newest import of each, and the cost view. One query, two after a change."""
     with connection.cursor() as cursor:
         cursor.execute(_STATE, {"account": account.pk})
-        version, views, rows, closed = cursor.fetchone()
-    return _sources(manifest_of(account, version), views or "[]", rows or "[]", closed or "[]", clock.today())
+        version, *texts = cursor.fetchone()
+    return _sources(manifest_of(account, version), *(text or "[]" for text in texts), today=clock.today())
 
 
 @lru_cache(maxsize=256)
-def _sources(manifest: Manifest, views: str, rows: str, closed: str, today: date) -> Sources:
+def _sources(
+    manifest: Manifest, views: str, rows: str, closed: str, overlaps: str, *, today: date
+) -> Sources:
     """Kept by all that it is made of; a manifest is equal only to itself, and is of one account."""
     decoded = _decode_rows(rows)
     days = {row.id: _days_of(row, row.days) for row in decoded if row.days is not None}
@@ -152,6 +157,7 @@ def _sources(manifest: Manifest, views: str, rows: str, closed: str, today: date
         MappingProxyType(health),
         settings[0] if settings else CostViewSettings(),
         {month: tuple(restated or ()) for month, restated in _decode_closed(closed)},
+        read_overlaps(overlaps),
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from django.db import DatabaseError, transaction
 from django.db.models import Q
@@ -16,6 +18,14 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.import_decision import month_of, name_of
 from finops.costs.models import CostImport, CostSource, SourceOverlap
+from finops.costs.node_overlaps import (
+    OPENCOST,
+    BilledNodesBuild,
+    NodeCost,
+    NodesBuild,
+    node_overlaps,
+    searched_names,
+)
 from finops.costs.overlaps import (
     MonthPart,
     PartsBuild,
@@ -115,16 +125,22 @@ def _find(source: CostSource) -> None:
     CostImport.objects.filter(pk__in=[pk for pk, _ in reports]).update(overlaps_looked_for_at=clock.now())
 
 
+def _days(month: date, manifest: Manifest) -> tuple[date, date]:
+    """The first and the last day that a line of the billing month has."""
+    segments = [each for each in manifest.segments if each.month == month]
+    return min(each.first_day for each in segments), max(each.last_day for each in segments)
+
+
 def _of_month(source: CostSource, month: date, manifest: Manifest) -> list[SourceOverlap]:
     segments = [each for each in manifest.segments if each.month == month]
     sources = {each.source_id for each in segments}
     if source.pk not in sources or len(sources) < 2:
         return []
-    days = min(each.first_day for each in segments), max(each.last_day for each in segments)
+    days = _days(month, manifest)
     account, mine = source.account, str(source.pk)
     table = engine.run(account, Kind.COST, *days, PartsBuild(month), allow_rollups=True, manifest=manifest)
     parts = [MonthPart(**row) for row in table.to_pylist()]
-    overlaps = []
+    overlaps = _of_nodes(account, month, parts, mine, manifest)
     for other, accounts in sources_sharing_accounts(parts, mine).items():
         build = SharedCostBuild(month, mine, other, accounts_of(accounts))
         for row in engine.run(
@@ -135,6 +151,42 @@ def _of_month(source: CostSource, month: date, manifest: Manifest) -> list[Sourc
             if share is not None:
                 overlaps.append(_row(source, int(other), month, alike, share))
     return overlaps
+
+
+def _of_nodes(
+    account: Account, month: date, parts: Sequence[MonthPart], mine: str, manifest: Manifest
+) -> list[SourceOverlap]:
+    """OpenCost's allocations of nodes that the bill of another source has. Two lake queries, none without OpenCost."""
+    if not any(part.provider == OPENCOST for part in parts):
+        return []
+
+    def rows(build: NodesBuild | BilledNodesBuild) -> list[dict[str, Any]]:
+        days = _days(month, manifest)
+        keys = build.keys
+        table = engine.run(
+            account, Kind.COST, *days, build, tag_keys=keys, allow_rollups=True, manifest=manifest
+        )
+        return list(table.to_pylist())
+
+    nodes = [NodeCost(**row) for row in rows(NodesBuild(month))]
+    names = searched_names(nodes)
+    billed: dict[str, set[str]] = defaultdict(set)
+    for row in rows(BilledNodesBuild(month, names)) if names else ():
+        billed[row["source"]].add(row["name"])
+    return [
+        SourceOverlap(
+            account=account,
+            source_id=min(int(each.source), int(each.other)),
+            other_id=max(int(each.source), int(each.other)),
+            month=month,
+            currency=each.currency,
+            amount=each.amount,
+            share=each.share,
+            kind=SourceOverlap.Kind.NODES,
+        )
+        for each in node_overlaps(nodes, billed)
+        if mine in (each.source, each.other)
+    ]
 
 
 def _key(row: SourceOverlap) -> tuple[int, int, str]:

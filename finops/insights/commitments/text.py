@@ -102,7 +102,7 @@ def warnings_of(
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
         sentences.append(f"Commitments are in {len(totals)} currencies ({names}), which are never added.")
-    facts = AnswerFacts(account, days, sources.coverage, sources.health)
+    facts = AnswerFacts(account, days, sources.coverage, sources.health, sources.overlaps)
     return list(dict.fromkeys([*sentences, *warnings_for(facts)]))
 
 

@@ -165,7 +165,9 @@ def _warnings(facts: ChangeFacts, totals: Sequence[ChangeTotal]) -> list[str]:
         sentences.append(
             f"Cost is in {len(totals)} currencies ({names}), which are never added: one change for each."
         )
-    answer_facts = AnswerFacts(facts.account, facts.days, facts.sources.coverage, facts.sources.health)
+    answer_facts = AnswerFacts(
+        facts.account, facts.days, facts.sources.coverage, facts.sources.health, facts.sources.overlaps
+    )
     return list(dict.fromkeys([*sentences, *warnings_for(answer_facts)]))
 
 
