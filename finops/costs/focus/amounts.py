@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from finops.costs.focus.doubles import decimals_of
 from finops.costs.focus.errors import BadCell
 from finops.costs.focus.formats import Formats, readings
 from finops.costs.focus.report import Findings
@@ -28,6 +29,8 @@ from finops.lake.schema import MONEY, MONEY_LIMIT
 _NO_NUMBER_ARRAY: Final = pa.array(sorted(NO_NUMBER))
 _MOST_DIGITS_OF_DECIMALS: Final = 38
 _FAR: Final = 10.0**MOST_DIGITS
+_SMALL: Final = 0.01
+"""From here on a double of 17 digits has at most 18 decimals."""
 
 
 def amount(values: pa.Array, column: str, findings: Findings, formats: Formats | None) -> pa.Array:
@@ -63,6 +66,8 @@ def _decimals(
     type_ = values.type
     if pa.types.is_floating(type_):
         findings.cells("floating_point", column, pc.is_valid(values))
+        if pa.types.is_float64(type_):
+            return _check_bounds(*_from_doubles(values, column, findings))
     elif pa.types.is_decimal(type_) or pa.types.is_integer(type_):
         return _check_bounds(*_rescale(values, column, findings))
     elif pa.types.is_dictionary(type_):
@@ -95,6 +100,25 @@ def _rescale(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Arra
         return values.cast(MONEY), None
     except pa.ArrowInvalid:
         return _from_text(values.cast(pa.string()), column, findings, None)
+
+
+def _from_doubles(values: pa.DoubleArray, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
+    found = decimals_of(values)
+    if pc.any(found.rounded).as_py():
+        findings.cells("rounded", column, found.rounded, values.cast(pa.string()))
+    decimals, first_large = found.values, None
+    if not pc.any(found.left).as_py():
+        return decimals, None
+    # Apart, since those with more than 18 decimals are read one by one, and then all beside them are.
+    is_small = pc.less(pc.abs(values), _SMALL)
+    for part in (pc.and_(found.left, is_small), pc.and_not(found.left, is_small)):
+        texts = values.filter(part).cast(pa.string())
+        if len(texts):
+            texts = pc.replace_with_mask(pa.nulls(len(values), pa.string()), part, texts)
+            parsed, large = _from_text(texts, column, findings, None)
+            decimals = pc.coalesce(decimals, parsed)
+            first_large = large if first_large is None else first_large
+    return decimals, first_large
 
 
 def _from_text(

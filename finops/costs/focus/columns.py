@@ -5,6 +5,7 @@ Source: the FOCUS specification's data models 1.0 to 1.4 (tests hold these table
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -333,7 +334,11 @@ def sources_of(column: str) -> tuple[str, ...]:
 
 def fold(name: str) -> str:
     """A column name as we compare it: `Billed Cost`, `billed_cost` and `BILLEDCOST` are BilledCost."""
-    return "".join(char for char in name.casefold() if char.isalnum())
+    folded = name.casefold()
+    return folded if folded.isalnum() else _NOT_ALPHANUMERIC.sub("", folded)
+
+
+_NOT_ALPHANUMERIC: Final = re.compile(r"[\W_]+")
 
 
 def focus_version(names: Collection[str]) -> str:

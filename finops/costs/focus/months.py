@@ -53,8 +53,9 @@ class MonthInFiles:
         """A batch of the spool's columns. Cost: a pass over the two amounts, and over the indices of three texts."""
         currencies = part.column("currency")
         codes = pc.unique(currencies.indices).to_pylist()
+        amounts = part.select(["billed_cost", "effective_cost"])
         for code in codes:
-            one = part if len(codes) == 1 else part.filter(pc.equal(currencies.indices, code))
+            one = amounts if len(codes) == 1 else amounts.filter(pc.equal(currencies.indices, code))
             name = currencies.dictionary[code].as_py()
             self.sums[name] = self.sums.get(name, NOTHING).plus(
                 Sums(one.num_rows, _sum(one.column("billed_cost")), _sum(one.column("effective_cost")))

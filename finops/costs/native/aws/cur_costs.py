@@ -32,6 +32,7 @@ from finops.costs.native.aws.cur_lines import (
     CurLines,
     add,
     is_nonzero,
+    made_once,
     subtract,
 )
 from finops.lake.schema import MONEY
@@ -103,6 +104,7 @@ def billed_cost(lines: CurLines) -> pa.Array:
     return cost if lines.second is None else pc.if_else(lines.second, ZERO, cost)
 
 
+@made_once
 def cost_after_discounts(lines: CurLines) -> pa.Array:
     """Unblended; net of lines that have a discount. Shares of another line cost nothing of their own."""
     cost = lines.amount(UNBLENDED)
@@ -113,12 +115,15 @@ def cost_after_discounts(lines: CurLines) -> pa.Array:
     return pc.if_else(lines.is_share(), pc.fill_null(cost, ZERO), cost) if lines.has(SPLIT_PARENT) else cost
 
 
+@made_once
 def effective_cost(lines: CurLines) -> pa.Array:
     """EffectiveCost: amortized; what was not used of a commitment stands in the second line of its fee. BadCell for covered
     usage without its amortized cost."""
+    return lines.replace(cost_after_discounts(lines), _is_special(lines), _special_cost)
+
+
+def _special_cost(lines: CurLines) -> pa.Array:
     cost = cost_after_discounts(lines)
-    if not pc.any(_is_special(lines)).as_py():
-        return cost
     for line_type, names in (
         (line_types.COVERED_BY_PLAN, _PLAN_COST),
         (line_types.COVERED_BY_RESERVATION, _RESERVATION_COST),
@@ -137,10 +142,13 @@ def effective_cost(lines: CurLines) -> pa.Array:
     return pc.if_else(lines.second, pc.if_else(shares, pc.negate(share), unused_cost(lines)), cost)
 
 
+@made_once
 def unused_cost(lines: CurLines) -> pa.Array:
     """What was not used of a commitment: of fees, 0 of other lines."""
-    if not pc.any(lines.are(*line_types.RECURRING_FEES)).as_py():
-        return pa.repeat(ZERO, lines.batch.size)
+    return lines.replace(lines.batch.zeros(), lines.are(*line_types.RECURRING_FEES), _unused_of_fees)
+
+
+def _unused_of_fees(lines: CurLines) -> pa.Array:
     upfront = pc.fill_null(_after_discounts(lines, _UPFRONT), ZERO)
     recurring = pc.fill_null(_after_discounts(lines, _RECURRING), ZERO)
     of_plan = pc.if_else(lines.are(line_types.PLAN_FEE), _unused_of_plan(lines), ZERO)
@@ -180,16 +188,19 @@ def _in_net_of_fee(lines: CurLines, unused: pa.Array) -> pa.Array:
 _PLACE: Final = Decimal(1).scaleb(-18)
 
 
+@made_once
 def shared_cost(lines: CurLines) -> pa.Array:
     """What split cost allocation data gives to a pod or task: its share, and its share of what nobody used. 0 of other lines.
 
     Source: AWS Cost and Usage Reports user guide, "Split line item details"; both are amortized costs.
     """
-    if not lines.has(SPLIT_PARENT):
-        return pa.repeat(ZERO, lines.batch.size)
+    return lines.replace(lines.batch.zeros(), lines.is_share(), _share)
+
+
+def _share(lines: CurLines) -> pa.Array:
     own = pc.fill_null(_after_discounts(lines, _SPLIT), ZERO)
     unused = pc.fill_null(_after_discounts(lines, _SPLIT_UNUSED), ZERO)
-    return pc.if_else(lines.is_share(), add(own, unused), ZERO)
+    return add(own, unused)
 
 
 def _is_special(lines: CurLines) -> pa.Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Final
 
 import pyarrow as pa
@@ -29,6 +31,9 @@ class CurLines:
         self.batch = batch
         self.columns = columns
         self.second = second
+        self.known: dict[str, pa.Array] = {}
+        """Columns that others are made of, by the function that makes them."""
+        self._of_types: dict[tuple[str, ...], pa.Array] = {}
 
     def has(self, name: str) -> bool:
         return self.columns.has(name)
@@ -74,7 +79,9 @@ class CurLines:
 
     def are(self, *types: str) -> pa.Array:
         """Which lines are of these types."""
-        return self.batch.is_one_of(self.columns.name(LINE_TYPE), types)
+        if types not in self._of_types:
+            self._of_types[types] = self.batch.is_one_of(self.columns.name(LINE_TYPE), types)
+        return self._of_types[types]
 
     def is_share(self) -> pa.Array:
         """Which lines are a share of another line's cost, of split cost allocation data; also those that take it away there."""
@@ -92,6 +99,28 @@ class CurLines:
 
     def none(self) -> pa.Array:
         return pa.repeat(pa.scalar(False), self.batch.size)
+
+    def replace(self, values: pa.Array, places: pa.Array, make: Callable[[CurLines], pa.Array]) -> pa.Array:
+        """The values, where the mask `places` is true those that `make` gives for these lines alone, which are few."""
+        indices = pc.indices_nonzero(places)
+        if not len(indices):
+            return values
+        second = None if self.second is None else self.second.take(indices)
+        some = CurLines(self.batch.take(indices), self.columns, second)
+        some.known = {name: column.take(indices) for name, column in self.known.items()}
+        return pc.replace_with_mask(values, places, make(some))
+
+
+def made_once(make: Callable[[CurLines], pa.Array]) -> Callable[[CurLines], pa.Array]:
+    """Of columns that several others are made of."""
+
+    @wraps(make)
+    def column(lines: CurLines) -> pa.Array:
+        if make.__name__ not in lines.known:
+            lines.known[make.__name__] = make(lines)
+        return lines.known[make.__name__]
+
+    return column
 
 
 def is_nonzero(values: pa.Array) -> pa.Array:

@@ -160,6 +160,11 @@ def _commitment_quantity(lines: CurLines) -> pa.Array:
 
     Source: FOCUS 1.2, CommitmentDiscountQuantity: measured in the unit of the commitment; its appendix on flexibility.
     """
+    none = pa.nulls(lines.batch.size, MONEY)
+    return lines.replace(none, lines.are(*line_types.COVERED, *line_types.RECURRING_FEES), _quantity)
+
+
+def _quantity(lines: CurLines) -> pa.Array:
     used = lines.first_amount(_NORMALIZED, USAGE)
     of_plan = pc.if_else(
         lines.are(line_types.PLAN_FEE), lines.amount(cur_costs.COMMITTED), cur_costs.effective_cost(lines)
@@ -189,7 +194,10 @@ def _commitment_unit(lines: CurLines) -> pa.Array:
 
 def _allocated_resource(lines: CurLines) -> pa.Array:
     """The pod or task that has a share of a line."""
-    return choose(pc.invert(_is_allocation(lines)), NO_TEXT, lines.text(RESOURCE))
+    allocations = _is_allocation(lines)
+    if not pc.any(allocations).as_py():
+        return lines.batch.constant(None)
+    return choose(pc.invert(allocations), NO_TEXT, lines.text(RESOURCE))
 
 
 def _allocation_method(lines: CurLines) -> pa.Array:

@@ -1,0 +1,94 @@
+"""Doubles as the decimals that they mean: the shortest that reads back as the same double, whole columns at once.
+
+A decimal of at most 15 digits is the only one of them that reads back as its double, and so the shortest (IEEE 754: DBL_DIG
+is 15). So a double is n / 10^p when that division, which rounds right, gives it again; n and 10^p are exact below 2^53 and
+for p <= 22. Bills have few other doubles, and those are left to the caller, who has their text read: 20 times as dear.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.lake.schema import MONEY
+
+_MOST: Final = 1e15
+_FIRST_PLACES: Final = 12
+_OTHER_PLACES: Final = (18, 10, 6)
+_NARROW: Final = 18
+"""Decimals of the lake; more are rounded."""
+_ULP: Final = 2.0**-51
+"""More than twice what the product with 10^18 and the shortest decimal together can be off, relatively."""
+
+
+class DecimalsOfDoubles(NamedTuple):
+    values: pa.Array
+    """Null where the double is, and where it is left."""
+    rounded: pa.Array
+    """Which have more than 18 decimals, and were rounded half to even."""
+    left: pa.Array
+    """Which have no decimal yet."""
+
+
+def decimals_of(values: pa.DoubleArray) -> DecimalsOfDoubles:
+    """Exact decimals with 18 places of most doubles. Cost: 30 ns a value with at most 12 decimals, below 1,000."""
+    if values.null_count > len(values) // 2:
+        return _of_few(values)
+    exact, decimals = _with_places(values, _FIRST_PLACES)
+    rounded = pa.repeat(pa.scalar(False), len(values))
+    left = pc.invert(exact)
+    for places in _OTHER_PLACES:
+        if not pc.any(left).as_py():
+            break
+        rest = values.filter(left)
+        found, parts = _with_places(rest, places)
+        if places == _NARROW:
+            is_rounded, parts = _round(rest, found, parts)
+            rounded = pc.replace_with_mask(rounded, left, is_rounded)
+            found = pc.or_(found, is_rounded)
+        decimals = pc.replace_with_mask(decimals, left, parts)
+        left = pc.replace_with_mask(left, left, pc.invert(found))
+    return DecimalsOfDoubles(decimals, rounded, left)
+
+
+def _of_few(values: pa.DoubleArray) -> DecimalsOfDoubles:
+    """Of a column that is mostly null, as most of a report's are: only its values are looked at."""
+    none, valid = pa.repeat(pa.scalar(False), len(values)), values.is_valid()
+    found = decimals_of(values.drop_null()) if values.null_count < len(values) else None
+    if found is None:
+        return DecimalsOfDoubles(pa.nulls(len(values), MONEY), none, none)
+    decimals = pc.replace_with_mask(pa.nulls(len(values), MONEY), valid, found.values)
+    marks = (pc.replace_with_mask(none, valid, mark) for mark in (found.rounded, found.left))
+    return DecimalsOfDoubles(decimals, *marks)
+
+
+def _with_places(values: pa.Array, places: int) -> tuple[pa.Array, pa.Array]:
+    """Which doubles are a decimal of that many places and 15 digits, or null; and the decimals of those."""
+    power = 10.0**places
+    whole = pc.round(pc.multiply(values, power))
+    exact = pc.and_(pc.less(pc.abs(whole), _MOST), pc.equal(pc.divide(whole, power), values))
+    exact = pc.fill_null(exact, True)
+    return exact, _decimals(pc.if_else(exact, whole, None), places)
+
+
+def _decimals(whole: pa.Array, places: int) -> pa.Array:
+    """Whole numbers below 10^15 in units of 10^-places."""
+    units = whole.cast(pa.int64()).cast(pa.decimal128(19, 0))
+    scaled = pa.Array.from_buffers(pa.decimal128(19, places), len(units), units.buffers(), units.null_count)
+    return scaled.cast(MONEY)
+
+
+def _round(values: pa.Array, exact: pa.Array, decimals: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Which of the other doubles below 0.001 have more than 18 decimals, and the decimals with them.
+
+    Where a double is so near the middle of two decimals that its error could decide, it is left.
+    """
+    scaled = pc.multiply(values, 10.0**_NARROW)
+    whole = pc.round(scaled)
+    room = pc.subtract(0.5, pc.multiply(pc.abs(scaled), _ULP))
+    is_clear = pc.and_(pc.less(pc.abs(whole), _MOST), pc.less(pc.abs(pc.subtract(scaled, whole)), room))
+    is_rounded = pc.and_(pc.fill_null(is_clear, False), pc.invert(exact))
+    others = _decimals(pc.if_else(is_rounded, whole, None), _NARROW)
+    return is_rounded, pc.if_else(is_rounded, others, decimals)
