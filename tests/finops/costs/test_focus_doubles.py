@@ -24,7 +24,7 @@ EDGES = (
 
 
 def bill(chance: random.Random) -> float:
-    return round(chance.random() * 10 ** chance.randrange(-6, 4), chance.randrange(0, 13))
+    return round(chance.random() * 10.0 ** chance.randrange(-6, 4), chance.randrange(0, 13))
 
 
 def computed(chance: random.Random) -> float:
@@ -37,7 +37,7 @@ def nearly_tied(chance: random.Random) -> float:
 
 def beside_short_ones(chance: random.Random) -> float:
     return math.nextafter(
-        chance.randrange(10**12) / 10 ** chance.randrange(0, 18), chance.choice([-1.0, 1e9])
+        chance.randrange(10**12) / 10.0 ** chance.randrange(0, 18), chance.choice([-1.0, 1e9])
     )
 
 
