@@ -19,6 +19,7 @@ from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
 import msgspec
 
 from finops.costs.focus.normalise import FocusFile
+from finops.costs.mapping.document import MappingDocument
 from finops.lib.errors import UserError
 
 SecretText = Annotated[str, msgspec.Meta(extra={"secret": True})]
@@ -26,6 +27,10 @@ SecretText = Annotated[str, msgspec.Meta(extra={"secret": True})]
 
 
 C = TypeVar("C", bound="ConnectorConfig")
+
+EXTERNAL_ID: Final = "external_id"
+NOT_ENTERED: Final = frozenset({EXTERNAL_ID, "column_mapping"})
+"""Fields of a config that nobody enters with its settings."""
 
 
 class ConnectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,6 +40,9 @@ class ConnectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     external_id: Annotated[str, msgspec.Meta(max_length=64)] = ""
     """The connection's own, which a role's trust policy asks for. Never from a form nor stored with the fields, or one account
     could name another's: `with_external_id` sets it each time that a config is opened."""
+
+    column_mapping: MappingDocument | None = None
+    """Of the connection's source, for files that are no FOCUS. Not entered with the settings either: `with_column_mapping`."""
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in public_fields(type(self)))
@@ -50,7 +58,7 @@ def secret_fields(config: type[ConnectorConfig]) -> list[str]:
 
 
 def public_fields(config: type[ConnectorConfig]) -> list[str]:
-    hidden = {*secret_fields(config), "external_id"}
+    hidden = {*secret_fields(config), *NOT_ENTERED}
     return [each.name for each in msgspec.structs.fields(config) if each.name not in hidden]
 
 
@@ -65,6 +73,11 @@ def metas_of(hint: Any) -> Iterator[msgspec.Meta]:
     for part in typing.get_args(hint):
         if not isinstance(part, msgspec.Meta):
             yield from metas_of(part)
+
+
+def with_column_mapping(config: C, mapping: MappingDocument | None) -> C:
+    """The config as a connector gets it: with the column mapping that its source has now."""
+    return msgspec.structs.replace(config, column_mapping=mapping)
 
 
 def _is_secret(hint: Any) -> bool:
@@ -157,6 +170,8 @@ class Connector(ABC, Generic[C]):
     changes_while_read: ClassVar[bool] = False
     """Whether cost arrives at the other side all the time, as from an API of today's cost: then a month is not looked at again
     after its fetch. What came during it changes the next look, for the fingerprint that is kept is of before the fetch."""
+    takes_any_columns: ClassVar[bool] = False
+    """Whether its files may have any columns, which a person maps to FOCUS; then it has `newest_file`."""
     Config: ClassVar[type[ConnectorConfig]]
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
@@ -182,6 +197,11 @@ class Connector(ABC, Generic[C]):
         """All files of the month, whole, in `fetch.folder`, in a format that the importer takes (FOCUS or a native format of
         `finops.costs`). No file: the month is empty now. Raises MonthConflict when it changed while it was read."""
 
+    def newest_file(self, config: C, folder: Path) -> FocusFile:
+        """The file that changed last, in `folder`, to map its columns by. Raises SourceError where there is none, and as
+        `fetch`; of a connector whose files have columns of their own, NotImplementedError."""
+        raise NotImplementedError
+
 
 class MonthConflict(Exception):
     """The month changed at the other side while it was fetched: read it again."""
@@ -191,10 +211,6 @@ MAX_MONTHS: Final = 120
 """Billing months of a connection, the newest; what an import may hold too."""
 
 
-EXTERNAL_ID: Final = "external_id"
-"""The field of a config that nobody enters."""
-
-
 def fields_of(connector: Connector[Any]) -> Iterator[msgspec.structs.FieldInfo]:
     """The fields of its config that a person enters, in order."""
-    yield from (each for each in msgspec.structs.fields(connector.Config) if each.name != EXTERNAL_ID)
+    yield from (each for each in msgspec.structs.fields(connector.Config) if each.name not in NOT_ENTERED)

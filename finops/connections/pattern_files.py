@@ -38,11 +38,14 @@ from finops.connections.transports.bucket import (
 )
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.focus.open_files import first_billing_month
+from finops.costs.mapping.document import MappingDocument
 from finops.lib.disk import check_disk
 
 MAX_FILES_TO_READ: Final = 500
 """Of which no path says the month."""
 MAX_KNOWN_VERSIONS: Final = 20_000
+MAX_SAMPLE_BYTES: Final = 256 << 20
+"""Of a file that a page fetches to look at its columns."""
 
 Pattern = Annotated[
     str,
@@ -62,6 +65,8 @@ P = TypeVar("P", bound=ConnectorConfig)
 class PatternConnector(Connector[P], Generic[P]):
     """A connector whose files a pattern says."""
 
+    takes_any_columns = True
+
     @abstractmethod
     def _open(self, config: P) -> StorageBucket:
         """Raises SourceError, AccessError and SourceUnavailable."""
@@ -80,12 +85,15 @@ class PatternConnector(Connector[P], Generic[P]):
                     f"Find files of {pattern.text}", partial(_some_files, bucket, pattern, objects)
                 )
                 newest = max(files, key=lambda each: (each.modified, each.key))
-                checks.attempt(f"Read {shown_key(newest.key)}", partial(_month_inside, bucket, newest))
+                checks.attempt(
+                    f"Read {shown_key(newest.key)}",
+                    partial(_month_inside, bucket, newest, config.column_mapping),
+                )
         return checks.findings
 
     def months(self, config: P) -> list[BillMonth]:
         with self._open(config) as bucket:
-            months = _months(bucket, FilePattern.parse(self._pattern(config)))
+            months = _months(bucket, FilePattern.parse(self._pattern(config)), config.column_mapping)
         return [
             BillMonth(month, objects_fingerprint(files), sum(each.bytes for each in files))
             for month, files in sorted(months.items())
@@ -93,8 +101,28 @@ class PatternConnector(Connector[P], Generic[P]):
 
     def fetch(self, config: P, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         with self._open(config) as bucket:
-            months = _months(bucket, FilePattern.parse(self._pattern(config)))
+            months = _months(bucket, FilePattern.parse(self._pattern(config)), config.column_mapping)
             return bucket.download_month(months.get(month.month, []), fetch)
+
+    def newest_file(self, config: P, folder: Path) -> FocusFile:
+        with self._open(config) as bucket:
+            return newest_file(bucket, FilePattern.parse(self._pattern(config)), folder)
+
+
+def newest_file(bucket: StorageBucket, pattern: FilePattern, folder: Path) -> FocusFile:
+    """The file of the pattern that changed last, in `folder`. Raises SourceError where there is none, or it is too large to be
+    looked at in a page; MonthConflict as `download`."""
+    files = _some_files(bucket, pattern, bucket.objects())
+    newest = max(files, key=lambda each: (each.modified, each.key))
+    if newest.bytes > MAX_SAMPLE_BYTES:
+        raise SourceError(
+            f"{shown_key(newest.key)} has {newest.bytes:,} bytes; at most {MAX_SAMPLE_BYTES:,} are fetched to look at. Upload a "
+            "smaller file of the same columns."
+        )
+    check_disk(newest.bytes)
+    path = folder / local_name(newest.key)
+    bucket.download(newest, path, lambda _bytes: None)
+    return FocusFile(path, newest.key)
 
 
 def _files(pattern: FilePattern, objects: Iterable[BucketObject]) -> list[BucketObject]:
@@ -110,7 +138,9 @@ def _some_files(
     return files
 
 
-def _months(bucket: StorageBucket, pattern: FilePattern) -> dict[date, list[BucketObject]]:
+def _months(
+    bucket: StorageBucket, pattern: FilePattern, mapping: MappingDocument | None
+) -> dict[date, list[BucketObject]]:
     """The files of each month. Raises SourceError for a file of which nobody can tell, UserError for one that cannot be read."""
     months: dict[date, list[BucketObject]] = defaultdict(list)
     unknown = []
@@ -131,32 +161,32 @@ def _months(bucket: StorageBucket, pattern: FilePattern) -> dict[date, list[Buck
             field="pattern",
         )
     for each in unknown:
-        month = _month_inside(bucket, each)
+        month = _month_inside(bucket, each, mapping)
         if month is not None:
             months[month].append(each)
     return months
 
 
-_month_of_version: Final[dict[tuple[str, str, str], date | None]] = {}
-"""What was read of an object, by bucket, key and version, so that this process reads it once."""
+_month_of_version: Final[dict[tuple[str, str, str, bytes], date | None]] = {}
+"""What was read of an object, by bucket, key, version and column mapping, so that this process reads it once."""
 
 
-def _month_inside(bucket: StorageBucket, found: BucketObject) -> date | None:
+def _month_inside(bucket: StorageBucket, found: BucketObject, mapping: MappingDocument | None) -> date | None:
     """The billing month of a file's first line. Raises UserError for what is no bill."""
-    name = (bucket.url, found.key, found.version)
+    name = (bucket.url, found.key, found.version, msgspec.json.encode(mapping, order="sorted"))
     if name not in _month_of_version:
         if len(_month_of_version) > MAX_KNOWN_VERSIONS:
             _month_of_version.clear()
         try:
-            _month_of_version[name] = _read_month(bucket, found)
+            _month_of_version[name] = _read_month(bucket, found, mapping)
         except MonthConflict as error:
             raise SourceUnavailable(f"{error} The next sync reads it.") from error
     return _month_of_version[name]
 
 
-def _read_month(bucket: StorageBucket, found: BucketObject) -> date | None:
+def _read_month(bucket: StorageBucket, found: BucketObject, mapping: MappingDocument | None) -> date | None:
     check_disk(found.bytes)
     with tempfile.TemporaryDirectory(prefix="finops-month-") as folder:
         path = Path(folder, local_name(found.key))
         bucket.download(found, path, lambda _bytes: None)
-        return first_billing_month(FocusFile(path, found.key))
+        return first_billing_month(FocusFile(path, found.key), mapping)

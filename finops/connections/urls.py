@@ -32,6 +32,11 @@ urlpatterns = [
         "connections/<int:source_id>/mapping/preview/", column_mappings.preview, name="column_mapping_preview"
     ),
     path("connections/<int:source_id>/mapping/sample/", column_mappings.sample, name="column_mapping_sample"),
+    path(
+        "connections/<int:synced_source_id>/mapping/newest/",
+        column_mappings.newest,
+        name="column_mapping_newest",
+    ),
     path("connections/<int:source_id>/mapping/remove/", column_mappings.remove, name="column_mapping_remove"),
     path("connections/<int:source_id>/key/generate/", cost_keys.generate, name="cost_key_generate"),
     path("connections/<int:source_id>/key/regenerate/", cost_keys.regenerate, name="cost_key_regenerate"),

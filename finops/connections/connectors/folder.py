@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import date
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -19,10 +20,12 @@ from finops.connections.connector import (
     SourceError,
 )
 from finops.connections.file_pattern import FilePattern
+from finops.connections.pattern_files import newest_file
 from finops.connections.transports.bucket import BucketObject, objects_fingerprint
 from finops.connections.transports.local import LocalBucket, open_folder
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.focus.open_files import first_billing_month
+from finops.costs.mapping.document import MappingDocument
 
 
 class FolderConfig(ConnectorConfig, frozen=True, kw_only=True):
@@ -59,6 +62,7 @@ class FolderConnector(Connector[FolderConfig]):
     docs_url = "https://focus.finops.org/focus-specification/"
     description = "FOCUS files as CSV, gzip or Parquet that another program puts there."
     order = 900
+    takes_any_columns = True
     Config = FolderConfig
 
     def steps(self, external_id: str) -> list[SetupStep]:
@@ -81,16 +85,19 @@ class FolderConnector(Connector[FolderConfig]):
         with check_list() as checks:
             pattern = checks.attempt("Read the pattern", lambda: FilePattern.parse(config.pattern))
             bucket = checks.attempt(f"Open {config.folder}", lambda: open_folder(config.folder))
-            months = checks.attempt(f"Find files of {config.pattern}", lambda: _some_months(bucket, pattern))
+            months = checks.attempt(
+                f"Find files of {config.pattern}",
+                lambda: _some_months(bucket, pattern, config.column_mapping),
+            )
             newest = max(months)
             checks.attempt(
                 f"Read a file of {newest:%Y-%m}",
-                lambda: first_billing_month(_focus_file(bucket, months[newest][0])),
+                lambda: first_billing_month(_focus_file(bucket, months[newest][0]), config.column_mapping),
             )
         return checks.findings
 
     def months(self, config: FolderConfig) -> list[BillMonth]:
-        months = _months(open_folder(config.folder), FilePattern.parse(config.pattern))
+        months = _months(open_folder(config.folder), FilePattern.parse(config.pattern), config.column_mapping)
         return [
             BillMonth(month, objects_fingerprint(files), sum(each.bytes for each in files))
             for month, files in sorted(months.items())
@@ -98,11 +105,16 @@ class FolderConnector(Connector[FolderConfig]):
 
     def fetch(self, config: FolderConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         bucket = open_folder(config.folder)
-        files = _months(bucket, FilePattern.parse(config.pattern)).get(month.month, [])
-        return bucket.download_month(files, fetch)
+        months = _months(bucket, FilePattern.parse(config.pattern), config.column_mapping)
+        return bucket.download_month(months.get(month.month, []), fetch)
+
+    def newest_file(self, config: FolderConfig, folder: Path) -> FocusFile:
+        return newest_file(open_folder(config.folder), FilePattern.parse(config.pattern), folder)
 
 
-def _months(bucket: LocalBucket, pattern: FilePattern) -> dict[date, list[BucketObject]]:
+def _months(
+    bucket: LocalBucket, pattern: FilePattern, mapping: MappingDocument | None
+) -> dict[date, list[BucketObject]]:
     """The files of each month, each file in one month: lines of other months in it are corrections that it carries. Raises
     SourceError for a file of which nobody can tell, UserError for one that cannot be read."""
     months: dict[date, list[BucketObject]] = defaultdict(list)
@@ -112,14 +124,16 @@ def _months(bucket: LocalBucket, pattern: FilePattern) -> dict[date, list[Bucket
         month = pattern.month_of(each.key)
         if month is None and pattern.has_month:
             raise SourceError(f"The path of {each.key} names no month that there is.", field="pattern")
-        month = month or first_billing_month(_focus_file(bucket, each))
+        month = month or first_billing_month(_focus_file(bucket, each), mapping)
         if month is not None:
             months[month].append(each)
     return months
 
 
-def _some_months(bucket: LocalBucket, pattern: FilePattern) -> dict[date, list[BucketObject]]:
-    months = _months(bucket, pattern)
+def _some_months(
+    bucket: LocalBucket, pattern: FilePattern, mapping: MappingDocument | None
+) -> dict[date, list[BucketObject]]:
+    months = _months(bucket, pattern, mapping)
     if not months:
         raise SourceError(f"No file below {bucket.url} fits the pattern {pattern.text}.", field="pattern")
     return months

@@ -8,6 +8,7 @@ from finops.connections.services.connections import (
     resume_connection,
 )
 from finops.connections.services.credentials import config_of
+from finops.connections.services.mapping_samples import fetch_sample, sync_again
 from finops.connections.services.syncs import (
     cancel_sync,
     look_for_changes,
@@ -24,6 +25,7 @@ __all__ = [
     "check_config",
     "config_of",
     "create_connection",
+    "fetch_sample",
     "look_for_changes",
     "pause_connection",
     "queue_due_syncs",
@@ -31,5 +33,6 @@ __all__ = [
     "remove_old_syncs",
     "resume_connection",
     "run_sync",
+    "sync_again",
     "unfinished_syncs",
 ]

@@ -17,10 +17,10 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.connections.configs import config_of_values, is_external_id_of, new_external_id, stored_parts
-from finops.connections.connector import EXTERNAL_ID, CheckFinding, ConnectorConfig
+from finops.connections.connector import EXTERNAL_ID, CheckFinding, ConnectorConfig, with_column_mapping
 from finops.connections.connectors import connector_of
 from finops.connections.models import DEFAULT_INTERVAL, CostConnection, month_name
-from finops.connections.services.credentials import seal_secrets, secrets_of
+from finops.connections.services.credentials import mapping_of, seal_secrets, secrets_of
 from finops.connections.services.syncs import cancel_queued_sync, queue_sync
 from finops.costs.services import create_cost_source
 from finops.lib import clock
@@ -133,6 +133,8 @@ def check_config(
     stored = secrets_of(connection) if connection else None
     kind = connector_of(connector)
     config = config_of_values(kind, values, external_id=external_id, stored_secrets=stored)
+    if connection is not None:
+        config = with_column_mapping(config, mapping_of(connection))
     try:
         return kind.check(config)
     except UserError as error:

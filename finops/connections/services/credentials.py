@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from finops.connections.configs import config_of_values
-from finops.connections.connector import AccessError, ConnectorConfig
+from finops.connections.connector import AccessError, ConnectorConfig, with_column_mapping
 from finops.connections.connectors import connector_of
 from finops.connections.models import CostConnection
+from finops.costs.mapping.document import MappingDocument
+from finops.costs.models import ColumnMapping
 from finops.lib import sealing
 
 
@@ -22,12 +24,21 @@ def config_of(connection: CostConnection) -> ConnectorConfig:
             "The stored credentials can no longer be read, because the server's secret key was replaced. Enter the "
             "credentials of this connection again."
         ) from error
-    return config_of_values(
+    config = config_of_values(
         connector_of(connection.connector),
         connection.config,
         external_id=connection.external_id,
         stored_secrets=secrets,
     )
+    return with_column_mapping(config, mapping_of(connection))
+
+
+def mapping_of(connection: CostConnection) -> MappingDocument | None:
+    """The column mapping of its source, where its connector takes one. The account is in scope."""
+    if not connector_of(connection.connector).takes_any_columns:
+        return None
+    row = ColumnMapping.objects.filter(source_id=connection.source_id).first()
+    return row.document if row else None
 
 
 def secrets_of(connection: CostConnection) -> dict[str, Any]:

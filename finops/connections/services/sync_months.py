@@ -34,6 +34,7 @@ from finops.connections.services import sync_claims
 from finops.connections.services.sync_heartbeat import SyncHeartbeat
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.import_decision import Decision
+from finops.costs.mapping.document import MappingDocument, as_json
 from finops.costs.models import CostImport
 from finops.costs.services import import_files
 from finops.lib import clock, disk
@@ -74,10 +75,12 @@ class MonthOutcome:
     error: SourceError | None = None
 
 
-def fingerprint_of(sync: CostSync, month: BillMonth) -> str:
-    """What is kept of a month that was imported: a digest of the connector, its settings that are no secret, and the listing's
-    fingerprint. So other settings read every month again."""
-    parts = [sync.connection.connector, sync.connection.config, month.fingerprint]
+def fingerprint_of(sync: CostSync, month: BillMonth, mapping: MappingDocument | None) -> str:
+    """What is kept of a month that was imported: a digest of the connector, its settings that are no secret, the column mapping
+    that it was read by, and the listing's fingerprint. So other settings or another mapping read every month again."""
+    parts: list[object] = [sync.connection.connector, sync.connection.config, month.fingerprint]
+    if mapping is not None:
+        parts.append(as_json(mapping))
     return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
@@ -90,7 +93,7 @@ def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
         with _month_folder(context.sync, month) as folder:
             month, files, notes = _fetch(context, month, folder)
             job = _import(context, month, files)
-        _remember(context.sync, month, job)
+        _remember(context.sync, month, job, context.config.column_mapping)
     except SyncCancellation:
         raise
     except UserError as error:
@@ -188,7 +191,7 @@ def _import(context: SyncContext, month: BillMonth, files: Sequence[FocusFile]) 
     return job
 
 
-def _remember(sync: CostSync, month: BillMonth, job: CostImport) -> None:
+def _remember(sync: CostSync, month: BillMonth, job: CostImport, mapping: MappingDocument | None) -> None:
     """From now on the month is skipped while its fingerprint is this. Where another process has taken the sync up meanwhile,
     nobody can say whose import came last, so the month is read again."""
     try:
@@ -199,7 +202,7 @@ def _remember(sync: CostSync, month: BillMonth, job: CostImport) -> None:
                 month=month.month,
                 defaults={
                     "account": sync.account,
-                    "fingerprint": fingerprint_of(sync, month),
+                    "fingerprint": fingerprint_of(sync, month, mapping),
                     "bytes": month.bytes,
                     "rows": job.rows,
                     "cost_import": job,

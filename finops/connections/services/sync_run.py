@@ -25,6 +25,7 @@ from finops.connections.services import sync_claims
 from finops.connections.services.credentials import config_of
 from finops.connections.services.sync_heartbeat import SyncHeartbeat, SyncTimeout
 from finops.connections.services.sync_months import SyncContext, fingerprint_of, sync_month, work_folders
+from finops.costs.mapping.document import MappingDocument
 from finops.costs.services import cancel_abandoned_syncs
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -92,7 +93,7 @@ class _SyncRun:
         connector, config = connector_of(sync.connection.connector), config_of(sync.connection)
         listed = {each.month: each for each in connector.months(config)}
         months = [listed[month] for month in sorted(listed, reverse=True)[:MAX_MONTHS]]
-        to_read = self._plan(months)
+        to_read = self._plan(months, config.column_mapping)
         if only_look and to_read:
             sync_claims.update(sync, status=SyncStatus.QUEUED, stage="waiting", heartbeat_at=None)
             return
@@ -100,7 +101,7 @@ class _SyncRun:
         error = self._read(context, to_read)
         _finish(sync, error)
 
-    def _plan(self, months: Sequence[BillMonth]) -> list[BillMonth]:
+    def _plan(self, months: Sequence[BillMonth], mapping: MappingDocument | None) -> list[BillMonth]:
         """The months to read. The others are noted."""
         sync = self._sync
         known = dict(
@@ -112,7 +113,7 @@ class _SyncRun:
             name = month_name(month.month)
             if first is not None and month.month < first:
                 self._results[name] = PeriodResult(month=name, action=PeriodAction.OUT_OF_RANGE)
-            elif known.get(month.month) != fingerprint_of(sync, month):
+            elif known.get(month.month) != fingerprint_of(sync, month, mapping):
                 to_read.append(month)
             elif name not in self._results:
                 self._results[name] = PeriodResult(

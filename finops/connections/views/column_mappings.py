@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, time
 from decimal import Decimal
 from typing import Final
@@ -14,8 +15,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from finops.connections.connectors import connectors
 from finops.connections.models import CostConnection
+from finops.connections.services import fetch_sample, sync_again
 from finops.connections.views.mapping_form import SHOWN, MappingForm
+from finops.connections.views.syncs import connection_of
 from finops.costs import services
 from finops.costs.focus import columns as spec
 from finops.costs.focus.errors import FocusFileError
@@ -25,63 +29,85 @@ from finops.costs.mapping.preview import Preview, preview_of
 from finops.costs.mapping.sample import Sample, sample_of
 from finops.costs.mapping.suggestion import suggest
 from finops.costs.models import ColumnMapping, CostSource
+from finops.lib import disk
 from finops.lib.errors import UserError
 from finops.lib.sentences import truncate
 
 SHOWN_SERVICES: Final = 12
 
 
+@dataclass(frozen=True)
+class _Subject:
+    """A source, its mapping if it has one, and the file to look at: what it has, or why it cannot be read."""
+
+    source: CostSource
+    mapping: ColumnMapping | None
+    file: FocusFile | None
+    sample: Sample | None
+    problem: str
+
+    @classmethod
+    def of(cls, source_id: int) -> _Subject:
+        """Raises Http404 for a source that the account in scope lacks. Cost: three queries, and a batch of the file."""
+        source = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
+        mapping = ColumnMapping.objects.filter(source=source).first()
+        file, sample, problem = services.sample_file(source), None, ""
+        try:
+            sample = sample_of(file) if file else None
+        except FocusFileError as error:
+            problem = error.message
+        return cls(source, mapping, file, sample, problem)
+
+    @property
+    def document(self) -> MappingDocument:
+        """The one that is saved, else one that the file suggests."""
+        if self.mapping is not None:
+            return self.mapping.document
+        return suggest(self.sample, name=self.source.name) if self.sample else MappingDocument()
+
+
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: AccountRequest, source_id: int) -> HttpResponse:
     """The mapping of a source, or one that is suggested by the file that waits for it."""
-    source = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
-    sample, problem = _sample(services.sample_file(source))
-    document = _document(source, sample)
+    subject = _Subject.of(source_id)
     if request.method != "POST":
-        return _page(request, source, sample, problem, MappingForm(sample, document))
-    form = MappingForm(sample, document, request.POST)
+        return _page(request, subject, MappingForm(subject.sample, subject.document))
+    form = MappingForm(subject.sample, subject.document, request.POST)
     if form.is_valid():
         with FormErrors(form):
-            waiting = services.waiting_for_mapping(source)
-            services.save_column_mapping(source=source, document=form.document(), actor=request.actor)
-            messages.success(request, "The column mapping is saved.")
-            if waiting:
-                return redirect("cost_import", slug=request.account.slug, import_id=waiting[-1].pk)
-            return redirect("connection", slug=request.account.slug, source_id=source_id)
-    return _page(request, source, sample, problem, form)
+            return _save(request, subject.source, form.document())
+    return _page(request, subject, form)
 
 
-def _sample(file: FocusFile | None) -> tuple[Sample | None, str]:
-    """What the file has; and why it cannot be read."""
-    if file is None:
-        return None, ""
-    try:
-        return sample_of(file), ""
-    except FocusFileError as error:
-        return None, error.message
+def _save(request: AccountRequest, source: CostSource, document: MappingDocument) -> HttpResponse:
+    """To the import that waited for the mapping, else to the source."""
+    waiting = services.waiting_for_mapping(source)
+    services.save_column_mapping(source=source, document=document, actor=request.actor)
+    connection = CostConnection.objects.select_related("account", "source").filter(source=source).first()
+    is_read = connection is not None and sync_again(connection=connection, actor=request.actor)
+    then = " A sync reads the months again." if is_read else ""
+    messages.success(request, f"The column mapping is saved.{then}")
+    if waiting:
+        return redirect("cost_import", slug=request.account.slug, import_id=waiting[-1].pk)
+    return redirect("connection", slug=request.account.slug, source_id=source.pk)
 
 
-def _document(source: CostSource, sample: Sample | None) -> MappingDocument:
-    row = ColumnMapping.objects.filter(source=source).first()
-    if row is not None:
-        return row.document
-    return suggest(sample, name=source.name) if sample else MappingDocument()
+def takes_any_columns(connection: CostConnection) -> bool:
+    """Whether the columns of its files can be mapped; false also of a connector that this version lacks."""
+    connector = connectors().get(connection.connector)
+    return connector is not None and connector.takes_any_columns
 
 
-def _page(
-    request: AccountRequest, source: CostSource, sample: Sample | None, problem: str, form: MappingForm
-) -> HttpResponse:
-    mapping = ColumnMapping.objects.filter(source=source).first()
-    connection = CostConnection.objects.filter(source=source).first()
+def _page(request: AccountRequest, subject: _Subject, form: MappingForm) -> HttpResponse:
+    connection = CostConnection.objects.filter(source=subject.source).first()
     context = {
-        "source": source,
+        "source": subject.source,
         "form": form,
-        "sample": sample,
-        "sample_problem": problem,
-        "mapping": mapping,
-        "connection": connection,
-        "has_columns": sample is not None or mapping is not None,
+        "sample": subject.sample,
+        "sample_problem": subject.problem,
+        "can_fetch": connection is not None and takes_any_columns(connection),
+        "has_columns": subject.sample is not None or subject.mapping is not None,
     }
     return render(request, "connections/mapping.html", context, status=422 if form.errors else 200)
 
@@ -90,15 +116,13 @@ def _page(
 @require_POST
 def preview(request: AccountRequest, source_id: int) -> HttpResponse:
     """What the form as it stands makes of the file. Stores nothing."""
-    source = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
-    file = services.sample_file(source)
-    sample, problem = _sample(file)
-    context: dict[str, object] = {"sample": sample, "sample_problem": problem, "source": source}
-    if file is not None and sample is not None:
-        form = MappingForm(sample, _document(source, sample), request.POST)
+    subject = _Subject.of(source_id)
+    context: dict[str, object] = {"sample_problem": subject.problem}
+    if subject.file is not None and subject.sample is not None:
+        form = MappingForm(subject.sample, subject.document, request.POST)
         if form.is_valid():
             try:
-                context |= _preview_context(preview_of(file, form.document()), form.document())
+                context |= _preview_context(preview_of(subject.file, form.document()), form.document())
             except FocusFileError as error:
                 context["sample_problem"] = error.message
         else:
@@ -114,7 +138,7 @@ def _preview_context(found: Preview, document: MappingDocument) -> dict[str, obj
     services_ = sorted(found.services.items(), key=lambda each: -abs(each[1]))
     return {
         "preview": found,
-        "titles": columns,
+        "titles": [SHOWN.get(name, name) for name in columns],
         "lines": [(line, [_cell(line.values.get(name)) for name in columns]) for line in found.lines],
         "months": sorted(found.months.items()),
         "services": services_[:SHOWN_SERVICES],
@@ -139,11 +163,23 @@ def sample(request: AccountRequest, source_id: int) -> HttpResponse:
     """Keep a file to look at: the one that is sent."""
     source = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
     with ErrorMessages(request):
+        if problem := disk.low_disk(disk.upload_bytes(request)):
+            raise UserError(problem)
         upload = request.FILES.get("sample")
         if upload is None:
             raise UserError("Choose a file.")
         services.store_sample(source=source, upload=upload)
     return redirect("column_mapping", slug=request.account.slug, source_id=source_id)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def newest(request: AccountRequest, synced_source_id: int) -> HttpResponse:
+    """Keep a file to look at: the newest of the connection."""
+    connection = connection_of(synced_source_id)
+    with ErrorMessages(request):
+        fetch_sample(connection=connection)
+    return redirect("column_mapping", slug=request.account.slug, source_id=synced_source_id)
 
 
 @account_page(Role.MEMBER)

@@ -147,7 +147,7 @@ class MappingForm(forms.Form):
             self.fields[f"{focus}-factor"] = forms.DecimalField(
                 required=False,
                 label=f"Factor of {title.lower()}",
-                widget=forms.TextInput(attrs={"inputmode": "decimal", "placeholder": "1"}),
+                widget=forms.TextInput(attrs={"inputmode": "decimal", "placeholder": "Factor, as 0.01"}),
             )
         elif focus in spec.TIMES.values():
             self.fields[f"{focus}-format"] = forms.CharField(
@@ -174,7 +174,16 @@ class MappingForm(forms.Form):
 
     @property
     def optional_rows(self) -> list[MappingRow]:
-        return [self._row(focus) for focus in OPTIONAL]
+        """Those that the document names, and those with an error."""
+        return [self._row(focus) for focus in OPTIONAL if self._is_in_use(focus)]
+
+    @property
+    def more_rows(self) -> list[MappingRow]:
+        return [self._row(focus) for focus in OPTIONAL if not self._is_in_use(focus)]
+
+    def _is_in_use(self, focus: str) -> bool:
+        names = (f"{focus}-column", f"{focus}-value")
+        return any(name in self.fields and (self[name].value() or self[name].errors) for name in names)
 
     def _row(self, focus: str) -> MappingRow:
         others = [

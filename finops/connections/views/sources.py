@@ -15,6 +15,7 @@ from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.connections.models import CostConnection, SyncPeriod
 from finops.connections.states import connection_state
+from finops.connections.views.column_mappings import takes_any_columns
 from finops.connections.views.cost_keys import key_context
 from finops.costs import services
 from finops.costs.completeness import settle_words
@@ -80,10 +81,11 @@ def _connection_context(row: CostSource, provider: str) -> dict[str, object]:
     """What the page of a synced source has besides, or of one that files are uploaded into and pushed to."""
     connection = CostConnection.objects.select_related("account").filter(source=row).first()
     if connection is None:
-        return key_context(row)
+        return {**key_context(row), "can_map": True}
     state = connection_state(connection)
     return {
         "connection": connection,
+        "can_map": takes_any_columns(connection),
         "state": state,
         "provider_icon": state.provider_icon(provider),
         "periods": list(SyncPeriod.objects.filter(connection=connection)),

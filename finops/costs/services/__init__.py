@@ -16,7 +16,7 @@ from finops.costs.services.imports import (
     queue_import,
     run_import,
 )
-from finops.costs.services.mapping_samples import sample_file, store_sample
+from finops.costs.services.mapping_samples import keep_sample, sample_file, store_sample
 from finops.costs.services.overlaps import dismiss_overlap, find_due_overlaps
 from finops.costs.services.reviews import (
     cancel_import,
@@ -50,6 +50,7 @@ __all__ = [
     "due_imports",
     "find_due_overlaps",
     "import_files",
+    "keep_sample",
     "queue_import",
     "refresh_completeness",
     "refresh_if_due",

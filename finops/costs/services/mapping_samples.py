@@ -41,11 +41,15 @@ def store_sample(*, source: CostSource, upload: UploadedFile[Any]) -> None:
     """Keep an uploaded file to look at, in place of the one of before. Raises LowDisk."""
     disk.check_disk()
     stored = files.store_upload(upload)
-    shutil.move(stored["path"], new_sample_folder(source) / stored["name"][:MAX_NAME])
+    shutil.move(stored["path"], _new_folder(source) / stored["name"][:MAX_NAME])
 
 
-def new_sample_folder(source: CostSource) -> Path:
-    """Where the source's sample is kept, empty now: whoever calls puts one file there."""
+def keep_sample(*, source: CostSource, path: Path) -> None:
+    """Keep a file of this machine to look at, in place of the one of before. It is moved."""
+    shutil.move(path, _new_folder(source) / path.name[:MAX_NAME])
+
+
+def _new_folder(source: CostSource) -> Path:
     folder = sample_folder(source)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
