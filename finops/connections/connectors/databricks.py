@@ -238,6 +238,7 @@ class _Status(msgspec.Struct, frozen=True):
 
 class _Column(msgspec.Struct, frozen=True):
     name: str
+    type_name: str = ""
 
 
 class _Schema(msgspec.Struct, frozen=True):
@@ -309,6 +310,7 @@ class _Warehouse(SqlSource):
             [each.name for each in answer.manifest.schema.columns],
             self._batches(answer.result),
             answer.manifest.total_row_count,
+            [each.type_name for each in answer.manifest.schema.columns],
         )
 
     def moment(self, expression: str) -> str:

@@ -123,6 +123,7 @@ class Postgresql(SqlConnector[PostgresqlConfig, SqlSource]):
 
 class _Database(SqlSource):
     vendor = "The database"
+    field = "query"
 
     def __init__(self, config: PostgresqlConfig) -> None:
         self._config = config
@@ -130,8 +131,8 @@ class _Database(SqlSource):
     def query(self, statement: str) -> QueryResult:
         """One connection a statement, which ends with its last row."""
         batches = self._batches(statement)
-        columns = next(batches)
-        return QueryResult([name or "" for name in columns[0]], batches)
+        names, types = next(batches)
+        return QueryResult([name or "" for name in names], batches, types=[each or "" for each in types])
 
     def moment(self, expression: str) -> str:
         return f"({expression})::timestamptz"
@@ -140,7 +141,7 @@ class _Database(SqlSource):
         return f"({expression})::numeric"
 
     def _batches(self, statement: str) -> Iterator[list[TextRow]]:
-        """First the column names as the only row, then the rows."""
+        """First the names and types of the columns as two rows, then the rows."""
         with self._explain_errors(), self._connect() as connection:
             connection.execute("SET TRANSACTION READ ONLY")
             connection.execute("SET LOCAL TimeZone = 'UTC'")
@@ -148,7 +149,8 @@ class _Database(SqlSource):
             with connection.cursor("finops_focus") as cursor:
                 cursor.itersize = BATCH_ROWS
                 cursor.execute(statement.encode())
-                yield [[column.name for column in cursor.description or ()]]
+                columns = cursor.description or []
+                yield [[each.name for each in columns], [each.type_display for each in columns]]
                 while rows := cursor.fetchmany(BATCH_ROWS):
                     yield [[_text(value) for value in row] for row in rows]
 

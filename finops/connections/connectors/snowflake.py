@@ -167,8 +167,9 @@ class _Warehouse(SqlSource):
         }
         answer = self._api.post("/api/v2/statements", msgspec.json.encode(body), "application/json", _Answer)
         answer, metadata = self._wait(answer)
-        names = [column.name for column in metadata.row_type]
-        return QueryResult(names, self._batches(answer, metadata), metadata.num_rows)
+        names = [each.name for each in metadata.row_type]
+        types = [each.type for each in metadata.row_type]
+        return QueryResult(names, self._batches(answer, metadata), metadata.num_rows, types)
 
     def moment(self, expression: str) -> str:
         """A cast to TIMESTAMP_NTZ would keep the local time of a TIMESTAMP_TZ. Without a zone it is the session's, UTC."""

@@ -13,8 +13,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from itertools import zip_longest
 from typing import Final, Generic, TypeVar
 
 from finops.connections.checks import check_list
@@ -29,20 +30,19 @@ from finops.connections.connector import (
     SourceUnavailable,
 )
 from finops.connections.transports.pages import digest_of
+from finops.connections.transports.sql_columns import SqlColumn, focus_columns, other_columns_text
 from finops.connections.transports.text_parquet import text_parquet
-from finops.costs.focus.columns import MANDATORY, fold
+from finops.costs.focus.columns import fold
 from finops.costs.focus.convert import FURTHEST_ZONE
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.focus.values import parse_moment
 from finops.lib.periods import add_months, month_start
-from finops.lib.sentences import join_with_and
 
 PERIOD, CHARGE = "BillingPeriodStart", "ChargePeriodStart"
 BILLED, EFFECTIVE = "BilledCost", "EffectiveCost"
 BATCH_ROWS: Final = 10_000
 MAX_ROWS: Final = 200_000_000
 """Lines of a month."""
-MAX_COLUMNS: Final = 500
 MAX_PERIODS: Final = 10_000
 """Different values of BillingPeriodStart."""
 
@@ -57,6 +57,8 @@ class QueryResult:
     columns: list[str]
     batches: Iterator[list[TextRow]]
     total: int | None = None
+    types: list[str] = field(default_factory=list)
+    """Of the columns, as the database names them; none where it does not say."""
 
     def checked_batches(self) -> Iterator[list[TextRow]]:
         """Raises SourceUnavailable at the end where rows are missing, or are too many."""
@@ -76,9 +78,11 @@ class QueryResult:
 
 
 class SqlSource(ABC):
-    """One database with one credential, and its dialect. `vendor` is its name in sentences."""
+    """One database with one credential, and its dialect. `vendor` is its name in sentences, `field` the config's that says what
+    is read."""
 
     vendor: str
+    field: str = "view"
     quote: str = '"'
 
     @abstractmethod
@@ -93,9 +97,10 @@ class SqlSource(ABC):
     def exact(self, expression: str) -> str:
         """The expression as an exact decimal: sums of floating point depend on the order of the lines."""
 
-    def columns(self, relation: str) -> list[str]:
-        """Its columns, as it names them. Reads no line. Raises as `query` does."""
-        return self.query(f"SELECT * FROM {relation} WHERE 1 = 0").columns  # noqa: S608 the connector's own relation
+    def columns(self, relation: str) -> list[SqlColumn]:
+        """Its columns. Reads no line. Raises as `query` does."""
+        result = self.query(f"SELECT * FROM {relation} WHERE 1 = 0")  # noqa: S608 the connector's own relation
+        return [SqlColumn(*each) for each in zip_longest(result.columns, result.types, fillvalue="")]
 
     def name(self, column: str) -> str:
         """A column's name in a statement."""
@@ -118,15 +123,19 @@ class SqlBill(ABC):
 
 
 class FocusRelation(SqlBill):
-    """A table, view or query (in parentheses, with a name) of FOCUS columns. Raises SourceError that names the columns which it
-    lacks, and what the database raises."""
-
-    title = "Read the FOCUS columns"
+    """A table, view or query (in parentheses, with a name) of FOCUS columns. Raises SourceError that names the columns which are
+    missing or of a wrong type, and what the database raises."""
 
     def __init__(self, source: SqlSource, relation: str) -> None:
         self._source = source
         self._relation = relation
-        self._columns = _focus_columns(source, relation)
+        columns = source.columns(relation)
+        found = focus_columns(columns, source.field)
+        self._columns = {name: source.name(column.name) for name, column in found.items()}
+        others = other_columns_text(columns)
+        self.title = "Read the FOCUS columns" + (
+            f". Not read, since FOCUS has none of these: {others}" if others else ""
+        )
 
     def months(self) -> list[BillMonth]:
         columns, source = self._columns, self._source
@@ -136,7 +145,7 @@ class FocusRelation(SqlBill):
             f"SELECT {period} AS period, COUNT(*) AS n, {billed} AS b, {effective} AS e, "  # noqa: S608
             f"{f'MAX({newest})' if newest else 'NULL'} AS newest FROM {self._relation} GROUP BY {period}"
         ).rows()
-        return _months_of(rows)
+        return _months_of(rows, source.field)
 
     def fetch(self, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         source = self._source
@@ -202,49 +211,34 @@ def is_focus(names: Iterable[str]) -> bool:
     return not {fold(BILLED), fold(EFFECTIVE), fold(PERIOD)}.isdisjoint(map(fold, names))
 
 
-def _focus_columns(source: SqlSource, relation: str) -> dict[str, str]:
-    """The relation's columns as they stand in a statement, by FOCUS name, folded."""
-    names = source.columns(relation)
-    columns = {fold(name): source.name(name) for name in names}
-    missing = [either[0] for either in MANDATORY if not any(fold(name) in columns for name in either)]
-    if missing:
-        raise SourceError(
-            f"The query gives no {join_with_and(missing)}. Name its columns as FOCUS does: BilledCost, EffectiveCost …",
-            field="query",
-        )
-    if len(names) > MAX_COLUMNS:
-        raise SourceError(
-            f"The query gives {len(names)} columns; {MAX_COLUMNS} are read at most.", field="query"
-        )
-    return columns
-
-
-def _months_of(rows: Iterator[TextRow]) -> list[BillMonth]:
+def _months_of(rows: Iterator[TextRow], field: str) -> list[BillMonth]:
     """Of a row for each billing period: its begin, lines, sums and newest charge."""
     facts: dict[date, list[str]] = defaultdict(list)
     for number, (period, lines, *sums) in enumerate(rows, 1):
         if number > MAX_PERIODS:
             raise SourceError(
                 f"{PERIOD} has more than {MAX_PERIODS:,} different values. It is the begin of the month of a bill.",
-                field="query",
+                field=field,
             )
-        facts[_month_of(period, lines)].append("|".join(value or "" for value in (period, lines, *sums)))
+        facts[_month_of(period, lines, field)].append(
+            "|".join(value or "" for value in (period, lines, *sums))
+        )
     months = [BillMonth(month, digest_of(facts[month])) for month in sorted(facts, reverse=True)]
     return months[:MAX_MONTHS]
 
 
-def _month_of(text: str | None, lines: str | None) -> date:
+def _month_of(text: str | None, lines: str | None, field: str) -> date:
     if text is None:
         raise SourceError(
             f"{PERIOD} is empty in {lines} lines, which belong to no month. Fill it, or leave them out with "
             f"WHERE {PERIOD} IS NOT NULL in the query or view.",
-            field="query",
+            field=field,
         )
     try:
         moment = parse_moment(text)
         return month_start(((moment.astimezone(UTC) if moment.tzinfo else moment) + FURTHEST_ZONE).date())
     except (ValueError, OverflowError):
-        raise SourceError(f"A {PERIOD} of the query is no time: {text[:100]!r}.", field="query") from None
+        raise SourceError(f"A {PERIOD} of the query is no time: {text[:100]!r}.", field=field) from None
 
 
 def _first_moment(month: date) -> str:

@@ -17,6 +17,7 @@ import msgspec
 from finops.connections.connector import Fetch, SourceError, SourceUnavailable
 from finops.connections.transports.http import HttpApi, PermissionRefusal, RequestRefusal, path_part
 from finops.connections.transports.sql import BATCH_ROWS, QueryResult, SqlSource, TextRow
+from finops.connections.transports.sql_columns import SqlColumn
 from finops.connections.transports.tokens import RenewableToken
 from finops.connections.vendor_apis.service_account import ServiceAccount
 from finops.lib.sentences import truncate
@@ -108,6 +109,7 @@ class BigQueryWarehouse(SqlSource):
     for what is no key."""
 
     vendor = "BigQuery"
+    field = "table"
     quote = "`"
 
     def __init__(self, key: str, project: str, location: str, table: str, fetch: Fetch | None = None) -> None:
@@ -147,8 +149,11 @@ class BigQueryWarehouse(SqlSource):
             return False
         return partitions is not None and not partitions.field
 
-    def columns(self, relation: str) -> list[str]:
-        return [each.name for each in self.fields(relation)]
+    def columns(self, relation: str) -> list[SqlColumn]:
+        return [
+            SqlColumn(each.name, "ARRAY" if each.mode == "REPEATED" else each.type)
+            for each in self.fields(relation)
+        ]
 
     def moment(self, expression: str) -> str:
         return f"CAST({expression} AS TIMESTAMP)"

@@ -203,7 +203,7 @@ def test_the_check_tries_the_connection_the_columns_and_the_months(cast: Cast, s
     [
         ({"password": "wrong and long"}, "Check user, password and pg_hba.conf"),
         ({"database": "postgres_no"}, "does not exist"),
-        ({"query": "SELECT 1 AS one FROM lines"}, "gives no BilledCost, EffectiveCost"),
+        ({"query": "SELECT 1 AS one FROM lines"}, "There is no BilledCost, EffectiveCost"),
         ({"query": "SELECT * FROM no_such_table"}, 'relation "no_such_table" does not exist'),
         ({"query": "SELECT * FROM pg_authid"}, "GRANT SELECT on it"),
         ({"encryption": "verify-full"}, "Choose require"),
@@ -215,6 +215,42 @@ def test_a_check_says_what_to_do(cast: Cast, shop: Shop, changes: dict[str, obje
     assert len(failed) == 1
     assert words in failed[0].fix
     assert shop.password not in failed[0].fix
+
+
+def test_a_change_of_the_table_fails_the_next_sync_with_the_names_of_its_columns(
+    cast: Cast, shop: Shop
+) -> None:
+    shop.add(ROWS)
+    connection = connect(cast, shop)
+
+    with account_scope(cast.account):
+        sync_now(connection)
+        shop.admin.execute('ALTER TABLE lines RENAME "ServiceName" TO service_title')
+        shop.admin.execute('ALTER TABLE lines ALTER "BilledCost" TYPE boolean USING true')
+        shop.admin.execute(
+            'ALTER TABLE lines ALTER "BillingPeriodStart" TYPE int USING to_char("BillingPeriodStart", \'YYYYMM\')::int'
+        )
+        failed = sync_now(connection)
+        answer = query_spend(
+            cast.account, SpendQuery(start_date=date(2026, 5, 1), end_date=date(2026, 7, 31), basis="billed")
+        )
+
+    assert failed.error == (
+        "There is no ServiceName (it may be service_title now). BilledCost is bool, which is no number. BillingPeriodStart is int4, "
+        "which is no time. Name the columns of the table, view or query as FOCUS does, with amounts as numbers and periods as times."
+    )
+    assert [each.fix for each in findings(cast, shop.values()) if not each.is_ok] == [failed.error]
+    assert answer.totals[0].amount == sum(Decimal(row[0]) for row in ROWS)
+
+
+@pytest.mark.parametrize("type_", ["text", "varchar(40)", "double precision", "real", "money", "bigint"])
+def test_amounts_may_be_of_any_type_that_holds_numbers(cast: Cast, shop: Shop, type_: str) -> None:
+    shop.add([("12", "10", "2026-05-01T00:00:00Z", "2026-05-03T00:00:00Z", "Storage")])
+    shop.admin.execute(
+        f'ALTER TABLE lines ALTER "EffectiveCost" TYPE {type_} USING "EffectiveCost"::{type_}'.encode()
+    )
+
+    assert all(each.is_ok for each in findings(cast, shop.values()))
 
 
 def test_a_query_that_writes_changes_nothing(cast: Cast, shop: Shop) -> None:

@@ -245,7 +245,42 @@ def test_a_relation_without_focus_columns_is_named(cast: Cast, vendor: Vendor) -
     failed = [each for each in vendor.findings(cast) if not each.is_ok]
 
     assert [each.title for each in failed] == ["Read the columns"]
-    assert "gives no EffectiveCost" in failed[0].fix
+    assert failed[0].fix.startswith("There is no EffectiveCost. Name the columns")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("RENAME ServiceName TO service_title", "no ServiceName (it may be service_title now)"),
+        ("ALTER BilledCost TYPE BOOLEAN USING true", "BilledCost is "),
+        ("ALTER BilledCost TYPE DATE USING DATE '2026-05-01'", "which is no number"),
+        ("ALTER BillingPeriodStart TYPE INTEGER USING 202605", "which is no time"),
+        ("ALTER ChargePeriodStart TYPE DECIMAL USING 1", "ChargePeriodStart is "),
+    ],
+)
+def test_a_change_of_the_view_names_its_columns(cast: Cast, vendor: Vendor, change: str, words: str) -> None:
+    vendor.warehouse.add(ROWS)
+    vendor.warehouse.database.execute(f"ALTER TABLE lines {change}")
+
+    failed = [each for each in vendor.findings(cast) if not each.is_ok]
+
+    assert [each.title for each in failed] == ["Read the columns"]
+    assert words in failed[0].fix
+
+
+@pytest.mark.django_db
+def test_columns_that_are_not_read_are_named(cast: Cast, vendor: Vendor) -> None:
+    vendor.warehouse.add(ROWS)
+    for name in ("servce_category", "Remark", "x_Shop"):
+        vendor.warehouse.database.execute(f"ALTER TABLE lines ADD COLUMN {name} VARCHAR")
+
+    findings = vendor.findings(cast)
+
+    assert [(each.is_ok, each.fix) for each in findings] == [(True, "")] * 3
+    assert findings[1].title == (
+        "Read the FOCUS columns. Not read, since FOCUS has none of these: servce_category (ServiceCategory?) and Remark"
+    )
 
 
 @pytest.mark.django_db

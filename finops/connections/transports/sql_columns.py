@@ -1,0 +1,106 @@
+"""Columns of a database's table: which FOCUS column each is, and what drifted: missing, renamed, of another type."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from finops.connections.connector import SourceError
+from finops.costs.focus.columns import AMOUNTS, KNOWN, LENIENT, MANDATORY, TIMES, fold
+from finops.lib.sentences import join_with_and, truncate
+
+MAX_COLUMNS: Final = 500
+MAX_SHOWN: Final = 5
+"""Columns that a finding names."""
+
+_NUMBER: Final = re.compile(
+    r"(numeric|decimal|bignumeric|bigdecimal|number|fixed|(big|small|tiny|byte)?int(eger|\d+)?|long|short|byte|"
+    r"float\d*|double( precision)?|real|money)"
+)
+_TIME: Final = re.compile(r"(date|datetime|timestamp.*)")
+_NEITHER: Final = re.compile(r"(bool(ean)?|array.*|.*\[\]|record|struct.*|map.*|bytes|bytea|binary)")
+
+
+class SqlColumn(NamedTuple):
+    """A column and its type, as the database names them; no type where it does not say."""
+
+    name: str
+    type: str = ""
+
+
+def focus_columns(columns: Sequence[SqlColumn], field: str) -> Mapping[str, SqlColumn]:
+    """The columns by FOCUS name, folded. Raises SourceError at that field of the config which names every column that is missing
+    or of a type that it cannot have, and the column that it may be now."""
+    if len(columns) > MAX_COLUMNS:
+        raise SourceError(f"There are {len(columns)} columns; {MAX_COLUMNS} are read at most.", field=field)
+    found = {fold(each.name): each for each in columns}
+    missing = [either[0] for either in MANDATORY if not any(fold(name) in found for name in either)]
+    others = other_columns(columns)
+    problems = (
+        [f"There is no {join_with_and([_with_guess(name, others) for name in missing])}."] if missing else []
+    )
+    problems += [
+        f"{found[fold(name)].name} is {truncate(found[fold(name)].type, 60)}, which is no {kind}."
+        for name, kind in _KINDS.items()
+        if fold(name) in found and not _is_possible(found[fold(name)].type, kind)
+    ]
+    if problems:
+        raise SourceError(
+            f"{' '.join(problems)} Name the columns of the table, view or query as FOCUS does, with amounts as numbers and "
+            "periods as times.",
+            field=field,
+        )
+    return found
+
+
+def other_columns(columns: Sequence[SqlColumn]) -> list[str]:
+    """Those that FOCUS does not know and that are no provider's own (x_): they are not read."""
+    known = {fold(name) for name in KNOWN}
+    return [
+        each.name
+        for each in columns
+        if fold(each.name) not in known and not each.name.strip().casefold().startswith("x_")
+    ]
+
+
+def other_columns_text(columns: Sequence[SqlColumn]) -> str:
+    """The columns that are not read, with the missing FOCUS column that each may be; empty where there are none."""
+    others = other_columns(columns)
+    if not others:
+        return ""
+    there = {fold(each.name) for each in columns}
+    lacking = [name for name in KNOWN if fold(name) not in there]
+    shown = [_with_focus_name(name, lacking) for name in others[:MAX_SHOWN]]
+    more = [f"{len(others) - MAX_SHOWN} more"] if len(others) > MAX_SHOWN else []
+    return join_with_and([*shown, *more])
+
+
+_KINDS: Final[Mapping[str, str]] = {
+    **{name: "number" for name in AMOUNTS.values() if name not in LENIENT},
+    **{name: "time" for name in TIMES.values() if name not in LENIENT},
+}
+
+
+def _is_possible(type_: str, kind: str) -> bool:
+    """Texts may hold either, and of a type that is not known nobody can say."""
+    name = re.sub(r"\(.*", "", type_).strip().casefold()
+    other = _TIME if kind == "number" else _NUMBER
+    return not other.fullmatch(name) and not _NEITHER.fullmatch(name)
+
+
+def _with_guess(name: str, others: Sequence[str]) -> str:
+    near = _nearest(name, others)
+    return f"{name} (it may be {truncate(near, 60)} now)" if near else name
+
+
+def _with_focus_name(name: str, lacking: Sequence[str]) -> str:
+    near = _nearest(name, lacking)
+    return f"{truncate(name, 60)} ({near}?)" if near else truncate(name, 60)
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    """The one that reads most like it, in whatever case and with whatever marks; empty where none does."""
+    folded = {fold(each[:300]): each for each in names}
+    return next((folded[each] for each in difflib.get_close_matches(fold(name[:300]), folded, 1, 0.6)), "")
