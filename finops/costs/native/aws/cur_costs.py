@@ -128,7 +128,7 @@ def _special_cost(lines: CurLines) -> pa.Array:
         (line_types.COVERED_BY_PLAN, _PLAN_COST),
         (line_types.COVERED_BY_RESERVATION, _RESERVATION_COST),
     ):
-        covered = lines.are(line_type)
+        covered = pc.and_(lines.are(line_type), pc.invert(lines.is_share()))
         lines.required_amount(names[1], covered)
         cost = pc.if_else(covered, _after_discounts(lines, names), cost)
     cost = pc.if_else(_is_amortized_purchase(lines), ZERO, cost)

@@ -89,8 +89,8 @@ class LineCounts:
         yield from self._unknown_notes(report)
         if self.shared:
             yield (
-                f"{self.shared:,} shares of split cost allocation data have effective cost; a second line takes as much away "
-                "from the resource that they share."
+                f"{self.shared:,} shares of split cost allocation data have effective cost; a second line without tags takes "
+                "as much away from the resource that they share, and tags of the resource itself keep its whole cost."
             )
         if self.covered:
             yield (
