@@ -221,6 +221,10 @@ class OpenCostMapping(NativeMapping):
                 "nodes has this cost too, so count one of both."
             )
         ]
+        if not {"provider_id", "node"} & self.place.keys():
+            notes.append(
+                "Whether another source of this account bills the same nodes cannot be seen: the export does not name them."
+            )
         if "cluster" not in self.place:
             notes.append(
                 "SubAccountId is empty: the export does not name the cluster. It can be given for all lines."

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import base64
+import csv
+import gzip
+import io
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +32,8 @@ from tests.cast import Cast
 from tests.finops.connections.gcs_emulator import private_key
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
+from tests.finops.costs.native.truth import oracle as oracle_report
+from tests.finops.costs.native.truth.bills import write_csv
 from tests.world.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db
@@ -155,6 +162,64 @@ def test_of_oracles_own_reports_the_month_is_that_of_the_object(oracle: OracleBu
     assert (f"{may.month:%Y-%m}", f"{june.month:%Y-%m}") == ("2026-05", "2026-06")
     [file] = CONNECTOR.fetch(config(report="cost_csv"), june, Fetch(tmp_path))
     assert file.path.read_bytes() == b"two"
+
+
+@pytest.fixture
+def cost_csv(cast: Cast, oracle: OracleBucket) -> Iterator[CostConnection]:
+    row = services.create_connection(
+        account=cast.account,
+        actor=cast.actor,
+        name="Oracle",
+        connector="oci_focus",
+        values={**VALUES, "private_key": private_key(), "report": "cost_csv"},
+    )
+    with account_scope(cast.account):
+        yield row
+
+
+Sums = dict[str, tuple[Decimal, Decimal]]
+
+
+def raw_sums(column: str, *files: bytes) -> Sums:
+    """Cost of Oracle's own files, as Python's csv reads it; a month of the usage, where `column` is its start."""
+    totals: dict[str, Decimal] = defaultdict(Decimal)
+    for file in files:
+        for row in csv.DictReader(io.StringIO(file.decode())):
+            key = row[column][:7] if column == "lineItem/intervalUsageStart" else row[column]
+            totals[key] += Decimal(row["cost/myCost"] or 0)
+    return {key: (total, total) for key, total in totals.items() if total}
+
+
+def test_oracles_own_reports_arrive_with_the_sums_of_their_files(
+    cast: Cast, cost_csv: CostConnection, oracle: OracleBucket
+) -> None:
+    """Oracle delivers by the day: the first file of June has the last hours of May."""
+    lines = sorted(oracle_report.lines(), key=lambda line: line["lineItem/intervalUsageStart"])
+    cuts = (0, 40, 110, len(lines))
+    parts = [write_csv(lines[start:end]) for start, end in pairwise(cuts)]
+    delivered = ("2026-05-11T03:04:05.678Z", "2026-06-01T03:04:05.678Z", "2026-06-28T03:04:05.678Z")
+    for number, (part, when) in enumerate(zip(parts, delivered, strict=True)):
+        oracle.put(f"reports/cost-csv/000{number}.csv.gz", gzip.compress(part, mtime=0), when)
+
+    sync = sync_now(cost_csv)
+
+    assert (sync.error, actions(sync)) == ("", {"2026-05": "imported", "2026-06": "imported"})
+    for column, native in {
+        "service": "product/service",
+        "account_id": "lineItem/tenantId",
+        "region": "product/region",
+        "currency": "cost/currencyCode",
+        "billing_period": "lineItem/intervalUsageStart",
+    }.items():
+        sums = cost_by(cast.account, column)
+        assert {key: each for key, each in sums.items() if any(each)} == raw_sums(native, *parts), column
+    assert actions(sync_now(cost_csv)) == {"2026-05": "unchanged", "2026-06": "unchanged"}
+
+    more = write_csv([{**lines[-1], "cost/myCost": "1.25", "lineItem/referenceNo": "late"}])
+    oracle.put("reports/cost-csv/0003.csv.gz", gzip.compress(more, mtime=0), "2026-06-28T09:04:05.678Z")
+    assert actions(sync_now(cost_csv)) == {"2026-05": "unchanged", "2026-06": "imported"}
+    expected = raw_sums("lineItem/intervalUsageStart", *parts, more)
+    assert cost_by(cast.account, "billing_period") == expected
 
 
 def test_a_report_that_is_replaced_while_it_is_read_is_a_conflict(
