@@ -9,17 +9,19 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
-from finops.costs.models import CostSource
-from tests.cast import Cast
+from accounts.scoping import account_scope
+from finops.costs import services
+from finops.costs.models import CostImport
+from tests.cast import Cast, signed_in
 from tests.finops.costs.focus_reader import FocusRead
 from tests.finops.costs.native.truth import aws, azure, google, opencost, oracle
 from tests.finops.costs.native.truth.bills import DIMENSIONS, Bill
-from tests.world.imports import cost_by, import_bill
+from tests.world.imports import cost_by
 
 FORMATS: Final[Mapping[str, Callable[[], Bill]]] = {
     "AWS CUR legacy, CSV": aws.legacy_csv,
@@ -110,14 +112,16 @@ WHOLE: Final = (
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", WHOLE)
-def test_totals_of_an_imported_bill_are_those_of_the_raw_file(
-    name: str, cast: Cast, source: CostSource, tmp_path: Path
-) -> None:
+def test_totals_of_an_uploaded_bill_are_those_of_the_raw_file(name: str, cast: Cast) -> None:
     raw = bill(name)
-    paths = [tmp_path / file for file in raw.names or [f"part-{place}" for place, _ in enumerate(raw.files)]]
-    for path, data in zip(paths, raw.files, strict=True):
-        path.write_bytes(data)
-    import_bill(cast, source, *paths, **raw.defaults)
+    names = raw.names or [f"part-{place}" for place, _ in enumerate(raw.files)]
+    files = [SimpleUploadedFile(file, data) for file, data in zip(names, raw.files, strict=True)]
+    fields = {"name": "Bills", "currency": raw.defaults.get("BillingCurrency", ""), "uploads": files}
+    answer = signed_in(cast.member).post("/a/acme/connections/upload/", fields)
+    assert answer.status_code == 302
+    with account_scope(cast.account):
+        job = CostImport.objects.get()
+    services.run_import(job.pk)
     for dimension in DIMENSIONS:
         sums = cost_by(cast.account, COLUMNS.get(dimension, dimension))
         assert {key: total for key, total in sums.items() if any(total)} == raw.sums(dimension)
