@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -43,6 +43,12 @@ class ConnectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     column_mapping: MappingDocument | None = None
     """Of the connection's source, for files that are no FOCUS. Not entered with the settings either: `with_column_mapping`."""
+
+    @property
+    def defaults(self) -> Mapping[str, str]:
+        """Values of FOCUS columns that the files lack: what a config of files has as `default_currency`."""
+        currency = getattr(self, "default_currency", "")
+        return {"BillingCurrency": currency} if currency else {}
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in public_fields(type(self)))

@@ -38,7 +38,6 @@ from finops.connections.transports.bucket import (
 )
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.focus.open_files import first_billing_month
-from finops.costs.mapping.document import MappingDocument
 from finops.lib.disk import check_disk
 
 MAX_FILES_TO_READ: Final = 500
@@ -56,6 +55,16 @@ Pattern = Annotated[
         examples=["{year}/{month}/*.parquet"],
         min_length=1,
         max_length=300,
+    ),
+]
+
+DefaultCurrency = Annotated[
+    str,
+    msgspec.Meta(
+        title="Currency of files that name none",
+        description="As OpenCost's do not: a code such as USD. Files that name theirs keep it.",
+        examples=["USD"],
+        pattern=r"^([A-Z]{3})?$",
     ),
 ]
 
@@ -87,13 +96,13 @@ class PatternConnector(Connector[P], Generic[P]):
                 newest = max(files, key=lambda each: (each.modified, each.key))
                 checks.attempt(
                     f"Read {shown_key(newest.key)}",
-                    partial(_month_inside, bucket, newest, config.column_mapping),
+                    partial(_month_inside, bucket, newest, config),
                 )
         return checks.findings
 
     def months(self, config: P) -> list[BillMonth]:
         with self._open(config) as bucket:
-            months = _months(bucket, FilePattern.parse(self._pattern(config)), config.column_mapping)
+            months = _months(bucket, FilePattern.parse(self._pattern(config)), config)
         return [
             BillMonth(month, objects_fingerprint(files), sum(each.bytes for each in files))
             for month, files in sorted(months.items())
@@ -101,7 +110,7 @@ class PatternConnector(Connector[P], Generic[P]):
 
     def fetch(self, config: P, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         with self._open(config) as bucket:
-            months = _months(bucket, FilePattern.parse(self._pattern(config)), config.column_mapping)
+            months = _months(bucket, FilePattern.parse(self._pattern(config)), config)
             return bucket.download_month(months.get(month.month, []), fetch)
 
     def newest_file(self, config: P, folder: Path) -> FocusFile:
@@ -139,7 +148,7 @@ def _some_files(
 
 
 def _months(
-    bucket: StorageBucket, pattern: FilePattern, mapping: MappingDocument | None
+    bucket: StorageBucket, pattern: FilePattern, config: ConnectorConfig
 ) -> dict[date, list[BucketObject]]:
     """The files of each month. Raises SourceError for a file of which nobody can tell, UserError for one that cannot be read."""
     months: dict[date, list[BucketObject]] = defaultdict(list)
@@ -161,32 +170,37 @@ def _months(
             field="pattern",
         )
     for each in unknown:
-        month = _month_inside(bucket, each, mapping)
+        month = _month_inside(bucket, each, config)
         if month is not None:
             months[month].append(each)
     return months
 
 
 _month_of_version: Final[dict[tuple[str, str, str, bytes], date | None]] = {}
-"""What was read of an object, by bucket, key, version and column mapping, so that this process reads it once."""
+"""What was read of an object, by bucket, key, version, column mapping and defaults, so that this process reads it once."""
 
 
-def _month_inside(bucket: StorageBucket, found: BucketObject, mapping: MappingDocument | None) -> date | None:
+def _month_inside(bucket: StorageBucket, found: BucketObject, config: ConnectorConfig) -> date | None:
     """The billing month of a file's first line. Raises UserError for what is no bill."""
-    name = (bucket.url, found.key, found.version, msgspec.json.encode(mapping, order="sorted"))
+    name = (
+        bucket.url,
+        found.key,
+        found.version,
+        msgspec.json.encode([config.column_mapping, config.defaults], order="sorted"),
+    )
     if name not in _month_of_version:
         if len(_month_of_version) > MAX_KNOWN_VERSIONS:
             _month_of_version.clear()
         try:
-            _month_of_version[name] = _read_month(bucket, found, mapping)
+            _month_of_version[name] = _read_month(bucket, found, config)
         except MonthConflict as error:
             raise SourceUnavailable(f"{error} The next sync reads it.") from error
     return _month_of_version[name]
 
 
-def _read_month(bucket: StorageBucket, found: BucketObject, mapping: MappingDocument | None) -> date | None:
+def _read_month(bucket: StorageBucket, found: BucketObject, config: ConnectorConfig) -> date | None:
     check_disk(found.bytes)
     with tempfile.TemporaryDirectory(prefix="finops-month-") as folder:
         path = Path(folder, local_name(found.key))
         bucket.download(found, path, lambda _bytes: None)
-        return first_billing_month(FocusFile(path, found.key), mapping)
+        return first_billing_month(FocusFile(path, found.key), config.column_mapping, config.defaults)

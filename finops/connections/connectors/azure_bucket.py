@@ -10,7 +10,7 @@ import msgspec
 from finops.connections.azure import AzureBlobConfig, open_container
 from finops.connections.azure_setup import read_steps
 from finops.connections.connector import SetupStep
-from finops.connections.pattern_files import Pattern, PatternConnector
+from finops.connections.pattern_files import DefaultCurrency, Pattern, PatternConnector
 from finops.connections.transports.azure_blob import AzureBlobBucket
 
 
@@ -27,6 +27,7 @@ class AzureBucketConfig(AzureBlobConfig, frozen=True, kw_only=True):
         ),
     ] = ""
     pattern: Pattern = "**/*"
+    default_currency: DefaultCurrency = ""
 
 
 class AzureBucket(PatternConnector[AzureBucketConfig]):

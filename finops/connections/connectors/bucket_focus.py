@@ -14,7 +14,7 @@ import msgspec
 from finops.connections.aws import AwsBucketConfig, aws_credentials
 from finops.connections.aws_setup import read_policy, trust_policy
 from finops.connections.connector import ConnectorConfig, SecretText, SetupStep
-from finops.connections.pattern_files import Pattern, PatternConnector
+from finops.connections.pattern_files import DefaultCurrency, Pattern, PatternConnector
 from finops.connections.transports.s3 import S3Bucket, open_s3
 
 
@@ -40,6 +40,7 @@ class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
         ),
     ] = ""
     pattern: Pattern = "**/*"
+    default_currency: DefaultCurrency = ""
     endpoint: Annotated[
         str,
         msgspec.Meta(

@@ -20,12 +20,11 @@ from finops.connections.connector import (
     SourceError,
 )
 from finops.connections.file_pattern import FilePattern
-from finops.connections.pattern_files import newest_file
+from finops.connections.pattern_files import DefaultCurrency, newest_file
 from finops.connections.transports.bucket import BucketObject, objects_fingerprint
 from finops.connections.transports.local import LocalBucket, open_folder
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.focus.open_files import first_billing_month
-from finops.costs.mapping.document import MappingDocument
 
 
 class FolderConfig(ConnectorConfig, frozen=True, kw_only=True):
@@ -52,6 +51,7 @@ class FolderConfig(ConnectorConfig, frozen=True, kw_only=True):
             max_length=300,
         ),
     ] = "**/*"
+    default_currency: DefaultCurrency = ""
 
 
 class FolderConnector(Connector[FolderConfig]):
@@ -87,17 +87,19 @@ class FolderConnector(Connector[FolderConfig]):
             bucket = checks.attempt(f"Open {config.folder}", lambda: open_folder(config.folder))
             months = checks.attempt(
                 f"Find files of {config.pattern}",
-                lambda: _some_months(bucket, pattern, config.column_mapping),
+                lambda: _some_months(bucket, pattern, config),
             )
             newest = max(months)
             checks.attempt(
                 f"Read a file of {newest:%Y-%m}",
-                lambda: first_billing_month(_focus_file(bucket, months[newest][0]), config.column_mapping),
+                lambda: first_billing_month(
+                    _focus_file(bucket, months[newest][0]), config.column_mapping, config.defaults
+                ),
             )
         return checks.findings
 
     def months(self, config: FolderConfig) -> list[BillMonth]:
-        months = _months(open_folder(config.folder), FilePattern.parse(config.pattern), config.column_mapping)
+        months = _months(open_folder(config.folder), FilePattern.parse(config.pattern), config)
         return [
             BillMonth(month, objects_fingerprint(files), sum(each.bytes for each in files))
             for month, files in sorted(months.items())
@@ -105,7 +107,7 @@ class FolderConnector(Connector[FolderConfig]):
 
     def fetch(self, config: FolderConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         bucket = open_folder(config.folder)
-        months = _months(bucket, FilePattern.parse(config.pattern), config.column_mapping)
+        months = _months(bucket, FilePattern.parse(config.pattern), config)
         return bucket.download_month(months.get(month.month, []), fetch)
 
     def newest_file(self, config: FolderConfig, folder: Path) -> FocusFile:
@@ -113,7 +115,7 @@ class FolderConnector(Connector[FolderConfig]):
 
 
 def _months(
-    bucket: LocalBucket, pattern: FilePattern, mapping: MappingDocument | None
+    bucket: LocalBucket, pattern: FilePattern, config: FolderConfig
 ) -> dict[date, list[BucketObject]]:
     """The files of each month, each file in one month: lines of other months in it are corrections that it carries. Raises
     SourceError for a file of which nobody can tell, UserError for one that cannot be read."""
@@ -124,16 +126,18 @@ def _months(
         month = pattern.month_of(each.key)
         if month is None and pattern.has_month:
             raise SourceError(f"The path of {each.key} names no month that there is.", field="pattern")
-        month = month or first_billing_month(_focus_file(bucket, each), mapping)
+        month = month or first_billing_month(
+            _focus_file(bucket, each), config.column_mapping, config.defaults
+        )
         if month is not None:
             months[month].append(each)
     return months
 
 
 def _some_months(
-    bucket: LocalBucket, pattern: FilePattern, mapping: MappingDocument | None
+    bucket: LocalBucket, pattern: FilePattern, config: FolderConfig
 ) -> dict[date, list[BucketObject]]:
-    months = _months(bucket, pattern, mapping)
+    months = _months(bucket, pattern, config)
     if not months:
         raise SourceError(f"No file below {bucket.url} fits the pattern {pattern.text}.", field="pattern")
     return months

@@ -7,7 +7,7 @@ from typing import Final
 
 from finops.connections.connector import SetupStep
 from finops.connections.google import GoogleBucketConfig, open_google_bucket
-from finops.connections.pattern_files import Pattern, PatternConnector
+from finops.connections.pattern_files import DefaultCurrency, Pattern, PatternConnector
 from finops.connections.transports.gcs import ROLE, GcsBucket
 
 _EXPORT: Final = """EXPORT DATA OPTIONS (
@@ -30,6 +30,7 @@ class GoogleBucketFilesConfig(GoogleBucketConfig, frozen=True, kw_only=True):
     """A bucket, and which files in it."""
 
     pattern: Pattern = "**/*"
+    default_currency: DefaultCurrency = ""
 
 
 class GoogleBucket(PatternConnector[GoogleBucketFilesConfig]):

@@ -182,6 +182,7 @@ def _import(context: SyncContext, month: BillMonth, files: Sequence[FocusFile]) 
         on_progress=progress.importing,
         origin=CostImport.Origin.SYNC,
         decision=Decision.of_sync(month.month, context.listed),
+        defaults=context.config.defaults,
         in_child=context.in_child,
     )
     if progress.stop is not None:

@@ -14,7 +14,7 @@ from finops.lib.errors import UserError, nearest_choices
 
 SET_HINT = (
     "Export the file again with them, or give a value that holds for every row: --set Column=value with "
-    "import_focus, 'Values for missing columns' on the upload form. --set EffectiveCost=@BilledCost takes the value "
+    "import_focus, 'Values for missing columns' on the upload form, the currency also in the settings of a connection of files. --set EffectiveCost=@BilledCost takes the value "
     "of another column."
 )
 

@@ -152,10 +152,12 @@ def survey(files: Sequence[OpenFile]) -> Survey | None:
     return Survey(months.pop(), tags) if months else None
 
 
-def first_billing_month(file: FocusFile, mapping: MappingDocument | None = None) -> date | None:
+def first_billing_month(
+    file: FocusFile, mapping: MappingDocument | None = None, defaults: Mapping[str, str] | None = None
+) -> date | None:
     """The billing month of its first line; None without lines. Reads one batch. Raises FocusFileError for what is no FOCUS
     and cannot be read by the `mapping`."""
-    return next(_months(open_files([file], {}, AUTOMATIC, mapping)[0], Tags()), None)
+    return next(_months(open_files([file], defaults or {}, AUTOMATIC, mapping)[0], Tags()), None)
 
 
 def _months(opened: OpenFile, tags: Tags) -> Iterator[date]:

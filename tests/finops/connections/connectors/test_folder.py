@@ -13,11 +13,14 @@ from finops.connections import services
 from finops.connections.connectors import connector_of
 from finops.connections.connectors.folder import FolderConfig
 from finops.connections.models import CostConnection
+from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.finops.connections.connectors.bills import as_csv_gz, as_parquet, focus_rows, of_month
 from tests.finops.connections.connectors.bills import sums as sums_of_rows
 from tests.finops.connections.connectors.stored import stored
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
+from tests.finops.costs.native.truth import opencost
+from tests.world.imports import cost_by
 
 CONNECTOR = connector_of("folder")
 
@@ -124,3 +127,53 @@ def test_a_check_says_what_is_missing(folder: Path, settings: Settings) -> None:
     assert not last("note.txt")[1]
     put(folder, "may.csv.gz", as_csv_gz(focus_rows()[:9]))
     assert last("*.gz") == ("Read a file of 2026-05", True, "")
+
+
+@pytest.mark.usefixtures("scope")
+def test_allocations_of_opencost_arrive_in_the_currency_of_the_connection(cast: Cast, folder: Path) -> None:
+    bill = opencost.parquet_bill()
+    put(folder, "opencost.parquet", bill.files[0])
+    connection = connect(cast, folder, "*")
+    sync = sync_now(connection)
+    assert sync.status == "failed"
+    assert "lacks a currency" in sync.error
+    assert "the currency also in the settings of a connection of files" in sync.error
+    assert not CONNECTOR.check(FolderConfig(folder=str(folder), pattern="*"))[-1].is_ok
+
+    in_euro = {"folder": str(folder), "pattern": "*", "default_currency": "EUR"}
+    services.change_connection(
+        connection=connection, actor=cast.actor, values=in_euro, interval_minutes=60, first_month=None
+    )
+    assert actions(sync_now(connection))["2026-05"] == "imported"
+    for dimension, column in {
+        "month": "billing_period",
+        "account_id": "account_id",
+        "currency": "currency",
+    }.items():
+        sums = cost_by(cast.account, column)
+        assert {key: each for key, each in sums.items() if any(each)} == bill.sums(dimension)
+    assert CONNECTOR.check(FolderConfig(folder=str(folder), pattern="*", default_currency="EUR"))[-1].is_ok
+
+
+@pytest.mark.usefixtures("scope")
+def test_a_file_that_names_its_currency_keeps_it(cast: Cast, folder: Path) -> None:
+    put(folder, "2026-05/a.csv.gz", as_csv_gz(focus_rows()[:70]))
+    connection = connect(cast, folder, "{year}-{month}/*")
+    values = {"folder": str(folder), "pattern": "{year}-{month}/*", "default_currency": "JPY"}
+    services.change_connection(
+        connection=connection, actor=cast.actor, values=values, interval_minutes=60, first_month=None
+    )
+    sync_now(connection)
+    assert "JPY" not in cost_by(cast.account, "currency")
+
+
+def test_what_is_no_currency_is_refused_at_its_field(cast: Cast, folder: Path) -> None:
+    with pytest.raises(UserError) as refused:
+        services.create_connection(
+            account=cast.account,
+            actor=cast.actor,
+            name="Folder",
+            connector="folder",
+            values={"folder": str(folder), "pattern": "*", "default_currency": "euros"},
+        )
+    assert refused.value.field == "default_currency"
