@@ -21,6 +21,7 @@ from finops.allocation.services.splits import SplitDraft, create_split
 from finops.connections.models import CostSync
 from finops.connections.services import run_sync
 from finops.costs.models import CostImport, CostSource
+from finops.costs.services import delete_cost_source
 from finops.costs.tasks import run_due_imports
 from finops.dashboards.services import create_dashboard
 from finops.dashboards.starters import draft as widget_draft
@@ -61,6 +62,13 @@ CUSTOMERS = [
 
 OWNERS = [*CUSTOMERS[:5], "Globex", "a-tag-value-that-no-customer-has"]
 """Whose the machines and databases are, as their tags say."""
+
+
+def delete_source(name: str) -> None:
+    """A source of Acme, with its cost."""
+    account = Account.objects.get(slug="acme")
+    with account_scope(account):
+        delete_cost_source(source=CostSource.objects.get(name=name), actor=ACTOR)
 
 
 def session(name: str) -> str:

@@ -121,7 +121,7 @@ def test_from_a_bill_to_an_answer_and_back(console: LiveServer, new_page: NewPag
     assert refused.status_code == 401
 
 
-def test_a_file_that_is_not_focus_is_said_on_the_page(
+def test_a_file_of_unknown_columns_waits_for_their_mapping_and_can_be_discarded(
     console: LiveServer, new_page: NewPage, tmp_path: Path
 ) -> None:
     wrong = tmp_path / "holiday.csv"
@@ -139,5 +139,9 @@ def test_a_file_that_is_not_focus_is_said_on_the_page(
     expect(page.get_by_role("heading", name="Waiting for its turn")).to_be_visible()
     console.run("tests.browser.people:run_imports")
 
-    expect(page.get_by_text("Nothing was imported")).to_be_visible()
+    expect(page.get_by_role("heading", name="Needs review Nothing is imported yet")).to_be_visible()
+    expect(page.get_by_role("list", name="Why it needs review")).to_contain_text("holiday.csv")
+    expect(page.get_by_role("link", name="Map columns")).to_be_visible()
+    page.get_by_role("button", name="Discard").click()
+    expect(page.get_by_role("button", name="Discard")).to_have_count(0)
     expect(page.get_by_text("holiday.csv").last).to_be_visible()
