@@ -88,7 +88,7 @@ class _Table(msgspec.Struct, frozen=True, rename="camel"):
 class _Answer(msgspec.Struct, frozen=True, rename="camel"):
     """Of a job that is done. `errors` may be warnings; without a schema the job failed by the first of them."""
 
-    job_complete: bool
+    job_complete: bool = False
     job_reference: _Job | None = None
     schema: _Schema | None = None
     errors: list[_Error] = []
