@@ -161,7 +161,10 @@ S = TypeVar("S", bound=SqlSource)
 
 
 class SqlConnector(Connector[C], Generic[C, S]):
-    """A connector that reads a database."""
+    """A connector that reads a database. A statement sees one state of it, so a month is whole whatever arrives meanwhile, and another
+    look after each fetch would only cost another aggregation."""
+
+    changes_while_read = True
 
     @abstractmethod
     def source(self, config: C, fetch: Fetch | None = None) -> S:

@@ -51,6 +51,8 @@ def test_a_sync_brings_each_month_to_the_last_digit_and_skips_it_after(cast: Cas
         assert (first.status, first.error) == ("done", "")
         assert actions(first) == {"2026-07": "imported", "2026-06": "imported", "2026-05": "imported"}
         assert set(actions(second).values()) == {"unchanged"}
+        # An aggregation a look, whatever the number of months.
+        assert sum("GROUP BY" in each for each in vendor.warehouse.statements) == 2
         expected: dict[str, Decimal] = defaultdict(Decimal)
         for billed, *_others, service in ROWS:
             expected[service] += Decimal(billed)
@@ -59,6 +61,30 @@ def test_a_sync_brings_each_month_to_the_last_digit_and_skips_it_after(cast: Cas
         )
         answer = query_spend(cast.account, query)
         assert {row.group["service"]: row.amount for row in answer.rows} == expected
+
+
+@pytest.mark.django_db(transaction=True)
+def test_lines_that_arrive_during_a_sync_are_there_after_the_next(cast: Cast, vendor: Vendor) -> None:
+    vendor.warehouse.add(ROWS)
+    arriving = [("2", "2", "2026-06-01T00:00:00Z", "2026-06-09T00:00:00Z", "Compute")]
+
+    def arrive(statement: str) -> bool:
+        """July is read: a line of June arrives."""
+        if "GROUP BY" not in statement and "WHERE" in statement and "1 = 0" not in statement and arriving:
+            vendor.warehouse.add([arriving.pop()])
+        return False
+
+    vendor.warehouse.refuse = arrive
+    connection = vendor.connect(cast)
+    query = SpendQuery(start_date=date(2026, 6, 1), end_date=date(2026, 6, 30), basis="billed")
+
+    with account_scope(cast.account):
+        sync_now(connection)
+        second, third = sync_now(connection), sync_now(connection)
+
+        assert actions(second) == {"2026-07": "unchanged", "2026-06": "imported", "2026-05": "unchanged"}
+        assert set(actions(third).values()) == {"unchanged"}
+        assert query_spend(cast.account, query).totals[0].amount == 102
 
 
 @pytest.mark.django_db(transaction=True)
