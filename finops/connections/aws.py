@@ -36,6 +36,27 @@ SESSION_SECONDS: Final = 3_600
 """What a role allows unless it says otherwise."""
 DEFAULT_REGION: Final = "us-east-1"
 GZIP: Final = b"\x1f\x8b"
+BUCKET_NAME: Final = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
+
+RoleArn = Annotated[
+    str,
+    msgspec.Meta(
+        title="Role ARN",
+        description="The role that this console assumes, with the external id of this connection.",
+        examples=["arn:aws:iam::123456789012:role/finops-console"],
+        pattern=r"^(arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512})?$",
+    ),
+]
+AccessKeyId = Annotated[
+    str,
+    msgspec.Meta(
+        title="Access key ID",
+        description="Of a user that may read the bucket alone.",
+        examples=["AKIAIOSFODNN7EXAMPLE"],
+        pattern=r"^[A-Za-z0-9_-]{0,128}$",
+    ),
+]
+SecretAccessKey = Annotated[SecretText, msgspec.Meta(title="Secret access key", max_length=256)]
 
 
 class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
@@ -47,7 +68,7 @@ class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
             title="Bucket",
             description="Its name, without s3://.",
             examples=["acme-billing-exports"],
-            pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+            pattern=BUCKET_NAME,
         ),
     ]
     prefix: Annotated[
@@ -82,25 +103,9 @@ class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
         Literal["role", "access_key", "server_identity"],
         msgspec.Meta(title="Access", description="How this console signs in to AWS."),
     ] = "role"
-    role_arn: Annotated[
-        str,
-        msgspec.Meta(
-            title="Role ARN",
-            description="The role that this console assumes, with the external id of this connection.",
-            examples=["arn:aws:iam::123456789012:role/finops-console"],
-            pattern=r"^(arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512})?$",
-        ),
-    ] = ""
-    access_key_id: Annotated[
-        str,
-        msgspec.Meta(
-            title="Access key ID",
-            description="Of a user that may read the bucket alone.",
-            examples=["AKIAIOSFODNN7EXAMPLE"],
-            pattern=r"^[A-Za-z0-9_-]{0,128}$",
-        ),
-    ] = ""
-    secret_access_key: Annotated[SecretText, msgspec.Meta(title="Secret access key", max_length=256)] = ""
+    role_arn: RoleArn = ""
+    access_key_id: AccessKeyId = ""
+    secret_access_key: SecretAccessKey = ""
     endpoint: Annotated[
         str,
         msgspec.Meta(

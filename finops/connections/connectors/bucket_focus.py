@@ -11,9 +11,16 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from finops.connections.aws import AwsBucketConfig, aws_credentials
+from finops.connections.aws import (
+    BUCKET_NAME,
+    AccessKeyId,
+    AwsBucketConfig,
+    RoleArn,
+    SecretAccessKey,
+    aws_credentials,
+)
 from finops.connections.aws_setup import read_policy, trust_policy
-from finops.connections.connector import ConnectorConfig, SecretText, SetupStep
+from finops.connections.connector import ConnectorConfig, SetupStep
 from finops.connections.pattern_files import DefaultCurrency, Pattern, PatternConnector
 from finops.connections.transports.s3 import S3Bucket, open_s3
 
@@ -27,7 +34,7 @@ class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
             title="Bucket",
             description="Its name, without s3://.",
             examples=["acme-focus"],
-            pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+            pattern=BUCKET_NAME,
         ),
     ]
     prefix: Annotated[
@@ -70,25 +77,9 @@ class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
         Literal["access_key", "role", "server_identity"],
         msgspec.Meta(title="Access", description="How this console signs in. Roles are AWS's alone."),
     ] = "access_key"
-    role_arn: Annotated[
-        str,
-        msgspec.Meta(
-            title="Role ARN",
-            description="The role that this console assumes, with the external id of this connection.",
-            examples=["arn:aws:iam::123456789012:role/finops-console"],
-            pattern=r"^(arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512})?$",
-        ),
-    ] = ""
-    access_key_id: Annotated[
-        str,
-        msgspec.Meta(
-            title="Access key ID",
-            description="Of a user that may read the bucket alone.",
-            examples=["AKIAIOSFODNN7EXAMPLE"],
-            pattern=r"^[A-Za-z0-9_-]{0,128}$",
-        ),
-    ] = ""
-    secret_access_key: Annotated[SecretText, msgspec.Meta(title="Secret access key", max_length=256)] = ""
+    role_arn: RoleArn = ""
+    access_key_id: AccessKeyId = ""
+    secret_access_key: SecretAccessKey = ""
 
 
 class BucketFocus(PatternConnector[BucketFocusConfig]):
