@@ -14,5 +14,9 @@ import django
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 django.setup()
 
-for name in ("finops.costs.services.attempts", "ingestion.services.uploads"):
+for name in (
+    "finops.costs.services.attempts",
+    "finops.connections.services.month_fetch",
+    "ingestion.services.uploads",
+):
     importlib.import_module(name)

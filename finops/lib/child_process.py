@@ -43,6 +43,9 @@ LOOK_SECONDS: Final = 0.05
 CANCEL_CHECK_SECONDS: Final = 1.0
 """Between two questions whether the work is still wanted; each may be a query."""
 
+KILL_SECONDS: Final = 5.0
+"""Until the kernel has ended a child that was killed."""
+
 MIN_MEMORY: Final = 768 * 2**20
 MAX_MEMORY: Final = 2 * 2**30
 _LAKE_SHARE: Final = 4
@@ -130,6 +133,7 @@ def run(
         code = _watch(child, memory, deadline, is_wanted)
     except BaseException:
         child.kill(ChildOutcome.CANCELED)
+        wait([process.sentinel], KILL_SECONDS)  # what it writes to is removed next
         raise
     result = ChildResult(ChildOutcome.DONE if code == 0 else child.end, code, child.peak)
     if result.end not in (ChildOutcome.DONE, ChildOutcome.CANCELED):

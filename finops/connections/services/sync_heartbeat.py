@@ -38,6 +38,11 @@ class SyncHeartbeat:
         self.stop: SyncCancellation | None = None
         """Why the import that runs was asked to end."""
 
+    @property
+    def deadline(self) -> float:
+        """When the sync has to have ended, as `time.monotonic()` has it."""
+        return self._deadline.end
+
     def stage(self, stage: str) -> None:
         self._sync.stage = stage
         self._keep()

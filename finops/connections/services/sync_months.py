@@ -26,18 +26,20 @@ from finops.connections.connector import (
     Fetch,
     MonthConflict,
     SourceError,
+    SourceUnavailable,
     SyncCancellation,
 )
 from finops.connections.models import CostSync, SyncPeriod, month_name
 from finops.connections.schemas import PeriodAction, PeriodResult
 from finops.connections.services import sync_claims
+from finops.connections.services.month_fetch import BROKEN, NO_SPACE, fetch_in_child
 from finops.connections.services.sync_heartbeat import SyncHeartbeat
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.import_decision import Decision
 from finops.costs.mapping.document import MappingDocument, as_json
 from finops.costs.models import CostImport
 from finops.costs.services import import_files
-from finops.lib import clock, disk
+from finops.lib import clock, disk, time_limit
 from finops.lib.errors import UserError
 from finops.lib.sentences import join_with_and
 
@@ -46,8 +48,6 @@ logger = logging.getLogger(__name__)
 MAX_FETCHES: Final = 3
 """Of a month that changes while it is read."""
 
-_BROKEN: Final = "Something went wrong; the month is as it was. The server's log says what."
-_NO_SPACE: Final = "There was no disk space left for the files. The operator of this server must free space."
 _CONFLICT: Final = "The files changed each of the three times that they were read. The next sync tries again."
 
 
@@ -84,6 +84,19 @@ def fingerprint_of(sync: CostSync, month: BillMonth, mapping: MappingDocument | 
     return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
+@contextmanager
+def limit_look() -> Iterator[None]:
+    """A look at months in the block may take SYNC_LOOK_SECONDS. Raises SourceUnavailable after that."""
+    try:
+        with time_limit.limit_time(settings.SYNC_LOOK_SECONDS):
+            yield
+    except time_limit.TimeLimitError as error:
+        raise SourceUnavailable(
+            f"Looking at what months there are took longer than {settings.SYNC_LOOK_SECONDS / 60:g} minutes, so it was ended. The "
+            "next sync tries again; if it stays so, name a longer prefix, or let old objects expire."
+        ) from error
+
+
 def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
     """Fetch and import a month. What fails is in the outcome. Raises SyncCancellation when the sync is to end, and what the
     database raises."""
@@ -105,7 +118,7 @@ def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
         context.progress.check()  # nothing is worth a word when the source was deleted meanwhile
         is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         logger.exception("connections: %s of sync %s failed", month_name(month.month), context.sync.pk)
-        text = _NO_SPACE if is_full else _BROKEN
+        text = NO_SPACE if is_full else BROKEN
         return MonthOutcome(_failure(month, started, text, context.progress.fail_month()), SourceError(text))
     context.progress.end_month()
     return MonthOutcome(
@@ -155,13 +168,14 @@ def _fetch(
         attempt.mkdir()
         fetch = Fetch(attempt, context.progress.fetch)
         try:
-            files = context.connector.fetch(context.config, month, fetch)
+            files = _fetch_once(context, month, fetch)
         except MonthConflict:
             files = None
         context.progress.check()
         if files is not None and context.connector.changes_while_read:
             return month, files, fetch.notes
-        now = context.connector.month(context.config, month.month)
+        with limit_look():
+            now = context.connector.month(context.config, month.month)
         if now is None:
             raise SourceError("The files went away while they were read. The next sync tries again.")
         if files is not None and now.fingerprint == month.fingerprint:
@@ -169,6 +183,13 @@ def _fetch(
         month = now
         shutil.rmtree(attempt)
     raise SourceError(_CONFLICT)
+
+
+def _fetch_once(context: SyncContext, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+    if not context.in_child:
+        return context.connector.fetch(context.config, month, fetch)
+    name, deadline = f"cost sync {context.sync.pk}", context.progress.deadline
+    return fetch_in_child(context.connector, context.config, month, fetch, name=name, deadline=deadline)
 
 
 def _import(context: SyncContext, month: BillMonth, files: Sequence[FocusFile]) -> CostImport:

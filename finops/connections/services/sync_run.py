@@ -24,7 +24,13 @@ from finops.connections.schemas import PeriodAction, PeriodResult
 from finops.connections.services import sync_claims
 from finops.connections.services.credentials import config_of
 from finops.connections.services.sync_heartbeat import SyncHeartbeat, SyncTimeout
-from finops.connections.services.sync_months import SyncContext, fingerprint_of, sync_month, work_folders
+from finops.connections.services.sync_months import (
+    SyncContext,
+    fingerprint_of,
+    limit_look,
+    sync_month,
+    work_folders,
+)
 from finops.costs.mapping.document import MappingDocument
 from finops.costs.services import cancel_abandoned_syncs
 from finops.lib import clock
@@ -91,7 +97,8 @@ class _SyncRun:
     def run(self, *, only_look: bool) -> None:
         sync = self._sync
         connector, config = connector_of(sync.connection.connector), config_of(sync.connection)
-        listed = {each.month: each for each in connector.months(config)}
+        with limit_look():
+            listed = {each.month: each for each in connector.months(config)}
         months = [listed[month] for month in sorted(listed, reverse=True)[:MAX_MONTHS]]
         to_read = self._plan(months, config.column_mapping)
         if only_look and to_read:

@@ -57,8 +57,8 @@ def queue_sync(
 
 @transaction.atomic
 def cancel_sync(*, sync: CostSync, actor: Actor) -> CostSync:
-    """Do no more of a sync: one that waits ends now, one that runs between two files or batches. Months that it imported
-    stay. Canceling twice changes nothing. Raises UserError when it has ended."""
+    """Do no more of a sync: one that waits ends now, one that runs within seconds. Months that it imported stay.
+    Canceling twice changes nothing. Raises UserError when it has ended."""
     with account_scope(sync.account):
         rows = CostSync.objects.select_for_update(of=("self",)).select_related(
             "connection__source", "account"
@@ -114,7 +114,7 @@ def run_sync(sync_id: int, *, in_child: bool = False) -> bool:
     is synced elsewhere, or there is little room on disk.
 
     Safe to call twice, at once, and after kill -9 at any moment: months swap whole, and a month that was imported is not read
-    again. What fails is kept in the row. With `in_child` files are imported in a process of their own.
+    again. What fails is kept in the row. With `in_child` months are fetched and imported in processes of their own.
     """
     return _run(sync_id, in_child=in_child, only_look=False)
 

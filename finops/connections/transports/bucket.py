@@ -21,7 +21,7 @@ import msgspec
 from finops.connections.connector import Fetch, MonthConflict, SourceError, SourceUnavailable
 from finops.costs.focus.errors import printable
 from finops.costs.focus.normalise import FocusFile
-from finops.lib import disk
+from finops.lib import disk, time_limit
 from finops.lib.sentences import truncate
 
 MAX_OBJECTS: Final = 200_000
@@ -101,6 +101,7 @@ class StorageBucket(ABC):
         listed: list[BucketObject] = []
         with self._errors("list", below):
             for number, page in enumerate(self._pages(start)):
+                time_limit.check()
                 listed += [self._relative(each, start) for each in page if not each.key.endswith("/")]
                 if len(listed) > MAX_OBJECTS or number >= MAX_PAGES:
                     raise SourceError(
@@ -161,6 +162,7 @@ class StorageBucket(ABC):
         parts = bytearray()
         for block in blocks:
             parts += block
+            time_limit.check()
             self._check_size(found, len(parts), ended=False)
         self._check_size(found, len(parts), ended=True)
         return bytes(parts)

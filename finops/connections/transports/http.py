@@ -25,7 +25,7 @@ from django.conf import settings
 
 from finops.connections.connector import AccessError, Fetch, SourceError, SourceUnavailable
 from finops.connections.transports.tokens import RenewableToken
-from finops.lib import outbound
+from finops.lib import outbound, time_limit
 from finops.lib.outbound import DeliveryTimeout, ResponseStream
 from finops.lib.sentences import truncate
 
@@ -74,7 +74,8 @@ class CredentialRefusal(AccessError):
 
 
 def no_progress(_bytes: int) -> None:
-    """For a look, which nobody watches."""
+    """For a look, which nobody watches. Raises TimeLimitError once it has taken as long as it may."""
+    time_limit.check()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,6 +36,7 @@ from finops.costs.focus.columns import fold
 from finops.costs.focus.convert import FURTHEST_ZONE
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.focus.values import parse_moment
+from finops.lib import time_limit
 from finops.lib.periods import add_months, month_start
 
 PERIOD, CHARGE = "BillingPeriodStart", "ChargePeriodStart"
@@ -65,6 +66,7 @@ class QueryResult:
         count = 0
         for batch in self.batches:
             count += len(batch)
+            time_limit.check()
             yield batch
         if self.total is not None and count != self.total:
             raise SourceUnavailable(

@@ -1,0 +1,189 @@
+"""The fetch of a month in a process of its own (`finops.lib.child_process`): one that hangs, trickles or takes memory without end is
+ended from outside, and so is one that a person cancels, within a second.
+
+The process knows neither account nor database: it gets the connector and its config, and leaves files and a word on what came
+of it. Bytes that came are counted in a file that the sync looks at once a second.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from django.conf import settings
+
+from finops.connections.connector import (
+    AccessError,
+    BillMonth,
+    Connector,
+    ConnectorConfig,
+    Fetch,
+    MonthConflict,
+    SourceError,
+    SourceUnavailable,
+)
+from finops.costs.focus.normalise import FocusFile
+from finops.lib import child_process
+from finops.lib.child_process import ChildOutcome, ChildResult
+from finops.lib.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+BROKEN: Final = "Something went wrong; the month is as it was. The server's log says what."
+NO_SPACE: Final = "There was no disk space left for the files. The operator of this server must free space."
+
+_CONFLICT: Final = "MonthConflict"
+_ERRORS: Final[dict[str, type[UserError]]] = {
+    each.__name__: each for each in (UserError, SourceError, SourceUnavailable, AccessError)
+}
+_COUNT_BYTES: Final = 8
+_ATTEMPTS: Final = 2
+"""Of a process that ends by itself, as by the kernel's killer."""
+
+
+class _FetchAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it: files, or the name of an error's class with its text."""
+
+    files: list[tuple[str, str]] = []
+    notes: list[str] = []
+    error: str = ""
+    message: str = ""
+    retry_after: float | None = None
+
+
+def fetch_in_child(
+    connector: Connector[Any],
+    config: ConnectorConfig,
+    month: BillMonth,
+    fetch: Fetch,
+    *,
+    name: str,
+    deadline: float,
+) -> list[FocusFile]:
+    """As `Connector.fetch`. `fetch.progress` is called once a second with the bytes since, and raises when the sync is to end; the
+    process, called `name`, is killed then, and at the deadline (`time.monotonic()`).
+
+    Raises MonthConflict and UserError as the connector does; SourceUnavailable when no byte came for SYNC_STALL_SECONDS; and
+    SourceError when the process took more memory than it may, or died twice.
+    """
+    for attempt in range(_ATTEMPTS):
+        watch = _FetchWatch(fetch)
+        result = child_process.run(
+            f"{__name__}.fetch_to_folder",
+            connector,
+            config,
+            month,
+            fetch.folder,
+            name=name,
+            deadline=deadline,
+            is_wanted=watch.is_wanted,
+        )
+        fetch.progress(0)  # out of time, perhaps
+        if result.end is not ChildOutcome.DIED or attempt == _ATTEMPTS - 1:
+            break
+    if result.end is not ChildOutcome.DONE:
+        raise _error_of_end(result)
+    watch.is_wanted()
+    answer = msgspec.json.decode(_answer_path(fetch.folder).read_bytes(), type=_FetchAnswer)
+    fetch.notes += answer.notes
+    return _files_of(answer)
+
+
+class _FetchWatch:
+    """Looks at the bytes that came."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self._count, self._progress = _count_path(fetch.folder), fetch.progress
+        self._bytes, self._since = 0, time.monotonic()
+        self._count.unlink(missing_ok=True)
+
+    def is_wanted(self) -> bool:
+        """Whether bytes came lately. Raises what `progress` raises."""
+        now, count = time.monotonic(), self._read()
+        self._progress(count - self._bytes)
+        if count != self._bytes:
+            self._bytes, self._since = count, now
+        return now - self._since < settings.SYNC_STALL_SECONDS
+
+    def _read(self) -> int:
+        try:
+            return int.from_bytes(self._count.read_bytes()[:_COUNT_BYTES])
+        except FileNotFoundError:
+            return 0
+
+
+def _error_of_end(result: ChildResult) -> SourceError:
+    if result.end is ChildOutcome.CANCELED:
+        minutes = f"{settings.SYNC_STALL_SECONDS / 60:g}"
+        return SourceUnavailable(
+            f"No data came for {minutes} minutes, so the fetch was ended. The next sync tries again; if it stays so, look at how "
+            "the provider is, or give the connection fewer and smaller files."
+        )
+    if result.end is ChildOutcome.MEMORY:
+        limit = child_process.memory_limit() >> 20
+        return SourceError(
+            f"The fetch was stopped because it took more than {limit:,} MB of memory. Export smaller files or pages, or ask whoever "
+            "runs this console for more (IMPORT_MEMORY_BYTES)."
+        )
+    return SourceError(
+        f"The process of the fetch ended by itself ({result.cause}). The next sync tries again."
+    )
+
+
+def _files_of(answer: _FetchAnswer) -> list[FocusFile]:
+    if answer.error == _CONFLICT:
+        raise MonthConflict(answer.message)
+    if answer.error:
+        error = _ERRORS[answer.error](answer.message)
+        if isinstance(error, SourceError):
+            error.retry_after = answer.retry_after
+        raise error
+    return [FocusFile(Path(path), name) for path, name in answer.files]
+
+
+def _answer_path(folder: Path) -> Path:
+    return folder.with_suffix(".answer")
+
+
+def _count_path(folder: Path) -> Path:
+    return folder.with_suffix(".bytes")
+
+
+def fetch_to_folder(
+    connector: Connector[Any], config: ConnectorConfig, month: BillMonth, folder: Path
+) -> None:
+    """In the child: fetch, and say beside the folder what came of it."""
+    _answer_path(folder).unlink(missing_ok=True)
+    count = os.open(_count_path(folder), os.O_WRONLY | os.O_CREAT, 0o600)
+    total = 0
+
+    def progress(more: int) -> None:
+        nonlocal total
+        total += more
+        os.pwrite(count, total.to_bytes(_COUNT_BYTES), 0)
+
+    fetch = Fetch(folder, progress)
+    answer = _answer(lambda: connector.fetch(config, month, fetch), fetch.notes)
+    _answer_path(folder).write_bytes(msgspec.json.encode(answer))
+
+
+def _answer(fetch: Callable[[], list[FocusFile]], notes: list[str]) -> _FetchAnswer:
+    try:
+        return _FetchAnswer(files=[(str(each.path), each.name) for each in fetch()], notes=notes)
+    except MonthConflict as conflict:
+        return _FetchAnswer(error=_CONFLICT, message=str(conflict))
+    except UserError as error:
+        kind = next(each for each in type(error).__mro__ if each.__name__ in _ERRORS)
+        return _FetchAnswer(
+            error=kind.__name__, message=error.message, retry_after=getattr(error, "retry_after", None)
+        )
+    except Exception as error:
+        logger.exception("connections: a fetch failed")
+        is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return _FetchAnswer(error=SourceError.__name__, message=NO_SPACE if is_full else BROKEN)
