@@ -15,8 +15,10 @@ from accounts.services.deletion import account_files
 from finops.connections.models import CostConnection, CostPush, CostSync
 from finops.connections.services import push_folders
 from finops.connections.states import GRACE
+from finops.costs.forms import upload_cautions
 from finops.costs.queries.source_problems import SourceProblem, source_problems
 from finops.lib import clock
+from finops.lib.sentences import truncate
 
 account_files.add("connections", push_folders.remove_of_account)
 
@@ -25,6 +27,19 @@ account_files.add("connections", push_folders.remove_of_account)
 def remove_parts(instance: CostPush, **_: Any) -> None:
     public_id = instance.public_id
     transaction.on_commit(lambda: push_folders.remove(public_id))
+
+
+@upload_cautions.register("syncs")
+def synced_sources(account: Account) -> dict[int, str]:
+    """Sources that syncs fill, but those that are paused. One query."""
+    with account_scope(account):
+        rows = CostConnection.objects.filter(paused_at=None).values_list("source_id", "source__name")
+    return {
+        source_id: f"Syncs bring the cost of {truncate(name, 60)!r}, and the next one replaces what is uploaded of months that its "
+        "provider still has. Upload into a new source, pause its syncs first, or tick “Upload all the same” for months that "
+        "the provider has no more."
+        for source_id, name in rows
+    }
 
 
 @source_problems.register("syncs")

@@ -8,6 +8,7 @@ from typing import Final
 
 from finops.connections.models import CostSync
 from finops.connections.queries import RemainingTime, remaining_time
+from finops.connections.schemas import PeriodAction
 from finops.lib.amounts import duration, filesize
 
 QUIET: Final = timedelta(minutes=2)
@@ -42,5 +43,6 @@ def progress_of(sync: CostSync, now: datetime) -> SyncProgress:
 
 
 def _months_text(sync: CostSync) -> str:
-    to_read = sync.months_listed - sync.months_unchanged
+    out_of_range = sum(each["action"] == PeriodAction.OUT_OF_RANGE for each in sync.periods)
+    to_read = sync.months_listed - sync.months_unchanged - out_of_range
     return f"{sync.months_imported} of {to_read} months imported." if to_read > 0 else ""

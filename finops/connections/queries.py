@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final, Literal
 
 import msgspec
@@ -13,9 +14,10 @@ from django.db.models import Count, OuterRef, Subquery
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.connections.connectors import connectors
-from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostPush, CostSync
+from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostPush, CostSync, SyncPeriod
 from finops.connections.remaining_time import RemainingTime, remaining_time
 from finops.connections.schemas import PeriodResult
+from finops.costs.models import CostImport
 from finops.lib import clock
 
 __all__ = [
@@ -25,11 +27,13 @@ __all__ = [
     "SyncDetail",
     "connection_overview",
     "connections_overview",
+    "months_to_read_again",
     "newest_pushes",
     "push_status",
     "push_with_parts",
     "remaining_time",
     "sync_detail",
+    "uploaded_months",
 ]
 
 ConnectionStatus = Literal["healthy", "syncing", "failing", "paused"]
@@ -83,6 +87,37 @@ def connections_overview(account: Account) -> list[ConnectionOverview]:
         _overview(row, by_id.get(row.newest_id), row.newest_error or "", row.month_count)
         for row in connections
     ]
+
+
+def uploaded_months(source_ids: Collection[int]) -> dict[int, dict[date, datetime]]:
+    """By source the billing months that an import which no sync did has changed, with when; the account in scope. One query."""
+    rows = CostImport.objects.filter(source__in=source_ids, status=CostImport.Status.DONE)
+    rows = rows.exclude(origin=CostImport.Origin.SYNC).order_by("finished_at")
+    changed: dict[int, dict[date, datetime]] = {}
+    for source_id, replaced, lines, at in rows.values_list(
+        "source", "months", "report__months", "finished_at"
+    ):
+        if at is not None:
+            names = {*replaced, *(each["month"] for each in lines or ())}
+            changed.setdefault(source_id, {}).update({date.fromisoformat(f"{name}-01"): at for name in names})
+    return changed
+
+
+def months_to_read_again(connections: Collection[CostConnection]) -> dict[int, list[date]]:
+    """By connection the months that a sync brought and an upload has changed since, which its next sync reads again; the account
+    in scope. Two queries."""
+    by_source = {each.source_id: each.pk for each in connections}
+    changed = uploaded_months(by_source)
+    periods = SyncPeriod.objects.filter(connection__in=by_source.values()).select_related("cost_import")
+    source_of = {pk: source_id for source_id, pk in by_source.items()}
+    months: dict[int, list[date]] = {}
+    for period in periods.order_by("month"):
+        at = changed.get(source_of[period.connection_id], {}).get(period.month)
+        job = period.cost_import
+        # Imports of a source follow one another.
+        if at is not None and at > ((job.finished_at if job else None) or period.synced_at):
+            months.setdefault(period.connection_id, []).append(period.month)
+    return months
 
 
 def connection_overview(connection: CostConnection) -> ConnectionOverview:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
@@ -10,11 +11,13 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.forms.models import model_to_dict
 
+from accounts.models import Account
 from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.formats import DATES_SHOWN, NUMBERS_SHOWN, FormatChoice
 from finops.costs.import_decision import month_of
 from finops.costs.models import Basis, CostSource, CostView, ImportReviewSettings
 from finops.costs.queries.cost_view import CHARGE_CATEGORIES
+from finops.lib.registry import Registry
 
 MAX_FILES = 50
 
@@ -50,6 +53,10 @@ class OverlapForm(forms.Form):
             return [month_of(name) for name in self.cleaned_data["months"].split()]
         except ValueError as error:
             raise ValidationError("A month is written as 2026-09.") from error
+
+
+upload_cautions: Registry[Callable[[Account], Mapping[int, str]]] = Registry("upload caution")
+"""By source of an account: why an upload into it may not do what a person expects, with what to do instead."""
 
 
 class BillUploadForm(forms.Form):
@@ -99,8 +106,17 @@ class BillUploadForm(forms.Form):
         help_text="Of dates such as 05/09/2026. Automatic reads it from each file and its billing periods.",
     )
 
-    def __init__(self, *args: Any, sources: Any, **kwargs: Any) -> None:
+    is_sure = forms.BooleanField(
+        required=False,
+        label="Upload all the same",
+        help_text="Into a source with syncs: the next one replaces the months that its provider still has.",
+    )
+
+    def __init__(self, *args: Any, account: Account, sources: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.cautions = {
+            source_id: text for find in upload_cautions.values() for source_id, text in find(account).items()
+        }
         field = self.fields["source"]
         assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 for the type checker
         field.queryset = sources
@@ -117,6 +133,9 @@ class BillUploadForm(forms.Form):
         data = super().clean() or {}
         if not data.get("source") and not data.get("name", "").strip() and not self.errors.get("source"):
             self.add_error("name", "Give the new source a name, or choose an existing one.")
+        source = data.get("source")
+        if source is not None and source.pk in self.cautions and not data.get("is_sure"):
+            self.add_error("source", self.cautions[source.pk])
         return data
 
     @property

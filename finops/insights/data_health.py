@@ -12,7 +12,8 @@ from typing import Any, Final
 import msgspec
 
 from accounts.models import Account
-from finops.connections.queries import connections_overview
+from accounts.scoping import account_scope
+from finops.connections.queries import connections_overview, months_to_read_again
 from finops.costs.answers import AccountRef, SourceHealth
 from finops.costs.coverage import Coverage
 from finops.costs.queries.closed_months import restatement_sentences
@@ -274,7 +275,7 @@ def needs_attention(each: ConnectionHealth) -> bool:
 def data_health(account: Account, *, deadline: float | None = None, shown: int = SHOWN) -> HealthAnswer:
     """Every connection of the account and how it is, those that need somebody first; and whether usage is stuck.
 
-    Eight queries of PostgreSQL, one more with synced sources, and one lake query (two columns of 92 days) that finds days without cost lines; where the
+    Eight queries of PostgreSQL, three more with synced sources, and one lake query (two columns of 92 days) that finds days without cost lines; where the
     lake cannot answer it, gaps are not looked for and a warning says so.
     """
     sources, usage = load_sources(account), flush_scheduler.stuck(account)
@@ -328,8 +329,14 @@ def _connections(
         for source_id, health in sources.health.items()
     ]
     syncs = {row.connection.source_id: row for row in connections_overview(account)}
+    uploaded: Mapping[int, Sequence[date]] = {}
+    if syncs:
+        with account_scope(account):
+            uploaded = months_to_read_again([row.connection for row in syncs.values()])
     cost = [
-        with_syncs(each, syncs[source_id]) if source_id in syncs else each
+        with_syncs(each, syncs[source_id], uploaded.get(syncs[source_id].connection.pk, ()))
+        if source_id in syncs
+        else each
         for source_id, each in zip(sources.health, cost, strict=True)
     ]
     usage = [usage_connection(each, now) for each in usage_deliveries(account)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from finops.connections.queries import ConnectionOverview
 from finops.costs.queries.sources import ERROR_LENGTH, FAILING, HEALTHY, IMPORTING, NO_DATA, PARTIAL
-from finops.lib.sentences import truncate
+from finops.lib.sentences import join_with_and, truncate
 
 if TYPE_CHECKING:
     from finops.insights.data_health import ConnectionHealth
@@ -17,15 +18,20 @@ if TYPE_CHECKING:
 _RETRY: Final = "Fix the last error, then sync again."
 _RESUME: Final = "Resume syncs on its page."
 _NOTHING: Final = "Check the connection settings, and that the provider writes its export there."
+MONTHS_NAMED: Final = 6
 _OLD: Final = "The last sync found no newer data. Check that the provider still writes its export."
 
 
-def with_syncs(health: ConnectionHealth, row: ConnectionOverview) -> ConnectionHealth:
-    """The health of a source whose files are fetched. Pure.
+def with_syncs(
+    health: ConnectionHealth, row: ConnectionOverview, uploaded: Sequence[date] = ()
+) -> ConnectionHealth:
+    """The health of a source whose files are fetched; `uploaded` are months that an upload has changed since a sync. Pure.
 
     Data is expected by its rhythm, and no sooner than the next sync looks. Syncs that fail come before anything that an
     import said.
     """
+    if uploaded:
+        health = msgspec.structs.replace(health, reason=f"{health.reason} {_uploaded_text(uploaded)}")
     known = msgspec.structs.replace(
         health,
         last_success_at=row.last_success_at or health.last_success_at,
@@ -50,6 +56,13 @@ def with_syncs(health: ConnectionHealth, row: ConnectionOverview) -> ConnectionH
     if health.overdue or health.status not in (HEALTHY, IMPORTING, PARTIAL, FAILING):
         return msgspec.structs.replace(known, what_to_do=_OLD)
     return known
+
+
+def _uploaded_text(months: Sequence[date]) -> str:
+    names = join_with_and([f"{month:%Y-%m}" for month in months[-MONTHS_NAMED:]])
+    more = f" and {len(months) - MONTHS_NAMED} more" if len(months) > MONTHS_NAMED else ""
+    verb = "was" if len(months) == 1 else "were"
+    return f"{names}{more} {verb} changed by an upload: the next sync replaces that, unless syncs are paused."
 
 
 def _pause_facts(health: ConnectionHealth, since: datetime) -> ConnectionHealth:

@@ -19,6 +19,7 @@ from finops.connections.connector import (
 )
 from finops.connections.connectors import connector_of
 from finops.connections.models import CostConnection, CostSync, SyncPeriod, month_name
+from finops.connections.queries import months_to_read_again
 from finops.connections.schedule import next_retry, next_sync
 from finops.connections.schemas import PeriodAction, PeriodResult
 from finops.connections.services import sync_claims
@@ -111,9 +112,9 @@ class _SyncRun:
     def _plan(self, months: Sequence[BillMonth], mapping: MappingDocument | None) -> list[BillMonth]:
         """The months to read. The others are noted."""
         sync = self._sync
-        known = dict(
-            SyncPeriod.objects.filter(connection=sync.connection).values_list("month", "fingerprint")
-        )
+        uploaded = months_to_read_again([sync.connection]).get(sync.connection_id, [])
+        periods = SyncPeriod.objects.filter(connection=sync.connection).exclude(month__in=uploaded)
+        known = dict(periods.values_list("month", "fingerprint"))
         first = sync.connection.first_month
         to_read = []
         for month in months:

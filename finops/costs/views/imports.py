@@ -35,9 +35,12 @@ def upload(request: AccountRequest) -> HttpResponse:
     sources = CostSource.objects.select_related("account")
     if request.method != "POST":
         return _upload_page(
-            request, BillUploadForm(sources=sources, initial={"source": request.GET.get("source", "")})
+            request,
+            BillUploadForm(
+                account=request.account, sources=sources, initial={"source": request.GET.get("source", "")}
+            ),
         )
-    form = BillUploadForm(request.POST, request.FILES, sources=sources)
+    form = BillUploadForm(request.POST, request.FILES, account=request.account, sources=sources)
     if problem := disk.low_disk(disk.upload_bytes(request)):
         form.add_error(None, problem)
     elif form.is_valid():

@@ -1,0 +1,132 @@
+"""Uploads into a source that syncs fill: refused with what to do, said in Data health, and replaced by the next sync."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from finops.connections import services
+from finops.connections.models import CostConnection
+from finops.connections.queries import months_to_read_again
+from finops.costs.models import CostImport
+from finops.insights.data_health import ConnectionHealth, data_health
+from tests.cast import Cast
+from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now, write_month
+from tests.pages import text_of
+from tests.world.costs import add_source
+from tests.world.imports import cost_by, import_bill
+
+pytestmark = pytest.mark.django_db
+
+UPLOAD = "/a/acme/connections/upload/"
+
+
+def billed(cast: Cast) -> dict[str | None, Decimal]:
+    return {month: sums[0] for month, sums in cost_by(cast.account, "billing_period").items()}
+
+
+def send(member: Client, source_id: int, **fields: str) -> HttpResponse:
+    file = SimpleUploadedFile("focus.csv", month_rows("2026-05", "9"))
+    response: HttpResponse = member.post(UPLOAD, {"source": source_id, "uploads": file, **fields})  # type: ignore[assignment]
+    return response
+
+
+def health(cast: Cast) -> ConnectionHealth:
+    return next(each for each in data_health(cast.account).connections if each.name == "Bills")
+
+
+def upload_over(cast: Cast, connection: CostConnection, folder: Path, month: str, *costs: str) -> None:
+    path = folder / "upload.csv"
+    path.write_bytes(month_rows(month, *costs))
+    assert import_bill_as_upload(cast, connection, path).status == "done"
+
+
+def import_bill_as_upload(cast: Cast, connection: CostConnection, path: Path) -> CostImport:
+    job = import_bill(cast, connection.source, path)
+    CostImport.objects.filter(pk=job.pk).update(origin=CostImport.Origin.UPLOAD)
+    return job
+
+
+def test_an_upload_into_a_synced_source_is_refused_with_what_to_do(
+    cast: Cast, connection: CostConnection, member: Client
+) -> None:
+    response = send(member, connection.source_id)
+
+    page = text_of(response, status=422)
+    assert "Syncs bring the cost of 'Bills', and the next one replaces what is uploaded" in page
+    assert "Upload into a new source, pause its syncs first, or tick “Upload all the same”" in page
+    assert not CostImport.objects.exists()
+
+
+def test_who_is_sure_uploads_all_the_same(cast: Cast, connection: CostConnection, member: Client) -> None:
+    assert send(member, connection.source_id, is_sure="on").status_code == 302
+    assert CostImport.objects.get().source_id == connection.source_id
+
+
+def test_while_syncs_are_paused_nothing_is_asked(
+    cast: Cast, connection: CostConnection, member: Client
+) -> None:
+    services.pause_connection(connection=connection, actor=cast.actor)
+    assert "Upload all the same" not in text_of(member.get(UPLOAD))
+    assert send(member, connection.source_id).status_code == 302
+
+
+def test_a_source_of_uploads_is_none_of_it(cast: Cast, connection: CostConnection, member: Client) -> None:
+    other = add_source(cast.account, [], name="Files")
+    assert "Upload all the same" in text_of(member.get(UPLOAD))
+    assert send(member, other.pk).status_code == 302
+
+
+def test_a_month_that_an_upload_changed_is_read_again(
+    cast: Cast, connection: CostConnection, export: Path, tmp_path: Path
+) -> None:
+    write_month(export, "2026-04", "7")
+    write_month(export, "2026-05", "10", "11")
+    sync_now(connection)
+    upload_over(cast, connection, tmp_path, "2026-05", "10", "11.5")
+    assert billed(cast) == {"2026-04": Decimal(7), "2026-05": Decimal("21.5")}
+
+    sync = sync_now(connection)
+
+    assert actions(sync) == {"2026-05": "imported", "2026-04": "unchanged"}
+    assert billed(cast) == {"2026-04": Decimal(7), "2026-05": Decimal(21)}
+    assert actions(sync_now(connection)) == {"2026-05": "unchanged", "2026-04": "unchanged"}
+
+
+def test_a_month_that_only_an_upload_brought_stays(
+    cast: Cast, connection: CostConnection, export: Path, tmp_path: Path
+) -> None:
+    write_month(export, "2026-05", "10")
+    sync_now(connection)
+    upload_over(cast, connection, tmp_path, "2025-12", "3")
+
+    assert actions(sync_now(connection)) == {"2026-05": "unchanged"}
+    assert billed(cast) == {"2025-12": Decimal(3), "2026-05": Decimal(10)}
+    assert "upload" not in health(cast).reason
+
+
+def test_data_health_says_which_months_an_upload_changed_until_a_sync_has_read_them(
+    cast: Cast, connection: CostConnection, export: Path, tmp_path: Path
+) -> None:
+    write_month(export, "2026-05", "10")
+    sync_now(connection)
+    upload_over(cast, connection, tmp_path, "2026-05", "12")
+
+    expected = "2026-05 was changed by an upload: the next sync replaces that, unless syncs are paused."
+    assert expected in health(cast).reason
+
+    sync_now(connection)
+    assert "upload" not in health(cast).reason
+
+
+def test_months_to_read_again_take_two_queries(
+    cast: Cast, connection: CostConnection, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(2):
+        assert months_to_read_again([connection]) == {}
