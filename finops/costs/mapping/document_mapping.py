@@ -116,12 +116,13 @@ class DocumentMapping(NativeMapping):
         self._formats = FixedFormats(document.decimal_mark)
         self._amounts = _amount_rules(document)
         self._texts = {name: rule for name, rule in document.texts.items() if rule.column or rule.value}
-        dates = {**dict.fromkeys((_END, _PERIOD), document.dates[_START]), **document.dates}
+        start = document.dates[_START]
+        dates = {_START: start, _END: start, _PERIOD: start, **document.dates}
         self._dates: Mapping[str, DateRule] = dates
         tags = tuple(dict.fromkeys(self._name[rule.column] for rule in document.tags))
         self.columns = {
-            **{name: (self._name[rule.column],) for name, rule in self._amounts.items()},
             **{name: (self._name[rule.column],) for name, rule in dates.items()},
+            **{name: (self._name[rule.column],) for name, rule in self._amounts.items()},
             **{name: (self._name[rule.column],) if rule.column else () for name, rule in self._texts.items()},
             **({spec.TAGS: tags} if tags else {}),
         }

@@ -1,0 +1,127 @@
+"""A mapping guessed from a file, so that most need only confirmation."""
+
+from __future__ import annotations
+
+import io
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from finops.costs.mapping.document import MappingDocument, problems
+from tests.finops.costs.mapping.mapped_files import suggestion
+
+
+def facts(document: MappingDocument) -> dict[str, Any]:
+    """What it maps by FOCUS column: a column, with its factor or format, or a value in marks."""
+    return document.facts
+
+
+def test_a_german_invoice_needs_no_change() -> None:
+    found = suggestion(
+        "Rechnungsdatum;Datum;Leistung;Menge;Einheit;Betrag (EUR);Währung;Kostenstelle\n"
+        "01.06.2026;13.05.2026;Server;1,5;Stück;1.234,56;EUR;web\n"
+    )
+    assert problems(found) == []
+    assert facts(found) == {
+        "ChargePeriodStart": "Datum",
+        "BilledCost": "Betrag (EUR)",
+        "ConsumedQuantity": "Menge",
+        "ConsumedUnit": "Einheit",
+        "ServiceName": "Leistung",
+        "BillingCurrency": "Währung",
+        "ProviderName": "“Hetzner”",
+        "ChargeCategory": "“Usage”",
+        "Tags": "Kostenstelle",
+    }
+    assert (found.decimal_mark.value, found.dates["ChargePeriodStart"].format) == ("comma", "%d.%m.%Y")
+
+
+def test_hours_of_an_api_need_no_change() -> None:
+    found = suggestion(
+        "usage_start,usage_end,account_id,region,service,resource_id,cost_usd,tag:team,tag:env\n"
+        "2026-05-01T13:00:00Z,2026-05-01T14:00:00Z,1,eu,api,i-1,0.5,core,prod\n"
+    )
+    assert problems(found) == []
+    assert facts(found)["ChargePeriodStart"] == "usage_start"
+    assert facts(found)["BillingCurrency"] == "“USD”"
+    assert facts(found)["SubAccountId"] == "account_id"
+    assert facts(found)["ResourceId"] == "resource_id"
+    assert facts(found)["Tags"] == "team, env"
+    assert found.granularity.value == "hour"
+
+
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [("cost_in_cents", "0.01"), ("Amount (cents)", "0.01"), ("cost_micros", "0.000001"), ("cost", "1"), ("percent_cost", "1")],
+)  # fmt: skip
+def test_the_unit_is_in_the_name(name: str, factor: str) -> None:
+    found = suggestion(f"date,{name}\n2026-05-01,100\n")
+    assert found.amounts["BilledCost"].factor == Decimal(factor)
+
+
+@pytest.mark.parametrize(
+    ("value", "format_", "granularity"),
+    [
+        ("2026-05-13", "iso", "day"),
+        ("13/05/2026", "%d/%m/%Y", "day"),
+        ("05/13/2026", "%m/%d/%Y", "day"),
+        ("05/06/2026", "%m/%d/%Y", "day"),
+        ("20260513", "%Y%m%d", "day"),
+        ("202605", "%Y%m", "month"),
+        ("2026-05", "%Y-%m", "month"),
+        ("May 2026", "%b %Y", "month"),
+        ("1780185600", "epoch_s", "day"),
+        ("1780189200000", "epoch_ms", "hour"),
+        ("13.05.2026 14:30", "%d.%m.%Y %H:%M", "hour"),
+    ],
+)
+def test_the_date_format_is_that_of_the_values(value: str, format_: str, granularity: str) -> None:
+    found = suggestion(f"date,cost\n{value},100\n")
+    assert found.dates["ChargePeriodStart"].format == format_
+    assert found.granularity.value == granularity
+
+
+def test_first_days_of_months_alone_are_months() -> None:
+    assert suggestion("date,cost\n2026-05-01,1\n2026-06-01,1\n").granularity.value == "month"
+
+
+def test_costs_that_are_mostly_negative_are_paid() -> None:
+    assert suggestion("date,cost\n2026-05-13,-10\n2026-05-14,2\n").costs_are_negative
+    assert not suggestion("date,cost\n2026-05-13,10\n2026-05-14,-2\n").costs_are_negative
+
+
+def test_a_column_that_is_named_so_and_holds_something_else_is_passed_over() -> None:
+    found = suggestion("date,month,total,cost,currency,amount\nx,2026-05,n/a,free,dollars,3\n")
+    assert facts(found)["ChargePeriodStart"] == "month"
+    assert facts(found)["BilledCost"] == "amount"
+    assert found.texts["BillingCurrency"].column == ""
+
+
+def test_types_of_parquet_say_what_is_a_time() -> None:
+    table = pa.table(
+        {
+            "day": pa.array([date(2026, 5, 13)]),
+            "cost": pa.array([Decimal("1.5")]),
+            "tags": pa.array([{"a": "b"}]),
+            "currency": ["EUR"],
+        }
+    )
+    data = io.BytesIO()
+    pq.write_table(table, data)
+    found = suggestion(data.getvalue())
+    assert problems(found) == []
+    assert facts(found)["ChargePeriodStart"] == "day"
+
+
+def test_a_file_of_nothing_that_is_known_suggests_what_it_can() -> None:
+    found = suggestion("a,b\n1,2\n")
+    assert facts(found) == {
+        "ServiceName": "“Hetzner”",
+        "ProviderName": "“Hetzner”",
+        "ChargeCategory": "“Usage”",
+        "BillingCurrency": "“”",
+    }
