@@ -32,7 +32,7 @@ from finops.lib.sentences import quote, truncate
 
 MAX_NAME: Final = 256
 SHOWN_TAG_COLUMNS: Final = 200
-COSTS_SIGNS: Final = (("", "Costs are positive"), ("negative", "Costs are negative"))
+COSTS_SIGNS: Final = (("", "Positive"), ("negative", "Negative"))
 GRANULARITIES: Final = (
     (Granularity.DAY.value, "A day"),
     (Granularity.HOUR.value, "An hour"),
@@ -111,7 +111,7 @@ class MappingForm(forms.Form):
     decimal_mark = forms.ChoiceField(
         label="Numbers", choices=[(each.value, text) for each, text in NUMBERS_SHOWN.items()]
     )
-    costs_sign = forms.ChoiceField(label="Sign", choices=COSTS_SIGNS, required=False)
+    costs_sign = forms.ChoiceField(label="Costs are", choices=COSTS_SIGNS, required=False)
     granularity = forms.ChoiceField(label="A line covers", choices=GRANULARITIES)
     time_zone = forms.CharField(label="Time zone", max_length=64, initial="UTC")
     skip_without_date = forms.BooleanField(

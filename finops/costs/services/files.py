@@ -64,12 +64,16 @@ def remove(files: Sequence[Mapping[str, Any]]) -> None:
 
 
 def remove_of_account(account: Account) -> int:
-    """Remove the files that imports of an account that is being deleted wait with: how many."""
+    """Remove the files that imports of an account that is being deleted wait with, and those that its columns were mapped by:
+    how many."""
     # Unscoped: the account is being deleted by a task.
     file_lists = list(CostImport.objects.unscoped().filter(account=account).values_list("files", flat=True))
     for files in file_lists:
         remove(files)
-    return sum(len(files) for files in file_lists)
+    sample_folders = list(samples().glob(f"{account.pk}-*"))
+    for folder in sample_folders:
+        shutil.rmtree(folder, ignore_errors=True)
+    return sum(len(files) for files in file_lists) + len(sample_folders)
 
 
 def uploads() -> Path:

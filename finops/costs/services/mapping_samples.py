@@ -11,7 +11,6 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 
-from accounts.models import Account
 from finops.costs.focus.errors import FocusFileError
 from finops.costs.focus.open_files import FocusFile, has_columns_of_a_format
 from finops.costs.models import CostSource
@@ -59,14 +58,6 @@ def _new_folder(source: CostSource) -> Path:
 def sample_folder(source: CostSource) -> Path:
     """It may not be there."""
     return files.samples() / f"{source.account_id}-{source.pk}"
-
-
-def remove_samples_of_account(account: Account) -> int:
-    """Remove the samples of an account that is being deleted: how many."""
-    folders = list(files.samples().glob(f"{account.pk}-*"))
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
-    return len(folders)
 
 
 def _needs_mapping(file: FocusFile) -> bool:
