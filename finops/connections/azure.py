@@ -24,6 +24,12 @@ _CLOUDS: Final = {
     ".blob.core.usgovcloudapi.net": "https://login.microsoftonline.us",
     ".blob.core.chinacloudapi.cn": "https://login.chinacloudapi.cn",
 }
+_MANAGEMENT: Final = {
+    ".blob.core.windows.net": "https://management.azure.com",
+    ".blob.core.usgovcloudapi.net": "https://management.usgovcloudapi.net",
+    ".blob.core.chinacloudapi.cn": "https://management.chinacloudapi.cn",
+}
+"""Azure Resource Manager of each cloud."""
 _GUID: Final = r"^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?$"
 
 
@@ -109,6 +115,27 @@ def open_container(config: AzureBlobConfig, prefix: str) -> AzureBlobBucket:
     return AzureBlobBucket(base_url, config.container, prefix, credential)
 
 
+def is_of_azure(config: AzureBlobConfig) -> bool:
+    """Whether it signs in to one of Azure's clouds, and not with a SAS or to other storage that speaks as Azure's does."""
+    return config.access != "sas_url" and (
+        not config.endpoint or _host(config.endpoint).endswith(tuple(_CLOUDS))
+    )
+
+
+def open_management(config: AzureBlobConfig) -> tuple[str, RestCredential]:
+    """The URL of Azure Resource Manager in the cloud of the storage account, and the config's credential for it. Nothing is
+    asked yet. Raises AccessError and SourceError for a credential that is none."""
+    blob_url = (config.endpoint or f"https://{config.account}.blob.core.windows.net").rstrip("/")
+    suffix = next(
+        (suffix for suffix in _MANAGEMENT if _host(blob_url).endswith(suffix)), next(iter(_MANAGEMENT))
+    )
+    base_url = _MANAGEMENT[suffix]
+    scope = f"{base_url}/.default"
+    if config.access == "server_identity":
+        return base_url, _server_identity(config, blob_url, scope)
+    return base_url, ServicePrincipal(config, _CLOUDS[suffix], scope)
+
+
 def _require(value: str, field: str, text: str) -> None:
     if not value:
         raise SourceError(text, field=field)
@@ -175,8 +202,9 @@ class _Token(msgspec.Struct):
 class ServicePrincipal(BearerToken):
     """An app registration with a secret. Source: learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow."""
 
-    def __init__(self, config: AzureBlobConfig, login_url: str) -> None:
+    def __init__(self, config: AzureBlobConfig, login_url: str, scope: str = SCOPE) -> None:
         super().__init__()
+        self._scope = scope
         for field in ("tenant_id", "client_id", "client_secret"):
             _require(
                 getattr(config, field),
@@ -200,7 +228,7 @@ class ServicePrincipal(BearerToken):
                 "grant_type": "client_credentials",
                 "client_id": self._config.client_id,
                 "client_secret": self._config.client_secret,
-                "scope": SCOPE,
+                "scope": self._scope,
             }
         ).encode()
         path = f"/{path_part(self._config.tenant_id)}/oauth2/v2.0/token"
@@ -213,9 +241,9 @@ class ServerIdentity(BearerToken):
 
     principal = "this server's identity"
 
-    def __init__(self, client_id: str) -> None:
+    def __init__(self, client_id: str, scope: str = SCOPE) -> None:
         super().__init__()
-        self._client_id = client_id
+        self._client_id, self._scope = client_id, scope
 
     def _sign_in(self) -> tuple[str, float]:
         from azure.core.exceptions import AzureError
@@ -232,7 +260,7 @@ class ServerIdentity(BearerToken):
         ):  # where its environment is not set: this is no pod with a workload identity
             credentials.insert(0, WorkloadIdentityCredential(**client))
         try:
-            token = ChainedTokenCredential(*credentials).get_token(SCOPE)
+            token = ChainedTokenCredential(*credentials).get_token(self._scope)
         except AzureError as error:
             raise AccessError(
                 "This server has no identity at Azure, or may not use this one. Ask its operator, or use a service principal."
@@ -240,7 +268,7 @@ class ServerIdentity(BearerToken):
         return token.token, float(token.expires_on)
 
 
-def _server_identity(config: AzureBlobConfig, base_url: str) -> ServerIdentity:
+def _server_identity(config: AzureBlobConfig, base_url: str, scope: str = SCOPE) -> ServerIdentity:
     """Its token goes to Azure's own hosts alone: anyone else could use it as this server."""
     if not settings.CONNECTION_AMBIENT_IDENTITY:
         raise AccessError(
@@ -252,4 +280,4 @@ def _server_identity(config: AzureBlobConfig, base_url: str) -> ServerIdentity:
         raise SourceError(
             "With the server's identity, the endpoint must be one of Azure's own.", field="endpoint"
         )
-    return ServerIdentity(config.client_id)
+    return ServerIdentity(config.client_id, scope)

@@ -114,11 +114,12 @@ class SyncCancellation(Exception):
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
     """One thing that *Test connection* looked at: `title` what ("List objects in s3://bucket/prefix"), `is_ok`, and where it
-    is not, `fix`: what to do, naming the missing permission as the provider does."""
+    is not, `fix`: what to do, naming the missing permission as the provider does. `is_optional`: cost comes without it."""
 
     title: str
     is_ok: bool
     fix: str = ""
+    is_optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,33 +59,38 @@ class GoogleBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
 
 def open_google_bucket(config: GoogleBucketConfig) -> GcsBucket:
     """Opened, not yet asked. Raises AccessError and SourceError for a credential that is none."""
-    return GcsBucket(config.bucket, config.prefix, _credential(config))
+    return GcsBucket(config.bucket, config.prefix, google_credential(config))
 
 
-def _credential(config: GoogleBucketConfig) -> RestCredential:
+def google_credential(
+    config: GoogleBucketConfig, scope: str = SCOPE, connector: str = CONNECTOR
+) -> RestCredential:
+    """The config's, for an API that asks for the scope; `connector` as in CONNECTOR_BASE_URLS. Raises AccessError and
+    SourceError for a credential that is none."""
     if config.access == "service_account_key":
         if not config.key:
             raise SourceError("Paste the key of the service account.", field="key")
-        return ServiceAccountToken(ServiceAccount.read(config.key))
+        return ServiceAccountToken(ServiceAccount.read(config.key), scope, connector)
     if not settings.CONNECTION_AMBIENT_IDENTITY:
         raise AccessError(
             "This console does not lend its own identity at Google Cloud (CONNECTION_AMBIENT_IDENTITY). Use the key of a service "
             "account, or ask its operator.",
             field="access",
         )
-    return GoogleServerIdentity()
+    return GoogleServerIdentity(scope)
 
 
 class ServiceAccountToken(BearerToken):
     """Of a key file. Only Google's own address gets the assertion, whatever the file says."""
 
-    def __init__(self, account: ServiceAccount) -> None:
+    def __init__(self, account: ServiceAccount, scope: str = SCOPE, connector: str = CONNECTOR) -> None:
         super().__init__()
-        self._account = account
+        self._account, self._scope, self._connector = account, scope, connector
         self.principal = account.client_email
 
     def _sign_in(self) -> tuple[str, float]:
-        return self._account.access_token(SCOPE, CONNECTOR), time.time() + TOKEN_SECONDS
+        token = self._account.access_token(self._scope, self._connector)
+        return token, time.time() + TOKEN_SECONDS
 
 
 class GoogleServerIdentity(BearerToken):
@@ -93,13 +98,17 @@ class GoogleServerIdentity(BearerToken):
 
     principal = "this server's identity"
 
+    def __init__(self, scope: str = SCOPE) -> None:
+        super().__init__()
+        self._scope = scope
+
     def _sign_in(self) -> tuple[str, float]:
         import google.auth
         from google.auth.exceptions import GoogleAuthError
         from google.auth.transport.requests import Request
 
         try:
-            credentials, _ = google.auth.default(scopes=[SCOPE])
+            credentials, _ = google.auth.default(scopes=[self._scope])
             credentials.refresh(Request())  # type: ignore[no-untyped-call]
         except GoogleAuthError as error:
             raise AccessError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -203,31 +204,49 @@ class SavingsDismissal(AccountModel):
 
 
 class ImportedSaving(AccountModel):
-    """One recommendation of AWS Cost Optimization Hub, as the newest file uploaded for its cost source has it.
+    """One recommendation of a cloud provider, as the newest file or API answer for its cost source has it.
 
-    Amounts are AWS's estimates of a month of 730 hours, in `currency`, after the account's discounts.
+    Amounts are the provider's estimates of a month, in `currency`; `formula` says of which.
     """
 
     source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="+")
+    rule = models.CharField(
+        max_length=40,
+        default="cost_optimization_hub",
+        help_text="Whose it is: the name of the savings rule of AWS Cost Optimization Hub, Azure Advisor or Google Recommender.",
+    )
     recommendation_id = models.CharField(max_length=300)
     action = models.CharField(
-        max_length=60, help_text="As AWS writes it: Rightsize, Stop, PurchaseSavingsPlans …"
+        max_length=60, help_text="As the provider writes it: Rightsize, PurchaseSavingsPlans, STOP_VM …"
     )
-    resource_arn = models.TextField(blank=True)
+    resource_id = models.TextField(
+        blank=True, help_text="ARN, Azure resource id or full name at Google; empty for commitments."
+    )
     resource_type = models.CharField(max_length=100, blank=True)
-    current = models.TextField(blank=True, help_text="current_resource_summary")
-    recommended = models.TextField(blank=True, help_text="recommended_resource_summary")
-    aws_account = models.CharField(max_length=60, blank=True)
-    aws_account_name = models.CharField(max_length=255, blank=True)
+    current = models.TextField(blank=True, help_text="What there is, in the provider's words.")
+    recommended = models.TextField(blank=True, help_text="What to do, in the provider's words.")
+    sub_account = models.CharField(
+        max_length=100, blank=True, help_text="FOCUS SubAccountId: account, subscription or project."
+    )
+    sub_account_name = models.CharField(max_length=255, blank=True)
     region = models.CharField(max_length=60, blank=True)
-    found_by = models.CharField(max_length=60, blank=True, help_text="recommendation_source.")
+    found_by = models.CharField(max_length=60, blank=True, help_text="The provider's own source of it.")
     effort = models.CharField(max_length=20, blank=True)
     restart_needed = models.BooleanField(null=True, blank=True)
     rollback_possible = models.BooleanField(null=True, blank=True)
     lookback_days = models.PositiveIntegerField(null=True, blank=True)
+    term = models.CharField(max_length=10, blank=True, help_text="Of a commitment: P1Y, P3Y.")
+    commitment = models.CharField(
+        max_length=300, blank=True, help_text="What to commit to; alternatives by term and lookback share it."
+    )
+    is_shared = models.BooleanField(
+        default=False, help_text="A commitment for all accounts of the bill, not for its own alone."
+    )
+    covers_compute = models.BooleanField(default=False)
     monthly_cost = models.DecimalField(max_digits=38, decimal_places=18, null=True, blank=True)
     monthly_saving = models.DecimalField(max_digits=38, decimal_places=18)
     currency = models.CharField(max_length=3)
+    formula = models.TextField(blank=True, help_text="How the provider's amount became that of a month.")
     refreshed_at = models.DateTimeField(null=True, blank=True)
     imported_at = models.DateTimeField(default=clock.now, editable=False)
 
@@ -243,4 +262,40 @@ class ImportedSaving(AccountModel):
         ]
 
     def __str__(self) -> str:
-        return f"{self.action}: {self.resource_arn or self.resource_type}"
+        return f"{self.action}: {self.resource_id or self.resource_type}"
+
+
+class RecommendationRefresh(AccountModel):
+    """When the provider's recommendations of a cost source were read last, by file or API, and what could not be read.
+
+    What a failed read did not bring stays as it was: `succeeded_at` is the day of what there is.
+    """
+
+    class Origin(models.TextChoices):
+        FILE = "file", "File"
+        API = "api", "API"
+
+    source = models.OneToOneField("costs.CostSource", on_delete=models.CASCADE, related_name="+")
+    rule = models.CharField(max_length=40)
+    origin = models.CharField(max_length=4, choices=Origin.choices)
+    tried_at = models.DateTimeField()
+    succeeded_at = models.DateTimeField(null=True, blank=True, help_text="Empty: nothing was ever read.")
+    kept = models.PositiveIntegerField(default=0)
+    left_out = models.PositiveIntegerField(default=0, help_text="Recommendations that could not be read.")
+    gaps: models.JSONField[Any, list[str]] = models.JSONField(
+        default=list, blank=True, help_text="Accounts that were not read, each with the reason."
+    )
+    error = models.TextField(blank=True, help_text="Why the last read failed; empty when it did not.")
+    is_denied = models.BooleanField(
+        default=False, help_text="Whether the last read failed for want of a permission."
+    )
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(origin__in=["file", "api"]), name="recommendation_refresh_origin_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule} of source {self.source_id}: {self.succeeded_at}"

@@ -12,7 +12,7 @@ from accounts.scoping import account_scope
 from finops.connections.connector import SourceError
 from finops.costs.models import CostSource
 from finops.insights.anomalies.services import RUN_TASK, detect_if_due, due_accounts
-from finops.insights.savings.services import refresh_recommendations, sources_of_aws
+from finops.insights.savings.services import refresh_recommendations, refreshable_sources
 
 logger = logging.getLogger(__name__)
 
@@ -32,16 +32,19 @@ def find_anomalies(account_id: int) -> None:
 
 @shared_task(name="insights.find_recommendations_due")
 def find_recommendations_due() -> None:
-    """Daily, as often as AWS refreshes them: each source that is fetched from AWS becomes a task."""
-    for account_id, source_id in sources_of_aws():
+    """Daily, as often as clouds refresh them: each source that is fetched from a cloud becomes a task."""
+    for account_id, source_id in refreshable_sources():
         refresh_recommendations_of.apply_async([account_id, source_id], expires=3_600)
 
 
 @shared_task(name="insights.refresh_recommendations")
 def refresh_recommendations_of(account_id: int, source_id: int) -> None:
-    """Of one source of an account. A role that may not read them leaves what was there: they are no part of the bill."""
+    """Of one source of an account. Credentials that may not read them leave what was there: they are no part of the bill, and
+    the source's refresh says why."""
     with account_scope(Account.objects.get(pk=account_id)):
-        source = CostSource.objects.get(pk=source_id)
+        source = CostSource.objects.filter(pk=source_id).first()
+        if source is None:
+            return
         try:
             refresh_recommendations(source=source, actor=Actor(label="Scheduled refresh"))
         except SourceError as error:

@@ -69,11 +69,12 @@ LANE_OF: Final[dict[str, Lane]] = {
     "accounts.send_invitation": DELIVERIES,
     "costs.run_import": JOBS,
     "connections.look": LOOKS,
-    "insights.refresh_recommendations": LOOKS,
     "connections.run_sync": SYNCS,
     "connections.run_push": SYNCS,
     "ingestion.run_upload": JOBS,
     "insights.find_anomalies": ANALYSIS,
+    # Of a bill of hundreds of projects it asks for minutes: no look waits behind it.
+    "insights.refresh_recommendations": ANALYSIS,
     "costs.refresh_completeness": ANALYSIS,
     "costs.find_due_overlaps": ANALYSIS,
     "ingestion.void_asked": ANALYSIS,

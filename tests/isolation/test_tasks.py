@@ -42,7 +42,7 @@ SWEEPS = {
     "ingestion.run_due_uploads": "asks the database which uploads are due, and queues them by account and id",
     "ingestion.remove_forgotten_uploads": "removes files that no upload of any account will read",
     "insights.find_due_anomalies": "asks the database whose cost changed, and queues them by account",
-    "insights.find_recommendations_due": "asks the database which sources are of AWS, and queues them by account and id",
+    "insights.find_recommendations_due": "asks the database which sources are of a cloud, and queues them by account and id",
     "activity.sweep": "deletes calls of assistants by age, each account's by its own retention",
     "alerts.send_due": "asks the database which deliveries are due, and queues them by account and id",
     "alerts.sweep": "deletes deliveries by age, and seals each account's targets anew for itself",

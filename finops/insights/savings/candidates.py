@@ -31,6 +31,10 @@ UNUSED = SavingsRule(
     "It is paid for whether used or not; moving usage to it costs nothing more.",
 )  # fmt: skip
 HUB = SavingsRule("cost_optimization_hub", "AWS Cost Optimization Hub", "medium", "medium", "As AWS says.")
+ADVISOR = SavingsRule("azure_advisor", "Azure Advisor", "medium", "medium", "As Azure says.")
+RECOMMENDER = SavingsRule("google_recommender", "Google Recommender", "medium", "medium", "As Google says.")
+PROVIDERS: tuple[SavingsRule, ...] = (HUB, ADVISOR, RECOMMENDER)
+"""Recommendations of the clouds themselves."""
 WEEKENDS = SavingsRule(
     "weekends_off", "Dev and test on at weekends", "low", "low",
     "Tagged as dev or test; a schedule can turn it off and on. Someone may work at a weekend.",
@@ -52,7 +56,7 @@ ON_DEMAND = SavingsRule(
     "A commitment binds for a year, whatever the usage does. Bills by day do not show hours within the day.",
 )  # fmt: skip
 
-PRECEDENCE: tuple[SavingsRule, ...] = (UNUSED, HUB, WEEKENDS, GENERATIONS, VOLUMES, GROWTH, ON_DEMAND)
+PRECEDENCE: tuple[SavingsRule, ...] = (UNUSED, *PROVIDERS, WEEKENDS, GENERATIONS, VOLUMES, GROWTH, ON_DEMAND)
 """A line that an earlier rule counts is not counted by a later one."""
 
 RULES: dict[str, SavingsRule] = {rule.name: rule for rule in PRECEDENCE}

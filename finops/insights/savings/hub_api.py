@@ -7,15 +7,23 @@ Source: docs.aws.amazon.com/cost-management/latest/APIReference/API_CostOptimiza
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from django.conf import settings
 
 from finops.connections.aws import AwsBucketConfig, aws_credentials
-from finops.connections.connector import SourceError
+from finops.connections.checks import check_list
+from finops.connections.connector import CheckFinding, ConnectorConfig, SourceError
 from finops.connections.transports.s3 import ATTEMPTS, CONNECT_SECONDS, READ_SECONDS, explain_aws
-from finops.insights.savings.hub import MAX_PROBLEMS, MAX_ROWS, HubFile, hub_row
+from finops.insights.savings.candidates import HUB
+from finops.insights.savings.hub import hub_row
+from finops.insights.savings.recommendation_api import (
+    MAX_ROWS,
+    BilledAccount,
+    RecommendationApi,
+    RecommendationList,
+)
 from finops.lib.errors import UserError
 
 NAME: Final = "aws_cost_optimization_hub"
@@ -46,22 +54,33 @@ _COLUMNS: Final[Mapping[str, str]] = {
 """What the API calls each column of the export."""
 
 
-def list_recommendations(config: AwsBucketConfig) -> HubFile:
-    """All that are open, as an export has them. Raises AccessError that names the permission, SourceUnavailable, and SourceError
-    for more than an export may hold."""
-    hub_file = HubFile()
-    for number, item in enumerate(_items(config), start=1):
-        if number > MAX_ROWS:
-            raise SourceError(f"AWS has more than {MAX_ROWS:,} recommendations, which are not read.")
-        try:
-            hub_file.rows.append(hub_row(_export_columns(item)))
-        except (UserError, ValueError) as problem:
-            hub_file.left_out += 1
-            if len(hub_file.problems) < MAX_PROBLEMS:
-                hub_file.problems.append(f"Recommendation {number}: {problem}")
-    by_id = {row.recommendation_id: row for row in hub_file.rows}
-    hub_file.rows = list(by_id.values())
-    return hub_file
+class HubApi(RecommendationApi):
+    """AWS Cost Optimization Hub, of all accounts that it tells the one that signs in about."""
+
+    rule = HUB
+    is_by_account = False
+
+    def fits(self, config: ConnectorConfig) -> bool:
+        return isinstance(config, AwsBucketConfig) and not config.endpoint
+
+    def recommendations(
+        self, config: AwsBucketConfig, accounts: Sequence[BilledAccount]
+    ) -> RecommendationList:
+        result = RecommendationList()
+        for number, item in enumerate(_items(config), start=1):
+            if number > MAX_ROWS:
+                raise SourceError(f"AWS has more than {MAX_ROWS:,} recommendations, which are not read.")
+            try:
+                result.rows.append(hub_row(_export_columns(item)))
+            except (UserError, ValueError) as problem:
+                result.leave_out(f"Recommendation {number}: {problem}")
+        result.rows = list({row.recommendation_id: row for row in result.rows}.values())
+        return result
+
+    def check(self, config: AwsBucketConfig) -> list[CheckFinding]:
+        with check_list(is_optional=True) as checks:
+            checks.attempt(f"Read recommendations of {HUB.label}", lambda: next(_items(config), None))
+        return checks.findings
 
 
 def _export_columns(item: Mapping[str, Any]) -> dict[str, Any]:

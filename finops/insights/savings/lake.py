@@ -200,3 +200,40 @@ class OutcomeBuild:
         return lines.group_by(
             ["source", "currency", "resource", "commitment", "covers", "charge_date"]
         ).aggregate(cost=lines.effective_cost.sum())
+
+
+@dataclass(frozen=True)
+class ResourceLookup:
+    """Resources by their ids, in any case, or by their names: what a bill calls the resources that a cloud recommends something
+    for, and what they cost. Google's ids are numbers in bills and names in recommendations."""
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        name = table.resource_name.re_extract("([^/]*)/?$", 1).lower()
+        of_id = table.resource_id.lower().isin(self.ids).fill_null(False)
+        of_name = name.isin(self.names).fill_null(False) & table.resource_id.startswith("//").fill_null(False)
+        lines = _with_default_keys(table.filter(_usage(table) & (of_id | of_name)))
+        return lines.group_by(["source", "currency", "account_id", "resource_id"]).aggregate(
+            cost=lines.effective_cost.sum(),
+            resource_name=newest(lines, lines.resource_name),
+            account_name=newest(lines, lines.account_name),
+        )
+
+
+@dataclass(frozen=True)
+class BilledAccounts:
+    """The sub accounts of a source, the costliest first, with who pays for each."""
+
+    source: str
+    most: int
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter((table.source == self.source) & table.account_id.notnull())
+        sums = lines.group_by("account_id").aggregate(
+            cost=lines.effective_cost.sum(),
+            account_name=newest(lines, lines.account_name),
+            billing_account=lines.billing_account_id.max(),
+        )
+        return sums.order_by(sums.cost.desc(), sums.account_id).limit(self.most)

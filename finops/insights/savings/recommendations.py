@@ -1,4 +1,5 @@
-"""The rules over an account's bills: at most three grouped reads of the lake, then everything in memory.
+"""The rules over an account's bills: at most three grouped reads of the lake, a fourth where clouds recommend something for
+resources of Azure or Google, then everything in memory.
 
 Also what was saved after acting: the cost of the same scope before and after, by the bills, with one read more.
 """
@@ -21,7 +22,11 @@ from finops.costs.queries.sources import Sources
 from finops.insights.cost_scope import WHOLE_ACCOUNT, CostReader, CostScope
 from finops.insights.models import ImportedSaving, SavingsDismissal
 from finops.insights.savings.candidates import (
+    ADVISOR,
+    HUB,
     ON_DEMAND,
+    RECOMMENDER,
+    RULES,
     WINDOW_DAYS,
     SavingCandidate,
     SavingScope,
@@ -30,14 +35,22 @@ from finops.insights.savings.candidates import (
     part,
 )
 from finops.insights.savings.compute import DailySum, read_daily, steady_on_demand, unused_commitments
-from finops.insights.savings.hub import buys_compute, hub_candidates, old_imports
 from finops.insights.savings.lake import (
     ENV_KEYS,
     MAX_ROWS,
     GrowthBuild,
     OutcomeBuild,
     ResourceBuild,
+    ResourceLookup,
     SavingsBuild,
+)
+from finops.insights.savings.provider_recommendations import (
+    BilledResource,
+    azure_key,
+    buys_compute,
+    google_key,
+    old_imports,
+    provider_candidates,
 )
 from finops.insights.savings.resource_rules import (
     growing_storage,
@@ -52,6 +65,7 @@ from finops.lake import queries as lake_queries
 from finops.lib import clock
 from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
+from finops.lib.sentences import join_with_and
 
 
 @dataclass(frozen=True)
@@ -64,7 +78,7 @@ class SavingsResult:
     warnings: list[str] = field(default_factory=list)
 
 
-Build = ResourceBuild | GrowthBuild | SavingsBuild | OutcomeBuild
+Build = ResourceBuild | GrowthBuild | SavingsBuild | OutcomeBuild | ResourceLookup
 
 
 @dataclass(frozen=True)
@@ -93,7 +107,7 @@ class SavingsReader(CostReader):
 
 
 def find_candidates(read: SavingsReader, dismissed: Collection[str]) -> SavingsResult:
-    """What the rules find in the last thirty days that every source has delivered. Three lake queries."""
+    """What the rules find in the last thirty days that every source has delivered. Three lake queries, or four."""
     through = read.sources.coverage.complete_through
     if through is None:
         return SavingsResult()
@@ -112,7 +126,7 @@ def find_candidates(read: SavingsReader, dismissed: Collection[str]) -> SavingsR
 
 
 def _drop_duplicate_commitments(counted: Sequence[SavingCandidate]) -> list[SavingCandidate]:
-    """Where AWS recommends to commit to compute, our own estimate of the same is left out and named."""
+    """Where a cloud recommends to commit to compute, our own estimate of the same is left out and named."""
     bought = {each.bill for each in counted if buys_compute(each)}
     estimated = {each.bill for each in counted if each.rule == ON_DEMAND.name}
     return [
@@ -139,14 +153,62 @@ def _resource_rules(read: SavingsReader, days: DateRange) -> tuple[list[SavingCa
     if max(len(resources), len(stored)) >= MAX_ROWS:
         warnings.append(f"Of very many resources the costliest {MAX_ROWS:,} are looked at.")
     imported = list(ImportedSaving.objects.all())
-    old = old_imports(imported, clock.today())
-    if old:
-        warnings.append(
-            f"The newest recommendation imported from AWS Cost Optimization Hub is of {old}: import a newer export."
-        )
+    warnings += [
+        f"The newest recommendation of {RULES[rule].label} is of {day}: refresh them, or import a newer export."
+        for rule, day in old_imports(imported, clock.today()).items()
+    ]
     rules = [*weekends_off(resources, days), *successors(resources), *growing_storage(stored, months)]
-    hub, left_out = _imported_in_scope(read, hub_candidates(imported))
-    return [*hub, *rules], [*warnings, *left_out]
+    billed = _billed_resources(read, days, imported)
+    of_clouds, left_out = _imported_in_scope(read, provider_candidates(imported, billed))
+    return [*of_clouds, *rules], [*warnings, *left_out]
+
+
+def _billed_resources(
+    read: SavingsReader, days: DateRange, imported: Sequence[ImportedSaving]
+) -> dict[str, BilledResource]:
+    """What the bill knows of the resources that Azure and Google recommend something for, by `resource_key`. AWS's ids stand
+    in bills as it writes them. One lake query, none without such; a resource in several sources is the first's."""
+    rows = [row for row in imported if row.resource_id and row.rule != HUB.name][:MAX_ROWS]
+    if not rows:
+        return {}
+    azure = {azure_key(row.resource_id) for row in rows if row.rule == ADVISOR.name}
+    google = {row.resource_id for row in rows if row.rule == RECOMMENDER.name}
+    ids = azure | {each.casefold() for each in google}
+    names = {_last_part(each).casefold() for each in google}
+    whole = SavingsReader(read.account, read.sources, read.deadline)
+    found: dict[str, BilledResource] = {}
+    lines = whole(days, ResourceLookup(tuple(sorted(ids)), tuple(sorted(names))))
+    for line in sorted(lines, key=lambda line: (int(line["source"]), line["currency"])):
+        resource = _billed_resource(line)
+        for key in _keys_of(line):
+            found.setdefault(key, resource)
+    return found
+
+
+def _billed_resource(line: Mapping[str, Any]) -> BilledResource:
+    return BilledResource(
+        source=line["source"],
+        currency=line["currency"],
+        account=line["account_id"],
+        account_name=line["account_name"] or "",
+        resource=line["resource_id"],
+        name=_last_part(line["resource_name"]),
+        cost=line["cost"] or Decimal(0),
+    )
+
+
+def _last_part(name: str | None) -> str:
+    return (name or "").rstrip("/").rpartition("/")[2]
+
+
+def _keys_of(line: Mapping[str, Any]) -> list[str]:
+    """What recommendations may call it: Google's by the name in place of the number too."""
+    resource, account = line["resource_id"], line["account_id"]
+    if not resource.startswith("//"):
+        return [azure_key(resource)]
+    name = _last_part(line["resource_name"])
+    named = f"{resource.rpartition('/')[0]}/{name}"
+    return [google_key(account, resource), *([google_key(account, named)] if name else [])]
 
 
 def _imported_in_scope(
@@ -159,7 +221,8 @@ def _imported_in_scope(
     if not scope.team or not inside:
         return inside, []
     some = "1 recommendation" if len(inside) == 1 else f"{len(inside)} recommendations"
-    return [], [f"Left out: {some} of AWS Cost Optimization Hub, whose imports do not say a resource's team."]
+    clouds = join_with_and([RULES[rule].label for rule in sorted({each.rule for each in inside})])
+    return [], [f"Left out: {some} of {clouds}, which do not say a resource's team."]
 
 
 def _is_in_scope(each: SavingCandidate, scope_values: Mapping[str, str], names: Mapping[str, str]) -> bool:

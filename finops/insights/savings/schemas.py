@@ -24,6 +24,8 @@ RuleName = Literal[
     "growing_storage",
     "steady_on_demand",
     "cost_optimization_hub",
+    "azure_advisor",
+    "google_recommender",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Writes on savings: a recommendation dismissed, acted on or open again, and imports of AWS Cost Optimization Hub."""
+"""Writes on savings: a recommendation dismissed, acted on or open again, and recommendations of the clouds by file and API."""
 
 from __future__ import annotations
 
@@ -13,20 +13,29 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from finops.connections.aws import AwsBucketConfig
+from finops.connections.connector import AccessError, SourceError
 from finops.connections.connectors import connectors
 from finops.connections.models import CostConnection
 from finops.connections.services.credentials import config_of
 from finops.costs.models import CostSource
-from finops.insights.models import ImportedSaving, SavingsDismissal
-from finops.insights.savings.candidates import SavingCandidate
-from finops.insights.savings.hub import HubFile, HubRow, read_file
-from finops.insights.savings.hub_api import list_recommendations
+from finops.insights.models import ImportedSaving, RecommendationRefresh, SavingsDismissal
+from finops.insights.savings.candidates import HUB, SavingCandidate, SavingsRule
+from finops.insights.savings.hub import read_file
+from finops.insights.savings.recommendation_api import RecommendationList, RecommendationRow
+from finops.insights.savings.recommendation_apis import (
+    billed_accounts,
+    may_have_api,
+    recommendation_api_of,
+)
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.sentences import truncate
 
 MAX_REASON = 2_000
 OLDEST_DAYS = 365
+MAX_ERROR = 1_000
+MAX_GAPS = 100
+"""Of a refresh, that are kept in words."""
 
 
 def dismiss(*, account: Account, actor: Actor, candidate: SavingCandidate, reason: str) -> SavingsDismissal:
@@ -103,74 +112,114 @@ def reopen(*, account: Account, actor: Actor, mark: SavingsDismissal) -> None:
 
 
 @dataclass(frozen=True)
-class HubImport:
-    """What a file brought. `problems` name the first rows that were left out."""
+class RecommendationImport:
+    """What a file or an API brought. `problems` name the first that were left out, `gaps` the accounts that were not read."""
 
     kept: int
     replaced: int
     left_out: int
     problems: list[str]
+    gaps: list[str]
 
 
-def import_recommendations(*, source: CostSource, actor: Actor, file: BinaryIO) -> HubImport:
+def import_recommendations(*, source: CostSource, actor: Actor, file: BinaryIO) -> RecommendationImport:
     """The file's recommendations become all that the source has: AWS exports everything that is open each time.
 
     Raises UserError for a file that is no such export, or of which no row can be read: what the source has then stays."""
     hub_file = read_file(file)
     if hub_file.left_out and not hub_file.rows:
         raise UserError(f"No row of the file can be read. {hub_file.problems[0]}", field="file")
-    return _replace_recommendations(source, actor, hub_file)
+    return _replace_recommendations(source, actor, hub_file, HUB, RecommendationRefresh.Origin.FILE)
 
 
-def refresh_recommendations(*, source: CostSource, actor: Actor) -> HubImport | None:
-    """What AWS Cost Optimization Hub has now becomes all that the source has. None for a source that is not fetched from AWS,
-    or is paused. Raises SourceError when AWS refuses: what the source has then stays."""
+def refresh_recommendations(*, source: CostSource, actor: Actor) -> RecommendationImport | None:
+    """What the cloud of the source's connection recommends now becomes all that the source has, but for accounts that it could
+    not read. None for a source that no API recommends anything for, that is paused, or has no bill to ask about yet. Raises
+    SourceError when the cloud refuses: what the source has then stays, and its refresh says why."""
     connection = CostConnection.objects.filter(source=source, paused_at__isnull=True).first()
-    config = config_of(connection) if connection else None
-    if not isinstance(config, AwsBucketConfig) or config.endpoint:
+    if connection is None:
         return None
-    hub_file = list_recommendations(config)
-    hub_file.rows = _without_other_sources(source, hub_file.rows)
-    return _replace_recommendations(source, actor, hub_file)
+    config = config_of(connection)
+    api = recommendation_api_of(config)
+    if api is None:
+        return None
+    accounts = billed_accounts(source) if api.is_by_account else []
+    if api.is_by_account and not accounts:
+        return None
+    try:
+        found = api.recommendations(config, accounts)
+    except SourceError as error:
+        _note_failure(source, api.rule, error)
+        raise
+    found.rows = _without_other_sources(source, found.rows)
+    return _replace_recommendations(source, actor, found, api.rule, RecommendationRefresh.Origin.API)
 
 
-def _without_other_sources(source: CostSource, rows: Sequence[HubRow]) -> list[HubRow]:
+def _without_other_sources(source: CostSource, rows: Sequence[RecommendationRow]) -> list[RecommendationRow]:
     """Two connections to one organization see the same: each recommendation counts in the source that had it first."""
     others = ImportedSaving.objects.filter(account=source.account).exclude(source=source)
-    elsewhere = set(others.values_list("aws_account", "resource_arn", "resource_type", "action"))
-    return [
-        row
-        for row in rows
-        if (row.aws_account, row.resource_arn, row.resource_type, row.action) not in elsewhere
-    ]
+    fields = ("rule", "sub_account", "resource_id", "resource_type", "action", "commitment")
+    elsewhere = set(others.values_list(*fields))
+    return [row for row in rows if tuple(getattr(row, name) for name in fields) not in elsewhere]
 
 
-def sources_of_aws() -> list[tuple[int, int]]:
-    """Account and id of every source whose recommendations may be had of AWS."""
-    names = [
-        name for name, connector in connectors().items() if issubclass(connector.Config, AwsBucketConfig)
-    ]
+def refreshable_sources() -> list[tuple[int, int]]:
+    """Account and id of every source whose recommendations may be had of its cloud, by the kind of its connector."""
+    names = [name for name, connector in connectors().items() if may_have_api(connector.Config)]
     # Unscoped: what is due in all accounts.
     rows = CostConnection.objects.unscoped().filter(connector__in=names, paused_at__isnull=True)
     return list(rows.values_list("account_id", "source_id"))
 
 
-def _replace_recommendations(source: CostSource, actor: Actor, hub_file: HubFile) -> HubImport:
+def _note_failure(source: CostSource, rule: SavingsRule, error: SourceError) -> None:
+    RecommendationRefresh.objects.update_or_create(
+        account=source.account,
+        source=source,
+        defaults={
+            "rule": rule.name,
+            "origin": RecommendationRefresh.Origin.API,
+            "tried_at": clock.now(),
+            "error": truncate(error.message, MAX_ERROR),
+            "is_denied": isinstance(error, AccessError),
+        },
+    )
+
+
+def _replace_recommendations(
+    source: CostSource, actor: Actor, found: RecommendationList, rule: SavingsRule, origin: str
+) -> RecommendationImport:
     now = clock.now()
     rows = [
         ImportedSaving(account=source.account, source=source, imported_at=now, **msgspec.structs.asdict(row))
-        for row in hub_file.rows
+        for row in found.rows
     ]
+    gaps = list(found.unread.values())[:MAX_GAPS]
     with transaction.atomic():
         # Two files at once: one after the other, and the source has one of them whole.
         CostSource.objects.select_for_update(no_key=True).get(pk=source.pk)
-        replaced = ImportedSaving.objects.filter(source=source).delete()[0]
+        stale = ImportedSaving.objects.filter(source=source).exclude(sub_account__in=list(found.unread))
+        replaced = stale.delete()[0]
         ImportedSaving.objects.bulk_create(rows, batch_size=1_000)
+        RecommendationRefresh.objects.update_or_create(
+            account=source.account,
+            source=source,
+            defaults={
+                "rule": rule.name,
+                "origin": origin,
+                "tried_at": now,
+                "succeeded_at": now,
+                "kept": len(rows),
+                "left_out": found.left_out,
+                "gaps": gaps,
+                "error": "",
+                "is_denied": False,
+            },
+        )
         audit.record(
             account=source.account,
             actor=actor,
             action="savings_import.replace",
             target=source.name,
-            detail={"kept": len(rows), "replaced": replaced, "left_out": hub_file.left_out},
+            detail={"kept": len(rows), "replaced": replaced, "left_out": found.left_out},
         )
-    return HubImport(len(rows), replaced, hub_file.left_out, hub_file.problems)
+    return RecommendationImport(len(rows), replaced, found.left_out, found.problems, gaps)

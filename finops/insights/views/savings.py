@@ -284,7 +284,7 @@ def import_file(request: AccountRequest) -> HttpResponse:
     return _import_page(request, form)
 
 
-def _report(request: AccountRequest, done: services.HubImport) -> None:
+def _report(request: AccountRequest, done: services.RecommendationImport) -> None:
     noun = "recommendation" if done.kept == 1 else "recommendations"
     messages.success(
         request, f"{done.kept:,} {noun} imported, in place of {done.replaced:,}. They count beside ours."

@@ -20,7 +20,7 @@ from finops.insights.models import ImportedSaving
 from finops.insights.savings.hub import read_file
 from finops.insights.savings.queries import list_savings, recommendation
 from finops.insights.savings.schemas import Recommendation, SavingsQuery
-from finops.insights.savings.services import HubImport, dismiss, import_recommendations
+from finops.insights.savings.services import RecommendationImport, dismiss, import_recommendations
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
 from tests.finops.insights.savings.bills import daily, volume
@@ -44,7 +44,7 @@ def source(acme: Account) -> CostSource:
     return add_source(acme, volume("10"))
 
 
-def bring(source: CostSource, *rows: Row) -> HubImport:
+def bring(source: CostSource, *rows: Row) -> RecommendationImport:
     return import_recommendations(source=source, actor=ACTOR, file=io.BytesIO(as_csv(rows)))
 
 

@@ -17,7 +17,7 @@ from finops.costs.models import CostSource
 from finops.insights.models import ImportedSaving
 from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import SavingsQuery
-from finops.insights.savings.services import refresh_recommendations, sources_of_aws
+from finops.insights.savings.services import refresh_recommendations, refreshable_sources
 from finops.insights.tasks import refresh_recommendations_of
 from tests.cast import ACTOR, Cast
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply, replay_server
@@ -106,7 +106,7 @@ def test_all_pages_become_the_sources_recommendations(api: HubApi, acme: Account
     assert (result.kept, result.left_out) == (3, 0)
     row = ImportedSaving.objects.get(recommendation_id="rec-1")
     assert (row.monthly_saving, row.monthly_cost) == (Decimal("120.25"), Decimal("300.5"))
-    assert (row.resource_arn, row.aws_account, row.currency) == (VOLUME_ARN, "111", "USD")
+    assert (row.resource_id, row.sub_account, row.currency) == (VOLUME_ARN, "111", "USD")
     assert f"{row.refreshed_at:%Y-%m-%d}" == "2026-03-20"
     answer = list_savings(acme, SavingsQuery())
     assert {each.monthly_saving for each in answer.totals} == {Decimal("360.75")}
@@ -163,5 +163,5 @@ def test_sources_that_are_not_of_aws_are_left_alone(api: HubApi, acme: Account, 
     for source in (uploaded, elsewhere):
         assert refresh_recommendations(source=source, actor=ACTOR) is None
     assert api.replay.requests == []
-    assert (acme.pk, fetched.pk) in sources_of_aws()
-    assert (acme.pk, uploaded.pk) not in sources_of_aws()
+    assert (acme.pk, fetched.pk) in refreshable_sources()
+    assert (acme.pk, uploaded.pk) not in refreshable_sources()

@@ -1,0 +1,285 @@
+"""What the clouds recommend themselves (AWS Cost Optimization Hub, Azure Advisor, Google Recommender), as candidates beside those
+of our own rules; by file or API. Pure.
+
+Clouds see utilization, bills do not: on one resource their recommendation goes before ours. They list alternatives:
+
+* of several for one resource the largest counts, whichever source, file or API brought it;
+* of one commitment in several terms and lookbacks the largest counts;
+* of one that is offered for all accounts, and for each of them apart, the larger side counts;
+* of reservations (committed use) and savings plans (spend-based commitments) for the same compute the larger side counts:
+  "you can only benefit from savings plans for compute or reservations for virtual machines, but not from both"
+  (learn.microsoft.com/azure/advisor/advisor-how-to-calculate-total-cost-savings).
+
+The rules of "largest" are ours; docs/adr/0041-recommendations-of-the-clouds.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Final
+
+from finops.insights.models import ImportedSaving
+from finops.insights.savings.candidates import ADVISOR, HUB, RECOMMENDER, LineKey, Piece, SavingCandidate
+from finops.lib.answers import group_by
+from finops.lib.money import exact_sum
+
+OLD: Final = timedelta(days=30)
+"""Clouds refresh daily; advice older than a month may be done or wrong by now."""
+FORMULA: Final = "AWS's estimate, of 730 hours at the prices after discounts, by the usage of {lookback}."
+CLOUDS: Final[Mapping[str, str]] = {
+    HUB.name: "AWS",
+    ADVISOR.name: "Microsoft Azure",
+    RECOMMENDER.name: "Google Cloud",
+}
+"""Providers by rule."""
+_SHORT: Final = {HUB.name: "AWS", ADVISOR.name: "Azure", RECOMMENDER.name: "Google"}
+_COMPUTE: Final = ("ComputeSavingsPlans", "Ec2InstanceSavingsPlans", "Ec2ReservedInstances")
+_PLANS: Final = ("PurchaseSavingsPlans",)
+_ACTIONS: Final = {
+    "Rightsize": "Rightsize",
+    "Stop": "Stop",
+    "Delete": "Delete",
+    "Upgrade": "Upgrade",
+    "ScaleIn": "Scale in",
+    "MigrateToGraviton": "Move to Graviton",
+    "PurchaseSavingsPlans": "Buy a savings plan",
+    "PurchaseReservedInstances": "Reserve",
+}
+_ACRONYMS: Final = frozenset(
+    ("ec2", "ebs", "rds", "ecs", "db", "efs", "nat", "vpc", "aws", "vm", "ip", "cud")
+)
+_EFFORT: Final = {"verylow": "low", "low": "low", "medium": "medium", "high": "high", "veryhigh": "high"}
+_TERMS: Final = {"P1Y": "1 year", "P3Y": "3 years"}
+
+
+@dataclass(frozen=True)
+class BilledResource:
+    """A resource that a recommendation names, as the bill writes it, with its cost in the window."""
+
+    source: str
+    currency: str
+    account: str
+    account_name: str
+    resource: str
+    name: str
+    cost: Decimal
+
+
+@dataclass
+class _Group:
+    """A recommendation that counts, the first, and what it stands for."""
+
+    rows: list[ImportedSaving]
+    instead: list[str] = field(default_factory=list)
+
+    @property
+    def best(self) -> ImportedSaving:
+        return self.rows[0]
+
+    @property
+    def saving(self) -> Decimal:
+        return self.best.monthly_saving
+
+
+def provider_candidates(
+    rows: Iterable[ImportedSaving], billed: Mapping[str, BilledResource] | None = None
+) -> list[SavingCandidate]:
+    """The recommendations that count: one for each resource, and for each commitment that is to be bought. `billed`: what the
+    bill knows of their resources, by `resource_key`."""
+    groups = [_Group(_best_first(group)) for group in group_by(rows, _about).values()]
+    commitments = [each for each in groups if each.best.commitment]
+    counted = [each for each in groups if not each.best.commitment]
+    for bill in group_by(commitments, lambda each: (each.best.rule, each.best.currency)).values():
+        counted += _commitments_that_count(bill)
+    return [_candidate(each, (billed or {}).get(resource_key(each.best))) for each in counted]
+
+
+def resource_key(row: ImportedSaving) -> str:
+    """Who spells a resource otherwise means the same: Azure's ids have no case, Google's projects have names and numbers."""
+    if row.rule == RECOMMENDER.name:
+        return google_key(row.sub_account, row.resource_id)
+    return azure_key(row.resource_id) if row.rule == ADVISOR.name else row.resource_id
+
+
+def azure_key(resource: str) -> str:
+    return resource.strip().rstrip("/").casefold()
+
+
+def google_key(project: str, resource: str) -> str:
+    """Of `//compute.googleapis.com/projects/123/zones/z/instances/vm` in my-project: `my-project compute.googleapis.com/zones/z/instances/vm`,
+    for the project stands there by name or number."""
+    parts = resource.removeprefix("//").casefold().split("/")
+    if "projects" in parts:
+        at = parts.index("projects")
+        del parts[at : at + 2]
+    return f"{project.casefold()} {'/'.join(parts)}" if resource else ""
+
+
+def buys_compute(each: SavingCandidate) -> bool:
+    """Whether it recommends the same commitment as our own estimate of steady on-demand compute would."""
+    return each.rule in CLOUDS and each.compute
+
+
+def old_imports(rows: Sequence[ImportedSaving], today: date) -> dict[str, date]:
+    """By rule the day of the newest recommendation, where even that is old."""
+    newest: dict[str, date] = {}
+    for row in rows:
+        day = (row.refreshed_at or row.imported_at).date()
+        newest[row.rule] = max(day, newest.get(row.rule, day))
+    return {rule: day for rule, day in sorted(newest.items()) if today - day > OLD}
+
+
+def _best_first(group: Sequence[ImportedSaving]) -> list[ImportedSaving]:
+    def rank(row: ImportedSaving) -> tuple[Decimal, int, str]:
+        return row.monthly_saving, row.lookback_days or 0, row.recommendation_id
+
+    return sorted(group, key=rank, reverse=True)
+
+
+def _is_aws_compute(row: ImportedSaving) -> bool:
+    return row.rule == HUB.name and row.action.startswith("Purchase") and row.resource_type in _COMPUTE
+
+
+def _about(row: ImportedSaving) -> tuple[str, ...]:
+    """What makes two of them alternatives."""
+    bill = (row.rule, row.currency)
+    if _is_aws_compute(row):
+        return (*bill, "compute", row.sub_account)
+    if row.commitment:
+        return (*bill, "commitment", row.commitment, "" if row.is_shared else row.sub_account)
+    if row.resource_id:
+        return (*bill, "resource", resource_key(row))
+    return (*bill, str(row.source_id), row.recommendation_id)
+
+
+def _commitments_that_count(groups: Sequence[_Group]) -> list[_Group]:
+    """Of one rule and currency: for all accounts or for each apart, then reservations or plans for compute."""
+    counted: list[_Group] = []
+    for same in group_by(groups, lambda each: each.best.commitment).values():
+        counted += _larger_side(same, lambda each: each.best.is_shared)
+    compute = [each for each in counted if each.best.covers_compute]
+    rest = [each for each in counted if not each.best.covers_compute]
+    has_shared = any(each.best.is_shared for each in compute)
+    for usage in group_by(compute, lambda each: "" if has_shared else each.best.sub_account).values():
+        rest += _larger_side(usage, _is_plan)
+    return rest
+
+
+def _is_plan(group: _Group) -> bool:
+    """A commitment to spend on any compute, and not to certain machines."""
+    row = group.best
+    return row.action in _PLANS or (row.rule == RECOMMENDER.name and row.is_shared)
+
+
+def _larger_side(groups: Sequence[_Group], side_of: Callable[[_Group], bool]) -> list[_Group]:
+    """The side that saves more, its largest with the words of what it stands for."""
+    sides = [[each for each in groups if side_of(each) is side] for side in (True, False)]
+    kept, dropped = sorted(sides, key=lambda side: exact_sum(each.saving for each in side), reverse=True)
+    if dropped:
+        other = exact_sum(each.saving for each in dropped)
+        largest = max(kept, key=lambda each: each.saving)
+        number = "1 alternative" if len(dropped) == 1 else f"{len(dropped)} alternatives"
+        largest.instead.append(
+            f"In place of {number} for the same usage, {other:,.2f} {largest.best.currency}."
+        )
+    return kept
+
+
+def _candidate(group: _Group, billed: BilledResource | None) -> SavingCandidate:
+    row = group.best
+    compute = _is_aws_compute(row) or row.covers_compute
+    kind = row.resource_type if row.rule != HUB.name else _words(row.resource_type)
+    line = LineKey(
+        source=billed.source if billed else str(row.source_id),
+        currency=row.currency,
+        account=billed.account if billed else row.sub_account,
+        region=row.region,
+        usage_type=kind,
+        resource=billed.resource if billed else row.resource_id,
+    )
+    in_bill = billed.cost if billed and billed.currency == row.currency else Decimal(0)
+    cost = row.monthly_cost if row.monthly_cost is not None else in_bill
+    note = " → ".join(text for text in (row.current, row.recommended) if text)
+    name = billed.name if billed else ""
+    piece = Piece(line, name, cost, row.monthly_saving, note, whole=not compute and not row.commitment)
+    risk, why = _risk(row)
+    return SavingCandidate(
+        rule=row.rule,
+        unit=_unit(row, compute=compute),
+        title=f"{_action_words(row)}: {_subject(row, name)}",
+        advice=_advice(group),
+        formula=row.formula or FORMULA.format(lookback=_lookback(row)),
+        provider=CLOUDS[row.rule],
+        service=kind,
+        account_name=(billed.account_name if billed else "") or row.sub_account_name or row.sub_account,
+        pieces=[piece],
+        compute=compute,
+        effort=_EFFORT.get(row.effort.lower().replace(" ", ""), ""),
+        risk=risk,
+        risk_reason=why,
+    )
+
+
+def _lookback(row: ImportedSaving) -> str:
+    return f"{row.lookback_days} days" if row.lookback_days else "the days before"
+
+
+def _action_words(row: ImportedSaving) -> str:
+    if row.action in _ACTIONS:
+        return _ACTIONS[row.action]
+    if row.rule == ADVISOR.name:
+        return row.action
+    return _words(row.action.replace("_", " ").capitalize() if row.action.isupper() else row.action)
+
+
+def _subject(row: ImportedSaving, name: str) -> str:
+    if row.commitment and row.rule == ADVISOR.name:
+        return row.commitment
+    last = row.resource_id.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1]
+    return name or last or (_words(row.resource_type) if row.rule == HUB.name else row.recommended)
+
+
+def _unit(row: ImportedSaving, *, compute: bool) -> tuple[str, ...]:
+    """Clouds give the same advice a new id with each refresh: what it is about stays."""
+    if row.commitment:
+        return ("commitment", row.commitment, "" if row.is_shared else row.sub_account)
+    if compute:
+        return ("compute", row.sub_account)
+    if row.resource_id:
+        return (resource_key(row), row.action)
+    return (row.sub_account, row.region, row.resource_type, row.action, row.recommended)
+
+
+def _advice(group: _Group) -> str:
+    row = group.best
+    found_by = f"Found by {_words(row.found_by)}." if row.found_by else ""
+    change = f"{row.current} → {row.recommended}" if row.current and row.recommended else row.recommended
+    change = (change or _words(row.resource_type)).removesuffix(".")
+    term = f"For {_TERMS.get(row.term, row.term)}, by the usage of {_lookback(row)}." if row.term else ""
+    more = (
+        f"The largest of {len(group.rows)} alternatives of {_SHORT[row.rule]}." if len(group.rows) > 1 else ""
+    )
+    return " ".join(text for text in (found_by, f"{change}.", term, more, *group.instead) if text)
+
+
+def _risk(row: ImportedSaving) -> tuple[str, str]:
+    if row.action.startswith("Purchase") or row.commitment:
+        return "medium", "A commitment binds for its term, whatever the usage does."
+    restart = "It restarts. " if row.restart_needed else ""
+    if row.rollback_possible is False:
+        return "high", f"{restart}It cannot be undone."
+    if row.rollback_possible is None:
+        return "medium", f"{restart}{_SHORT[row.rule]} does not say whether it can be undone."
+    return ("medium" if row.restart_needed else "low"), f"{restart}It can be undone."
+
+
+def _words(name: str) -> str:
+    """EbsVolume: EBS volume. As people read it; unknown names keep their capitals apart."""
+    parts = "".join(f" {each}" if each.isupper() else each for each in name).split()
+    return " ".join(
+        part.upper() if part.lower() in _ACRONYMS else part if at == 0 else part.lower()
+        for at, part in enumerate(parts)
+    )
