@@ -68,9 +68,17 @@ def read_steps() -> list[SetupStep]:
             "sh",
         ),
         SetupStep(
+            "Recommendations of Azure Advisor (optional)",
+            "Let the app, or the server's identity, read the subscriptions whose recommendations count among Savings: the role "
+            "Reader, or a role of your own with Microsoft.Advisor/recommendations/read and "
+            "Microsoft.Resources/subscriptions/read. Not with a SAS.",
+            f'az role assignment create --assignee CLIENT_ID --role Reader --scope "/subscriptions/{SUBSCRIPTION}"\n',
+            "sh",
+        ),
+        SetupStep(
             "If the storage account has a firewall",
-            "Networking, add the address of this console's server. It connects to no other address of Azure than the account's "
-            "and login.microsoftonline.com.",
+            "Networking, add the address of this console's server. It connects to no other address of Azure than the account's, "
+            "login.microsoftonline.com and, for recommendations, management.azure.com.",
         ),
     ]
 

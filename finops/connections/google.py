@@ -9,12 +9,31 @@ from typing import Annotated, Final, Literal
 import msgspec
 from django.conf import settings
 
-from finops.connections.connector import AccessError, ConnectorConfig, SecretText, SourceError
+from finops.connections.connector import (
+    AccessError,
+    ConnectorConfig,
+    SecretText,
+    SetupStep,
+    SourceError,
+)
 from finops.connections.transports.gcs import CONNECTOR, SCOPE, GcsBucket
 from finops.connections.transports.rest_bucket import BearerToken, RestCredential
 from finops.connections.vendor_apis.service_account import ServiceAccount
 
 TOKEN_SECONDS: Final = 3_600
+RECOMMENDATIONS_STEP: Final = SetupStep(
+    "Recommendations of Google Recommender (optional)",
+    "Let the service account read those of each project, which then count among Savings; the last line is for commitments of "
+    "the billing account.",
+    """\
+gcloud services enable recommender.googleapis.com --project PROJECT
+gcloud projects add-iam-policy-binding BILLED_PROJECT \\
+  --member serviceAccount:finops-console@PROJECT.iam.gserviceaccount.com --role roles/recommender.viewer
+gcloud billing accounts add-iam-policy-binding BILLING_ACCOUNT \\
+  --member serviceAccount:finops-console@PROJECT.iam.gserviceaccount.com --role roles/recommender.billingAccountCudViewer
+""",
+    "sh",
+)
 
 
 class GoogleBucketConfig(ConnectorConfig, frozen=True, kw_only=True):

@@ -31,7 +31,8 @@ from finops.costs.queries.sources import (
     load_sources,
 )
 from finops.insights.cost_scope import CostReader
-from finops.insights.sync_health import with_syncs
+from finops.insights.savings.freshness import recommendation_refreshes
+from finops.insights.sync_health import with_recommendations, with_syncs
 from finops.lake.engine.engine import LakeTooLarge, LakeUnavailable
 from finops.lake.usage import flush_scheduler
 from finops.lake.usage.flush_scheduler import StuckFlush
@@ -275,7 +276,7 @@ def needs_attention(each: ConnectionHealth) -> bool:
 def data_health(account: Account, *, deadline: float | None = None, shown: int = SHOWN) -> HealthAnswer:
     """Every connection of the account and how it is, those that need somebody first; and whether usage is stuck.
 
-    Eight queries of PostgreSQL, three more with synced sources, and one lake query (two columns of 92 days) that finds days without cost lines; where the
+    Nine queries of PostgreSQL, three more with synced sources, and one lake query (two columns of 92 days) that finds days without cost lines; where the
     lake cannot answer it, gaps are not looked for and a warning says so.
     """
     sources, usage = load_sources(account), flush_scheduler.stuck(account)
@@ -337,6 +338,11 @@ def _connections(
         with_syncs(each, syncs[source_id], uploaded.get(syncs[source_id].connection.pk, ()))
         if source_id in syncs
         else each
+        for source_id, each in zip(sources.health, cost, strict=True)
+    ]
+    refreshes = {row.source_id: row for row in recommendation_refreshes()}
+    cost = [
+        with_recommendations(each, refreshes[source_id]) if source_id in refreshes else each
         for source_id, each in zip(sources.health, cost, strict=True)
     ]
     usage = [usage_connection(each, now) for each in usage_deliveries(account)]

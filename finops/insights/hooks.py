@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from decimal import Decimal
 
+from finops.connections.optional_checks import optional_checks
 from finops.costs.answer_warnings import AnswerFacts, answer_warnings
 from finops.costs.queries.sources import FAILING, STALE
 from finops.costs.queries.spend_facts import spend_notes
 from finops.insights.anomalies.lake import impacts_in_scope
 from finops.insights.models import SERVICE, Anomaly
 from finops.insights.other_spellings import other_spellings
+from finops.insights.savings.recommendation_apis import check_recommendations
 from finops.insights.spend_change.queries import MOST, RelatedEventFacts, related_events
 from finops.insights.spend_change.schemas import RelatedEvent
 from finops.lib import sentences
@@ -23,6 +25,7 @@ WHOLE = Decimal("0.9")
 MAX_COMPARED = 200
 
 spend_notes.add("other_spellings", other_spellings)
+optional_checks.add("recommendations", check_recommendations)
 
 
 @answer_warnings.register("unhealthy_connections")

@@ -1,4 +1,5 @@
-"""What the syncs of a cost source add to how healthy it is: when it is looked at next, and why its syncs fail."""
+"""What the syncs of a cost source add to how healthy it is: when it is looked at next, and why its syncs fail;
+and what its cloud's recommendations lack."""
 
 from __future__ import annotations
 
@@ -10,6 +11,9 @@ import msgspec
 
 from finops.connections.queries import ConnectionOverview
 from finops.costs.queries.sources import ERROR_LENGTH, FAILING, HEALTHY, IMPORTING, NO_DATA, PARTIAL
+from finops.insights.models import RecommendationRefresh
+from finops.insights.savings.candidates import RULES
+from finops.insights.savings.freshness import is_incomplete, problem_of
 from finops.lib.sentences import join_with_and, truncate
 
 if TYPE_CHECKING:
@@ -63,6 +67,14 @@ def _uploaded_text(months: Sequence[date]) -> str:
     more = f" and {len(months) - MONTHS_NAMED} more" if len(months) > MONTHS_NAMED else ""
     verb = "was" if len(months) == 1 else "were"
     return f"{names}{more} {verb} changed by an upload: the next sync replaces that, unless syncs are paused."
+
+
+def with_recommendations(health: ConnectionHealth, refresh: RecommendationRefresh) -> ConnectionHealth:
+    """The health of a source with what its cloud's recommendations lack. They are no part of the bill, so its status stays."""
+    if not is_incomplete(refresh):
+        return health
+    text = f"Recommendations of {RULES[refresh.rule].label}: {problem_of(refresh)}"
+    return msgspec.structs.replace(health, reason=f"{health.reason} {text}".strip())
 
 
 def _pause_facts(health: ConnectionHealth, since: datetime) -> ConnectionHealth:

@@ -12,7 +12,11 @@ from accounts.scoping import account_scope
 from finops.connections.connector import SourceError
 from finops.costs.models import CostSource
 from finops.insights.anomalies.services import RUN_TASK, detect_if_due, due_accounts
-from finops.insights.savings.services import refresh_recommendations, refreshable_sources
+from finops.insights.savings.services import (
+    REFRESH_TASK,
+    refresh_recommendations,
+    refreshable_sources,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +41,7 @@ def find_recommendations_due() -> None:
         refresh_recommendations_of.apply_async([account_id, source_id], expires=3_600)
 
 
-@shared_task(name="insights.refresh_recommendations")
+@shared_task(name=REFRESH_TASK)
 def refresh_recommendations_of(account_id: int, source_id: int) -> None:
     """Of one source of an account. Credentials that may not read them leave what was there: they are no part of the bill, and
     the source's refresh says why."""

@@ -27,6 +27,7 @@ urlpatterns = [
     path("cost-tags/recommendations/draft/", tag_recommendations.draft, name="tag_recommendation_draft"),
     path("savings/", savings.index, name="savings"),
     path("savings/import/", savings.import_file, name="savings_import"),
+    path("savings/refresh/", savings.refresh, name="savings_refresh"),
     path("savings/<slug:saving_key>/", savings.detail, name="saving"),
     path("savings/<slug:saving_key>/dismiss/", savings.dismiss, name="saving_dismiss"),
     path("savings/<slug:saving_key>/acted/", savings.act, name="saving_act"),

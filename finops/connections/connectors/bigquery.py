@@ -18,6 +18,7 @@ from finops.connections.connector import (
     SetupStep,
     SourceError,
 )
+from finops.connections.google import RECOMMENDATIONS_STEP
 from finops.connections.transports.sql import FocusRelation, SqlBill, SqlConnector, is_focus
 from finops.connections.vendor_apis.bigquery import BigQueryWarehouse
 from finops.connections.vendor_apis.google_billing import GoogleBillingExport, is_usage_cost_export
@@ -103,6 +104,7 @@ class BigQuery(SqlConnector[BigQueryConfig, BigQueryWarehouse]):
                 "sql",
             ),
             SetupStep("Create a service account that may read it", "The key goes below.", _GRANT, "sh"),
+            RECOMMENDATIONS_STEP,
         )
 
     def check_title(self, config: BigQueryConfig) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from finops.connections.connector import SetupStep
-from finops.connections.google import GoogleBucketConfig, open_google_bucket
+from finops.connections.google import RECOMMENDATIONS_STEP, GoogleBucketConfig, open_google_bucket
 from finops.connections.pattern_files import DefaultCurrency, Pattern, PatternConnector
 from finops.connections.transports.gcs import ROLE, GcsBucket
 
@@ -63,6 +63,7 @@ class GoogleBucket(PatternConnector[GoogleBucketFilesConfig]):
                 "Where this console runs with a service account or a workload identity, and its operator has set "
                 "CONNECTION_AMBIENT_IDENTITY: grant it the same role.",
             ),
+            RECOMMENDATIONS_STEP,
         ]
 
     def _open(self, config: GoogleBucketFilesConfig) -> GcsBucket:

@@ -20,6 +20,7 @@ from finops.connections.configs import config_of_values, is_external_id_of, new_
 from finops.connections.connector import EXTERNAL_ID, CheckFinding, ConnectorConfig, with_column_mapping
 from finops.connections.connectors import connector_of
 from finops.connections.models import DEFAULT_INTERVAL, CostConnection, month_name
+from finops.connections.optional_checks import optional_findings
 from finops.connections.services.credentials import mapping_of, seal_secrets, secrets_of
 from finops.connections.services.syncs import cancel_queued_sync, queue_sync
 from finops.costs.services import create_cost_source
@@ -136,7 +137,9 @@ def check_config(
     if connection is not None:
         config = with_column_mapping(config, mapping_of(connection))
     try:
-        return kind.check(config)
+        findings = kind.check(config)
+        works = all(each.is_ok for each in findings)
+        return [*findings, *(optional_findings(config) if works else ())]
     except UserError as error:
         return [CheckFinding("Connect", is_ok=False, fix=error.message)]
     except Exception:

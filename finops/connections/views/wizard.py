@@ -126,8 +126,15 @@ def _findings(
     request: AccountRequest, found: list[CheckFinding] | None = None, problems: list[str] | None = None
 ) -> HttpResponse:
     findings = found or []
-    failed = sum(not each.is_ok for each in findings)
-    context = {"findings": findings, "failed": failed, "works": not failed, "problems": problems or []}
+    required = [each for each in findings if not each.is_optional]
+    failed = sum(not each.is_ok for each in required)
+    context = {
+        "findings": findings,
+        "required": len(required),
+        "failed": failed,
+        "works": not failed,
+        "problems": problems or [],
+    }
     return render(request, "connections/_findings.html", context)
 
 

@@ -197,7 +197,7 @@ def _candidate(group: _Group, billed: BilledResource | None) -> SavingCandidate:
         currency=row.currency,
         account=billed.account if billed else row.sub_account,
         region=row.region,
-        usage_type=kind,
+        usage_type=row.commitment or kind,
         resource=billed.resource if billed else row.resource_id,
     )
     in_bill = billed.cost if billed and billed.currency == row.currency else Decimal(0)

@@ -13,6 +13,11 @@ from finops.costs.queries.sources import load_sources
 from finops.insights.cost_scope import CostReader, check_currency, resolve_scope
 from finops.insights.models import SavingsDismissal
 from finops.insights.savings.candidates import PLACES, RULES, Piece, SavingCandidate
+from finops.insights.savings.freshness import (
+    freshness_of,
+    incomplete_text,
+    recommendation_refreshes,
+)
 from finops.insights.savings.recommendations import SavingsReader, SavingsResult, find_candidates, outcomes
 from finops.insights.savings.schemas import (
     Evidence,
@@ -66,14 +71,16 @@ def list_savings(
     shown = rows[offset : offset + query.limit]
     more = offset + len(shown) < len(rows)
     totals, realised = _totals(narrowed), _realised_totals(narrowed)
+    refreshes = [row for row in recommendation_refreshes() if query.rule in (None, row.rule)]
     return SavingsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, query, totals, rows, realised),
+        summary=_summary(account, query, totals, rows, realised, incomplete_text(refreshes, sources.names)),
         period=_period(result.days) if result.days else None,
         totals=totals,
         recommendations=shown,
         total_recommendations=len(rows),
         realised=realised,
+        refreshes=freshness_of(refreshes, sources.names),
         data_through=sources.coverage.complete_through,
         cursor=next_cursor(offset + len(shown), *question) if more else "",
         truncated=f"{offset + 1} to {offset + len(shown)} of {len(rows)}; cursor gives more." if more else "",
@@ -261,14 +268,16 @@ def _summary(
     totals: Sequence[SavingsTotal],
     rows: Sequence[Recommendation],
     realised: Sequence[RealisedSaving],
+    incomplete: str,
 ) -> str:
-    """One or two plain sentences, of what was asked for."""
-    could = _potential_text(account, query, totals, rows)
-    if query.status not in (ACTED, DISMISSED):
+    """One or two plain sentences, of what was asked for. `incomplete`: what the first says is missing."""
+    marked = query.status in (ACTED, DISMISSED)
+    could = _potential_text(account, query, totals, rows, "" if marked else incomplete)
+    if not marked:
         return could
     noun = "recommendation" if len(rows) == 1 else "recommendations"
     if query.status == DISMISSED:
-        return f"{len(rows)} {noun} dismissed{_filter_text(query)}. {could}"
+        return f"{len(rows)} {noun} dismissed{_filter_text(query)}{incomplete}. {could}"
     saved = join_with_and([money(each.saved, each.currency) for each in realised if each.saved is not None])
     avoided = join_with_and(
         [money(each.waste_avoided, each.currency) for each in realised if each.waste_avoided is not None]
@@ -276,18 +285,22 @@ def _summary(
     parts = [f"saved {saved} a month so far"] if saved else []
     parts += [f"{avoided} a month less waste of commitments, which is no saving"] if avoided else []
     so_far = "; ".join(parts) or "nothing that is old enough to say what it saved"
-    return f"{len(rows)} {noun} acted on{_filter_text(query)}: {so_far}. {could}"
+    return f"{len(rows)} {noun} acted on{_filter_text(query)}: {so_far}{incomplete}. {could}"
 
 
 def _potential_text(
-    account: Account, query: SavingsQuery, totals: Sequence[SavingsTotal], rows: Sequence[Recommendation]
+    account: Account,
+    query: SavingsQuery,
+    totals: Sequence[SavingsTotal],
+    rows: Sequence[Recommendation],
+    incomplete: str,
 ) -> str:
     if not totals:
         which = _filter_text(query)
-        return f"{quote(account.name)} has no open recommendation{which or ': its bills prove no saving of 1 a month or more'}."
+        return f"{quote(account.name)} has no open recommendation{which or ': its bills prove no saving of 1 a month or more'}{incomplete}."
     count = sum(total.recommendations for total in totals)
     if not count:
-        return f"{quote(account.name)} has no open recommendation that would save{_filter_text(query)}.{_waste(totals)}"
+        return f"{quote(account.name)} has no open recommendation that would save{_filter_text(query)}{incomplete}.{_waste(totals)}"
     amounts = join_with_and(
         [money(total.monthly_saving, total.currency) for total in totals if total.monthly_saving]
     )
@@ -298,7 +311,7 @@ def _potential_text(
     largest = f" Largest: {first.title}." if first else ""
     return (
         f"{quote(account.name)} could save {amounts or 'an amount not known'} a month by {count} open {noun}"
-        f"{_filter_text(query)}{rest}.{largest}{_waste(totals)}"
+        f"{_filter_text(query)}{rest}{incomplete}.{largest}{_waste(totals)}"
     )
 
 

@@ -273,6 +273,7 @@ def _row(item: _Item, location: str, recommender: str, account: BilledAccount) -
     is_shared = recommender == SPEND_COMMITMENTS
     is_commitment = is_shared or recommender == USAGE_COMMITMENTS
     identity = item.name.rpartition("/")[2]
+    kind = "Spend commitment" if is_shared else "Committed use"
     resource = "" if is_commitment else _resource(item)
     said = plain_text(item.description, 300)
     years = _YEARS.search(said)
@@ -281,13 +282,13 @@ def _row(item: _Item, location: str, recommender: str, account: BilledAccount) -
         recommendation_id=plain_text(item.name, 300),
         action=plain_text(item.recommender_subtype or recommender.rpartition(".")[2], 60),
         resource_id=resource[:LONGEST],
-        resource_type=_resource_type(resource) or recommender.split(".")[1],
+        resource_type=kind if is_commitment else _resource_type(resource) or recommender.split(".")[1],
         recommended=said if item.state_info.state == "ACTIVE" else f"{said} {_CLAIMED}",
         sub_account="" if is_shared else account.id[:100],
         sub_account_name="" if is_shared else account.name[:255],
         region="" if location == GLOBAL else location[:60],
         term=f"P{years[1]}Y" if is_commitment and years else "",
-        commitment=f"{location} {item.xor_group_id or identity}"[:300] if is_commitment else "",
+        commitment=f"{kind}, {location}, {item.xor_group_id or identity}"[:300] if is_commitment else "",
         is_shared=is_shared,
         covers_compute=recommender == USAGE_COMMITMENTS or (is_shared and "compute" in said.casefold()),
         monthly_saving=share_of_amount(-cost, _MONTH_SECONDS, seconds),

@@ -107,12 +107,25 @@ class SavingsTotal(msgspec.Struct, frozen=True, kw_only=True):
     unused_commitments: int
 
 
+# What clouds recommend themselves, by source: `as_of` the day of what there is, null: nothing was ever read. problem: why there is
+# nothing newer, or what is missing.
+class RecommendationFreshness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    source: str
+    provider: str
+    origin: str
+    as_of: datetime | None
+    recommendations: int
+    incomplete: bool = False
+    problem: str = ""
+
+
 class SavingsAnswer(AccountAnswer, frozen=True, kw_only=True):
     period: AppliedPeriod | None
     totals: list[SavingsTotal]
     recommendations: list[Recommendation]
     total_recommendations: int
     realised: list[RealisedSaving]
+    refreshes: list[RecommendationFreshness]
     data_through: date | None
     cursor: str
     truncated: str

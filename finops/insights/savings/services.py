@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import msgspec
 from django.db import transaction
+from django.db.models import QuerySet
 
 from accounts import audit
 from accounts.audit import Actor
@@ -30,12 +31,14 @@ from finops.insights.savings.recommendation_apis import (
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.sentences import truncate
+from finops.worker.broker import publish
 
 MAX_REASON = 2_000
 OLDEST_DAYS = 365
 MAX_ERROR = 1_000
-MAX_GAPS = 100
-"""Of a refresh, that are kept in words."""
+REFRESH_TASK = "insights.refresh_recommendations"
+REFRESH_PAUSE = timedelta(minutes=1)
+"""After a refresh, before a person has the next one."""
 
 
 def dismiss(*, account: Account, actor: Actor, candidate: SavingCandidate, reason: str) -> SavingsDismissal:
@@ -165,10 +168,32 @@ def _without_other_sources(source: CostSource, rows: Sequence[RecommendationRow]
 
 def refreshable_sources() -> list[tuple[int, int]]:
     """Account and id of every source whose recommendations may be had of its cloud, by the kind of its connector."""
+    return list(_refreshable().values_list("account_id", "source_id"))
+
+
+def request_refreshes(*, account: Account) -> int:
+    """Have workers ask the clouds now, of each source that was not asked in the last minute; how many those are."""
+    since = clock.now() - REFRESH_PAUSE
+    recent = RecommendationRefresh.objects.filter(
+        account=account, origin=RecommendationRefresh.Origin.API, tried_at__gt=since
+    )
+    sources = set(_refreshable(account).values_list("source_id", flat=True))
+    due = sources - set(recent.values_list("source_id", flat=True))
+    for source_id in sorted(due):
+        publish(REFRESH_TASK, account.pk, source_id, expires=3_600)
+    return len(due)
+
+
+def has_refreshable_source(account: Account) -> bool:
+    """Whether a cloud may be asked for recommendations."""
+    return _refreshable(account).exists()
+
+
+def _refreshable(account: Account | None = None) -> QuerySet[CostConnection]:
     names = [name for name, connector in connectors().items() if may_have_api(connector.Config)]
-    # Unscoped: what is due in all accounts.
-    rows = CostConnection.objects.unscoped().filter(connector__in=names, paused_at__isnull=True)
-    return list(rows.values_list("account_id", "source_id"))
+    # Unscoped without an account: what is due in all of them.
+    rows = CostConnection.objects.filter(account=account) if account else CostConnection.objects.unscoped()
+    return rows.filter(connector__in=names, paused_at__isnull=True)
 
 
 def _note_failure(source: CostSource, rule: SavingsRule, error: SourceError) -> None:
@@ -193,7 +218,7 @@ def _replace_recommendations(
         ImportedSaving(account=source.account, source=source, imported_at=now, **msgspec.structs.asdict(row))
         for row in found.rows
     ]
-    gaps = list(found.unread.values())[:MAX_GAPS]
+    gaps = list(found.unread.values())
     with transaction.atomic():
         # Two files at once: one after the other, and the source has one of them whole.
         CostSource.objects.select_for_update(no_key=True).get(pk=source.pk)
@@ -208,7 +233,7 @@ def _replace_recommendations(
                 "origin": origin,
                 "tried_at": now,
                 "succeeded_at": now,
-                "kept": len(rows),
+                "kept": ImportedSaving.objects.filter(source=source).count(),
                 "left_out": found.left_out,
                 "gaps": gaps,
                 "error": "",

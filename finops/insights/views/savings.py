@@ -1,4 +1,4 @@
-"""Savings: the list, one recommendation with what people decide about it, imports of AWS Cost Optimization Hub."""
+"""Savings: the list, one recommendation with what people decide about it, recommendations of clouds by file and API."""
 
 from __future__ import annotations
 
@@ -160,6 +160,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "mcp_arguments": as_arguments(query),
         "scope": scope,
         "error": error,
+        "may_refresh": services.has_refreshable_source(request.account),
     }
     return render(request, "insights/savings.html", context, status=400 if error else 200)
 
@@ -282,6 +283,17 @@ def import_file(request: AccountRequest) -> HttpResponse:
             _report(request, done)
             return redirect("savings", slug=request.account.slug)
     return _import_page(request, form)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def refresh(request: AccountRequest) -> HttpResponse:
+    """Ask the clouds for their recommendations now."""
+    count = services.request_refreshes(account=request.account)
+    noun = "1 source is" if count == 1 else f"{count} sources are"
+    text = f"The recommendations of {noun} being read; see them here in a moment."
+    messages.success(request, text if count else "The recommendations were read within the last minute.")
+    return redirect("savings", slug=request.account.slug)
 
 
 def _report(request: AccountRequest, done: services.RecommendationImport) -> None:
