@@ -7,7 +7,7 @@ hours, so only 80 % of it counts; unused commitment for compute comes off it fir
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
@@ -45,7 +45,8 @@ flexible CUD 28 %, Azure savings plan from 11 % to 30 % and more by series)."""
 
 @dataclass(frozen=True)
 class DailySum:
-    """Lines of one day: of a commitment, or on demand (`commitment` empty). `covers`: compute that one can cover."""
+    """Lines of one day: of a commitment, or on demand (`commitment` empty). `covers`: compute that one can cover. `elsewhere`:
+    counted by recommendations for its resources."""
 
     source: str
     provider: str
@@ -55,6 +56,7 @@ class DailySum:
     status: str
     compute: bool
     covers: bool
+    elsewhere: bool
     day: date
     cost: Decimal
     contracted: Decimal | None
@@ -73,6 +75,7 @@ def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
             **{name: row[name] for name in ("source", "provider", "service", "currency", "commitment", "status")},
             compute=row["compute"],
             covers=row["covers"],
+            elsewhere=row["elsewhere"],
             day=row["charge_date"],
             cost=row["cost"] or Decimal(0),
             contracted=row["contracted"] if row["priced"] == row["lines"] else None,
@@ -134,7 +137,7 @@ def steady_on_demand(sums: Sequence[DailySum], days: DateRange) -> list[SavingCa
 
 
 def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> SavingCandidate | None:
-    ours = [each for each in group if each.covers and not each.commitment]
+    ours = [each for each in group if each.covers and not each.commitment and not each.elsewhere]
     floor = _floor(ours, group, days)
     rate, basis = _discount(group, cloud)
     if floor <= 0 or not rate:
@@ -163,6 +166,34 @@ def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Saving
         pieces=[Piece(line, "On-demand compute", cost, saving, _services(ours))],
         compute=True,
     )  # fmt: skip
+
+
+def without_counted_compute(
+    candidates: Iterable[SavingCandidate], sums: Sequence[DailySum]
+) -> list[SavingCandidate]:
+    """What clouds say that a commitment to compute saves, less the share of on-demand compute that recommendations for its
+    resources count: saving · (cost of the rest ÷ cost of all). Our rule, low on purpose: what of a resource stays after its own
+    recommendation could be committed to as well. Clouds do not take one from the other
+    (learn.microsoft.com/azure/advisor/advisor-how-to-calculate-total-cost-savings)."""
+    ours = [each for each in sums if each.covers and not each.commitment]
+    by_bill = group_by(ours, lambda each: (each.source, each.currency, cloud_of(each.provider)))
+    return [_lowered(each, by_bill.get((*each.bill, cloud_of(each.provider)), ())) for each in candidates]
+
+
+def _lowered(candidate: SavingCandidate, ours: Sequence[DailySum]) -> SavingCandidate:
+    total = exact_sum(each.cost for each in ours)
+    counted = exact_sum(each.cost for each in ours if each.elsewhere)
+    if not candidate.compute or candidate.rule == ON_DEMAND.name or counted <= 0 or total <= 0:
+        return candidate
+    rest = ratio(max(exact_difference(total, counted), Decimal(0)), total) or Decimal(0)
+    pieces = [
+        replace(piece, saving=None if piece.saving is None else part(piece.saving, rest))
+        for piece in candidate.pieces
+    ]
+    text = (
+        f"Lowered by {percent_text(1 - rest)}: so much of the on-demand compute is in other recommendations."
+    )
+    return replace(candidate, pieces=pieces, lowered=text)
 
 
 def _floor(ours: Sequence[DailySum], group: Sequence[DailySum], days: DateRange) -> Decimal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from functools import reduce
-from operator import and_, or_
+from operator import or_
 from typing import Any
 
 import ibis
@@ -137,22 +137,25 @@ def coverable(table: Any) -> Any:
 
 @dataclass(frozen=True)
 class SavingsBuild:
-    """By day: lines of commitments by what they are, and the on-demand compute that one could cover, without what other
-    rules have counted already (`resources`; `usage_types` of lines that name no resource)."""
+    """By day: lines of commitments by what they are, and the on-demand compute that one could cover, apart from it what other
+    rules have counted already (`elsewhere`: `resources`; `usage_types` of lines that name no resource)."""
 
     resources: tuple[str, ...]
     usage_types: tuple[str, ...]
 
     def __call__(self, table: Any) -> Any:
         covers = coverable(table)
-        conditions = [covers, _on_demand(table)]
+        counted = [ibis.literal(False)]
         if self.resources:
-            conditions.append(~table.resource_id.isin(self.resources).fill_null(False))
+            counted.append(table.resource_id.isin(self.resources).fill_null(False))
         if self.usage_types:
             usage_rows = table.resource_id.isnull() & table.usage_type.isin(self.usage_types)
-            conditions.append(~usage_rows.fill_null(False))
+            counted.append(usage_rows.fill_null(False))
         of_commitment = table.commitment_id.notnull() & (table.charge_category == "Usage").fill_null(False)
-        relevant = table.mutate(covers=covers).filter(of_commitment | reduce(and_, conditions))
+        elsewhere = reduce(or_, counted) & table.commitment_id.isnull()
+        relevant = table.mutate(covers=covers, elsewhere=elsewhere).filter(
+            of_commitment | (covers & _on_demand(table))
+        )
         lines = relevant.mutate(
             currency=relevant.currency.coalesce(NO_CURRENCY),
             provider=relevant.provider.coalesce(""),
@@ -164,8 +167,8 @@ class SavingsBuild:
             account=ibis.ifelse(relevant.commitment_status == "Unused", _account(relevant), ""),
         )
         return lines.group_by(
-            ["source", "provider", "service", "currency", "commitment", "status", "compute", "covers", "account",
-             "charge_date"]
+            ["source", "provider", "service", "currency", "commitment", "status", "compute", "covers",
+             "elsewhere", "account", "charge_date"]
         ).aggregate(
             cost=lines.effective_cost.sum(),
             contracted=lines.contracted_cost.sum(),

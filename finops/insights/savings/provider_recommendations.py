@@ -22,6 +22,12 @@ from decimal import Decimal
 from typing import Final
 
 from finops.insights.models import ImportedSaving
+from finops.insights.savings.billed_resources import (
+    BilledResource,
+    BilledResources,
+    billed_of,
+    resource_key,
+)
 from finops.insights.savings.candidates import ADVISOR, HUB, RECOMMENDER, LineKey, Piece, SavingCandidate
 from finops.lib.answers import group_by
 from finops.lib.money import exact_sum
@@ -55,19 +61,6 @@ _EFFORT: Final = {"verylow": "low", "low": "low", "medium": "medium", "high": "h
 _TERMS: Final = {"P1Y": "1 year", "P3Y": "3 years"}
 
 
-@dataclass(frozen=True)
-class BilledResource:
-    """A resource that a recommendation names, as the bill writes it, with its cost in the window."""
-
-    source: str
-    currency: str
-    account: str
-    account_name: str
-    resource: str
-    name: str
-    cost: Decimal
-
-
 @dataclass
 class _Group:
     """A recommendation that counts, the first, and what it stands for."""
@@ -85,37 +78,16 @@ class _Group:
 
 
 def provider_candidates(
-    rows: Iterable[ImportedSaving], billed: Mapping[str, BilledResource] | None = None
+    rows: Iterable[ImportedSaving], billed: BilledResources | None = None
 ) -> list[SavingCandidate]:
     """The recommendations that count: one for each resource, and for each commitment that is to be bought. `billed`: what the
-    bill knows of their resources, by `resource_key`."""
+    bill knows of their resources."""
     groups = [_Group(_best_first(group)) for group in group_by(rows, _about).values()]
     commitments = [each for each in groups if each.best.commitment]
     counted = [each for each in groups if not each.best.commitment]
     for bill in group_by(commitments, lambda each: (each.best.rule, each.best.currency)).values():
         counted += _commitments_that_count(bill)
-    return [_candidate(each, (billed or {}).get(resource_key(each.best))) for each in counted]
-
-
-def resource_key(row: ImportedSaving) -> str:
-    """Who spells a resource otherwise means the same: Azure's ids have no case, Google's projects have names and numbers."""
-    if row.rule == RECOMMENDER.name:
-        return google_key(row.sub_account, row.resource_id)
-    return azure_key(row.resource_id) if row.rule == ADVISOR.name else row.resource_id
-
-
-def azure_key(resource: str) -> str:
-    return resource.strip().rstrip("/").casefold()
-
-
-def google_key(project: str, resource: str) -> str:
-    """Of `//compute.googleapis.com/projects/123/zones/z/instances/vm` in my-project: `my-project compute.googleapis.com/zones/z/instances/vm`,
-    for the project stands there by name or number."""
-    parts = resource.removeprefix("//").casefold().split("/")
-    if "projects" in parts:
-        at = parts.index("projects")
-        del parts[at : at + 2]
-    return f"{project.casefold()} {'/'.join(parts)}" if resource else ""
+    return [_candidate(each, billed_of(each.best, billed or {})) for each in counted]
 
 
 def buys_compute(each: SavingCandidate) -> bool:
@@ -133,8 +105,8 @@ def old_imports(rows: Sequence[ImportedSaving], today: date) -> dict[str, date]:
 
 
 def _best_first(group: Sequence[ImportedSaving]) -> list[ImportedSaving]:
-    def rank(row: ImportedSaving) -> tuple[Decimal, int, str]:
-        return row.monthly_saving, row.lookback_days or 0, row.recommendation_id
+    def rank(row: ImportedSaving) -> tuple[Decimal, int, str, int]:
+        return row.monthly_saving, row.lookback_days or 0, row.recommendation_id, -row.source_id
 
     return sorted(group, key=rank, reverse=True)
 
@@ -195,15 +167,15 @@ def _candidate(group: _Group, billed: BilledResource | None) -> SavingCandidate:
     line = LineKey(
         source=billed.source if billed else str(row.source_id),
         currency=row.currency,
-        account=billed.account if billed else row.sub_account,
+        account=(billed.account if billed else "") or row.sub_account,
         region=row.region,
         usage_type=row.commitment or kind,
-        resource=billed.resource if billed else row.resource_id,
+        resource=billed.resource if billed and row.rule != HUB.name else row.resource_id,
     )
     in_bill = billed.cost if billed and billed.currency == row.currency else Decimal(0)
     cost = row.monthly_cost if row.monthly_cost is not None else in_bill
     note = " → ".join(text for text in (row.current, row.recommended) if text)
-    name = billed.name if billed else ""
+    name = billed.name if billed and row.rule != HUB.name else ""
     piece = Piece(line, name, cost, row.monthly_saving, note, whole=not compute and not row.commitment)
     risk, why = _risk(row)
     return SavingCandidate(

@@ -1,5 +1,5 @@
 """The rules over an account's bills: at most three grouped reads of the lake, a fourth where clouds recommend something for
-resources of Azure or Google, then everything in memory.
+resources, then everything in memory.
 
 Also what was saved after acting: the cost of the same scope before and after, by the bills, with one read more.
 """
@@ -21,11 +21,9 @@ from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.sources import Sources
 from finops.insights.cost_scope import WHOLE_ACCOUNT, CostReader, CostScope
 from finops.insights.models import ImportedSaving, SavingsDismissal
+from finops.insights.savings.billed_resources import billed_resources
 from finops.insights.savings.candidates import (
-    ADVISOR,
-    HUB,
     ON_DEMAND,
-    RECOMMENDER,
     RULES,
     WINDOW_DAYS,
     SavingCandidate,
@@ -34,7 +32,13 @@ from finops.insights.savings.candidates import (
     names_of,
     part,
 )
-from finops.insights.savings.compute import DailySum, read_daily, steady_on_demand, unused_commitments
+from finops.insights.savings.compute import (
+    DailySum,
+    read_daily,
+    steady_on_demand,
+    unused_commitments,
+    without_counted_compute,
+)
 from finops.insights.savings.lake import (
     ENV_KEYS,
     MAX_ROWS,
@@ -45,10 +49,7 @@ from finops.insights.savings.lake import (
     SavingsBuild,
 )
 from finops.insights.savings.provider_recommendations import (
-    BilledResource,
-    azure_key,
     buys_compute,
-    google_key,
     old_imports,
     provider_candidates,
 )
@@ -115,6 +116,7 @@ def find_candidates(read: SavingsReader, dismissed: Collection[str]) -> SavingsR
     by_resource, warnings = _resource_rules(read, days)
     counted = deduplicate_by_precedence(each for each in by_resource if each.key not in dismissed)
     daily = read_daily(read(days, _remaining_build(counted)))
+    by_resource = without_counted_compute(by_resource, daily)
     all_candidates = [*by_resource, *unused_commitments(daily), *steady_on_demand(daily, days)]
     open_candidates = [each for each in all_candidates if each.key not in dismissed]
     return SavingsResult(
@@ -158,57 +160,10 @@ def _resource_rules(read: SavingsReader, days: DateRange) -> tuple[list[SavingCa
         for rule, day in old_imports(imported, clock.today()).items()
     ]
     rules = [*weekends_off(resources, days), *successors(resources), *growing_storage(stored, months)]
-    billed = _billed_resources(read, days, imported)
+    whole = SavingsReader(read.account, read.sources, read.deadline)
+    billed = billed_resources(lambda lookup: whole(days, lookup), imported)
     of_clouds, left_out = _imported_in_scope(read, provider_candidates(imported, billed))
     return [*of_clouds, *rules], [*warnings, *left_out]
-
-
-def _billed_resources(
-    read: SavingsReader, days: DateRange, imported: Sequence[ImportedSaving]
-) -> dict[str, BilledResource]:
-    """What the bill knows of the resources that Azure and Google recommend something for, by `resource_key`. AWS's ids stand
-    in bills as it writes them. One lake query, none without such; a resource in several sources is the first's."""
-    rows = [row for row in imported if row.resource_id and row.rule != HUB.name][:MAX_ROWS]
-    if not rows:
-        return {}
-    azure = {azure_key(row.resource_id) for row in rows if row.rule == ADVISOR.name}
-    google = {row.resource_id for row in rows if row.rule == RECOMMENDER.name}
-    ids = azure | {each.casefold() for each in google}
-    names = {_last_part(each).casefold() for each in google}
-    whole = SavingsReader(read.account, read.sources, read.deadline)
-    found: dict[str, BilledResource] = {}
-    lines = whole(days, ResourceLookup(tuple(sorted(ids)), tuple(sorted(names))))
-    for line in sorted(lines, key=lambda line: (int(line["source"]), line["currency"])):
-        resource = _billed_resource(line)
-        for key in _keys_of(line):
-            found.setdefault(key, resource)
-    return found
-
-
-def _billed_resource(line: Mapping[str, Any]) -> BilledResource:
-    return BilledResource(
-        source=line["source"],
-        currency=line["currency"],
-        account=line["account_id"],
-        account_name=line["account_name"] or "",
-        resource=line["resource_id"],
-        name=_last_part(line["resource_name"]),
-        cost=line["cost"] or Decimal(0),
-    )
-
-
-def _last_part(name: str | None) -> str:
-    return (name or "").rstrip("/").rpartition("/")[2]
-
-
-def _keys_of(line: Mapping[str, Any]) -> list[str]:
-    """What recommendations may call it: Google's by the name in place of the number too."""
-    resource, account = line["resource_id"], line["account_id"]
-    if not resource.startswith("//"):
-        return [azure_key(resource)]
-    name = _last_part(line["resource_name"])
-    named = f"{resource.rpartition('/')[0]}/{name}"
-    return [google_key(account, resource), *([google_key(account, named)] if name else [])]
 
 
 def _imported_in_scope(

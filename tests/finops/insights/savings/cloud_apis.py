@@ -102,7 +102,7 @@ def advice(number: int, name: str = "web-1", subscription: str = SUBSCRIPTION, /
 
 
 def purchase(
-    number: int, annual: str, /, plan: bool = False, subscription: str = SUBSCRIPTION, **extended: Any
+    number: int, annual: str, /, *, plan: bool = False, subscription: str = SUBSCRIPTION, **extended: Any
 ) -> Json:
     """A reservation of virtual machines, or a savings plan."""
     item = advice(number, "", subscription, annualSavingsAmount=annual)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from finops.insights.savings.schemas import Recommendation, SavingsQuery
 from finops.insights.savings.services import RecommendationImport, refresh_recommendations
 from finops.insights.tasks import refresh_recommendations_of
 from tests.cast import ACTOR, Cast
-from tests.finops.connections.replay_server import ReplayServer, Reply
+from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.insights.savings.cloud_apis import (
     CLIENT,
     OTHER_SUBSCRIPTION,
@@ -39,6 +40,10 @@ from tests.world.costs import store_lines
 def api(replay: ReplayServer, settings: Settings, pauses: list[float]) -> ArmApi:
     settings.CONNECTOR_BASE_URLS = {"azure_advisor": replay.url, "azure_login": replay.url}
     return ArmApi(replay)
+
+
+def _always(reply: Reply, _request: ReplayRequest) -> Reply:
+    return reply
 
 
 def refresh(source: Any) -> RecommendationImport:
@@ -127,15 +132,28 @@ def test_of_reservations_and_a_savings_plan_for_the_same_compute_the_larger_side
     assert list_savings(acme, SavingsQuery(rule="azure_advisor")).totals[0].monthly_saving == saving + 100
 
 
+def test_a_commitment_is_lowered_by_the_compute_that_other_recommendations_count(
+    api: ArmApi, acme: Account, cast: Cast
+) -> None:
+    """web-1 is 75 of 100 USD a day of compute, and may shrink: a quarter of the plan's 400 USD a month stays."""
+    source = connect_azure(cast)
+    store_lines(acme, source, [*machine_lines("75"), *machine_lines("25", "web-2")])
+    api.items[SUBSCRIPTION] = [advice(1, annualSavingsAmount="12000"), purchase(2, "4800", plan=True)]
+    refresh(source)
+    plan = next(each for each in advised(acme) if "plan" in each.title)
+    assert plan.monthly_saving == 100
+    assert plan.lowered == "Lowered by 75.0 %: so much of the on-demand compute is in other recommendations."
+    assert list_savings(acme, SavingsQuery()).totals[0].monthly_saving == 1100
+
+
 def test_one_for_all_subscriptions_stands_for_those_of_each(api: ArmApi, acme: Account, cast: Cast) -> None:
     source = connect_azure(cast)
     store_lines(acme, source, [*machine_lines("100"), *machine_lines("50", "web-2", OTHER_SUBSCRIPTION)])
-    shared = {"scope": "Shared"}
     api.items = {
-        SUBSCRIPTION: [purchase(1, "1200", scope="Single"), purchase(2, "3600", **shared)],
+        SUBSCRIPTION: [purchase(1, "1200", scope="Single"), purchase(2, "3600", scope="Shared")],
         OTHER_SUBSCRIPTION: [
             purchase(3, "1200", subscription=OTHER_SUBSCRIPTION, scope="Single"),
-            purchase(4, "3600", subscription=OTHER_SUBSCRIPTION, **shared),
+            purchase(4, "3600", subscription=OTHER_SUBSCRIPTION, scope="Shared"),
         ],
     }
     refresh(source)
@@ -305,8 +323,8 @@ def test_a_next_page_without_end_or_token_is_refused(api: ArmApi, acme: Account,
         ("https://x.example/?%24skiptoken=1", "same next page"),
         ("https://x.example/", "token"),
     ):
-        body = {"value": [], "nextLink": link}
-        api.replay.routes[path] = lambda _request, body=body: Reply.of_json(body)
+        reply = Reply.of_json({"value": [], "nextLink": link})
+        api.replay.routes[path] = partial(_always, reply)
         with pytest.raises(SourceError, match=problem):
             refresh(source)
 
