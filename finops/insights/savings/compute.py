@@ -177,10 +177,10 @@ def without_counted_compute(
     (learn.microsoft.com/azure/advisor/advisor-how-to-calculate-total-cost-savings)."""
     ours = [each for each in sums if each.covers and not each.commitment]
     by_bill = group_by(ours, lambda each: (each.source, each.currency, cloud_of(each.provider)))
-    return [_lowered(each, by_bill.get((*each.bill, cloud_of(each.provider)), ())) for each in candidates]
+    return [_lower(each, by_bill.get((*each.bill, cloud_of(each.provider)), ())) for each in candidates]
 
 
-def _lowered(candidate: SavingCandidate, ours: Sequence[DailySum]) -> SavingCandidate:
+def _lower(candidate: SavingCandidate, ours: Sequence[DailySum]) -> SavingCandidate:
     total = exact_sum(each.cost for each in ours)
     counted = exact_sum(each.cost for each in ours if each.elsewhere)
     if not candidate.compute or candidate.rule == ON_DEMAND.name or counted <= 0 or total <= 0:

@@ -66,6 +66,8 @@ class HubApi(RecommendationApi):
     def recommendations(
         self, config: AwsBucketConfig, accounts: Sequence[BilledAccount]
     ) -> RecommendationList:
+        """All that are open, as an export has them. Raises AccessError that names the permission, SourceUnavailable, and
+        SourceError for more than an export may hold."""
         result = RecommendationList()
         for number, item in enumerate(_items(config), start=1):
             if number > MAX_ROWS:

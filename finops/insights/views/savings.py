@@ -290,8 +290,8 @@ def import_file(request: AccountRequest) -> HttpResponse:
 def refresh(request: AccountRequest) -> HttpResponse:
     """Ask the clouds for their recommendations now."""
     count = services.request_refreshes(account=request.account)
-    noun = "1 source is" if count == 1 else f"{count} sources are"
-    text = f"The recommendations of {noun} being read; see them here in a moment."
+    sources = "1 source" if count == 1 else f"{count} sources"
+    text = f"The recommendations of {sources} are being read; see them here in a moment."
     messages.success(request, text if count else "The recommendations were read within the last minute.")
     return redirect("savings", slug=request.account.slug)
 
