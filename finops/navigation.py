@@ -75,7 +75,15 @@ MENU = (
                 ),
             ),
             MenuItem("Commitments", "commitments", "contract"),
-            MenuItem("Savings", "savings", "pig-money", ("saving", "saving_dismiss", "saving_act")),
+            MenuItem(
+                "Savings",
+                "savings",
+                "pig-money",
+                (
+                    *("saving", "saving_dismiss", "saving_act", "issue_trackers", "issue_tracker"),
+                    *("issue_tracker_new", "issue_tracker_edit"),
+                ),
+            ),
         ),
     ),
     MenuGroup(

@@ -90,6 +90,7 @@ INSTALLED_APPS = [
     "finops.insights",
     "finops.unitcosts",
     "finops.alerts",
+    "finops.issues",
     "finops.dashboards",
     "mcpserver",
 ]

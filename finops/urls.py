@@ -17,6 +17,7 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.allocation.urls")),
     path("", include("finops.budgets.urls")),
     path("", include("finops.alerts.urls")),
+    path("", include("finops.issues.urls")),
     path("", include("finops.dashboards.urls")),
     path("", include("ingestion.urls")),
     path("", include("finops.activity.urls")),

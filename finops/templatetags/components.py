@@ -256,6 +256,15 @@ BADGES: dict[str, dict[str, tuple[str, str, str]]] = {
         "dismissed": ("secondary", "Dismissed", ""),
         "acted": ("green", "Acted on", ""),
     },
+    "saving_issue": {
+        "creating": ("blue", "Being created", ""),
+        "failed": ("red", "Not created", ""),
+        "open": ("blue", "Open", ""),
+        "completed": ("yellow", "Done, to be verified", ""),
+        "verified": ("green", "Done, verified", ""),
+        "not_planned": ("secondary", "Not planned", ""),
+        "missing": ("orange", "Not found", ""),
+    },
     "anomaly": {
         "open": ("blue", "Open", ""),
         "expected": ("purple", "Expected", ""),
@@ -295,6 +304,13 @@ def status_badge(status: str, noun: str) -> SafeString:
     colour, text, symbol = BADGES[noun].get(status, ("secondary", status.replace("_", " ").capitalize(), ""))
     drawing = format_html("{} ", icon(symbol)) if symbol else ""
     return format_html('<span class="badge bg-{}-lt">{}{}</span>', colour, drawing, text)
+
+
+@register.filter
+def status_text(status: str, noun: str) -> str:
+    """The words of `status_badge`, in a sentence."""
+    text = BADGES[noun].get(status, ("", status.replace("_", " "), ""))[1]
+    return text[:1].lower() + text[1:]
 
 
 @register.simple_tag

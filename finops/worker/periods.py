@@ -33,5 +33,8 @@ TASK_SECONDS: Final[dict[str, int]] = {
     "alerts.evaluate_due": 60,
     "alerts.send_due": 15,
     "alerts.sweep": 86_400,
+    "issues.create_due": 15,
+    "issues.poll_due": 60,
+    "issues.sweep": 86_400,
     "activity.sweep": 3_600,
 }

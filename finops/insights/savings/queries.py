@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+
 from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.queries.sources import load_sources
@@ -18,6 +20,7 @@ from finops.insights.savings.freshness import (
     incomplete_text,
     recommendation_refreshes,
 )
+from finops.insights.savings.issue_links import issues_by_saving
 from finops.insights.savings.recommendations import SavingsReader, SavingsResult, find_candidates, outcomes
 from finops.insights.savings.schemas import (
     Evidence,
@@ -64,7 +67,9 @@ def list_savings(
     filters, unknown = resolve_scope(cost, query)
     read = SavingsReader(account, sources, deadline, query, filters)
     result = find_candidates(read, [key for key, row in marks.items() if row.status == DISMISSED])
-    everything = _all_recommendations(result, marks, outcomes(read, marks.values()), sources.names, evidence)
+    everything = _with_issues(
+        account, _all_recommendations(result, marks, outcomes(read, marks.values()), sources.names, evidence)
+    )
     unmeasured = {row.id for row in everything if row.saving_reason == GONE} if filters else set()
     narrowed = [row for row in everything if _is_of(row, query) and row.id not in unmeasured]
     rows = [row for row in narrowed if query.status in ("all", row.status)]
@@ -96,6 +101,11 @@ def recommendation(account: Account, key: str) -> tuple[SavingCandidate | None, 
     result = find_candidates(SavingsReader(account, load_sources(account)), list(dismissed))
     every = [*result.open, *result.dismissed_candidates]
     return next((each for each in every if each.key == key), None), mark
+
+
+def _with_issues(account: Account, rows: list[Recommendation]) -> list[Recommendation]:
+    issues = issues_by_saving(account)
+    return [msgspec.structs.replace(row, issues=issues[row.id]) if row.id in issues else row for row in rows]
 
 
 def _period(days: DateRange) -> AppliedPeriod:

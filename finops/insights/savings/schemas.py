@@ -63,6 +63,15 @@ class RealisedSaving(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     waste_avoided: Decimal | None = None
 
 
+# An issue in GitHub, Jira or Linear. state completed: closed as done, which counts until the bills show the saving no more.
+class SavingIssueLink(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    tracker: str
+    state: str
+    key: str = ""
+    url: str = ""
+    closed_at: datetime | None = None
+
+
 # service and account: of all its lines, "3 services" where there are several. monthly_waste: unused commitment, which is
 # paid for already and no saving. instead_of: rules that found the same lines and do not count them. lowered: what others count instead.
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -94,6 +103,7 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     marked_at: datetime | None = None
     acted_on: date | None = None
     realised: RealisedSaving | None = None
+    issues: list[SavingIssueLink] = []
 
 
 # unknown: recommendations without a provable saving. monthly_waste: of unused_commitments, paid for already and in no

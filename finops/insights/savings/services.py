@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
 from typing import BinaryIO
 
 import msgspec
@@ -20,7 +21,7 @@ from finops.connections.models import CostConnection
 from finops.connections.services.credentials import config_of
 from finops.costs.models import CostSource
 from finops.insights.models import ImportedSaving, RecommendationRefresh, SavingsDismissal
-from finops.insights.savings.candidates import HUB, SavingCandidate, SavingsRule
+from finops.insights.savings.candidates import HUB, SavingCandidate, SavingScope, SavingsRule
 from finops.insights.savings.hub import read_file
 from finops.insights.savings.recommendation_api import RecommendationList, RecommendationRow
 from finops.insights.savings.recommendation_apis import (
@@ -41,7 +42,25 @@ REFRESH_PAUSE = timedelta(minutes=1)
 """After a refresh, before a person has the next one."""
 
 
-def dismiss(*, account: Account, actor: Actor, candidate: SavingCandidate, reason: str) -> SavingsDismissal:
+class SavingSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """What a mark keeps of a recommendation: also of one that the bills may no longer show when it is marked."""
+
+    key: str
+    rule: str
+    title: str
+    currency: str
+    saving: Decimal | None
+    cost: Decimal
+    scope: SavingScope
+
+
+def snapshot_of(candidate: SavingCandidate) -> SavingSnapshot:
+    return SavingSnapshot(**{name: getattr(candidate, name) for name in SavingSnapshot.__struct_fields__})
+
+
+def dismiss(
+    *, account: Account, actor: Actor, candidate: SavingCandidate | SavingSnapshot, reason: str
+) -> SavingsDismissal:
     """Put a recommendation aside: it counts in no total any more.
 
     Raises UserError without a reason, or for one that is too long."""
@@ -53,7 +72,12 @@ def dismiss(*, account: Account, actor: Actor, candidate: SavingCandidate, reaso
 
 
 def record_saving_action(
-    *, account: Account, actor: Actor, candidate: SavingCandidate, acted_on: date, reason: str = ""
+    *,
+    account: Account,
+    actor: Actor,
+    candidate: SavingCandidate | SavingSnapshot,
+    acted_on: date,
+    reason: str = "",
 ) -> SavingsDismissal:
     """Say on which day something was done about it: the bills after it show what that saved.
 
@@ -72,7 +96,7 @@ def record_saving_action(
 def _mark(
     account: Account,
     actor: Actor,
-    candidate: SavingCandidate,
+    candidate: SavingCandidate | SavingSnapshot,
     status: SavingsDismissal.Status,
     reason: str,
     acted_on: date | None,

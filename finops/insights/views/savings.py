@@ -23,6 +23,7 @@ from finops.costs.models import CostSource
 from finops.insights.cost_scope import scope_from_params
 from finops.insights.savings import services
 from finops.insights.savings.candidates import PRECEDENCE, RULES, SavingCandidate
+from finops.insights.savings.issue_links import panels_of_saving
 from finops.insights.savings.queries import ALL_ROWS, list_savings, recommendation
 from finops.insights.savings.schemas import STATUSES, Recommendation, SavingsQuery
 from finops.lib import clock
@@ -57,6 +58,9 @@ SAVINGS = ListPage[Recommendation](
         Column("formula", "Formula", lambda row: row.formula, shown=False),
         Column("reason", "Why no amount", lambda row: row.saving_reason, shown=False),
         Column("note", "Note", lambda row: row.note, shown=False),
+        Column(
+            "issues", "Issues", lambda row: [each.url or each.tracker for each in row.issues], shown=False
+        ),
         Column("acted_on", "Acted on", lambda row: row.acted_on, shown=False),
         Column("realised", "Realised a month", lambda row: row.realised and row.realised.saved, shown=False),
         Column(
@@ -263,6 +267,7 @@ def _detail_page(
         "instead_of": [RULES[name].label for name in row.instead_of],
         "dismissing": dismissing,
         "acting": acting,
+        "panels": panels_of_saving(request.account, row),
     }
     bad = dismissing.errors or acting.errors
     return render(request, "insights/saving.html", context, status=422 if bad else 200)

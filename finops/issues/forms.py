@@ -1,0 +1,89 @@
+"""The form of an issue tracker, by its kind."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django import forms
+from django.forms import BoundField
+
+from finops.issues.models import IssueTracker
+from finops.issues.tracker_configs import MAX_SECRET
+
+Kind = IssueTracker.Kind
+
+
+def _text(label: str, help_text: str, missing: str = "", example: str = "") -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        max_length=300,
+        required=bool(missing),
+        help_text=help_text,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": example}),
+        error_messages={"required": missing},
+    )
+
+
+def _fields(kind: str) -> dict[str, forms.CharField]:
+    if kind == Kind.GITHUB:
+        return {
+            "repository": _text(
+                "Repository", "Owner and name.", "Enter owner and repository.", "acme/infrastructure"
+            ),
+            "server_url": _text(
+                "Server", "Only for GitHub Enterprise: its address.", example="https://github.example.com"
+            ),
+        }
+    if kind == Kind.JIRA:
+        return {
+            "site_url": _text(
+                "Site", "Of Jira Cloud.", "Enter the site's address.", "https://acme.atlassian.net"
+            ),
+            "email": _text(
+                "E-mail", "Of the API token's owner.", "Enter the e-mail address.", "bot@acme.com"
+            ),
+            "project_key": _text(
+                "Project key", "What its issues begin with.", "Enter the project's key.", "OPS"
+            ),
+            "issue_type": _text("Issue type", "Task, where it is empty.", example="Task"),
+        }
+    return {"team_key": _text("Team key", "What its issues begin with.", "Enter the team's key.", "ENG")}
+
+
+_SECRETS: Final = {
+    Kind.GITHUB: "Fine-grained token",
+    Kind.JIRA: "API token",
+    Kind.LINEAR: "API key",
+}
+
+
+class TrackerForm(forms.Form):
+    """`kind` decides the fields. One that exists keeps its token where that field is left empty; the token is never shown."""
+
+    name = forms.CharField(
+        max_length=100,
+        help_text="What people call it.",
+        error_messages={"required": "Give the tracker a name."},
+    )
+
+    def __init__(self, kind: str, *args: Any, tracker: IssueTracker | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.kind, self.tracker = kind, tracker
+        self.fields.update(_fields(kind))
+        self.fields["secret"] = forms.CharField(
+            label=_SECRETS[Kind(kind)],
+            max_length=MAX_SECRET,
+            required=tracker is None,
+            widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+            help_text="Leave it empty to keep the one that is there."
+            if tracker
+            else "It is kept sealed, and never shown.",
+            error_messages={"required": "Paste the token."},
+        )
+
+    @property
+    def tracker_fields(self) -> list[BoundField]:
+        return [self[name] for name in self.fields if name != "name"]
+
+    def config(self) -> dict[str, object]:
+        return {name: value for name, value in self.cleaned_data.items() if name not in ("name", "secret")}

@@ -1,0 +1,165 @@
+"""Where each kind of tracker is, read from what people enter; its token or API key, sealed and opened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from finops.issues.models import IssueTracker
+from finops.lib import outbound, sealing
+from finops.lib.errors import UserError
+from finops.lib.sentences import truncate
+
+Kind = IssueTracker.Kind
+
+MAX_SECRET: Final = 2_000
+
+
+class GitHubConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """`server_url` is empty for github.com, else that of GitHub Enterprise."""
+
+    repository: str
+    server_url: str = ""
+
+    @property
+    def shown(self) -> str:
+        return f"{_host(self.server_url) or 'github.com'}/{self.repository}"
+
+    @property
+    def receiver(self) -> tuple[str, ...]:
+        return (self.server_url,)
+
+
+class JiraConfig(msgspec.Struct, frozen=True, kw_only=True):
+    site_url: str
+    email: str
+    project_key: str
+    issue_type: str = "Task"
+
+    @property
+    def shown(self) -> str:
+        return f"{_host(self.site_url)}, project {self.project_key}, {self.issue_type}"
+
+    @property
+    def receiver(self) -> tuple[str, ...]:
+        return (self.site_url, self.email)
+
+
+class LinearConfig(msgspec.Struct, frozen=True, kw_only=True):
+    team_key: str
+
+    @property
+    def shown(self) -> str:
+        return f"linear.app, team {self.team_key}"
+
+    @property
+    def receiver(self) -> tuple[str, ...]:
+        return ()
+
+
+TrackerConfig = GitHubConfig | JiraConfig | LinearConfig
+
+_TYPES: Final[Mapping[str, type[GitHubConfig] | type[JiraConfig] | type[LinearConfig]]] = {
+    Kind.GITHUB: GitHubConfig,
+    Kind.JIRA: JiraConfig,
+    Kind.LINEAR: LinearConfig,
+}
+
+
+def read_config(kind: str, values: Mapping[str, object]) -> TrackerConfig:
+    """The config that was entered, checked. Raises UserError with the field. Asks DNS for a host: up to 5 s."""
+    return _READERS[kind]({name: str(value or "").strip() for name, value in values.items()})
+
+
+def config_of(tracker: IssueTracker) -> TrackerConfig:
+    return msgspec.convert(tracker.config, _TYPES[tracker.kind])
+
+
+def read_secret(text: str) -> str:
+    """The token or key that was entered. Raises UserError for one that cannot be sent in a header."""
+    secret = text.strip()
+    if not secret or len(secret) > MAX_SECRET or not re.fullmatch("[!-~]+", secret):
+        raise UserError("Enter the token as its page shows it, without spaces.", field="secret")
+    return secret
+
+
+def seal_secret(tracker: IssueTracker, secret: str) -> str:
+    return sealing.seal({"secret": secret}, purpose=_purpose(tracker))
+
+
+def secret_of(tracker: IssueTracker) -> str:
+    """The token or key. Raises sealing.Unsealable when the server's key is gone."""
+    return str(sealing.unseal(tracker.credentials, purpose=_purpose(tracker))["secret"])
+
+
+def is_sealed_now(tracker: IssueTracker) -> bool:
+    """Whether it was sealed under the key of now; False for one that only an earlier key opens."""
+    return sealing.is_current(tracker.credentials, purpose=_purpose(tracker))
+
+
+def _purpose(tracker: IssueTracker) -> str:
+    return f"issue tracker {tracker.kind} of account {tracker.account_id}"
+
+
+def _github_config(values: Mapping[str, str]) -> TrackerConfig:
+    repository = values.get("repository", "").removeprefix("https://github.com/").removesuffix(".git")
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9_.-]{1,100}", repository):
+        raise UserError(
+            f"Enter owner and repository, such as acme/infrastructure; {truncate(repository, 80)!r} is not.",
+            field="repository",
+        )
+    return GitHubConfig(
+        repository=repository, server_url=_server_url(values.get("server_url", ""), "server_url")
+    )
+
+
+def _jira_config(values: Mapping[str, str]) -> TrackerConfig:
+    site_url = _server_url(values.get("site_url", ""), "site_url")
+    if not site_url:
+        raise UserError("Enter the site's address, such as https://acme.atlassian.net.", field="site_url")
+    project_key = values.get("project_key", "").upper()
+    if not re.fullmatch(r"[A-Z][A-Z0-9_]{1,99}", project_key):
+        raise UserError("Enter the project's key: capital letters such as OPS.", field="project_key")
+    email = values.get("email", "")
+    try:
+        validate_email(email)
+    except ValidationError as error:
+        raise UserError("Enter the e-mail address of the token's owner.", field="email") from error
+    issue_type = " ".join(values.get("issue_type", "").split()) or "Task"
+    if len(issue_type) > 100:
+        raise UserError("An issue type has at most 100 characters.", field="issue_type")
+    return JiraConfig(site_url=site_url, email=email, project_key=project_key, issue_type=issue_type)
+
+
+def _linear_config(values: Mapping[str, str]) -> TrackerConfig:
+    team_key = values.get("team_key", "").upper()
+    if not re.fullmatch(r"[A-Z0-9]{1,20}", team_key):
+        raise UserError("Enter the team's key: what its issues begin with, such as ENG.", field="team_key")
+    return LinearConfig(team_key=team_key)
+
+
+_READERS: Final[Mapping[str, Callable[[Mapping[str, str]], TrackerConfig]]] = {
+    Kind.GITHUB: _github_config,
+    Kind.JIRA: _jira_config,
+    Kind.LINEAR: _linear_config,
+}
+
+
+def _server_url(text: str, field: str) -> str:
+    """Scheme and host of an address, guarded; whatever path was pasted with it is left out."""
+    if not text:
+        return ""
+    url = text if "://" in text else f"https://{text}"
+    outbound.check_url(url, field=field)
+    parts = urlsplit(url)
+    return f"{parts.scheme.lower()}://{parts.netloc.lower()}"
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc
