@@ -306,13 +306,6 @@ def status_badge(status: str, noun: str) -> SafeString:
     return format_html('<span class="badge bg-{}-lt">{}{}</span>', colour, drawing, text)
 
 
-@register.filter
-def status_text(status: str, noun: str) -> str:
-    """The words of `status_badge`, in a sentence."""
-    text = BADGES[noun].get(status, ("", status.replace("_", " "), ""))[1]
-    return text[:1].lower() + text[1:]
-
-
 @register.simple_tag
 def badge(text: str, colour: str = "secondary", title: str = "") -> SafeString:
     """A word or two in a colour; `title` explains it on hovering."""

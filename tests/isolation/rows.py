@@ -25,6 +25,8 @@ from finops.connections.models import CostConnection, CostPush, CostSync
 from finops.costs.models import ClosedMonth, CostImport, CostSource, InvoiceTotal
 from finops.dashboards.models import Dashboard, Widget
 from finops.insights.models import Anomaly, SavingsDismissal
+from finops.issues.models import IssueTracker, SavingIssue
+from finops.issues.tracker_configs import seal_secret
 from finops.lib import clock
 from finops.unitcosts.models import CustomerAlias, UnitMetric, UsageDimensionMapping
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
@@ -252,6 +254,26 @@ def _savings_dismissal(account: Account) -> str:
         ).key
 
 
+def _issue_tracker(account: Account) -> int:
+    with account_scope(account):
+        tracker = IssueTracker(account=account, name=f"walk {secrets.token_hex(4)}", kind="linear")
+        tracker.config, tracker.credentials = {"team_key": "ENG"}, seal_secret(tracker, "walk")
+        tracker.save()
+        return tracker.pk
+
+
+def _saving_issue(account: Account) -> int:
+    with account_scope(account):
+        return SavingIssue.objects.create(
+            tracker_id=_issue_tracker(account),
+            saving_key=_savings_dismissal(account),
+            state="failed",
+            next_attempt_at=None,
+            content={"title": "walk"},
+            saving={},
+        ).pk
+
+
 def _dashboard(account: Account) -> int:
     with account_scope(account):
         return Dashboard.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
@@ -330,6 +352,9 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "anomaly_key": _anomaly,
     "subscription_id": _alert_subscription,
     "saving_key": _savings_dismissal,
+    "tracker_id": _issue_tracker,
+    "saving_issue_id": _saving_issue,
+    "issue_id": _saving_issue,
     "unit_metric_id": _unit_metric,
     "team_id": _team,
     "team_member_id": _team_member,

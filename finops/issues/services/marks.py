@@ -41,7 +41,7 @@ def follow_state(row: SavingIssue) -> None:
         row.marked_at = None
 
 
-def verify_completed(account: Account, tracker: IssueTracker) -> int:
+def verify_savings(account: Account, tracker: IssueTracker) -> int:
     """Mark savings as acted on whose issue was completed, and which neither bills nor recommendations show any more. How many.
 
     They count until then. One is not verified before its source has delivered days after the closing, nor while another
@@ -64,7 +64,7 @@ def verify_completed(account: Account, tracker: IssueTracker) -> int:
     for row in waiting:
         if row.closed_at is None or row.closed_at.date() > today or not _is_past(row, sources, candidates):
             continue
-        verified += _mark_as_acted(row)
+        verified += _record_action(row)
     return verified
 
 
@@ -91,7 +91,7 @@ def _is_about(candidate: SavingCandidate, saving: SavingSnapshot) -> bool:
 
 
 @transaction.atomic
-def _mark_as_acted(row: SavingIssue) -> bool:
+def _record_action(row: SavingIssue) -> bool:
     """Unless somebody marked it meanwhile."""
     current = (
         SavingIssue.objects.select_for_update(of=("self",)).filter(pk=row.pk, state=State.COMPLETED).first()

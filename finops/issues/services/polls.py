@@ -21,7 +21,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.issues.models import CLOSED_STATES, IssueTracker, SavingIssue
-from finops.issues.services.marks import follow_state, verify_completed
+from finops.issues.services.marks import follow_state, verify_savings
 from finops.issues.vendors import RemoteIssue, TrackerChanges, TrackerError, TrackerUnavailable, client_of
 from finops.lib import clock
 from finops.lib.sealing import Unsealable
@@ -133,7 +133,7 @@ def _apply(row: SavingIssue, remote: RemoteIssue) -> None:
 def _verify_if_due(account: Account, tracker: IssueTracker) -> None:
     if tracker.verified_at and clock.now() < tracker.verified_at + VERIFY_INTERVAL:
         return
-    verify_completed(account, tracker)
+    verify_savings(account, tracker)
     IssueTracker.objects.filter(pk=tracker.pk).update(verified_at=clock.now())
 
 

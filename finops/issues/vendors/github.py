@@ -136,6 +136,7 @@ class GitHubClient(TrackerClient):
         return [row for row in rows if _has(row, marker)]
 
     def create(self, content: IssueContent, marker: str, request_id: UUID) -> RemoteIssue:
+        """A new issue. Raises TrackerRefusal, and TrackerUnavailable also for an answer without the issue."""
         body = {"title": content.title, "body": markdown(content, marker)}
         try:
             value = self.api.post(f"{self._path}/issues", body).value

@@ -112,18 +112,19 @@ class JiraClient(TrackerClient):
     def find(self, marker: str, since: datetime) -> RemoteIssue | None:
         jql = f'project = "{self.config.project_key}" AND description ~ "{marker}" ORDER BY created DESC'
         query = urlencode({"jql": jql, "fields": ",".join(_FIELDS), "maxResults": 10})
-        value = self._explained(lambda: self.api.get("/rest/api/3/search/jql", query=query).value)
+        value = self._explain_refusal(lambda: self.api.get("/rest/api/3/search/jql", query=query).value)
         rows = value.get("issues", []) if isinstance(value, dict) else []
         return matching([self._issue(row) for row in rows], since)
 
     def create(self, content: IssueContent, marker: str, request_id: UUID) -> RemoteIssue:
+        """A new issue. Raises TrackerRefusal, and TrackerUnavailable also for an answer without the issue."""
         fields = {
             "project": {"key": self.config.project_key},
             "issuetype": {"name": self.config.issue_type},
             "summary": content.title,
             "description": atlassian_document(content, marker),
         }
-        value = self._explained(lambda: self.api.post("/rest/api/3/issue", {"fields": fields}).value)
+        value = self._explain_refusal(lambda: self.api.post("/rest/api/3/issue", {"fields": fields}).value)
         if not isinstance(value, dict) or "id" not in value:
             raise TrackerUnavailable("Jira did not say which issue it made. It is looked for again later.")
         key = str(value.get("key", ""))
@@ -139,7 +140,7 @@ class JiraClient(TrackerClient):
 
     def _states(self, ids: Sequence[str]) -> dict[str, RemoteIssue]:
         body = {"issueIdsOrKeys": list(ids), "fields": _FIELDS}
-        value = self._explained(lambda: self.api.post("/rest/api/3/issue/bulkfetch", body).value) or {}
+        value = self._explain_refusal(lambda: self.api.post("/rest/api/3/issue/bulkfetch", body).value) or {}
         present = {each.id: each for each in map(self._issue, value.get("issues", []))}
         later = {str(each.get("id")) for each in value.get("issueErrors", [])}
         missing = {
@@ -169,7 +170,7 @@ class JiraClient(TrackerClient):
     def _url(self, key: str) -> str:
         return f"{self.config.site_url}/browse/{quote(key)}"
 
-    def _explained(self, call: Callable[[], Any]) -> Any:
+    def _explain_refusal(self, call: Callable[[], Any]) -> Any:
         try:
             return call()
         except TrackerRefusal as error:

@@ -83,6 +83,7 @@ class LinearClient(TrackerClient):
         return matching([_issue(row) for row in rows], since)
 
     def create(self, content: IssueContent, marker: str, request_id: UUID) -> RemoteIssue:
+        """A new issue. Raises TrackerRefusal, and TrackerUnavailable also for an answer without the issue."""
         values = {
             "id": str(request_id),
             "teamId": self._team_id(),

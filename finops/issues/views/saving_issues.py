@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -21,9 +21,11 @@ from finops.lib.params import id_of
 @account_page()
 @require_safe
 def panel(request: AccountRequest, saving_key: str) -> HttpResponse:
-    """The card alone, for a page on which an issue is being created."""
+    """The card alone, for a page on which an issue is being created; 404 for a saving of which nothing is stored."""
     mark = SavingsDismissal.objects.filter(key=saving_key).first()
     context = panel_context(request.account, saving_key, mark.status if mark else OPEN)
+    if mark is None and not context["issues"]:
+        raise Http404
     return render(request, "issues/_saving_panel.html", {"panel": context})
 
 

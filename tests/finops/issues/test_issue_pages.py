@@ -28,7 +28,9 @@ def viewer(cast: Cast) -> Client:
     return signed_in(cast.viewer)
 
 
-def test_an_account_without_trackers_is_led_to_its_first(acme: Account, member: Client, viewer: Client) -> None:
+def test_an_account_without_trackers_is_led_to_its_first(
+    acme: Account, member: Client, viewer: Client
+) -> None:
     assert f'href="{LIST}new/"' in member.get(LIST).content.decode()
     assert "A member, admin or owner of this account can add one" in get_page(viewer, LIST)
     page = get_page(member, f"{LIST}new/")
@@ -118,7 +120,7 @@ def test_states_are_said_on_the_page_of_the_saving_and_of_the_tracker(
     assert "Done, to be verified" in saving
     assert "The saving counts until it is no longer recommended" in saving
     assert "Done, to be verified" in get_page(viewer, f"{LIST}{tracker.pk}/")
-    assert "done, to be verified" in get_page(viewer, "/a/acme/savings/")
+    assert "Done, to be verified" in get_page(viewer, "/a/acme/savings/")
 
     fake.token = "another"
     services.request_poll(tracker=tracker)
@@ -195,7 +197,9 @@ def test_another_accounts_tracker_cannot_be_named(
     assert both.get(f"/a/elsewhere/issue-trackers/{tracker.pk}/").status_code == 404
 
 
-def test_states_can_be_read_now(acme: Account, member: Client, tracker: IssueTracker, saving_key: str) -> None:
+def test_states_can_be_read_now(
+    acme: Account, member: Client, tracker: IssueTracker, saving_key: str
+) -> None:
     issue_of(acme, tracker, saving_key)
     run_polls()
     assert run_polls() == 0
