@@ -64,7 +64,7 @@ def test_a_completed_issue_still_counts_while_the_bills_show_it(
     run_polls(fake, at=NOON + HOUR)
 
     row = saving(acme, issue.saving_key)
-    assert (reload(issue).state, row.status, open_total(acme)) == ("completed", "open", 60)
+    assert (reload(issue).state, row.status, open_total(acme)) == ("completed", "open", Decimal(60))
     assert [link.state for link in row.issues] == ["completed"]
     assert reload(issue).closed_at is not None
     assert not SavingsDismissal.objects.exists()
@@ -92,7 +92,11 @@ def test_a_completed_issue_is_verified_when_the_bills_show_the_saving_no_more(
         row = saving(acme, issue.saving_key)
         assert row.realised is not None
         # The 30 days before 2 March: 29 at ten and 1 March at eight. Since then eight a day.
-        assert (row.realised.before, row.realised.after, row.realised.saved) == (298, 240, 58)
+        assert (row.realised.before, row.realised.after, row.realised.saved) == (
+            Decimal(298),
+            Decimal(240),
+            Decimal(58),
+        )
 
 
 def test_a_completed_issue_is_not_verified_before_later_days_are_there(
@@ -137,7 +141,7 @@ def test_not_planned_dismisses_with_the_issue_as_reason_and_reopening_undoes_it(
     run_polls(fake, at=NOON + HOUR)
 
     mark = SavingsDismissal.objects.get(key=issue.saving_key)
-    assert (reload(issue).state, mark.status, open_total(acme)) == ("not_planned", "dismissed", 0)
+    assert (reload(issue).state, mark.status, open_total(acme)) == ("not_planned", "dismissed", Decimal(0))
     assert "was closed as not planned" in mark.reason
     assert issue.url in mark.reason
 
