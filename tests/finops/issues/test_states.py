@@ -152,7 +152,7 @@ def test_not_planned_dismisses_with_the_issue_as_reason_and_reopening_undoes_it(
     assert (reload(issue).state, saving(acme, issue.saving_key).status, open_total(acme)) == (
         "open",
         "open",
-        60,
+        Decimal(60),
     )
     states = AuditEntry.objects.filter(action="saving_issue.state").order_by("pk")
     assert [(each.detail["from"], each.detail["to"]) for each in states] == [
