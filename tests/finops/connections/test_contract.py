@@ -6,6 +6,7 @@ import inspect
 import json
 import logging
 import os
+import pickle
 import re
 import socket
 import subprocess
@@ -164,6 +165,15 @@ def test_a_config_never_shows_its_secrets(connector: Connector[Any]) -> None:
     for text in (repr(config), str(config), f"{config}", f"{[config]}"):
         assert CANARY not in text
         assert type(config).__name__ in text
+
+
+def test_a_fetch_can_be_handed_to_a_process_of_its_own(connector: Connector[Any]) -> None:
+    config = sample(connector)
+
+    kind, same = pickle.loads(pickle.dumps((connector, config)))  # noqa: S301 our own
+
+    assert (type(kind), same) == (type(connector), config)
+    assert same.external_id == EXTERNAL_ID
 
 
 # Test connection
