@@ -16,10 +16,9 @@ import pytest
 
 from accounts.scoping import account_scope
 from finops.connections import pattern_files, services
-from finops.connections.connector import CheckFinding
+from finops.connections.connector import CheckFinding, ConnectorConfig
 from finops.connections.models import CostConnection
 from finops.connections.transports.bucket import BucketObject, StorageBucket
-from finops.costs.mapping.document import MappingDocument
 from tests.cast import Cast
 from tests.finops.connections.azurite import AzureContainer
 from tests.finops.connections.conftest import S3World
@@ -112,11 +111,9 @@ def test_without_a_month_in_the_path_the_file_says_it_and_is_read_for_it_once(
     months: list[str] = []
     read = pattern_files._read_month
 
-    def read_and_note(
-        bucket: StorageBucket, found: BucketObject, mapping: MappingDocument | None
-    ) -> date | None:
+    def read_and_note(bucket: StorageBucket, found: BucketObject, config: ConnectorConfig) -> date | None:
         months.append(found.key)
-        return read(bucket, found, mapping)
+        return read(bucket, found, config)
 
     monkeypatch.setattr(pattern_files, "_read_month", read_and_note)
     store.put("focus/may.csv", month_rows("2026-05", "1"))
