@@ -42,7 +42,7 @@ RoleArn = Annotated[
     str,
     msgspec.Meta(
         title="Role ARN",
-        description="The role that this console assumes, with the external id of this connection.",
+        description="Role that the console assumes with the external ID.",
         examples=["arn:aws:iam::123456789012:role/finops-console"],
         pattern=r"^(arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512})?$",
     ),
@@ -66,7 +66,7 @@ class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Bucket",
-            description="Its name, without s3://.",
+            description="Name, without s3://.",
             examples=["acme-billing-exports"],
             pattern=BUCKET_NAME,
         ),
@@ -75,7 +75,7 @@ class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Prefix",
-            description="The S3 path prefix of the export. Empty: the whole bucket is searched.",
+            description="S3 path prefix of the export. Leave empty to search the whole bucket.",
             examples=["exports"],
             max_length=500,
         ),
@@ -84,7 +84,7 @@ class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Export name",
-            description="As AWS has it. Needed where several exports share the prefix.",
+            description="Required if several exports share the prefix.",
             examples=["focus"],
             pattern=r"^[A-Za-z0-9!_.*'()-]*$",
             max_length=256,
@@ -94,7 +94,7 @@ class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Region",
-            description="Of the bucket.",
+            description="Region of the bucket.",
             examples=["eu-west-1"],
             pattern=r"^([a-z]{2}(-[a-z]+)+-[0-9]{1,2})?$",
         ),
@@ -110,7 +110,7 @@ class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Endpoint",
-            description="Only for a VPC endpoint or storage that speaks as S3 does. Empty: AWS's own.",
+            description="For a VPC endpoint or S3-compatible storage. Leave empty for AWS.",
             examples=["https://s3.example.com"],
             max_length=500,
         ),
@@ -124,8 +124,8 @@ def aws_credentials(config: AwsBucketConfig) -> S3Credentials:
     if config.access == "server_identity":
         if not settings.CONNECTION_AMBIENT_IDENTITY:
             raise AccessError(
-                "This console does not lend its own identity at AWS: every account could read what it can. Choose a role, or "
-                "ask its operator for CONNECTION_AMBIENT_IDENTITY.",
+                "The console's own AWS identity is turned off for connections. Choose a role, or ask the operator to "
+                "set CONNECTION_AMBIENT_IDENTITY.",
                 field="access",
             )
         return S3Credentials(ambient=True, principal="this server's own identity")
@@ -149,7 +149,7 @@ def _role(config: AwsBucketConfig, base: S3Credentials | None) -> S3Credentials:
     from botocore.session import get_session
 
     if not config.external_id:
-        raise AccessError("A role is assumed for a saved connection, or in its wizard, alone.")
+        raise AccessError("Roles are only assumed by saved connections and in the wizard.")
     try:
         client = get_session().create_client(
             "sts",
@@ -180,7 +180,7 @@ def _role(config: AwsBucketConfig, base: S3Credentials | None) -> S3Credentials:
         )
         if isinstance(refused, AccessError):
             refused = AccessError(
-                f"{refused.message} The role's trust policy must name this console and the external id of this connection."
+                f"{refused.message} Check that the role's trust policy names this console and the external ID of this connection."
             )
         raise refused from error
     return S3Credentials(
@@ -220,7 +220,7 @@ def only_export(paths: set[str], url: str, what: str) -> str:
     more than once."""
     if not paths:
         raise SourceError(
-            f"{url} has no manifest of {what} yet. AWS delivers the first files within 24 hours; check bucket, prefix and name."
+            f"{url} has no manifest of {what}. AWS delivers the first files within 24 hours. Check the bucket, prefix and name."
         )
     if len(paths) > 1:
         names = ", ".join(sorted(path.rpartition("/")[2] or path for path in paths)[:5])
@@ -243,7 +243,7 @@ def check_format(
     if head.startswith(GZIP):
         columns = _header(head, name)
     elif not head.startswith(b"PAR1"):
-        raise SourceError(f"{name} is neither gzip nor Parquet. Choose one of them for the export.")
+        raise SourceError(f"{name} is neither gzip nor Parquet. Change the compression of the export.")
     if columns and format_of(columns) not in expected:
         raise SourceError(
             f"{name} has {len(columns)} columns, which are not those of {join_with_and(sorted(expected))}. Export 'FOCUS with "
@@ -255,7 +255,7 @@ def _header(head: bytes, name: str) -> list[str]:
     try:
         text = zlib.decompressobj(wbits=31).decompress(head, 1 << 16)
     except zlib.error as error:
-        raise SourceError(f"{name} is no whole gzip.") from error
+        raise SourceError(f"{name} is not a complete gzip file.") from error
     line = re.split(rb"[\r\n]", text, maxsplit=1)[0].decode("utf-8-sig", errors="replace")
     return [each.strip('"') for each in line.split(",")]
 

@@ -42,19 +42,19 @@ def data_export_steps(external_id: str) -> list[SetupStep]:
     return [
         SetupStep(
             "Create the export",
-            "Billing and Cost Management, Data Exports, Create: 'FOCUS 1.2 with AWS columns' or 'CUR 2.0', Parquet, 'Overwrite "
-            "existing data export file'. The CloudFormation and Terraform below create it too.",
+            "In Billing and Cost Management > Data Exports, choose Create. Select 'FOCUS 1.2 with AWS columns' or "
+            "'CUR 2.0', Parquet and 'Overwrite existing data export file'. Or use CloudFormation or Terraform below.",
         ),
         *_role_steps(external_id),
         SetupStep(
-            "Or create all of it with CloudFormation",
-            "In us-east-1, into a bucket of its own: its bucket policy is replaced.",
+            "Or create everything with CloudFormation",
+            "Deploy in us-east-1 with a dedicated bucket: its bucket policy is replaced.",
             _yaml(_cloudformation(external_id, with_export=True)),
             "yaml",
         ),
         SetupStep(
-            "Or with Terraform",
-            "With a provider in us-east-1, into a bucket of its own: its bucket policy is replaced.",
+            "Or use Terraform",
+            "Use a provider in us-east-1 and a dedicated bucket: its bucket policy is replaced.",
             _terraform(external_id, with_export=True),
             "hcl",
         ),
@@ -67,8 +67,8 @@ def cur_steps(external_id: str) -> list[SetupStep]:
     return [
         SetupStep(
             "Find the report",
-            "Billing and Cost Management, Data Exports, the report of the type 'Legacy CUR export': its bucket, path prefix "
-            "and name, compressed as GZIP or Parquet.",
+            "In Billing and Cost Management > Data Exports, open the report of type 'Legacy CUR export'. Note its "
+            "bucket, path prefix and name. Its compression must be GZIP or Parquet.",
         ),
         *_role_steps(external_id),
         SetupStep(
@@ -77,7 +77,7 @@ def cur_steps(external_id: str) -> list[SetupStep]:
             _yaml(_cloudformation(external_id, with_export=False)),
             "yaml",
         ),
-        SetupStep("Or with Terraform", "", _terraform(external_id, with_export=False), "hcl"),
+        SetupStep("Or use Terraform", "", _terraform(external_id, with_export=False), "hcl"),
         *_last_steps(),
     ]
 
@@ -86,13 +86,13 @@ def _role_steps(external_id: str) -> list[SetupStep]:
     return [
         SetupStep(
             "Create a role",
-            f"IAM, Roles, Create, 'Custom trust policy'. Name it {ROLE}; the external id is this connection's.",
+            f"In IAM > Roles, choose Create role and 'Custom trust policy'. Name the role {ROLE}.",
             json.dumps(trust_policy(external_id), indent=2),
             "json",
         ),
         SetupStep(
-            "Allow it to read the export",
-            "As an inline policy of the role. Put in your bucket and prefix.",
+            "Grant read access to the export",
+            "Add this inline policy to the role. Replace BUCKET and PREFIX.",
             json.dumps(read_policy(), indent=2),
             "json",
         ),
@@ -103,13 +103,13 @@ def _last_steps() -> list[SetupStep]:
     return [
         SetupStep(
             "Recommendations of Cost Optimization Hub (optional)",
-            "Another inline policy of the role. Cost Optimization Hub must be enabled in this account.",
+            "Add this inline policy too. Cost Optimization Hub must be enabled in the account.",
             json.dumps(_policy(_statement(["cost-optimization-hub:ListRecommendations"], "*")), indent=2),
             "json",
         ),
         SetupStep(
-            "If the bucket is encrypted with a key of your own",
-            "Allow the role kms:Decrypt on that key.",
+            "If the bucket uses a customer managed key",
+            "Grant the role kms:Decrypt on the key.",
             json.dumps(_policy(_statement(["kms:Decrypt"], "arn:aws:kms:REGION:ACCOUNT:key/KEY")), indent=2),
             "json",
         ),
@@ -185,7 +185,7 @@ def _cloudformation(external_id: str, *, with_export: bool) -> Document:
         }
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
-        "Description": "A role with which a FinOps console reads a cost export",
+        "Description": "Role for a FinOps console to read a cost export",
         "Parameters": {
             "Bucket": {"Type": "String"},
             "Prefix": {"Type": "String", "Default": "exports"},

@@ -40,7 +40,7 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Storage account",
-            description="Its name. Not needed with a SAS URL.",
+            description="Not needed with a SAS URL.",
             examples=["acmebilling"],
             pattern=r"^([a-z0-9]{3,24})?$",
         ),
@@ -49,7 +49,7 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Container",
-            description="Its name. Not needed with a SAS URL.",
+            description="Not needed with a SAS URL.",
             examples=["cost-exports"],
             pattern=r"^([a-z0-9$][a-z0-9-]{1,61}[a-z0-9])?$",
         ),
@@ -71,20 +71,22 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Client ID",
-            description="Application (client) ID; of a user-assigned managed identity its own.",
+            description="Application (client) ID, or the client ID of a user-assigned managed identity.",
             examples=["11111111-2222-3333-4444-555555555555"],
             pattern=_GUID,
         ),
     ] = ""
     client_secret: Annotated[
         SecretText,
-        msgspec.Meta(title="Client secret", description="Its value, not its ID.", max_length=512),
+        msgspec.Meta(
+            title="Client secret", description="The value of the secret, not its ID.", max_length=512
+        ),
     ] = ""
     sas_url: Annotated[
         SecretText,
         msgspec.Meta(
             title="SAS URL",
-            description="Of the container, with the permissions Read and List.",
+            description="SAS URL of the container with Read and List permissions.",
             examples=["https://acmebilling.blob.core.windows.net/cost-exports?sp=rl&sig=…"],
             max_length=2_000,
         ),
@@ -93,7 +95,7 @@ class AzureBlobConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Endpoint",
-            description="Only for another cloud than Azure's public one. Empty: ACCOUNT.blob.core.windows.net.",
+            description="For sovereign clouds. Leave empty for ACCOUNT.blob.core.windows.net.",
             examples=["https://acmebilling.blob.core.usgovcloudapi.net"],
             max_length=500,
         ),
@@ -183,13 +185,13 @@ def _open_sas(url: str, prefix: str) -> AzureBlobBucket:
     account_url, _, container = base.rstrip("/").rpartition("/")
     if not query or "sig=" not in query or not account_url.partition("://")[2] or not container:
         raise AccessError(
-            "Enter the whole SAS URL of the container, as https://ACCOUNT.blob.core.windows.net/CONTAINER?…&sig=….",
+            "Enter the full SAS URL of the container: https://ACCOUNT.blob.core.windows.net/CONTAINER?…&sig=….",
             field="sas_url",
         )
     sas = Sas(query)
     if sas.end and sas.end < clock.now():
         raise AccessError(
-            f"The SAS ended on {sas.end:%Y-%m-%d}. Create another, and enter its URL.", field="sas_url"
+            f"The SAS expired on {sas.end:%Y-%m-%d}. Create a new one and enter its URL.", field="sas_url"
         )
     return AzureBlobBucket(account_url, container, prefix, sas)
 
@@ -218,7 +220,7 @@ class ServicePrincipal(BearerToken):
             vendor="Microsoft Entra",
             base_url=login_url,
             key_fix="Add a new client secret under Certificates & secrets of the app registration, and enter its value.",
-            scope_fix="Let the app sign in to this tenant.",
+            scope_fix="Grant the app access to this tenant.",
             secrets=(config.client_secret,),
         )
 
@@ -263,7 +265,7 @@ class ServerIdentity(BearerToken):
             token = ChainedTokenCredential(*credentials).get_token(self._scope)
         except AzureError as error:
             raise AccessError(
-                "This server has no identity at Azure, or may not use this one. Ask its operator, or use a service principal."
+                "This server has no Azure identity, or not this one. Use a service principal, or ask the operator."
             ) from error
         return token.token, float(token.expires_on)
 
@@ -272,8 +274,8 @@ def _server_identity(config: AzureBlobConfig, base_url: str, scope: str = SCOPE)
     """Its token goes to Azure's own hosts alone: anyone else could use it as this server."""
     if not settings.CONNECTION_AMBIENT_IDENTITY:
         raise AccessError(
-            "This console does not lend its own identity (CONNECTION_AMBIENT_IDENTITY). Use a service principal, or ask its "
-            "operator.",
+            "The console's own identity is turned off for connections. Use a service principal, or ask the operator "
+            "to set CONNECTION_AMBIENT_IDENTITY.",
             field="access",
         )
     if not base_url.startswith("https://") or not _host(base_url).endswith(tuple(_CLOUDS)):

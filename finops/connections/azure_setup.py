@@ -22,15 +22,14 @@ def export_steps() -> list[SetupStep]:
     return [
         SetupStep(
             "Create the export",
-            "Cost Management, Exports, Create: 'Cost and usage details (FOCUS)', monthly and month to date, Parquet with Snappy or "
-            "CSV with gzip, 'Overwrite data'. Or create two exports, of actual and of amortized cost.",
+            "In Cost Management > Exports, choose Create and 'Cost and usage details (FOCUS)'. Set month to date, "
+            "Parquet with Snappy or CSV with gzip, and 'Overwrite data'. Without FOCUS, create two exports: actual "
+            "cost and amortized cost.",
         ),
+        SetupStep("Or use the Azure CLI", "Replace the scope, names and storage account.", _export(), "sh"),
         SetupStep(
-            "Or with the command line", "Put in your scope, names and storage account.", _export(), "sh"
-        ),
-        SetupStep(
-            "Fetch older months",
-            "Cost Management, Exports, the export, 'Export selected dates': a month at a time, as far back as there is data.",
+            "Export older months",
+            "In Cost Management > Exports, open the export and choose 'Export selected dates', one month at a time.",
         ),
         *read_steps(),
     ]
@@ -40,9 +39,10 @@ def read_steps() -> list[SetupStep]:
     """An identity that may read a container."""
     return [
         SetupStep(
-            "Create an app that may read the container",
-            "The output has the tenant ID, the client ID (appId) and the client secret (password). In the portal: Microsoft Entra "
-            f"ID, App registrations; then the container, Access control (IAM), Add role assignment, {ROLE}.",
+            "Create an app with read access",
+            "The output has the tenant ID, client ID (appId) and client secret (password). In the portal: create an "
+            "app under Microsoft Entra ID > App registrations, then assign it {ROLE} under Access control (IAM) of "
+            "the container.",
             f"""az ad sp create-for-rbac \\
   --name finops-console \\
   --role "{ROLE}" \\
@@ -52,7 +52,7 @@ def read_steps() -> list[SetupStep]:
         ),
         SetupStep(
             "Or create a SAS",
-            "The container, Shared access tokens, permissions Read and List, an expiry that you note. It ends with that day.",
+            "Under Shared access tokens of the container, select Read, List and an expiry date. Syncs fail after that date.",
             """az storage container generate-sas \\
   --account-name acmebilling --name cost-exports \\
   --permissions lr --expiry 2027-01-01 --https-only \\
@@ -61,9 +61,8 @@ def read_steps() -> list[SetupStep]:
             "sh",
         ),
         SetupStep(
-            "Or let this server's own identity read it",
-            "Where this console runs in Azure with a managed or workload identity, and its operator has set "
-            "CONNECTION_AMBIENT_IDENTITY.",
+            "Or use the identity of this server",
+            "If the console runs in Azure with a managed or workload identity and CONNECTION_AMBIENT_IDENTITY is set.",
             f'az role assignment create --assignee CLIENT_ID --role "{ROLE}" --scope "{_CONTAINER}"',
             "sh",
         ),
@@ -77,7 +76,7 @@ def read_steps() -> list[SetupStep]:
         ),
         SetupStep(
             "If the storage account has a firewall",
-            "Networking, add the address of this console's server. It connects to no other address of Azure than the account's, "
+            "Under Networking, allow the IP address of this server. It connects only to the storage account, "
             "login.microsoftonline.com and, for recommendations, management.azure.com.",
         ),
     ]

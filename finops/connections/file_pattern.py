@@ -48,7 +48,7 @@ class FilePattern:
         for token in _TOKEN.findall(text):
             if token.startswith("{") and (token not in _PARTS or token in text.partition(token)[2]):
                 raise UserError(
-                    f"{field}: {token} is no placeholder, or stands twice. Use {{year}} and {{month}}, or {{yyyymm}}, once.",
+                    f"{field}: {token} is not a placeholder, or is used twice. Use {{year}} and {{month}}, or {{yyyymm}}, once.",
                     field=field,
                 )
             expression += _PARTS.get(token) or re.escape(token)

@@ -22,7 +22,7 @@ from finops.connections.models import DEFAULT_INTERVAL, INTERVALS
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
 
-KEEP_HINT = "Stored, replaced on save. Leave it empty to keep it."
+KEEP_HINT = "Stored. Leave empty to keep it."
 LONG_TEXT: Final = 500
 """From this length on a text has several lines: a key file, a query."""
 MAX_TEXT: Final = 20_000
@@ -106,7 +106,7 @@ class ConfigField:
         validators = []
         if kind.pattern:
             hint = f" For example: {self.example}" if self.example else ""
-            validators.append(RegexValidator(kind.pattern, f"This is not written as expected.{hint}"))
+            validators.append(RegexValidator(kind.pattern, f"Invalid format.{hint}"))
         return forms.CharField(
             min_length=kind.min_length,
             max_length=kind.max_length or MAX_TEXT,
@@ -176,7 +176,7 @@ def _month_choices(chosen: date | None) -> list[tuple[str, str]]:
     months = [add_months(newest, -back) for back in range(MONTHS_OFFERED)]
     if chosen is not None and chosen not in months:
         months.append(chosen)
-    return [("", "As far as there is data"), *((each.isoformat(), f"{each:%B %Y}") for each in months)]
+    return [("", "All available months"), *((each.isoformat(), f"{each:%B %Y}") for each in months)]
 
 
 def _interval_choices(chosen: int) -> list[tuple[int, str]]:
@@ -194,7 +194,7 @@ class ConnectionForm(forms.Form):
 
     name = forms.CharField(
         max_length=100,
-        help_text="What people and assistants call this source of cost.",
+        help_text="Shown in reports and to assistants.",
         error_messages={"required": "Give the source a name."},
     )
     first_month = forms.TypedChoiceField(
@@ -204,7 +204,7 @@ class ConnectionForm(forms.Form):
         label="Schedule",
         coerce=int,
         initial=DEFAULT_INTERVAL,
-        help_text="A look at a source without changes reads no data.",
+        help_text="Unchanged months are not read again.",
     )
 
     def __init__(

@@ -43,7 +43,7 @@ class GoogleBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Bucket",
-            description="Its name, without gs://.",
+            description="Name, without gs://.",
             examples=["acme-billing"],
             pattern=r"^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$",
         ),
@@ -52,7 +52,7 @@ class GoogleBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Folder",
-            description="Where the files are in the bucket. Empty: the whole bucket.",
+            description="Folder of the files. Leave empty for the whole bucket.",
             examples=["focus"],
             max_length=500,
         ),
@@ -61,15 +61,15 @@ class GoogleBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
         Literal["service_account_key", "server_identity"],
         msgspec.Meta(
             title="Access",
-            description="How this console signs in to Google Cloud. Its own identity is a workload identity, or the service "
-            "account of its machine.",
+            description="How the console signs in. Its own identity is a workload identity or the service account of "
+            "its machine.",
         ),
     ] = "service_account_key"
     key: Annotated[
         SecretText,
         msgspec.Meta(
             title="Service account key",
-            description="The whole JSON file.",
+            description="Contents of the JSON file.",
             examples=['{"type": "service_account", …}'],
             max_length=10_000,
         ),
@@ -92,8 +92,8 @@ def google_credential(
         return ServiceAccountToken(ServiceAccount.read(config.key), scope, connector)
     if not settings.CONNECTION_AMBIENT_IDENTITY:
         raise AccessError(
-            "This console does not lend its own identity at Google Cloud (CONNECTION_AMBIENT_IDENTITY). Use the key of a service "
-            "account, or ask its operator.",
+            "The console's own identity is turned off for connections. Use a service account key, or ask the "
+            "operator to set CONNECTION_AMBIENT_IDENTITY.",
             field="access",
         )
     return GoogleServerIdentity(scope)
@@ -131,7 +131,7 @@ class GoogleServerIdentity(BearerToken):
             credentials.refresh(Request())  # type: ignore[no-untyped-call]
         except GoogleAuthError as error:
             raise AccessError(
-                "This server has no identity at Google Cloud. Ask its operator, or use the key of a service account."
+                "This server has no Google Cloud identity. Use a service account key, or ask the operator."
             ) from error
         ends = credentials.expiry.replace(tzinfo=UTC).timestamp() if credentials.expiry else 0.0
         return str(credentials.token), ends

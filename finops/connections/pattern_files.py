@@ -50,8 +50,9 @@ Pattern = Annotated[
     str,
     msgspec.Meta(
         title="Files",
-        description="A path below the folder; * is any text, ** any folders. {year} and {month}, or {yyyymm}, say the billing "
-        "month; else it is read from BILLING_PERIOD= in the path, or from the file.",
+        description="Path below the folder. * matches any text, ** any folders. {year} and {month}, or {yyyymm}, "
+        "mark the billing month; without them it is read from BILLING_PERIOD= in the path, or from the "
+        "file.",
         examples=["{year}/{month}/*.parquet"],
         min_length=1,
         max_length=300,
@@ -91,7 +92,7 @@ class PatternConnector(Connector[P], Generic[P]):
             with bucket:
                 objects = checks.attempt(f"List {bucket.url}", bucket.objects)
                 files = checks.attempt(
-                    f"Find files of {pattern.text}", partial(_some_files, bucket, pattern, objects)
+                    f"Find files matching {pattern.text}", partial(_some_files, bucket, pattern, objects)
                 )
                 newest = max(files, key=lambda each: (each.modified, each.key))
                 checks.attempt(
@@ -143,7 +144,7 @@ def _some_files(
 ) -> list[BucketObject]:
     files = _files(pattern, objects)
     if not files:
-        raise SourceError(f"No file below {bucket.url} fits the pattern {pattern.text}.", field="pattern")
+        raise SourceError(f"No file in {bucket.url} matches {pattern.text}.", field="pattern")
     return files
 
 
@@ -156,16 +157,14 @@ def _months(
     for each in _files(pattern, bucket.objects()):
         month = pattern.month_of(each.key)
         if month is None and pattern.has_month:
-            raise SourceError(
-                f"The path of {shown_key(each.key)} names no month that there is.", field="pattern"
-            )
+            raise SourceError(f"The path {shown_key(each.key)} has no valid month.", field="pattern")
         if month is None:
             unknown.append(each)
         else:
             months[month].append(each)
     if len(unknown) > MAX_FILES_TO_READ:
         raise SourceError(
-            f"{len(unknown):,} files do not say their month in their path; at most {MAX_FILES_TO_READ} are read to know it. Use "
+            f"{len(unknown):,} files have no month in their path; at most {MAX_FILES_TO_READ} are opened to find it. Use "
             "{year} and {month} in the pattern.",
             field="pattern",
         )

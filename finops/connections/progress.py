@@ -29,7 +29,7 @@ def progress_of(sync: CostSync, now: datetime) -> SyncProgress:
     months = _months_text(sync)
     silence = now - sync.heartbeat_at if sync.heartbeat_at else timedelta()
     if silence > QUIET:
-        left = f"No sign of a worker for {duration(silence.total_seconds())}; another one takes over."
+        left = f"No progress for {duration(silence.total_seconds())}. Another worker takes over."
     elif remaining.seconds is not None:
         left = f"About {duration(remaining.seconds)} left."
     else:

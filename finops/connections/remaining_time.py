@@ -26,12 +26,12 @@ def remaining_time(sync: CostSync) -> RemainingTime | None:
     if sync.status not in UNFINISHED_STATUSES:
         return None
     if sync.status == CostSync.SyncStatus.QUEUED or sync.started_at is None or sync.heartbeat_at is None:
-        return RemainingTime(None, "It waits for its turn." if sync.months_listed else "It has not begun.")
+        return RemainingTime(None, "Waiting for a worker." if sync.months_listed else "Not started.")
     if sync.stage == "listing":
-        return RemainingTime(None, "The months are being listed.")
+        return RemainingTime(None, "Listing months.")
     if not sync.bytes_total:
-        return RemainingTime(None, "The source does not say how large its files are.")
+        return RemainingTime(None, "Remaining time unknown: the source reports no file sizes.")
     seconds = (sync.heartbeat_at - sync.started_at).total_seconds()
     if seconds < FEWEST_SECONDS or sync.bytes_done < sync.bytes_total * FEWEST_SHARE:
-        return RemainingTime(None, "Too little has been read to tell.")
+        return RemainingTime(None, "Estimating the remaining time.")
     return RemainingTime(seconds * max(sync.bytes_total - sync.bytes_done, 0) / sync.bytes_done)

@@ -108,9 +108,7 @@ class AnthropicCosts(Connector[AnthropicConfig]):
     provider = "Anthropic"
     icon = "sparkles"
     docs_url = "https://platform.claude.com/docs/en/manage-claude/usage-cost-analytics-api"
-    description = (
-        "Claude costs by workspace, API key, person, model and token type. An Admin or analytics key."
-    )
+    description = "Claude costs by workspace, API key, person, model and token type."
     changes_while_read = True
     order: ClassVar[int] = 50
     Config = AnthropicConfig
@@ -119,15 +117,15 @@ class AnthropicCosts(Connector[AnthropicConfig]):
         return (
             SetupStep(
                 "Open the organization's keys",
-                "In the Claude Console, go to Settings, then Admin keys. You need the role Admin. In Claude Enterprise, an owner "
-                "goes to Organization settings, then API keys.",
+                "In the Claude Console, open Settings > Admin keys (role: Admin). In Claude Enterprise, open "
+                "Organization settings > API keys (role: Owner).",
             ),
             SetupStep(
                 "Create a key",
-                "Create an Admin key, or a key with the one scope read:analytics. The scope is enough for costs; names of "
-                "workspaces and API keys need an Admin key.",
+                "Create an Admin key, or a key with the scope read:analytics. Names of workspaces and API keys "
+                "require an Admin key.",
             ),
-            SetupStep("Enter the key here", "It is stored sealed and never shown again."),
+            SetupStep("Enter the key", "Stored encrypted and never shown again."),
         )
 
     def check(self, config: AnthropicConfig) -> list[CheckFinding]:
@@ -187,8 +185,8 @@ def _api(config: AnthropicConfig) -> HttpApi:
             "anthropic-beta": "analytics-usage-cost-2026-08-24",
         },
         secrets=(config.api_key,),
-        key_fix="Create a new key in the Claude Console, under Settings, Admin keys, and enter it in this connection.",
-        scope_fix="Costs need an Admin key, or a key with the scope read:analytics; a key of a workspace is not enough.",
+        key_fix="Create a new key in the Claude Console under Settings > Admin keys and enter it in this connection.",
+        scope_fix="Use an Admin key or a key with the scope read:analytics. Workspace keys cannot read costs.",
     )
 
 

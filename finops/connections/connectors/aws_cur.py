@@ -75,9 +75,7 @@ class AwsCurConnector(Connector[AwsBucketConfig]):
     provider = "AWS"
     icon = "brand-aws"
     docs_url = "https://docs.aws.amazon.com/cur/latest/userguide/what-is-cur.html"
-    description = (
-        "CUR as gzip or Parquet in an S3 bucket, by a role that may read it. New accounts: AWS Data Exports."
-    )
+    description = "Legacy CUR in an S3 bucket, as gzip or Parquet. For new setups, use Data Exports."
     order = 20
     Config = AwsBucketConfig
 
@@ -96,7 +94,7 @@ class AwsCurConnector(Connector[AwsBucketConfig]):
                     f"Find the files of {newest:%Y-%m}", lambda: _files(bucket, objects, manifest)
                 )
                 checks.attempt(
-                    "Read a file and know its format",
+                    "Read a file and detect its format",
                     lambda: check_format(bucket, files, columns_of(manifest.columns), ["CUR"]),
                 )
         return checks.findings
@@ -112,7 +110,7 @@ class AwsCurConnector(Connector[AwsBucketConfig]):
             objects = bucket.objects()
             found = _months(bucket, objects).get(month.month)
             if found is None:
-                raise MonthConflict(f"{month.month:%Y-%m} is gone since it was listed.")
+                raise MonthConflict(f"{month.month:%Y-%m} was deleted during the sync.")
             return bucket.download_month(_files(bucket, objects, _read(bucket, found)), fetch)
 
 
@@ -176,5 +174,5 @@ def _files(
     keys = [bucket.key_of(text.removeprefix("/")) for text in dict.fromkeys(manifest.report_keys)]
     missing = [key for key in keys if key not in listed]
     if missing:
-        raise MonthConflict(f"{shown_key(missing[0])}, which the manifest names, is not there yet.")
+        raise MonthConflict(f"The manifest lists {shown_key(missing[0])}, which does not exist yet.")
     return [listed[key] for key in keys]

@@ -97,7 +97,7 @@ class AwsDataExportsConnector(Connector[AwsBucketConfig]):
     provider = "AWS"
     icon = "brand-aws"
     docs_url = "https://docs.aws.amazon.com/cur/latest/userguide/what-is-data-exports.html"
-    description = "FOCUS 1.0 and 1.2 or CUR 2.0 in an S3 bucket, by a role that may read it."
+    description = "FOCUS 1.0 and 1.2 or CUR 2.0 in an S3 bucket."
     order = 10
     Config = AwsBucketConfig
 
@@ -118,7 +118,7 @@ class AwsDataExportsConnector(Connector[AwsBucketConfig]):
                     f"Find the files of {newest:%Y-%m}", lambda: _files(bucket, months[newest], manifest)
                 )
                 checks.attempt(
-                    "Read a file and know its format",
+                    "Read a file and detect its format",
                     lambda: check_format(bucket, files, columns_of(manifest.columns), FORMATS),
                 )
         return checks.findings
@@ -137,7 +137,7 @@ class AwsDataExportsConnector(Connector[AwsBucketConfig]):
         with open_export(config) as bucket:
             found = _months(bucket, bucket.objects()).get(month.month)
             if found is None or not found.is_settled():
-                raise MonthConflict(f"{month.month:%Y-%m} is being delivered.")
+                raise MonthConflict(f"{month.month:%Y-%m} is still being delivered.")
             manifest = bucket.read_json(found.manifest, ExportManifest)
             return bucket.download_month(_files(bucket, found, manifest), fetch)
 
@@ -196,6 +196,6 @@ def _files(bucket: StorageBucket, month: ExportMonth, manifest: ExportManifest) 
                 f"{shown_key(month.manifest.key)} names {shown_key(key)}, which is not among the month's data."
             )
         if key not in listed:
-            raise MonthConflict(f"{shown_key(key)}, which the manifest names, is not there yet.")
+            raise MonthConflict(f"The manifest lists {shown_key(key)}, which does not exist yet.")
         files.append(listed[key])
     return files

@@ -21,7 +21,7 @@ class AzureBucketConfig(AzureBlobConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Directory",
-            description="Where the files are in the container. Empty: the whole container.",
+            description="Folder of the files. Leave empty for the whole container.",
             examples=["focus"],
             max_length=500,
         ),
@@ -36,17 +36,15 @@ class AzureBucket(PatternConnector[AzureBucketConfig]):
     provider = "Microsoft Azure"
     icon = "brand-azure"
     docs_url = "https://learn.microsoft.com/azure/storage/blobs/assign-azure-role-data-access"
-    description = (
-        "Files of FOCUS in a container that another program writes, by an app or a SAS that may read it."
-    )
+    description = "FOCUS files in a container."
     order = 25
     Config = AzureBucketConfig
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
         return [
             SetupStep(
-                "Write files of a month each",
-                "Below a folder of the month, and replaced as a whole: focus/2026/05/part-1.parquet.",
+                "Write one folder per month",
+                "Replace all files of a month together. Example: focus/2026/05/part-1.parquet.",
             ),
             *read_steps(),
         ]

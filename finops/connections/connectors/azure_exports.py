@@ -54,7 +54,7 @@ class AzureExportsConfig(AzureBlobConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Directory",
-            description="The export's directory in the container. Empty: the whole container is searched.",
+            description="Directory of the export. Leave empty to search the whole container.",
             examples=["exports"],
             max_length=500,
         ),
@@ -63,7 +63,7 @@ class AzureExportsConfig(AzureBlobConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Export name",
-            description="As Azure has it; of a pair that of the actual cost. Needed where several share the directory.",
+            description="Required if several exports share the directory. Of a pair, the export of actual cost.",
             examples=["focus"],
             pattern=_EXPORT_NAME,
         ),
@@ -72,7 +72,7 @@ class AzureExportsConfig(AzureBlobConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Export of the amortized cost",
-            description="Only of a pair of actual and amortized cost.",
+            description="For a pair of actual and amortized cost.",
             examples=["amortized"],
             pattern=_EXPORT_NAME,
         ),
@@ -80,7 +80,7 @@ class AzureExportsConfig(AzureBlobConfig, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.amortized_export and not self.export:
-            raise ValueError("Enter the name of the export of the actual cost too.")
+            raise ValueError("Enter the export of actual cost too.")
         if self.amortized_export and self.amortized_export == self.export:
             raise ValueError("Actual and amortized cost are two exports: enter two names.")
 
@@ -121,9 +121,7 @@ class AzureExports(Connector[AzureExportsConfig]):
     provider = "Microsoft Azure"
     icon = "brand-azure"
     docs_url = "https://learn.microsoft.com/azure/cost-management-billing/costs/tutorial-improved-exports"
-    description = (
-        "FOCUS, or actual and amortized cost, in a storage account, by an app or a SAS that may read it."
-    )
+    description = "FOCUS, or actual and amortized cost, in a storage account."
     order = 20
     Config = AzureExportsConfig
 
@@ -152,7 +150,7 @@ class AzureExports(Connector[AzureExportsConfig]):
         with open_container(config, config.path) as bucket:
             runs = _months(bucket, config, bucket.objects()).get(month.month)
             if runs is None:
-                raise MonthConflict(f"{month.month:%Y-%m} is being delivered.")
+                raise MonthConflict(f"{month.month:%Y-%m} is still being delivered.")
             manifests = [_manifest(bucket, run) for run in runs]
             _check_types([each.export_config.type for each in manifests])
             kinds: dict[str, str] = {}
@@ -186,7 +184,7 @@ def _months(
     for name in names:
         if name not in exports:
             raise SourceError(
-                f"{bucket.url} has no run of an export {name} with a manifest yet. Azure writes the first within a day; check "
+                f"{bucket.url} has no finished run of export {name}. Azure writes the first within a day. Check the "
                 "container, directory and name.",
                 field="export",
             )
@@ -197,7 +195,7 @@ def _months(
 def _only_export(bucket: StorageBucket, exports: Mapping[str, object]) -> str:
     if not exports:
         raise SourceError(
-            f"{bucket.url} has no run of an export with a manifest yet. Azure writes the first within a day; check container "
+            f"{bucket.url} has no finished run of an export. Azure writes the first within a day. Check the container "
             "and directory."
         )
     if len(exports) > 1:
@@ -281,7 +279,7 @@ def _files(bucket: StorageBucket, run: AzureRun, manifest: AzureManifest) -> lis
                 f"{shown_key(run.manifest.key)} names {shown_key(key)}, which is not of this run."
             )
         if key not in listed:
-            raise MonthConflict(f"{shown_key(key)}, which the manifest names, is not there yet.")
+            raise MonthConflict(f"The manifest lists {shown_key(key)}, which does not exist yet.")
         files.append(listed[key])
     return files
 
@@ -317,6 +315,6 @@ def _check_month(checks: CheckList, bucket: StorageBucket, month: date, runs: Se
         checks.attempt(f"Read {shown_key(run.manifest.key)}", partial(_manifest, bucket, run)) for run in runs
     ]
     types = [each.export_config.type for each in manifests]
-    checks.attempt("Know the type of the export", partial(_check_types, types))
+    checks.attempt("Detect the type of the export", partial(_check_types, types))
     for run, manifest in zip(runs, manifests, strict=True):
         checks.attempt(f"Find the files of {month:%Y-%m}", partial(_files, bucket, run, manifest))

@@ -43,7 +43,7 @@ class BigQueryConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Table or view",
-            description="With its project and dataset.",
+            description="Including project and dataset.",
             examples=["my-project.billing.gcp_billing_export_resource_v1_0A1B2C_3D4E5F_678901"],
             pattern=r"^[a-z0-9.:-]+\.[A-Za-z0-9_]+\.[A-Za-z0-9_$-]+$",
             max_length=300,
@@ -53,7 +53,7 @@ class BigQueryConfig(ConnectorConfig, frozen=True, kw_only=True):
         SecretText,
         msgspec.Meta(
             title="Service account key",
-            description="The whole JSON file.",
+            description="Contents of the JSON file.",
             examples=['{"type": "service_account", …}'],
             min_length=50,
             max_length=10_000,
@@ -62,8 +62,8 @@ class BigQueryConfig(ConnectorConfig, frozen=True, kw_only=True):
     project: Annotated[
         str,
         msgspec.Meta(
-            title="Project that pays for the queries",
-            description="Left empty: the service account's.",
+            title="Query project",
+            description="Leave empty for the project of the service account.",
             pattern=r"^[a-z0-9.:-]*$",
             max_length=100,
         ),
@@ -72,7 +72,7 @@ class BigQueryConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Location",
-            description="Of the dataset.",
+            description="Location of the dataset.",
             examples=["EU"],
             pattern=r"^[A-Za-z0-9-]*$",
             max_length=40,
@@ -86,7 +86,7 @@ class BigQuery(SqlConnector[BigQueryConfig, BigQueryWarehouse]):
     provider = "Google Cloud"
     icon = "brand-google"
     docs_url = "https://cloud.google.com/billing/docs/how-to/export-data-bigquery"
-    description = "The FOCUS, detailed or standard export, or any view of FOCUS columns. A service account."
+    description = "FOCUS, detailed or standard export, or any view with FOCUS columns."
     order: ClassVar[int] = 30
     Config = BigQueryConfig
 
@@ -94,16 +94,18 @@ class BigQuery(SqlConnector[BigQueryConfig, BigQueryWarehouse]):
         return (
             SetupStep(
                 "Export costs",
-                "In Cloud Billing, under Billing export, enable the detailed usage cost export to BigQuery, or the FOCUS export. "
+                "In Cloud Billing > Billing export, enable the detailed usage cost export to BigQuery, or the FOCUS export. "
                 "The standard export has no resources.",
             ),
             SetupStep(
                 "For the FOCUS export, create a view",
-                "Google may change the table's schema; a view stays as it is.",
+                "A view stays stable when Google changes the table.",
                 _VIEW,
                 "sql",
             ),
-            SetupStep("Create a service account that may read it", "The key goes below.", _GRANT, "sh"),
+            SetupStep(
+                "Create a service account with read access", "Paste key.json into the form.", _GRANT, "sh"
+            ),
             RECOMMENDATIONS_STEP,
         )
 

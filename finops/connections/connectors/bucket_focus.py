@@ -32,7 +32,7 @@ class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Bucket",
-            description="Its name, without s3://.",
+            description="Name, without s3://.",
             examples=["acme-focus"],
             pattern=BUCKET_NAME,
         ),
@@ -41,7 +41,7 @@ class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Folder",
-            description="Where the files are in the bucket. Empty: the whole bucket.",
+            description="Folder of the files. Leave empty for the whole bucket.",
             examples=["focus"],
             max_length=500,
         ),
@@ -52,7 +52,7 @@ class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Endpoint",
-            description="Of storage that is not AWS's. Empty: AWS's own.",
+            description="For storage outside AWS. Leave empty for AWS.",
             examples=["https://s3.gra.io.cloud.ovh.net"],
             max_length=500,
         ),
@@ -61,7 +61,7 @@ class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Region",
-            description="As the provider names it.",
+            description="Region of the bucket.",
             examples=["eu-west-1"],
             pattern=r"^[A-Za-z0-9-]{0,40}$",
         ),
@@ -69,13 +69,13 @@ class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
     addressing: Annotated[
         Literal["path", "host"],
         msgspec.Meta(
-            title="Bucket's name in",
-            description="The path of the address, or the host as at Alibaba and Tencent. Only with an endpoint.",
+            title="Bucket name in",
+            description="Path, or host for Alibaba and Tencent. For custom endpoints.",
         ),
     ] = "path"
     access: Annotated[
         Literal["access_key", "role", "server_identity"],
-        msgspec.Meta(title="Access", description="How this console signs in. Roles are AWS's alone."),
+        msgspec.Meta(title="Access", description="How the console signs in. Roles work with AWS only."),
     ] = "access_key"
     role_arn: RoleArn = ""
     access_key_id: AccessKeyId = ""
@@ -88,26 +88,27 @@ class BucketFocus(PatternConnector[BucketFocusConfig]):
     provider = "Files"
     icon = "bucket"
     docs_url = "https://focus.finops.org/focus-specification/"
-    description = "Files of FOCUS in S3 or storage that speaks as it does: LiteLLM, OVHcloud, IBM, Alibaba, Tencent, Databricks."
+    description = (
+        "FOCUS files in S3 or compatible storage: LiteLLM, OVHcloud, IBM, Alibaba, Tencent, Databricks."
+    )
     order = 800
     Config = BucketFocusConfig
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
         return [
             SetupStep(
-                "Write files of a month each",
-                "Below a folder of the month, and replaced as a whole: focus/2026/05/part-1.parquet. Columns as FOCUS 1.0 or later "
-                "has them.",
+                "Write one folder per month",
+                "FOCUS 1.0 or later. Replace all files of a month together. Example: focus/2026/05/part-1.parquet.",
             ),
             SetupStep(
-                "Create an access key that may read the bucket",
-                "Of a user of its own. At AWS with this policy; put in your bucket and folder.",
+                "Create an access key with read access",
+                "For a dedicated user. In AWS, use this policy and replace the bucket and folder.",
                 json.dumps(read_policy(), indent=2),
                 "json",
             ),
             SetupStep(
-                "Or a role, at AWS",
-                "With the same policy, and this trust policy.",
+                "Or create a role in AWS",
+                "Use the same policy, and this trust policy.",
                 json.dumps(trust_policy(external_id), indent=2),
                 "json",
             ),

@@ -127,7 +127,7 @@ class DatabricksConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="View",
-            description="Of FOCUS columns, such as one with negotiated prices. Left empty: usage at list prices.",
+            description="A view with FOCUS columns, for example with negotiated prices. Leave empty for usage at list prices.",
             pattern=r"^([A-Za-z0-9_]+\.[A-Za-z0-9_]+\.[A-Za-z0-9_]+)?$",
             max_length=300,
         ),
@@ -136,7 +136,7 @@ class DatabricksConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Currency of list prices",
-            description="Usage without a list price in it costs 0, and its description says so.",
+            description="Usage without a list price in this currency costs 0 and says so in its description.",
             examples=["USD"],
             pattern=r"^[A-Z]{3}$",
         ),
@@ -149,7 +149,7 @@ class Databricks(SqlConnector[DatabricksConfig, SqlSource]):
     provider = "Databricks"
     icon = "stack-2"
     docs_url = "https://docs.databricks.com/aws/en/admin/system-tables/billing"
-    description = "Usage of the account at list prices, or a view of FOCUS columns. A service principal."
+    description = "Usage at list prices, or a view with FOCUS columns."
     order: ClassVar[int] = 61
     Config = DatabricksConfig
 
@@ -157,9 +157,15 @@ class Databricks(SqlConnector[DatabricksConfig, SqlSource]):
         return (
             SetupStep(
                 "Create a service principal",
-                "In the account console under User management, with an OAuth secret. Give it Can use on a SQL warehouse.",
+                "In the account console under User management, add a service principal with an OAuth secret. Grant "
+                "it Can use on a SQL warehouse.",
             ),
-            SetupStep("Let it read the billing tables", "In a SQL editor of the workspace.", _GRANT, "sql"),
+            SetupStep(
+                "Grant read access to the billing tables",
+                "Run in the SQL editor of the workspace.",
+                _GRANT,
+                "sql",
+            ),
         )
 
     def check_title(self, config: DatabricksConfig) -> str:
@@ -195,7 +201,7 @@ class Databricks(SqlConnector[DatabricksConfig, SqlSource]):
         if currencies:
             there = join_with_and([each or "" for each in currencies])
             return CheckFinding(
-                title, False, f"The price list has none. It has {there}: choose it in this connection."
+                title, False, f"The price list only has {there}. Choose it in this connection."
             )
         if lines == priced:
             return CheckFinding(title, True)
@@ -298,14 +304,14 @@ class _Warehouse(SqlSource):
         while answer.status.state in ("PENDING", "RUNNING"):
             if time.monotonic() > deadline:
                 raise SourceUnavailable(
-                    f"Databricks took longer than {STATEMENT_SECONDS // 60} minutes for the query."
+                    f"The query took longer than {STATEMENT_SECONDS // 60} minutes at Databricks. Use a larger warehouse."
                 )
             self._api.progress(0)
             sleep(POLL_SECONDS)
             answer = self._api.get(f"{_STATEMENTS}/{path_part(answer.statement_id)}", (), _Answer)
         if answer.status.state != "SUCCEEDED":
             why = answer.status.error.message[:300] or answer.status.state
-            raise SourceError(f"Databricks does not take the query: {why}", field="view")
+            raise SourceError(f"Databricks rejected the query: {why}", field="view")
         return QueryResult(
             [each.name for each in answer.manifest.schema.columns],
             self._batches(answer.result),
@@ -335,7 +341,7 @@ class _Warehouse(SqlSource):
     def _chunk(self, link: str) -> _Chunk:
         path, _mark, query = link.partition("?")
         if not path.startswith(f"{_STATEMENTS}/"):
-            raise SourceError("Databricks gave a next part that is not of the query. Sync again.")
+            raise SourceError("Databricks returned an unexpected next chunk. Sync again.")
         return self._api.get(path, parse_qsl(query), _Chunk)
 
     def _rows(self, url: str) -> list[TextRow]:
@@ -345,9 +351,7 @@ class _Warehouse(SqlSource):
             try:
                 return list(msgspec.json.decode(file.read_bytes(), type=list[list[str | None]]))
             except msgspec.DecodeError as error:
-                raise SourceError(
-                    "Databricks gave rows in another form than it documents. Sync again."
-                ) from error
+                raise SourceError("Databricks returned rows in an unexpected format. Sync again.") from error
 
 
 def _token(api: HttpApi, config: DatabricksConfig) -> str:

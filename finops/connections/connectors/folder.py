@@ -34,7 +34,7 @@ class FolderConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Folder",
-            description="A whole path on the server of this console.",
+            description="Absolute path on this server.",
             examples=["/srv/cost"],
             min_length=1,
             max_length=500,
@@ -44,8 +44,7 @@ class FolderConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Files",
-            description="A path below the folder; * is any text, ** any folders. {year} and {month}, or {yyyymm}, say the "
-            "billing month; else it is read from BILLING_PERIOD= in the path, or from the file.",
+            description="Path below the folder. * matches any text, ** any folders. {year} and {month}, or {yyyymm}, mark the billing month; without them it is read from BILLING_PERIOD= in the path, or from the file.",
             examples=["focus/BILLING_PERIOD={year}-{month}/*.csv.gz"],
             min_length=1,
             max_length=300,
@@ -60,7 +59,7 @@ class FolderConnector(Connector[FolderConfig]):
     provider = "Files"
     icon = "folder"
     docs_url = "https://focus.finops.org/focus-specification/"
-    description = "FOCUS files as CSV, gzip or Parquet that another program puts there."
+    description = "FOCUS files as CSV, CSV.gz or Parquet."
     order = 900
     takes_any_columns = True
     Config = FolderConfig
@@ -69,14 +68,13 @@ class FolderConnector(Connector[FolderConfig]):
         return [
             SetupStep(
                 "Allow the folder",
-                "On the server of this console. Nothing outside of these folders is read, by links neither.",
+                "Set on this server. Nothing outside these folders is read, not even through links.",
                 "CONNECTION_FOLDERS=/srv/cost",
                 "sh",
             ),
             SetupStep(
-                "Put whole files there",
-                "Write each under another name and rename it when it is whole. The month is the first in the file where the "
-                "path does not say it.",
+                "Write complete files",
+                "Write each file under a temporary name, then rename it.",
                 "/srv/cost/focus/BILLING_PERIOD=2026-05/part-1.csv.gz",
             ),
         ]
@@ -86,7 +84,7 @@ class FolderConnector(Connector[FolderConfig]):
             pattern = checks.attempt("Read the pattern", lambda: FilePattern.parse(config.pattern))
             bucket = checks.attempt(f"Open {config.folder}", lambda: open_folder(config.folder))
             months = checks.attempt(
-                f"Find files of {config.pattern}",
+                f"Find files matching {config.pattern}",
                 lambda: _some_months(bucket, pattern, config),
             )
             newest = max(months)
@@ -125,7 +123,7 @@ def _months(
             continue
         month = pattern.month_of(each.key)
         if month is None and pattern.has_month:
-            raise SourceError(f"The path of {each.key} names no month that there is.", field="pattern")
+            raise SourceError(f"The path {each.key} has no valid month.", field="pattern")
         month = month or first_billing_month(
             _focus_file(bucket, each), config.column_mapping, config.defaults
         )
@@ -139,7 +137,7 @@ def _some_months(
 ) -> dict[date, list[BucketObject]]:
     months = _months(bucket, pattern, config)
     if not months:
-        raise SourceError(f"No file below {bucket.url} fits the pattern {pattern.text}.", field="pattern")
+        raise SourceError(f"No file in {bucket.url} matches {pattern.text}.", field="pattern")
     return months
 
 

@@ -39,29 +39,29 @@ class GoogleBucket(PatternConnector[GoogleBucketFilesConfig]):
     provider = "Google Cloud"
     icon = "brand-google"
     docs_url = "https://cloud.google.com/bigquery/docs/exporting-data"
-    description = "Files of FOCUS in a bucket, such as an export from BigQuery or LiteLLM. A service account."
+    description = "FOCUS files in a bucket, for example exported from BigQuery."
     order = 35
     Config = GoogleBucketFilesConfig
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
         return [
             SetupStep(
-                "Write files of a month each",
-                "From BigQuery as a scheduled query, a folder a month; replace the folder's files as a whole.",
+                "Write one folder per month",
+                "For example with a scheduled query in BigQuery. Replace all files of a month together.",
                 _EXPORT,
                 "sql",
             ),
             SetupStep(
-                "Create a service account that may read the bucket",
-                "Paste key.json below. In the console: IAM & Admin, Service Accounts; then the bucket, Permissions, Grant access, "
-                "Storage Object Viewer.",
+                "Create a service account with read access",
+                "Paste key.json into the form. In the console: IAM & Admin > Service Accounts, then grant Storage "
+                "Object Viewer under Permissions of the bucket.",
                 _ACCOUNT,
                 "sh",
             ),
             SetupStep(
-                "Or let this server's own identity read it",
-                "Where this console runs with a service account or a workload identity, and its operator has set "
-                "CONNECTION_AMBIENT_IDENTITY: grant it the same role.",
+                "Or use the identity of this server",
+                "If the console runs with a service account or workload identity and CONNECTION_AMBIENT_IDENTITY is "
+                "set. Grant it the same role.",
             ),
             RECOMMENDATIONS_STEP,
         ]

@@ -40,7 +40,7 @@ class GrafanaConfig(ConnectorConfig, frozen=True):
         str,
         msgspec.Meta(
             title="Organization",
-            description="As in the address of the Cloud portal: grafana.com/orgs/acme.",
+            description="Last part of the portal's address: grafana.com/orgs/acme.",
             examples=["acme"],
             pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$",
             max_length=100,
@@ -65,7 +65,7 @@ class GrafanaCloud(Connector[GrafanaConfig]):
     provider = "Grafana Labs"
     icon = "chart-dots"
     docs_url = "https://grafana.com/docs/grafana-cloud/cost-management-and-billing/focus/"
-    description = "The FOCUS dataset of an organization. A token of an access policy."
+    description = "FOCUS dataset of an organization."
     order: ClassVar[int] = 61
     changes_while_read = True
     Config = GrafanaConfig
@@ -74,14 +74,13 @@ class GrafanaCloud(Connector[GrafanaConfig]):
         return (
             SetupStep(
                 "Create an access policy",
-                "In the Grafana Cloud portal go to Security, Access policies. Create one for the organization with the one "
-                "scope below.",
+                "In the Grafana Cloud portal, open Security > Access policies. Create one for the organization with this scope.",
                 snippet=SCOPE,
             ),
             SetupStep("Add a token", "Add a token to the policy. Note when it expires."),
             SetupStep(
-                "Enter the organization and the token here",
-                "The token is stored sealed and never shown again.",
+                "Enter the organization and token",
+                "The token is stored encrypted and never shown again.",
             ),
         )
 
@@ -113,7 +112,7 @@ def _api(config: GrafanaConfig) -> HttpApi:
         headers={"Authorization": f"Bearer {config.token}"},
         secrets=(config.token,),
         key_fix="Add a new token to the access policy in the Grafana Cloud portal and enter it in this connection.",
-        scope_fix=f"Its access policy needs the scope {SCOPE}, for the organization.",
+        scope_fix=f"Add the scope {SCOPE} to its access policy.",
     )
 
 
@@ -132,5 +131,6 @@ def _download(api: HttpApi, config: GrafanaConfig, path: Path) -> None:
         if error.status != 404:
             raise
         raise RequestRefusal(
-            f"Grafana Cloud knows no organization {config.organization}, or the token is of another one.", 404
+            f"Grafana Cloud has no organization {config.organization}, or the token belongs to another one. Check both.",
+            404,
         ) from error

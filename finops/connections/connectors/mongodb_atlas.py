@@ -75,7 +75,7 @@ class AtlasConfig(ConnectorConfig, frozen=True):
         str,
         msgspec.Meta(
             title="Report type",
-            description="What Atlas calls its FOCUS report.",
+            description="Name of the FOCUS report in Atlas.",
             pattern="^[A-Z0-9_]+$",
             max_length=60,
         ),
@@ -118,9 +118,7 @@ class MongoDbAtlas(Connector[AtlasConfig]):
     provider = "MongoDB"
     icon = "leaf"
     docs_url = "https://www.mongodb.com/docs/atlas/billing/focus-report/"
-    description = (
-        "The FOCUS 1.3 report of every invoice. A service account with the role Organization Billing Viewer."
-    )
+    description = "FOCUS 1.3 report of every invoice."
     order: ClassVar[int] = 60
     changes_while_read = True
     Config = AtlasConfig
@@ -129,15 +127,15 @@ class MongoDbAtlas(Connector[AtlasConfig]):
         return (
             SetupStep(
                 "Create a service account",
-                "In Atlas go to Organization, Applications, Service accounts. Create one with the one role Organization Billing "
-                "Viewer. Note its client ID and secret, and when the secret expires.",
+                "In Atlas, open Organization > Applications > Service accounts. Create one with the role "
+                "Organization Billing Viewer. Note its client ID and secret.",
             ),
             SetupStep(
                 "Allow this server's address",
-                "Where the organization requires an IP access list for the Administration API, add the address from which this "
-                "server reaches the internet.",
+                "If the organization requires an IP access list for the Administration API, add the public IP "
+                "address of this server.",
             ),
-            SetupStep("Enter the values here", "The secret is stored sealed and never shown again."),
+            SetupStep("Enter the values", "The secret is stored encrypted and never shown again."),
         )
 
     def check(self, config: AtlasConfig) -> list[CheckFinding]:
@@ -177,8 +175,8 @@ def _api(config: AtlasConfig) -> HttpApi:
         base_url=BASE_URL,
         secrets=(config.client_secret,),
         key_fix="Create a new secret of the service account in Atlas and enter it in this connection.",
-        scope_fix="The service account needs the role Organization Billing Viewer, and this server's address a place in the "
-        "organization's API access list where one is required.",
+        scope_fix="Grant the service account Organization Billing Viewer, and add this server's IP address to the "
+        "API access list if one is required.",
     )
 
 
@@ -220,10 +218,10 @@ def _report_url(api: HttpApi, config: AtlasConfig, invoice: _Invoice) -> str:
     while not report.download_url:
         if report.failure_reason or "FAIL" in report.state.upper():
             raise SourceError(
-                f"MongoDB Atlas could not make the report: {report.failure_reason or report.state}"
+                f"MongoDB Atlas failed to create the report: {report.failure_reason or report.state}"
             )
         if waited >= _ALL_WAITS:
-            raise SourceUnavailable("MongoDB Atlas is still making the report. It is tried again later.")
+            raise SourceUnavailable("MongoDB Atlas is still creating the report. The next sync tries again.")
         api.wait(pause)
         waited, pause = waited + pause, min(pause * 2, _LONGEST_WAIT)
         report = api.get(f"{path}/{path_part(report.report_id)}", [], _Report)

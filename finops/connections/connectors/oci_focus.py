@@ -68,27 +68,25 @@ class OciFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
     """A tenancy, and the API key of a user that may read its reports."""
 
     tenancy: Annotated[str, _ocid("tenancy", "Tenancy OCID", "Profile, Tenancy.")]
-    user: Annotated[str, _ocid("user", "User OCID", "Of the user whose API key is entered here.")]
+    user: Annotated[str, _ocid("user", "User OCID", "User of the API key.")]
     fingerprint: Annotated[
         str,
         msgspec.Meta(
             title="Fingerprint",
-            description="Of the API key, as OCI shows it.",
+            description="Fingerprint of the API key.",
             examples=["20:3b:97:13:55:1c:5b:0d:d3:37:d8:50:4e:c5:3a:34"],
             pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){15}$",
         ),
     ]
     private_key: Annotated[
         SecretText,
-        msgspec.Meta(
-            title="Private key", description="The whole PEM file, without a passphrase.", max_length=10_000
-        ),
+        msgspec.Meta(title="Private key", description="PEM file without a passphrase.", max_length=10_000),
     ] = ""
     region: Annotated[
         str,
         msgspec.Meta(
             title="Home region",
-            description="Of the tenancy.",
+            description="Home region of the tenancy.",
             examples=["eu-frankfurt-1"],
             pattern=r"^[a-z]{2}-[a-z]+-[0-9]{1,2}$",
         ),
@@ -105,7 +103,7 @@ class OciFocus(Connector[OciFocusConfig]):
     provider = "Oracle Cloud"
     icon = "cloud"
     docs_url = "https://docs.oracle.com/iaas/Content/Billing/Concepts/costusagereportsoverview.htm"
-    description = "FOCUS or Oracle's own reports of a tenancy, by the API key of a user that may read them."
+    description = "FOCUS reports, or Oracle's own cost reports."
     order = 40
     Config = OciFocusConfig
 
@@ -113,13 +111,13 @@ class OciFocus(Connector[OciFocusConfig]):
         return [
             SetupStep(
                 "Create a user with an API key",
-                "Identity & Security, Domains, Users; then API keys, Add API key. The last command shows the fingerprint.",
+                "In Identity & Security > Domains > Users, add an API key. The last command shows its fingerprint.",
                 _USER,
                 "sh",
             ),
             SetupStep(
-                "Allow its group to read the reports",
-                "A policy in the root compartment, in the home region. The reports are in a tenancy of Oracle's.",
+                "Grant its group access to the reports",
+                "Create this policy in the root compartment, in the home region.",
                 _POLICY,
             ),
         ]

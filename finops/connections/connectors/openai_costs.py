@@ -119,7 +119,7 @@ class OpenAiCosts(Connector[OpenAiConfig]):
     provider = "OpenAI"
     icon = "brand-openai"
     docs_url = "https://platform.openai.com/docs/api-reference/usage/costs"
-    description = "API costs by project, API key, person, model and token type. An Admin key."
+    description = "API costs by project, API key, person, model and token type."
     changes_while_read = True
     order: ClassVar[int] = 51
     Config = OpenAiConfig
@@ -128,14 +128,14 @@ class OpenAiCosts(Connector[OpenAiConfig]):
         return (
             SetupStep(
                 "Open the organization's Admin keys",
-                "On platform.openai.com go to Settings, Organization, Admin keys. You need to be an owner of the organization.",
+                "On platform.openai.com, open Settings > Organization > Admin keys (role: Owner).",
             ),
             SetupStep(
                 "Create a key",
-                "Create an Admin key. With restricted permissions it needs Usage: Read (api.usage.read), and for readable names "
+                "Create an Admin key. A restricted key requires Usage: Read (api.usage.read). For names, add "
                 "Projects: Read and Users: Read (api.management.read).",
             ),
-            SetupStep("Enter the key here", "It is stored sealed and never shown again."),
+            SetupStep("Enter the key", "Stored encrypted and never shown again."),
         )
 
     def check(self, config: OpenAiConfig) -> list[CheckFinding]:
@@ -179,9 +179,9 @@ def _api(config: OpenAiConfig) -> HttpApi:
         base_url=BASE_URL,
         headers={"Authorization": f"Bearer {config.api_key}"},
         secrets=(config.api_key,),
-        key_fix="Create a new Admin key on platform.openai.com, under Settings, Organization, Admin keys, and enter it in this "
-        "connection. Keys of projects cannot read costs.",
-        scope_fix="Costs need an Admin key with Usage: Read (api.usage.read); names need api.management.read.",
+        key_fix="Create a new Admin key on platform.openai.com under Settings > Organization > Admin keys and enter "
+        "it in this connection. Project keys cannot read costs.",
+        scope_fix="Use an Admin key with Usage: Read (api.usage.read). Names require api.management.read.",
     )
 
 

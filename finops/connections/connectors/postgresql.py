@@ -91,23 +91,22 @@ class Postgresql(SqlConnector[PostgresqlConfig, SqlSource]):
     provider = "Databases"
     icon = "database"
     docs_url = "https://focus.finops.org/focus-specification/"
-    description = "A query that gives FOCUS columns. A role that may read it."
+    description = "A query with FOCUS columns."
     order = 700
     Config = PostgresqlConfig
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
         return (
-            SetupStep(
-                "Create a role that may read", "Give it nothing but the tables of the query.", _GRANT, "sql"
-            ),
+            SetupStep("Create a read-only role", "Grant it only the tables of the query.", _GRANT, "sql"),
             SetupStep(
                 "Write the query",
-                "Columns are named as FOCUS names them, in quotation marks. Those of the example are needed at least.",
+                "Quote FOCUS column names. The columns of the example are required.",
                 _QUERY,
                 "sql",
             ),
             SetupStep(
-                "Let this console in", "Allow its address in pg_hba.conf and in the firewall, with TLS."
+                "Allow this server",
+                "Allow the IP address of this server in pg_hba.conf and the firewall, with TLS.",
             ),
         )
 
@@ -182,19 +181,19 @@ class _Database(SqlSource):
             raise SourceUnavailable(f"{error} Check the host.", field="host") from error
         except (errors.InvalidPassword, errors.InvalidAuthorizationSpecification) as error:
             raise AccessError(
-                f"{self._config.user} was not let in: check user and password.", field="password"
+                f"Sign-in failed for {self._config.user}. Check user and password.", field="password"
             ) from error
         except errors.InsufficientPrivilege as error:
             raise AccessError(
                 f"{_first_line(error)}: GRANT SELECT on it to {self._config.user}.", field="query"
             ) from error
         except (errors.QueryCanceled, errors.AdminShutdown, errors.CannotConnectNow) as error:
-            raise SourceUnavailable(f"The database ended the query: {_first_line(error)}.") from error
+            raise SourceUnavailable(f"The database canceled the query: {_first_line(error)}.") from error
         except psycopg.OperationalError as error:
             raise self._connection_error(error) from error
         except psycopg.Error as error:
             raise SourceError(
-                f"The database does not take the query: {_first_line(error)}.", field="query"
+                f"The database rejected the query: {_first_line(error)}.", field="query"
             ) from error
 
     def _connection_error(self, error: psycopg.OperationalError) -> SourceError:
@@ -206,16 +205,16 @@ class _Database(SqlSource):
         ):
             line = text.strip().splitlines()[-1].partition("FATAL:")[2].strip() or "it refused the connection"
             return AccessError(
-                f"The database let nobody in: {truncate(line, 200)}. Check user, password and pg_hba.conf."
+                f"The database refused the connection: {truncate(line, 200)}. Check user, password and pg_hba.conf."
             )
         if "certificate" in text or "SSL" in text:
             return SourceError(
-                f"TLS with {self._config.host} failed: {truncate(text.strip().splitlines()[-1], 200)}. Choose require where "
-                "its certificate is its own.",
+                f"TLS with {self._config.host} failed: {truncate(text.strip().splitlines()[-1], 200)}. For a "
+                "self-signed certificate, choose require.",
                 field="encryption",
             )
         return SourceUnavailable(
-            f"{self._config.host} could not be reached, or broke off. It is tried again later."
+            f"{self._config.host} could not be reached, or the connection broke. The next sync tries again."
         )
 
 

@@ -58,7 +58,7 @@ class SnowflakeConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="Account identifier",
-            description="Organization and account.",
+            description="Organization and account name.",
             examples=["acme-prod"],
             pattern=r"^[A-Za-z0-9_]+(-[A-Za-z0-9_]+)?$",
             max_length=200,
@@ -86,7 +86,7 @@ class SnowflakeConfig(ConnectorConfig, frozen=True, kw_only=True):
         str,
         msgspec.Meta(
             title="View",
-            description="With its database and schema.",
+            description="Including database and schema.",
             pattern=r"^[A-Za-z0-9_$]+\.[A-Za-z0-9_$]+\.[A-Za-z0-9_$]+$",
             max_length=300,
         ),
@@ -99,16 +99,19 @@ class Snowflake(SqlConnector[SnowflakeConfig, SqlSource]):
     provider = "Snowflake"
     icon = "snowflake"
     docs_url = "https://docs.snowflake.com/en/user-guide/cost-anomalies-focus"
-    description = "Snowflake's FOCUS view of the organization. A user with a key pair."
+    description = "FOCUS view of the organization."
     order: ClassVar[int] = 60
     Config = SnowflakeConfig
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
         return (
             SetupStep(
-                "Create a key pair", "The private key goes below, the public one to the user.", _KEYS, "sh"
+                "Create a key pair",
+                "Paste the private key into the form. The public key goes to the user.",
+                _KEYS,
+                "sh",
             ),
-            SetupStep("Create a user that may read the bill", "In the organization account.", _GRANT, "sql"),
+            SetupStep("Create a user with read access", "Run in the organization account.", _GRANT, "sql"),
         )
 
     def check_title(self, config: SnowflakeConfig) -> str:
@@ -184,7 +187,7 @@ class _Warehouse(SqlSource):
         while answer.result_set_meta_data is None:
             if time.monotonic() > deadline:
                 raise SourceUnavailable(
-                    f"Snowflake took longer than {STATEMENT_SECONDS // 60} minutes for the query."
+                    f"The query took longer than {STATEMENT_SECONDS // 60} minutes at Snowflake. Use a larger warehouse."
                 )
             self._api.progress(0)
             sleep(POLL_SECONDS)
@@ -193,7 +196,7 @@ class _Warehouse(SqlSource):
 
     def _part(self, handle: str, params: Sequence[tuple[str, str | int]]) -> _Answer:
         if not handle:
-            raise SourceError("Snowflake named no statement for the query. Sync again.")
+            raise SourceError("Snowflake returned no statement ID. Sync again.")
         return self._api.get(f"/api/v2/statements/{path_part(handle)}", params, _Answer)
 
     def _batches(self, first: _Answer, metadata: _Metadata) -> Iterator[list[TextRow]]:

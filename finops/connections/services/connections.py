@@ -144,14 +144,14 @@ def check_config(
         return [CheckFinding("Connect", is_ok=False, fix=error.message)]
     except Exception:
         logger.exception("connections: the check of %s broke", connector)
-        return [CheckFinding("Connect", is_ok=False, fix="Something went wrong. The server's log says what.")]
+        return [CheckFinding("Connect", is_ok=False, fix="Something went wrong. The server log has details.")]
 
 
 def _check_external_id(account: Account, external_id: str | None) -> str:
     if external_id is None:
         return new_external_id(account=account)
     if not is_external_id_of(account, external_id):
-        raise UserError("This external id was not made for this account. Start again.", field=EXTERNAL_ID)
+        raise UserError("This external ID belongs to another account. Start again.", field=EXTERNAL_ID)
     return external_id
 
 

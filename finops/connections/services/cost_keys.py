@@ -84,9 +84,7 @@ def regenerate_cost_key(
     if old is None:
         raise UserError(f"{source.name} has no key to replace. Generate one.")
     if replaces not in (None, old.pk):
-        raise UserError(
-            "This key was replaced already, and a new key is shown only once. If nobody kept it, regenerate it again."
-        )
+        raise UserError("This key was already replaced. If nobody copied the new key, regenerate it again.")
     _end(old)
     return _new_key(source, actor, "regenerate", replaces=old.pk)
 
@@ -109,7 +107,7 @@ def _lock_source(source: CostSource) -> None:
     # Unscoped: of that source.
     if CostConnection.objects.unscoped().filter(source=source).exists():
         raise UserError(
-            f"The files of {source.name} are fetched, so it has no key. Make a source of its own for what you push."
+            f"{source.name} is synced, so it has no API key. Create a separate source for pushes."
         )
 
 

@@ -21,8 +21,7 @@ def config_of(connection: CostConnection) -> ConnectorConfig:
         secrets = _open_secrets(connection)
     except sealing.Unsealable as error:
         raise AccessError(
-            "The stored credentials can no longer be read, because the server's secret key was replaced. Enter the "
-            "credentials of this connection again."
+            "The stored credentials cannot be read since the server's secret key changed. Enter them again."
         ) from error
     config = config_of_values(
         connector_of(connection.connector),

@@ -35,8 +35,8 @@ from finops.lib.errors import UserError
 
 logger = logging.getLogger(__name__)
 
-BROKEN: Final = "Something went wrong; the month is as it was. The server's log says what."
-NO_SPACE: Final = "There was no disk space left for the files. The operator of this server must free space."
+BROKEN: Final = "Something went wrong; existing data is kept. The server log has details."
+NO_SPACE: Final = "The disk of this server is full. Ask the operator to free space."
 
 _CONFLICT: Final = "MonthConflict"
 _ERRORS: Final[dict[str, type[UserError]]] = {

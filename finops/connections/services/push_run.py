@@ -39,8 +39,10 @@ from finops.worker.broker import publish
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS: Final = 5
-_BROKEN: Final = "Something went wrong; the month is as it was. Push it again; the server's log says what."
-_INTERRUPTED: Final = "The import was interrupted five times; the month is as it was. Push it again."
+_BROKEN: Final = (
+    "Something went wrong; existing data is kept. Push the month again. The server log has details."
+)
+_INTERRUPTED: Final = "The import was interrupted five times; existing data is kept. Push the month again."
 
 PushStatus = CostPush.PushStatus
 
@@ -105,7 +107,7 @@ def _import(push: CostPush, *, in_child: bool) -> CostImport:
         in_child=in_child,
     )
     if job.status != CostImport.Status.DONE:
-        raise UserError("Its import was canceled in the console. Push the month again.")
+        raise UserError("The import was canceled in the console. Push the month again.")
     return job
 
 

@@ -141,7 +141,7 @@ def cancel_push(*, credential: CostCredential, push_id: uuid.UUID) -> CostPush:
         if push.status == PushStatus.CANCELED:
             return push
         if push.status not in (PushStatus.OPEN, PushStatus.QUEUED):
-            raise PushConflict(f"This push is {push.status}: nothing is left to cancel.")
+            raise PushConflict(f"This push is {push.status} and can no longer be canceled.")
         push.status, push.finished_at = PushStatus.CANCELED, clock.now()
         push.save(update_fields=["status", "finished_at"])
         _record(credential, push, "cancel")
@@ -153,7 +153,7 @@ def expire_pushes() -> int:
     """End pushes that were open for a day, and remove files that no push needs any more: how many pushes ended."""
     # Unscoped: the sweep serves every account.
     due = CostPush.objects.unscoped().filter(status=PushStatus.OPEN, expires_at__lte=clock.now())
-    error = "It was not committed within 24 hours. Push the month again."
+    error = "Not committed within 24 hours. Push the month again."
     count = due.update(status=PushStatus.EXPIRED, finished_at=clock.now(), error=error)
     push_folders.remove_forgotten()
     return count
@@ -173,7 +173,7 @@ def _keep_file(
             path.unlink(missing_ok=True)
             raise
     except FileNotFoundError as error:  # the folder went with the push
-        raise PushConflict("This push ended while the part came. Open another.") from error
+        raise PushConflict("The push ended while this part was sent. Open a new push.") from error
 
 
 @transaction.atomic
@@ -192,7 +192,8 @@ def _save_part(push: CostPush, number: int, part: PartFile) -> None:
     others = rows.exclude(number=number).aggregate(bytes=Sum("bytes"))["bytes"] or 0
     if others + size > settings.UPLOAD_MAX_BYTES:
         raise PushTooLarge(
-            f"The parts of this push are {others + size:,} bytes, and may be {settings.UPLOAD_MAX_BYTES:,}. Send Parquet or CSV in gzip."
+            f"The parts of this push have {others + size:,} bytes; the limit is {settings.UPLOAD_MAX_BYTES:,}. Send "
+            "Parquet or CSV.gz."
         )
     before = rows.filter(number=number).values_list("file_name", flat=True).first()
     values = {
@@ -210,19 +211,19 @@ def _save_part(push: CostPush, number: int, part: PartFile) -> None:
 def _check_open(push: CostPush) -> None:
     """An open push whose day is over is as good as expired, whenever the sweep comes."""
     if push.status != PushStatus.OPEN:
-        raise PushConflict(f"This push is {push.status}, and only an open one can be changed. Open another.")
+        raise PushConflict(f"This push is {push.status} and can no longer be changed. Open a new push.")
     if push.expires_at <= clock.now():
-        raise PushConflict("This push has expired: it was open for 24 hours. Open another.")
+        raise PushConflict("This push expired after 24 hours. Open a new push.")
 
 
 def _check_parts(push: CostPush, parts: int) -> None:
     numbers = set(CostPushPart.objects.filter(push=push).values_list("number", flat=True))
     wanted = set(range(1, parts + 1))
     if missing := sorted(wanted - numbers):
-        raise PushConflict(f"{_names(missing)} missing. Send what is missing, then commit again.")
+        raise PushConflict(f"{_names(missing)} missing. Send the missing parts, then commit again.")
     if extra := sorted(numbers - wanted):
         raise PushConflict(
-            f"{_names(extra)} more than the commit says. Commit with {max(numbers)} parts, or cancel the push."
+            f"{_names(extra)} not in the commit. Commit with {max(numbers)} parts, or cancel the push."
         )
     _check_distinct(push)
 
@@ -253,7 +254,7 @@ def _commit(credential: CostCredential, push: CostPush, parts: int) -> CostPush:
     )
     if waiting.count() >= MAX_UNFINISHED:
         raise PushConflict(
-            f"{MAX_UNFINISHED} pushes of this source wait to be imported. Commit again when one has ended."
+            f"{MAX_UNFINISHED} pushes of this source are waiting to be imported. Commit again later."
         )
     push.status, push.committed_parts, push.committed_at = PushStatus.QUEUED, parts, clock.now()
     push.save(update_fields=["status", "committed_parts", "committed_at"])

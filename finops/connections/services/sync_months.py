@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 MAX_FETCHES: Final = 3
 """Of a month that changes while it is read."""
 
-_CONFLICT: Final = "The files changed each of the three times that they were read. The next sync tries again."
+_CONFLICT: Final = "The files changed during three reads. The next sync tries again."
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _fetch(
         with limit_look():
             now = context.connector.month(context.config, month.month)
         if now is None:
-            raise SourceError("The files went away while they were read. The next sync tries again.")
+            raise SourceError("The files were deleted while they were read. The next sync tries again.")
         if files is not None and now.fingerprint == month.fingerprint:
             return month, files, fetch.notes
         month = now
@@ -209,7 +209,7 @@ def _import(context: SyncContext, month: BillMonth, files: Sequence[FocusFile]) 
     if progress.stop is not None:
         raise progress.stop
     if job.status != CostImport.Status.DONE:
-        raise UserError("Its import was canceled. The next sync reads it again.")
+        raise UserError("The import was canceled. The next sync reads the month again.")
     return job
 
 
@@ -252,4 +252,4 @@ def _other_months(month: BillMonth, job: CostImport) -> list[str]:
     if not others:
         return []
     lines = join_with_and([f"{each['rows']:,} of {each['month']}" for each in others])
-    return [f"Its files have lines of other billing months: {lines}."]
+    return [f"The files have rows of other billing months: {lines}."]

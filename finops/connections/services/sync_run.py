@@ -63,7 +63,7 @@ def run(sync: CostSync, *, in_child: bool, only_look: bool = False) -> None:
     except UserError as error:
         _finish(sync, error)
     except Exception:
-        _finish(sync, UserError("Something went wrong. The server's log says what."))
+        _finish(sync, UserError("Something went wrong. The server log has details."))
         raise
 
 
@@ -71,7 +71,7 @@ def _may_begin(sync: CostSync) -> bool:
     """Clears away what a process that died has left. False while another worker has taken up its import, and is ending it."""
     if sync.attempts > sync_claims.MAX_ATTEMPTS:
         raise UserError(
-            "The sync was interrupted again and again. The next one goes on with the months that are left."
+            "The sync was interrupted too often. The next one continues with the remaining months."
         )
     if sync.cancel_requested_at is not None:  # while nobody ran it
         raise SyncCancellation
@@ -81,8 +81,7 @@ def _may_begin(sync: CostSync) -> bool:
 
 
 _TOO_LONG: Final = (
-    "The sync took longer than a job may and was stopped. Months that it imported stay, and the next sync goes on with the "
-    "others."
+    "The sync exceeded the time limit. Imported months are kept; the next sync continues with the others."
 )
 
 

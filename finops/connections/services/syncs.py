@@ -65,7 +65,7 @@ def cancel_sync(*, sync: CostSync, actor: Actor) -> CostSync:
         )
         row = rows.get(pk=sync.pk)
     if row.status not in UNFINISHED_STATUSES:
-        raise UserError(f"This sync is {SyncStatus(row.status).label.lower()}: nothing is left to cancel.")
+        raise UserError(f"This sync is {SyncStatus(row.status).label.lower()} and can no longer be canceled.")
     if row.cancel_requested_at is not None:
         return row
     row.cancel_requested_at = clock.now()

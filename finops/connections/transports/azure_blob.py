@@ -38,7 +38,7 @@ class BlobApi(HttpApi):
             raise MonthConflict(f"A blob of {self.container} changed after it was listed.")
         if response.status == 404:
             return SourceError(
-                f"{self.vendor}: there is no container {self.container}. Check its name, and that of the storage account.",
+                f"{self.vendor}: container {self.container} does not exist. Check its name and the storage account.",
                 field="container",
             )
         if response.status in (401, 403):
@@ -47,10 +47,7 @@ class BlobApi(HttpApi):
 
     def _denial(self, code: str) -> str:
         if code == "AuthenticationFailed":
-            return (
-                f"{self.vendor} does not accept {self.principal}: it is wrong, has expired, or does not begin yet ({code}). "
-                "Enter a new one."
-            )
+            return f"{self.vendor} rejected {self.principal}: it is wrong, expired or not valid yet ({code}). Enter a new one."
         if code in ("AuthorizationFailure", "AuthorizationSourceIPMismatch"):
             return (
                 f"{self.vendor} refuses this server's address, or {self.principal} ({code}). Allow the address under Networking "
@@ -105,7 +102,7 @@ class AzureBlobBucket(RestBucket):
             if not marker:
                 return
             if marker == before:
-                raise SourceError(f"{self.url}: the listing does not go on. Sync again.")
+                raise SourceError(f"{self.url}: the listing is incomplete. Sync again.")
 
     def _read_range(self, found: BucketObject, key: str, start: int, end: int) -> bytes:
         headers = {"If-Match": found.version, **range_header(start, end)}
@@ -115,11 +112,11 @@ class AzureBlobBucket(RestBucket):
 def _parse_page(content: bytes) -> ElementTree.Element:
     """Raises SourceError for what is no listing. Entities, with which a small text grows without end, are refused unread."""
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise SourceError("Azure Storage answered with a document type, which a listing does not have.")
+        raise SourceError("Azure Storage returned an invalid listing: it has a document type.")
     try:
         return ElementTree.fromstring(content.decode("utf-8-sig"))  # noqa: S314 without entities
     except (ElementTree.ParseError, UnicodeDecodeError) as error:
-        raise SourceError("Azure Storage answered with what is no listing. Check the endpoint.") from error
+        raise SourceError("Azure Storage returned an invalid listing. Check the endpoint.") from error
 
 
 def _listed_object(blob: ElementTree.Element) -> BucketObject | None:

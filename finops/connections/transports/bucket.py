@@ -105,8 +105,7 @@ class StorageBucket(ABC):
                 listed += [self._relative(each, start) for each in page if not each.key.endswith("/")]
                 if len(listed) > MAX_OBJECTS or number >= MAX_PAGES:
                     raise SourceError(
-                        f"{self.url} has more than {MAX_OBJECTS:,} objects, the most of one look. Name a longer prefix, the "
-                        "folder of one export, or let old objects expire."
+                        f"{self.url} has more than {MAX_OBJECTS:,} objects. Enter a longer prefix, or delete old objects."
                     )
         return sorted(listed, key=lambda each: each.key)
 
@@ -227,14 +226,14 @@ class StorageBucket(ABC):
             raise
         except FileNotFoundError as error:
             if action == "read":
-                raise MonthConflict(f"{self._shown(key)} is gone since it was listed.") from error
+                raise MonthConflict(f"{self._shown(key)} was deleted during the sync.") from error
             raise self._explain(error, action, key) from error
         except TimeoutError as error:
             raise SourceUnavailable(f"{self.url} did not answer in time.") from error
         except Exception as error:
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise disk.LowDisk(
-                    "The disk of this server is full. Its operator must free space."
+                    "The disk of this server is full. Ask the operator to free space."
                 ) from error
             if not _of_the_wire(error):
                 raise
@@ -268,7 +267,7 @@ def safe_key(key: str) -> str:
         or "\\" in key
     ):
         raise SourceError(
-            f"{shown_key(key)} is no key that can be read: it must be a path without '..', '//' and control characters."
+            f"{shown_key(key)} is not a valid key: it must be a path without '..', '//' and control characters."
         )
     return key
 

@@ -73,7 +73,7 @@ def _open_rows(path: Path) -> Iterator[tuple[list[str], Iterator[tuple[date, lis
             place = header.index(BILLING_PERIOD)
             yield header, ((_month(line, place, reader.line_num), line) for line in reader if line)
         except (csv.Error, UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
-            raise SourceError(f"The file is no CSV that can be read: {error}.") from error
+            raise SourceError(f"The file is not valid CSV: {error}.") from error
 
 
 def _check_size(lines: Iterable[str]) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _check_size(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         total += len(line)
         if total > MAX_FILE_BYTES:
-            raise SourceError(f"The file has more than {MAX_FILE_BYTES // 1024**2:,} MB, which is not read.")
+            raise SourceError(f"The file exceeds the limit of {MAX_FILE_BYTES // 1024**2:,} MB.")
         yield line
 
 

@@ -78,7 +78,7 @@ def exact_text(amount: Decimal, *, shift: int = 0) -> str:
     shifted = _EXACT.scaleb(amount, shift) if amount.is_finite() else amount
     exponent = shifted.as_tuple().exponent
     if not isinstance(exponent, int) or exponent < -_MAX_DECIMALS or shifted.adjusted() >= _MAX_DIGITS:
-        raise SourceError(f"The other side sent {str(amount)[:40]!r} where an amount or a quantity belongs.")
+        raise SourceError(f"The provider sent {str(amount)[:40]!r} instead of an amount or quantity.")
     return f"{shifted:f}"
 
 
@@ -86,7 +86,7 @@ def currency_code(text: str) -> str:
     """In capitals. Raises SourceError for what is no code of ISO 4217's form."""
     code = text.strip().upper()
     if not (len(code) == 3 and code.isascii() and code.isalpha()):
-        raise SourceError(f"The other side sent {text[:40]!r} where a currency such as USD belongs.")
+        raise SourceError(f"The provider sent {text[:40]!r} instead of a currency code such as USD.")
     return code
 
 

@@ -169,9 +169,7 @@ class HttpApi:
             if not token:
                 return
             if token in tokens:
-                raise SourceError(
-                    f"{self.vendor} gave the same next page twice. Sync again; if it stays, report it to them."
-                )
+                raise SourceError(f"{self.vendor} returned the same page twice. Sync again.")
             tokens.add(token)
         raise SourceError(f"{self.vendor} gave more than {MAX_PAGES:,} pages for one month.")
 
@@ -242,7 +240,7 @@ class HttpApi:
                 return self._with_token(request)
             except DeliveryTimeout as error:
                 failure = SourceUnavailable(
-                    f"{self.vendor} could not be read: {_end(str(error))} It is tried again later."
+                    f"{self.vendor} could not be read: {_end(str(error))} The next sync tries again."
                 )
                 failure.__cause__ = error
             except SourceUnavailable as error:
@@ -267,7 +265,7 @@ class HttpApi:
             total += len(part)
             if total > max_bytes:
                 raise SourceError(
-                    f"{self.vendor} answered with more than {max_bytes // 1024**2:,} MB at once, which is not read."
+                    f"{self.vendor} answered with more than {max_bytes // 1024**2:,} MB at once, the limit."
                 )
             yield part
 
@@ -281,7 +279,7 @@ class HttpApi:
             return msgspec.json.decode(content, type=type_)
         except msgspec.DecodeError as error:
             raise SourceError(
-                f"{self.vendor} answered in another form than it documents: {truncate(str(error), 200)}. This console may need "
+                f"{self.vendor} returned an unexpected format: {truncate(str(error), 200)}. This console may need "
                 "an update."
             ) from error
 
@@ -290,8 +288,8 @@ class HttpApi:
         if refusal := self._refusal(reason, words):
             return refusal
         if status in _TRANSIENT or status >= 500:
-            busy = "asks for fewer requests" if status == 429 else f"has a fault of its own (HTTP {status})"
-            unavailable = SourceUnavailable(f"{self.vendor} {busy}. It is tried again later.")
+            busy = "is rate limiting requests" if status == 429 else f"has an internal error (HTTP {status})"
+            unavailable = SourceUnavailable(f"{self.vendor} {busy}. The next sync tries again.")
             unavailable.retry_after = outbound.retry_after(response.headers) or None
             return unavailable
         skew = self._skew(response)
@@ -309,7 +307,7 @@ class HttpApi:
         if 300 <= status < 400:
             return RequestRefusal(f"{self.vendor} redirects, and redirects are not followed.", status)
         return RequestRefusal(
-            f"{self.vendor} refuses the request (HTTP {status}).{_vendor_quote(self.vendor, words)}{skew}",
+            f"{self.vendor} rejected the request (HTTP {status}).{_vendor_quote(self.vendor, words)}{skew}",
             status,
         )
 
@@ -362,7 +360,7 @@ def _decompress(response: ResponseStream, parts: Iterable[bytes]) -> Iterator[by
     except zlib.error as error:
         raise DeliveryTimeout(f"{response.host} sent a body that cannot be decompressed.") from error
     if not inflater.eof:
-        raise DeliveryTimeout(f"{response.host} broke the connection off.")
+        raise DeliveryTimeout(f"{response.host} closed the connection.")
 
 
 def _message(content: bytes) -> tuple[str, str]:

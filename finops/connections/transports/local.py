@@ -22,16 +22,16 @@ def open_folder(folder: str) -> LocalBucket:
     roots = [sample.resolve(), *(Path(each).resolve() for each in settings.CONNECTION_FOLDERS)]
     if not settings.CONNECTION_FOLDERS and not path.is_relative_to(sample):
         raise AccessError(
-            "This console reads no folders of its server. Its operator can name some in CONNECTION_FOLDERS.",
+            "No folders are allowed on this server. Ask the operator to set CONNECTION_FOLDERS.",
             field="folder",
         )
     if not path.is_absolute() or not any(path.resolve().is_relative_to(root) for root in roots):
         raise AccessError(
-            f"{folder} is not beneath a folder that this console may read (CONNECTION_FOLDERS). Ask its operator.",
+            f"{folder} is not in an allowed folder. Ask the operator to add it to CONNECTION_FOLDERS.",
             field="folder",
         )
     if not path.is_dir():
-        raise SourceError(f"There is no folder {folder} on this server.", field="folder", value=folder)
+        raise SourceError(f"Folder {folder} does not exist on this server.", field="folder", value=folder)
     return LocalBucket(path.resolve())
 
 
@@ -60,7 +60,7 @@ class LocalBucket(StorageBucket):
         """Where it lies. Raises MonthConflict for one that is gone, or leads out of the folder by now."""
         path = self._root / safe_key(found.key)
         if not self._is_inside(path):
-            raise MonthConflict(f"{path} is gone since it was listed.")
+            raise MonthConflict(f"{path} was deleted during the sync.")
         return path
 
     def _is_inside(self, path: Path) -> bool:
@@ -84,7 +84,7 @@ class LocalBucket(StorageBucket):
     def _explain(self, error: Exception, action: str, key: str) -> SourceError:
         if isinstance(error, PermissionError):
             return AccessError(
-                f"This console may not {action} {self._shown(key)}: its operator must permit it."
+                f"The server may not {action} {self._shown(key)}. Ask the operator for access."
             )
         return SourceError(f"{self._shown(key)} cannot be read: {type(error).__name__}.")
 

@@ -137,5 +137,5 @@ def _decode(content: bytes) -> _OciPage:
         return msgspec.json.decode(content, type=_OciPage)
     except msgspec.DecodeError as error:
         raise SourceError(
-            f"OCI Object Storage answered with what is no listing: {truncate(str(error), 200)}."
+            f"OCI Object Storage returned an invalid listing: {truncate(str(error), 200)}."
         ) from error

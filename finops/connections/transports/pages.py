@@ -26,7 +26,7 @@ class TokenPage(msgspec.Struct, frozen=True, kw_only=True):
         if self.has_more is False:
             return ""
         if self.has_more and not self.next_page:
-            raise SourceError("The other side said that there are more pages, and not where. Sync again.")
+            raise SourceError("The provider announced more pages without an address. Sync again.")
         return self.next_page or ""
 
 

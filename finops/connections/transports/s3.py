@@ -203,7 +203,7 @@ class S3Bucket(StorageBucket):
             ):
                 data += part
         except (ClientError, HTTPClientError, TimeoutError) as error:
-            raise ConnectionError("the connection broke off within an answer") from error
+            raise ConnectionError("the connection broke") from error
         finally:
             answer["Body"].close()
         if len(data) < end - start:
@@ -269,16 +269,18 @@ def explain_aws(
         return SourceError(f"{where}: the endpoint redirects, which is not followed.", field="endpoint")
     if any(isinstance(each, PrivateAddress) for each in chain):
         return SourceError(
-            f"{where}: the endpoint leads into a private or reserved network, where nothing is sent.",
+            f"{where}: the endpoint is in a private or reserved network.",
             field="endpoint",
         )
     if any(isinstance(each, NoCredentialsError | PartialCredentialsError) for each in chain):
         return AccessError(
-            "This console has no AWS identity of its own. Enter access keys, or ask its operator to give it a role."
+            "This server has no AWS identity. Enter access keys, or ask the operator for a role."
         )
     answered = next((each for each in chain if isinstance(each, ClientError)), None)
     if answered is None:
-        return SourceUnavailable(f"{where} could not be reached, or broke off: {type(error).__name__}.")
+        return SourceUnavailable(
+            f"{where} could not be reached, or the connection broke: {type(error).__name__}."
+        )
     return _explain_answer(
         answered.response, permission=permission, resource=resource, principal=principal, where=where
     )
@@ -300,15 +302,15 @@ def _explain_answer(
         return _explain_key(code, principal, where)
     if code in _NO_BUCKET:
         return SourceError(
-            f"{where}: there is no such bucket. Check its name, region and endpoint.", field="bucket"
+            f"{where}: the bucket does not exist. Check its name, region and endpoint.", field="bucket"
         )
     if code in _OTHER_REGION or status in (301, 302, 303, 307, 308):
         return SourceError(
-            f"{where}: the bucket is in another region. Enter it.",
+            f"{where}: the bucket is in another region. Enter that region.",
             field="region",
         )
     if code == "RequestTimeTooSkewed":
-        return SourceError("The clock of this server differs from AWS's by more than 15 minutes. Set it.")
+        return SourceError("This server's clock differs from AWS by more than 15 minutes. Correct it.")
     if code in _DENIED or status in (401, 403):
         return AccessError(
             f"{principal[:1].upper()}{principal[1:]} is not allowed {permission} on {resource}."
@@ -322,9 +324,7 @@ def _explain_key(code: str, principal: str, where: str) -> SourceError:
             f"{where} does not know {principal}, or its secret is wrong ({code}). Enter both again."
         )
     if principal.startswith("the role"):
-        return SourceUnavailable(
-            f"The session of {principal} has ended after its hour. The next begins anew."
-        )
+        return SourceUnavailable(f"The session of {principal} expired. The next sync starts a new one.")
     return AccessError(f"The credentials of {principal} have expired. Enter new ones.")
 
 

@@ -70,7 +70,7 @@ class QueryResult:
             yield batch
         if self.total is not None and count != self.total:
             raise SourceUnavailable(
-                f"The database gave {count:,} of the {self.total:,} rows of a query. It is tried again later."
+                f"The database returned {count:,} of {self.total:,} rows. The next sync tries again."
             )
 
     def rows(self) -> Iterator[TextRow]:
@@ -222,7 +222,7 @@ def _months_of(rows: Iterator[TextRow], field: str) -> list[BillMonth]:
     for number, (period, lines, *sums) in enumerate(rows, 1):
         if number > MAX_PERIODS:
             raise SourceError(
-                f"{PERIOD} has more than {MAX_PERIODS:,} different values. It is the begin of the month of a bill.",
+                f"{PERIOD} has more than {MAX_PERIODS:,} different values. It must be the start of a billing month.",
                 field=field,
             )
         facts[_month_of(period, lines, field)].append(
@@ -235,15 +235,14 @@ def _months_of(rows: Iterator[TextRow], field: str) -> list[BillMonth]:
 def _month_of(text: str | None, lines: str | None, field: str) -> date:
     if text is None:
         raise SourceError(
-            f"{PERIOD} is empty in {lines} lines, which belong to no month. Fill it, or leave them out with "
-            f"WHERE {PERIOD} IS NOT NULL in the query or view.",
+            f"{PERIOD} is empty in {lines} rows. Fill it, or exclude them with WHERE {PERIOD} IS NOT NULL in the query or view.",
             field=field,
         )
     try:
         moment = parse_moment(text)
         return month_start(((moment.astimezone(UTC) if moment.tzinfo else moment) + FURTHEST_ZONE).date())
     except (ValueError, OverflowError):
-        raise SourceError(f"A {PERIOD} of the query is no time: {text[:100]!r}.", field=field) from None
+        raise SourceError(f"A {PERIOD} of the query is not a time: {text[:100]!r}.", field=field) from None
 
 
 def _first_moment(month: date) -> str:
@@ -254,4 +253,4 @@ def _first_moment(month: date) -> str:
 
 def _some_month(bill: SqlBill) -> None:
     if not bill.months():
-        raise SourceError("There is no line yet. The first sync brings what comes until then.")
+        raise SourceError("No rows yet. The first sync imports what is there by then.")

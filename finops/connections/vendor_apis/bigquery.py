@@ -31,8 +31,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 # https://cloud.google.com/bigquery/docs/error-messages
 _LATER: Final = {
-    "rateLimitExceeded": "BigQuery asks for fewer requests.",
-    "jobRateLimitExceeded": "BigQuery asks for fewer requests.",
+    "rateLimitExceeded": "BigQuery is rate limiting requests.",
+    "jobRateLimitExceeded": "BigQuery is rate limiting requests.",
     "quotaExceeded": "A quota of the project that pays for the queries is used up.",
     "backendError": "BigQuery has a fault of its own.",
     "jobBackendError": "BigQuery has a fault of its own.",
@@ -181,13 +181,13 @@ class BigQueryWarehouse(SqlSource):
         deadline = time.monotonic() + JOB_SECONDS
         while not answer.job_complete:
             if time.monotonic() > deadline:
-                raise SourceUnavailable(f"{_LATER['timeout']} It is tried again later.")
+                raise SourceUnavailable(f"{_LATER['timeout']} The next sync tries again.")
             answer = self._page(answer.job_reference, "")
         return answer
 
     def _page(self, job: _Job | None, token: str) -> _Answer:
         if job is None or not job.job_id:
-            raise SourceError("BigQuery named no job for the query. Sync again.")
+            raise SourceError("BigQuery returned no job ID. Sync again.")
         path = f"/bigquery/v2/projects/{self._project}/queries/{path_part(job.job_id)}"
         params: list[tuple[str, str | int]] = [("maxResults", BATCH_ROWS), ("timeoutMs", 30_000)]
         params += [("location", job.location)] if job.location else []
@@ -219,7 +219,7 @@ def _fields_of(answer: _Answer) -> list[TableField]:
 def _refusal(reason: str, words: str) -> SourceError | None:
     """What a reason of BigQuery's means, in our words and its own."""
     if reason in _LATER:
-        return SourceUnavailable(f"{_LATER[reason]} It is tried again later. BigQuery says: {words}")
+        return SourceUnavailable(f"{_LATER[reason]} The next sync tries again. BigQuery says: {words}")
     if reason in _REFUSALS:
         return SourceError(f"{_REFUSALS[reason]} BigQuery says: {words}", field="table")
     return None

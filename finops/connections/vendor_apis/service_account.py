@@ -45,7 +45,7 @@ class ServiceAccount(msgspec.Struct, frozen=True):
             return msgspec.json.decode(text, type=cls)
         except msgspec.DecodeError:
             raise SourceError(
-                "This is no key of a service account. Paste the whole JSON file that Google Cloud gave.",
+                "Not a service account key. Paste the JSON file from Google Cloud.",
                 field="key",
             ) from None
 
@@ -84,7 +84,7 @@ def rsa_key(pem: str, field: str) -> RSAPrivateKey:
         key = None
     if not isinstance(key, RSAPrivateKey):
         raise SourceError(
-            "The private key is no RSA key in PEM without a passphrase. Paste the whole text.", field=field
+            "Not an RSA private key in PEM without a passphrase. Paste the complete text.", field=field
         )
     return key
 

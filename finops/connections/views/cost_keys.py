@@ -85,7 +85,7 @@ def regenerate(request: AccountRequest, source_id: int) -> HttpResponse:
 def revoke(request: AccountRequest, source_id: int) -> HttpResponse:
     with ErrorMessages(request):
         cost_keys.revoke_cost_key(source=_source_of(source_id), actor=request.actor)
-        messages.success(request, "The key is revoked. Whatever used it gets 401 from now on.")
+        messages.success(request, "API key revoked.")
     return redirect("connection", slug=request.account.slug, source_id=source_id)
 
 

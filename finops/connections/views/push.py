@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 class CostKeyAuthentication(KeyAuthentication):
     missing = "Send the key of a cost source: Authorization: Bearer <cost key>"
-    unknown = "This is not a living cost key: it is unknown, revoked or replaced by another."
+    unknown = "Invalid API key: it is unknown, revoked or replaced."
 
     def credential_of(self, plaintext: str) -> CostCredential | None:
         return authenticate_cost_key(plaintext)
@@ -150,7 +150,7 @@ class NoPath(CostEndpoint):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Raises PushError, 404, after what every endpoint raises."""
         super().initial(request, *args, **kwargs)
-        message = "There is no such path beneath /api/costs. See /api/costs/openapi.json."
+        message = "Unknown path. See /api/costs/openapi.json."
         raise PushError(HTTPStatus.NOT_FOUND, "not_found", message)
 
 
@@ -158,15 +158,15 @@ def _refusal(error: Exception) -> Exception | None:
     """The answer to what a service refuses; None for what is none of theirs."""
     match error:
         case RevokedCostKey():
-            message = "The key was revoked or replaced while this request was under way; nothing is stored."
+            message = "The key was revoked or replaced during this request; nothing was stored."
             revoked: Exception = AuthenticationFailed(message, "unauthorized")
             return revoked
         case pushes.UnknownPush():
-            return PushError(HTTPStatus.NOT_FOUND, "not_found", "This source has no such push.")
+            return PushError(HTTPStatus.NOT_FOUND, "not_found", "The source has no push with this ID.")
         case LowDisk():
             return unavailable_error(error.message, LOW_DISK_SECONDS)
         case OSError(errno=errno.ENOSPC | errno.EDQUOT):
-            return unavailable_error("There is no disk space left; nothing is stored.", LOW_DISK_SECONDS)
+            return unavailable_error("The disk is full; nothing was stored.", LOW_DISK_SECONDS)
         case pushes.PushConflict():
             return PushError(HTTPStatus.CONFLICT, "conflict", error.message)
         case pushes.PushTooLarge():

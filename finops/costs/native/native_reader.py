@@ -142,8 +142,8 @@ class NativeReader:
             return error(f"{self.name}: column {bad.column} {bad.problem}: {bad.value}.", field=bad.column)
         value = "" if bad.value is None else f" {display_value(bad.value)}"
         return error(
-            f"{self.name}, {self.file.where(before + bad.index)}, column {bad.column}:{value} {bad.problem}. Correct it and "
-            "import the file again; nothing of it was imported.",
+            f"{self.name}, {self.file.where(before + bad.index)}, column {bad.column}:{value} {bad.problem}. Correct "
+            "the value and try again; the file was not imported.",
             field=bad.column,
             value=bad.value,
         )

@@ -58,7 +58,7 @@ def test_a_role_is_assumed_with_the_external_id_of_the_connection(sts: Receiver)
     assert sent["DurationSeconds"] == "3600"
     assert "SERVERKEY" in sts.requests[0].headers["authorization"]
     assert f"This console is not allowed sts:AssumeRole on {ROLE}." in raised.value.message
-    assert "external id of this connection" in raised.value.message
+    assert "external ID of this connection" in raised.value.message
 
 
 def assume(sts: Receiver, key: str, minutes: int) -> None:
@@ -99,7 +99,7 @@ def test_a_session_that_cannot_be_renewed_names_the_trust_policy(sts: Receiver) 
         assume(sts, "SESSIONONE", 5)
         with open_export(replace(CONFIG, endpoint=store.url.partition("/hooks")[0])) as bucket:
             refuse(sts, 403, "AccessDenied")
-            with pytest.raises(AccessError, match="external id of this connection"):
+            with pytest.raises(AccessError, match="external ID of this connection"):
                 bucket.objects()
 
         assert store.requests == []
@@ -144,7 +144,7 @@ def test_a_server_without_an_identity_says_so(
     for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "none"))
 
-    with pytest.raises(AccessError, match="no AWS identity of its own"):
+    with pytest.raises(AccessError, match="This server has no AWS identity"):
         aws_credentials(CONFIG)
 
 

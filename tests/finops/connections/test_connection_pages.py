@@ -108,7 +108,7 @@ def test_a_source_shows_its_connection_and_its_months(cast: Cast) -> None:
 
     assert "Bill box" in viewer
     assert "Schedule Every hour" in viewer
-    assert "Start month As far as there is data" in viewer
+    assert "Start month All available months" in viewer
     assert "Credentials Stored, changed just now" in viewer
     assert viewer.index("2026-06 just now 1") < viewer.index("2026-05 just now 1")
     for word in ("Sync now", "Pause", "Settings", "Delete source"):
@@ -262,10 +262,10 @@ def test_a_remaining_time_is_not_made_up(cast: Cast) -> None:
     lost = page_of_sync(client, running(cast, sync, bytes_total=10, bytes_done=5, heartbeat_at=silent))
 
     assert "Waiting for a worker" in queued
-    assert "The months are being listed." in listing
-    assert "Too little has been read to tell." in early
-    assert "The source does not say how large its files are." in unknown
-    assert "No sign of a worker for 5 minutes; another one takes over." in lost
+    assert "Listing months." in listing
+    assert "Estimating the remaining time." in early
+    assert "Remaining time unknown: the source reports no file sizes." in unknown
+    assert "No progress for 5 minutes. Another worker takes over." in lost
     for page in (queued, listing, early, unknown, lost):
         assert "left." not in page
 
@@ -283,7 +283,7 @@ def test_a_member_cancels_a_sync(cast: Cast) -> None:
     canceling = client.post(f"{LIST}syncs/{sync.pk}/cancel/", follow=True)
 
     assert "Canceled Nothing was imported" in text_of(canceled)
-    assert "nothing is left to cancel" in text_of(too_late)
+    assert "can no longer be canceled" in text_of(too_late)
     assert "Canceling" in text_of(canceling)
     assert "Cancel sync" not in text_of(canceling)
 
@@ -321,4 +321,4 @@ def test_a_box_that_has_no_month_yet_is_no_failure(cast: Cast, monkeypatch: pyte
     page = page_of_sync(signed_in(cast.viewer), sync_now(cast, connection))
 
     assert "Done No data yet" in page
-    assert "The source lists no billing month." in page
+    assert "The source has no billing months." in page

@@ -111,7 +111,7 @@ def test_a_vendor_that_wants_a_long_pause_gets_it_from_the_schedule(
     error = failure(replay)
     assert isinstance(error, SourceUnavailable)
     assert error.retry_after == 3600
-    assert error.message == "Vendor asks for fewer requests. It is tried again later."
+    assert error.message == "Vendor is rate limiting requests. The next sync tries again."
     assert (len(replay.requests), pauses) == (1, [])
 
 
@@ -119,7 +119,7 @@ def test_what_stays_broken_ends_after_six_attempts(replay: ReplayServer, pauses:
     answer(replay, Reply(500))
     error = failure(replay)
     assert isinstance(error, SourceUnavailable)
-    assert error.message == "Vendor has a fault of its own (HTTP 500). It is tried again later."
+    assert error.message == "Vendor has an internal error (HTTP 500). The next sync tries again."
     assert len(replay.requests) == 6
 
 
@@ -200,7 +200,7 @@ def test_a_refused_request_shows_the_vendors_reason(replay: ReplayServer) -> Non
     assert isinstance(error, RequestRefusal)
     assert error.status == 400
     assert error.message == (
-        "Vendor refuses the request (HTTP 400). Vendor says: group_by pair is not supported."
+        "Vendor rejected the request (HTTP 400). Vendor says: group_by pair is not supported."
     )
 
 
@@ -213,7 +213,7 @@ def test_redirects_are_not_followed(replay: ReplayServer) -> None:
 def test_an_answer_of_another_form_names_the_place_and_no_value(replay: ReplayServer) -> None:
     answer(replay, Reply.of_json({"value": "many"}))
     assert failure(replay).message == (
-        "Vendor answered in another form than it documents: Invalid decimal string - at `$.value`. This console may need an "
+        "Vendor returned an unexpected format: Invalid decimal string - at `$.value`. This console may need an "
         "update."
     )
 
@@ -225,7 +225,7 @@ def test_a_huge_page_is_not_read_to_its_end(
     monkeypatch.setattr(http, "MAX_PAGE_BYTES", 1024**2)
     huge = Reply(body=b" " * 64 * 1024**2)
     answer(replay, huge.compressed() if squeezed else huge)
-    assert failure(replay).message == "Vendor answered with more than 1 MB at once, which is not read."
+    assert failure(replay).message == "Vendor answered with more than 1 MB at once, the limit."
     assert len(replay.requests) == 1
 
 
@@ -264,7 +264,7 @@ def test_pages_are_read_to_the_last_one(replay: ReplayServer) -> None:
 
 
 def test_a_vendor_that_gives_a_page_twice_is_left(replay: ReplayServer) -> None:
-    with pytest.raises(SourceError, match="gave the same next page twice"):
+    with pytest.raises(SourceError, match="returned the same page twice"):
         paged(replay, {"": "a", "a": "b", "b": "a"})
     assert len(replay.requests) == 3
 

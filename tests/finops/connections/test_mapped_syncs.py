@@ -121,5 +121,5 @@ def test_a_connector_with_columns_of_its_own_has_no_mapping(cast: Cast, folder: 
 
 def test_a_folder_without_files_says_so(cast: Cast, folder: Path) -> None:
     connection = connect(cast, folder)
-    with pytest.raises(UserError, match="fits the pattern"):
+    with pytest.raises(UserError, match="matches"):
         services.fetch_sample(connection=connection)

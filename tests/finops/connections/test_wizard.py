@@ -81,7 +81,7 @@ def test_the_second_step_shows_snippets_with_the_external_id_and_a_field_for_eac
     assert '<option value="us-east-1">us-east-1</option>' in html
     assert re.search(r'<input type="number" name="pages" value="3"[^>]*max="9"', html)
     assert re.search(r'<input type="checkbox" name="with_tax"[^>]*checked', html)
-    assert "As far as there is data" in html
+    assert "All available months" in html
     assert '<option value="60" selected>Every hour</option>' in html
 
 
@@ -130,7 +130,7 @@ def test_an_external_id_of_another_account_is_replaced(cast: Cast) -> None:
     ("fields", "beside", "text"),
     [
         ({"box": ""}, "box", "Enter the box."),
-        ({"box": "NOT A BOX"}, "box", "This is not written as expected. For example: bills"),
+        ({"box": "NOT A BOX"}, "box", "Invalid format. For example: bills"),
         ({"key": ""}, "key", "Enter the API key."),
         ({"pages": "10"}, "pages", "less than or equal to 9"),
         ({"region": "mars"}, "region", "Select a valid choice"),
@@ -194,7 +194,7 @@ def test_credentials_are_written_only_and_kept_while_their_field_is_empty(cast: 
     client.post(url, {**FORM, "box": "other", "key": "a-new-key"})
 
     assert KEY not in html
-    assert "Stored, replaced on save." in html
+    assert "Stored. Leave empty to keep it." in html
     assert "Credentials last changed" in html
     assert kept.status_code == 302
     assert (after_kept.box, after_kept.key) == ("other", KEY)
@@ -224,7 +224,7 @@ def test_settings_that_cannot_be_are_refused_and_nothing_changes(cast: Cast) -> 
 
     answer = signed_in(cast.member).post(url, {**FORM, "box": "NOT A BOX", "key": "typed"})
 
-    assert "This is not written as expected." in text_of(answer, status=422)
+    assert "Invalid format." in text_of(answer, status=422)
     assert "typed" not in answer.content.decode()
     assert config(cast, connection).box == "bills"
 
@@ -248,4 +248,4 @@ def test_a_connection_of_a_connector_that_is_gone_says_so(
 
     answer = signed_in(cast.member).get(f"/a/acme/connections/{connection.source_id}/edit/")
 
-    assert "This console has no connector “bill_box”" in text_of(answer)
+    assert "Connector “bill_box” is not available" in text_of(answer)

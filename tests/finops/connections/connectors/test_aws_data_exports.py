@@ -313,7 +313,7 @@ def test_a_check_tries_each_permission_in_turn(config: AwsBucketConfig, export: 
         ("Find the export's manifests", True),
         ("Read focus/metadata/BILLING_PERIOD=2026-05/focus-Manifest.json", True),
         ("Find the files of 2026-05", True),
-        ("Read a file and know its format", True),
+        ("Read a file and detect its format", True),
     ]
 
 

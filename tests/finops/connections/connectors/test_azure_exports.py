@@ -119,7 +119,7 @@ def test_a_pair_of_actual_and_amortized_cost_is_one_bill(cast: Cast, container: 
         AzureExport(container, "actual", "ActualCost").deliver(
             "20230901-20230930", {"part_0.csv": files["ActualCost"]}
         )
-        assert "no run of an export amortized" in sync_now(row).error
+        assert "no finished run of export amortized" in sync_now(row).error
 
         AzureExport(container, "amortized", "AmortizedCost").deliver(
             "20230901-20230930", {"part_0.csv": files["AmortizedCost"]}, "2"

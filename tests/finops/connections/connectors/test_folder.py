@@ -119,10 +119,10 @@ def test_a_check_says_what_is_missing(folder: Path, settings: Settings) -> None:
         return found.title, found.is_ok, found.fix
 
     assert "{year} together with {month}" in last("{year}/*")[2]
-    assert "not beneath a folder" in last("*", folder.parent)[2]
-    assert "No file below" in last("*.csv")[2]
+    assert "not in an allowed folder" in last("*", folder.parent)[2]
+    assert "No file in" in last("*.csv")[2]
     put(folder, "13/2026.csv", b"x")
-    assert "names no month" in last("{month}/{year}.csv")[2]
+    assert "has no valid month" in last("{month}/{year}.csv")[2]
     put(folder, "note.txt", b"no cost at all")
     assert not last("note.txt")[1]
     put(folder, "may.csv.gz", as_csv_gz(focus_rows()[:9]))

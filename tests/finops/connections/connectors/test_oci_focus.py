@@ -252,7 +252,7 @@ def test_a_key_that_oracle_does_not_know_says_what_to_check(oracle: OracleBucket
     "text", ["", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"]
 )
 def test_what_is_no_private_key_is_refused_at_its_field(oracle: OracleBucket, text: str) -> None:
-    with pytest.raises(SourceError, match="no RSA key") as raised:
+    with pytest.raises(SourceError, match="Not an RSA private key") as raised:
         CONNECTOR.months(config(private_key=text))
     assert raised.value.field == "private_key"
     assert oracle.server.requests == []

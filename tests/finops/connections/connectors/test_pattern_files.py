@@ -159,7 +159,7 @@ def test_a_bucket_that_is_missing_says_so(store: Store) -> None:
     assert (
         "no such bucket" in finding.fix
         or "There is no bucket" in finding.fix
-        or "no container" in finding.fix
+        or "does not exist" in finding.fix
     )
 
 
@@ -167,7 +167,7 @@ def test_a_path_with_no_month_that_there_is_is_named(store: Store) -> None:
     store.put("focus/2026/13/part.csv", month_rows("2026-05", "1"))
     row = store.connect(pattern="{year}/{month}/*")
     with account_scope(store.cast.account):
-        assert "2026/13/part.csv names no month" in sync_now(row).error
+        assert "2026/13/part.csv has no valid month" in sync_now(row).error
 
 
 def test_too_many_files_without_a_month_are_not_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,4 +176,4 @@ def test_too_many_files_without_a_month_are_not_read(store: Store, monkeypatch: 
         store.put(f"focus/{name}.csv", b"not even read")
     row = store.connect()
     with account_scope(store.cast.account):
-        assert "do not say their month in their path" in sync_now(row).error
+        assert "have no month in their path" in sync_now(row).error

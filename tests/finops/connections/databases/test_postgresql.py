@@ -189,7 +189,7 @@ def test_a_month_whose_query_is_refused_fails_alone(cast: Cast, shop: Shop) -> N
         sync = sync_now(connection)
 
     assert actions(sync) == {"2026-07": "imported", "2026-06": "failed", "2026-05": "imported"}
-    assert sync.error.startswith("2026-06: The database does not take the query: division by zero")
+    assert sync.error.startswith("2026-06: The database rejected the query: division by zero")
 
 
 def test_the_check_tries_the_connection_the_columns_and_the_months(cast: Cast, shop: Shop) -> None:
@@ -206,7 +206,7 @@ def test_the_check_tries_the_connection_the_columns_and_the_months(cast: Cast, s
         ({"query": "SELECT 1 AS one FROM lines"}, "There is no BilledCost, EffectiveCost"),
         ({"query": "SELECT * FROM no_such_table"}, 'relation "no_such_table" does not exist'),
         ({"query": "SELECT * FROM pg_authid"}, "GRANT SELECT on it"),
-        ({"encryption": "verify-full"}, "Choose require"),
+        ({"encryption": "verify-full"}, "choose require"),
     ],
 )
 def test_a_check_says_what_to_do(cast: Cast, shop: Shop, changes: dict[str, object], words: str) -> None:

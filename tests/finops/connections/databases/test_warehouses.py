@@ -175,7 +175,7 @@ def test_a_token_that_was_never_accepted_is_not_renewed(cast: Cast, vendor: Vend
     [
         ("resourcesExceeded", "Resources exceeded during query execution.", "a view without sorting"),
         ("bytesBilledLimitExceeded", "Query exceeded limit for bytes billed.", "more than 2 TiB"),
-        ("quotaExceeded", "Quota exceeded: too many concurrent queries.", "It is tried again later"),
+        ("quotaExceeded", "Quota exceeded: too many concurrent queries.", "The next sync tries again"),
         (
             "notFound",
             "Not found: Dataset shop:billing was not found in location US",
@@ -217,7 +217,7 @@ def test_a_quota_of_bigquery_is_no_permission_that_lacks(server: ReplayServer) -
     refusal = Reply.of_json({"error": {"message": "Too many.", "errors": [error]}}, 403)
     server.routes["/bigquery/v2/projects/shop/queries"] = lambda _request: refusal
 
-    with pytest.raises(SourceUnavailable, match="asks for fewer requests"):
+    with pytest.raises(SourceUnavailable, match="is rate limiting requests"):
         connector.months(connector.Config(**vendor.values))
 
 
@@ -323,7 +323,7 @@ def test_what_is_no_service_account_key_is_said_at_its_field(
     failed = bigquery_vendor(server).findings(cast, key=text)
 
     assert not failed[0].is_ok
-    assert "Paste the whole" in failed[0].fix
+    assert "Paste the complete" in failed[0].fix
 
 
 DATABRICKS_TABLES = """
@@ -400,7 +400,7 @@ def test_usage_of_databricks_costs_the_list_price_of_its_hour(cast: Cast, server
             CheckFinding(
                 "Find list prices in CHF",
                 False,
-                "The price list has none. It has EUR and USD: choose it in this connection.",
+                "The price list only has EUR and USD. Choose it in this connection.",
             ),
         ),
     ],

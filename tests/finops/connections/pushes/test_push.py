@@ -100,13 +100,13 @@ def test_a_commit_names_what_is_missing_and_what_is_more(door: CostDoor) -> None
 
     assert error_of(door.commit(push, 5)) == (
         409,
-        "Parts 1, 3 and 4 are missing. Send what is missing, then commit again.",
+        "Parts 1, 3 and 4 are missing. Send the missing parts, then commit again.",
     )
     assert error_of(door.commit(push, 1))[0] == 409
     door.put(push, 1, csv_rows("1"))
     assert error_of(door.commit(push, 2)) == (
         409,
-        "Part 5 is more than the commit says. Commit with 5 parts, or cancel the push.",
+        "Part 5 is not in the commit. Commit with 5 parts, or cancel the push.",
     )
     assert door.status(push)["status"] == "open"
 
@@ -203,7 +203,7 @@ def test_a_push_is_canceled_before_it_runs_and_not_after(door: CostDoor) -> None
     done = door.push_month({"rows": [row("1")]})
     assert error_of(door.send("DELETE", f"{PUSHES}/{done['id']}")) == (
         409,
-        "This push is done: nothing is left to cancel.",
+        "This push is done and can no longer be canceled.",
     )
 
 

@@ -291,7 +291,7 @@ def test_an_import_that_is_canceled_in_the_console_fails_the_push(
     monkeypatch.setattr("finops.connections.services.push_run.import_files", canceled)
 
     assert (
-        door.push(csv_rows("1"))["error"] == "Its import was canceled in the console. Push the month again."
+        door.push(csv_rows("1"))["error"] == "The import was canceled in the console. Push the month again."
     )
 
 

@@ -72,7 +72,7 @@ def test_sealed_secrets_do_not_open_in_another_account(
             values={"folder": str(export)},
         )
         stolen.credentials = connection.credentials
-        with pytest.raises(AccessError, match="Enter the credentials of this connection again"):
+        with pytest.raises(AccessError, match="Enter them again"):
             services.config_of(stolen)
 
 
@@ -129,7 +129,7 @@ def test_an_external_id_is_of_the_account_that_it_was_made_for(
         account=cast.account, actor=cast.actor, name="A", connector=NAME, values=values, external_id=mine
     )
     assert services.config_of(row).external_id == row.external_id == mine
-    with pytest.raises(UserError, match="was not made for this account"):
+    with pytest.raises(UserError, match="belongs to another account"):
         services.create_connection(
             account=cast.other_account,
             actor=cast.other_actor,
@@ -187,7 +187,7 @@ def test_secrets_of_a_server_key_that_is_gone_are_entered_again(
 ) -> None:
     settings.SECRET_KEY = "another key of this server, long enough"
     sync = sync_now(connection)
-    assert (sync.status, "Enter the credentials of this connection again" in sync.error) == ("failed", True)
+    assert (sync.status, "Enter them again" in sync.error) == ("failed", True)
     row = change(connection, cast, password="again")
     assert sync_now(row).status == "done"
 
@@ -210,7 +210,7 @@ def test_a_check_that_breaks_is_a_finding(
 ) -> None:
     monkeypatch.setattr(month_folders, "check", lambda *_: 1 / 0)
     found = services.check_config(account=cast.account, connector=NAME, values={"folder": "/x"})
-    assert [each.fix for each in found] == ["Something went wrong. The server's log says what."]
+    assert [each.fix for each in found] == ["Something went wrong. The server log has details."]
 
 
 def test_pausing_ends_what_waits_and_resuming_is_due_at_once(cast: Cast, connection: CostConnection) -> None:

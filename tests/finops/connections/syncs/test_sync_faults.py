@@ -111,7 +111,7 @@ def test_no_space_left_is_said_in_a_sentence(
 
     month_folders.on_fetch = full
     sync = sync_now(connection)
-    assert sync.error.startswith("2026-05: There was no disk space left for the files.")
+    assert sync.error.startswith("2026-05: The disk of this server is full.")
 
 
 def test_a_permission_taken_away_is_named_and_nothing_is_lost(
@@ -161,7 +161,7 @@ def test_a_sync_that_takes_too_long_is_stopped_and_the_next_goes_on(
     with pytest.MonkeyPatch.context() as patched:
         sync = sync_now(connection)
     assert (sync.status, actions(sync)) == ("failed", {"2026-05": "imported"})
-    assert sync.error.startswith("The sync took longer than a job may and was stopped.")
+    assert sync.error.startswith("The sync exceeded the time limit.")
     assert actions(sync_now(connection)) == {"2026-05": "unchanged", "2026-04": "imported"}
 
 
@@ -175,7 +175,7 @@ def test_a_person_who_cancels_an_import_of_a_sync_fails_that_month(
     )
     monkeypatch.setattr("finops.costs.services.attempts.UPDATE_SECONDS", -1)
     sync = sync_now(connection)
-    assert sync.error == "2026-05: Its import was canceled. The next sync reads it again."
+    assert sync.error == "2026-05: The import was canceled. The next sync reads the month again."
 
 
 def test_two_workers_at_once_do_a_sync_once(
@@ -224,7 +224,7 @@ def test_a_sync_that_takes_down_its_worker_again_and_again_fails(
     sync = CostSync.objects.get()
     assert services.run_sync(sync.pk)
     sync.refresh_from_db()
-    assert (sync.status, sync.error.startswith("The sync was interrupted again and again")) == (
+    assert (sync.status, sync.error.startswith("The sync was interrupted too often")) == (
         "failed",
         True,
     )

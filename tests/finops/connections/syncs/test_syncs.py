@@ -143,7 +143,7 @@ def test_lines_of_another_listed_month_go_and_come_with_the_file_that_has_them(
     (may / "own.csv").write_bytes(month_rows("2026-05", "1"))
     sync = sync_now(connection)
     assert billed(cast) == {"2026-04": Decimal(196), "2026-05": Decimal(1)}
-    assert sync.periods[0]["note"] == "Its files have lines of other billing months: 3 of 2026-04."
+    assert sync.periods[0]["note"] == "The files have rows of other billing months: 3 of 2026-04."
 
     write_month(export, "2026-04", "8")
     sync_now(connection)
@@ -252,7 +252,7 @@ def test_a_month_that_never_stops_changing_fails_and_is_tried_again(
     )
     sync = sync_now(connection)
     assert (sync.status, month_folders.calls["fetch"]) == ("failed", 3)
-    assert "changed each of the three times" in sync.error
+    assert "changed during three reads" in sync.error
     assert not SyncPeriod.objects.exists()
 
     month_folders.on_fetch = lambda _month: None

@@ -157,7 +157,7 @@ def test_limits_of_objects_files_bytes_and_manifests_hold(
     "key", ["../a", "a/../../b", "/etc/passwd", "a//b", "", "a\\b", "a\nb", "x" * 1_025, "."]
 )
 def test_a_key_that_a_path_could_leave_its_folder_by_is_refused(key: str) -> None:
-    with pytest.raises(SourceError, match="no key that can be read"):
+    with pytest.raises(SourceError, match="not a valid key"):
         safe_key(key)
 
 
@@ -219,7 +219,7 @@ def test_a_folder_must_lie_beneath_one_that_the_operator_names(tmp_path: Path, s
         folder.mkdir()
     (allowed / "out").symlink_to(other)
     settings.CONNECTION_FOLDERS = []
-    with pytest.raises(AccessError, match="reads no folders"):
+    with pytest.raises(AccessError, match="No folders are allowed"):
         open_folder(str(allowed))
     settings.CONNECTION_FOLDERS = [str(allowed)]
     for outside in (

@@ -195,8 +195,8 @@ def test_a_key_without_any_scope_names_the_missing_one(api: AnthropicApi) -> Non
     (finding,) = CONNECTOR.check(CONFIG)
     assert not finding.is_ok
     assert finding.fix == (
-        "The credential lacks a permission. Costs need an Admin key, or a key with the scope read:analytics; a key of a "
-        "workspace is not enough. Anthropic says: Missing scopes: read:analytics."
+        "The credential lacks a permission. Use an Admin key or a key with the scope read:analytics. Workspace keys "
+        "cannot read costs. Anthropic says: Missing scopes: read:analytics."
     )
     with pytest.raises(AccessError, match="read:analytics"):
         CONNECTOR.months(CONFIG)
@@ -236,7 +236,7 @@ def test_a_key_that_may_read_costs_alone_gives_ids_for_names(api: AnthropicApi, 
 @pytest.mark.parametrize("currency", ["", "dollars", "US$"])
 def test_a_currency_that_is_none_is_refused(api: AnthropicApi, tmp_path: Path, currency: str) -> None:
     of_month(api.cost)[0]["cost"]["currency"] = currency
-    with pytest.raises(SourceError, match="where a currency such as USD belongs"):
+    with pytest.raises(SourceError, match="instead of a currency code such as USD"):
         fetch_rows(CONNECTOR, CONFIG, MARCH, tmp_path)
 
 
@@ -244,7 +244,7 @@ def test_a_currency_that_is_none_is_refused(api: AnthropicApi, tmp_path: Path, c
 def test_an_amount_that_is_none_is_refused(api: AnthropicApi, tmp_path: Path, amount: str) -> None:
     listed = CONNECTOR.months(CONFIG)[0]
     of_month(api.cost)[0]["cost"]["amount"] = amount
-    with pytest.raises(SourceError, match="where an amount or a quantity belongs"):
+    with pytest.raises(SourceError, match="instead of an amount or quantity"):
         CONNECTOR.fetch(CONFIG, listed, Fetch(tmp_path))
 
 

@@ -103,7 +103,7 @@ def test_an_empty_file_has_no_months(api: GrafanaApi) -> None:
             "Line 2 of the file has no BillingPeriodStart that is a date",
         ),
         ("BilledCost,BillingPeriodStart\n1\n", "Line 2 of the file has no BillingPeriodStart that is a date"),
-        ('BilledCost,BillingPeriodStart\n"1"x,2026-03-01\n', "no CSV that can be read"),
+        ('BilledCost,BillingPeriodStart\n"1"x,2026-03-01\n', "not valid CSV"),
     ],
 )
 def test_what_is_no_focus_file_is_refused(api: GrafanaApi, text: str, words: str) -> None:
@@ -115,12 +115,15 @@ def test_what_is_no_focus_file_is_refused(api: GrafanaApi, text: str, words: str
 def test_a_check_names_the_scope_and_the_organization(api: GrafanaApi) -> None:
     assert [each.is_ok for each in CONNECTOR.check(CONFIG)] == [True]
     (unknown,) = CONNECTOR.check(GrafanaConfig(organization="other", token=TOKEN))
-    assert unknown.fix == "Grafana Cloud knows no organization other, or the token is of another one."
+    assert (
+        unknown.fix
+        == "Grafana Cloud has no organization other, or the token belongs to another one. Check both."
+    )
     (expired,) = CONNECTOR.check(GrafanaConfig(organization="acme", token="glc_of_somebody_else_entirely"))
     assert expired.fix.startswith("The credential has expired. Add a new token to the access policy")
     api.scopes = set()
     (refused,) = CONNECTOR.check(CONFIG)
-    assert "Its access policy needs the scope org-billing-focus:read" in refused.fix
+    assert "Add the scope org-billing-focus:read to its access policy" in refused.fix
     with pytest.raises(AccessError):
         CONNECTOR.months(CONFIG)
 

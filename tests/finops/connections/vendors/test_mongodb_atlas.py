@@ -167,7 +167,7 @@ def test_the_report_is_asked_for_waited_for_and_downloaded_without_our_credentia
 
 def test_a_report_that_fails_says_why(api: AtlasApi, tmp_path: Path) -> None:
     api.failure = "Invoice has no usage."
-    with pytest.raises(SourceError, match="could not make the report: Invoice has no usage"):
+    with pytest.raises(SourceError, match="failed to create the report: Invoice has no usage"):
         fetch(api, tmp_path)
 
 
@@ -175,7 +175,7 @@ def test_a_report_that_is_never_made_is_left_for_later(
     api: AtlasApi, tmp_path: Path, pauses: list[float]
 ) -> None:
     api.looks = 10_000
-    with pytest.raises(SourceUnavailable, match="still making the report"):
+    with pytest.raises(SourceUnavailable, match="still creating the report"):
         fetch(api, tmp_path)
     assert 900 <= sum(pauses) <= 960
 
@@ -210,7 +210,7 @@ def test_a_check_tells_a_wrong_secret_from_a_missing_role(api: AtlasApi) -> None
     api.role = False
     signed_in, listing = CONNECTOR.check(CONFIG)
     assert signed_in.is_ok
-    assert "the role Organization Billing Viewer" in listing.fix
+    assert "Organization Billing Viewer" in listing.fix
     assert listing.fix.endswith("MongoDB Atlas says: IP address is not allowed.")
 
 

@@ -184,7 +184,7 @@ def test_pages_of_days_are_read_to_the_last(api: OpenAiApi, tmp_path: Path) -> N
 
 def test_a_page_that_promises_more_and_does_not_say_where_is_refused(api: OpenAiApi) -> None:
     api.replay.faults = [Reply.of_json({"data": [], "has_more": True, "next_page": None})]
-    with pytest.raises(SourceError, match="more pages, and not where"):
+    with pytest.raises(SourceError, match="more pages without an address"):
         CONNECTOR.months(CONFIG)
 
 
@@ -196,7 +196,7 @@ def test_a_check_names_the_missing_permission(api: OpenAiApi) -> None:
     api.scopes = set()
     costs, names = CONNECTOR.check(CONFIG)
     assert (costs.is_ok, names.is_ok) == (False, False)
-    assert "Costs need an Admin key with Usage: Read (api.usage.read)" in costs.fix
+    assert "Use an Admin key with Usage: Read (api.usage.read)" in costs.fix
     assert costs.fix.endswith(
         "OpenAI says: You have insufficient permissions for this operation. Missing scopes: api.usage.read."
     )
