@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 from django import forms
+from django.conf import settings
 from django.core.validators import RegexValidator
 from django.forms import BoundField
 from msgspec import inspect
@@ -22,6 +23,8 @@ from finops.connections.models import DEFAULT_INTERVAL, INTERVALS
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
 
+AMBIENT: Final = "server_identity"
+"""The choice of the identity that this server has at the provider."""
 KEEP_HINT = "Stored. Leave empty to keep it."
 LONG_TEXT: Final = 500
 """From this length on a text has several lines: a key file, a query."""
@@ -78,6 +81,10 @@ class ConfigField:
             secret=secret,
         )
 
+    @property
+    def plain_default(self) -> Any:
+        return self.default.value if isinstance(self.default, enum.Enum) else self.default
+
     def form_field(self) -> forms.Field:
         """Raises TypeError for a type that no form field has."""
         common: dict[str, Any] = {
@@ -89,7 +96,10 @@ class ConfigField:
         if isinstance(kind, inspect.BoolType):
             return forms.BooleanField(**{**common, "required": False})
         if isinstance(kind, inspect.LiteralType | inspect.EnumType):
-            choices = [(str(value), _choice_text(str(value))) for value in _choices(kind)]
+            choices = [
+                (str(value), _choice_text(str(value)))
+                for value in _offered(_choices(kind), self.plain_default)
+            ]
             return forms.ChoiceField(
                 choices=choices if self.required else _with_default(choices, self), **common
             )
@@ -133,12 +143,27 @@ def _choices(kind: inspect.LiteralType | inspect.EnumType) -> list[Any]:
     return [each.value for each in kind.cls] if isinstance(kind, inspect.EnumType) else list(kind.values)
 
 
+def _offered(values: list[Any], default: Any) -> list[Any]:
+    """The server's own identity first, where its operator lends it: it needs no stored credential. Then the default."""
+    offered = [each for each in values if each != AMBIENT or settings.CONNECTION_AMBIENT_IDENTITY]
+    return sorted(offered, key=lambda each: (each != AMBIENT, each != default))
+
+
 def _choice_text(value: str) -> str:
     return value.replace("_", " ").capitalize() if value.isidentifier() and value.islower() else value
 
 
 def _with_default(choices: list[tuple[str, str]], field: ConfigField) -> list[tuple[str, str]]:
     return choices if field.default is not None else [("", "Automatic"), *choices]
+
+
+def _offer_ambient(field: forms.ChoiceField, *, is_stored: bool) -> None:
+    """What is stored stays a choice, whatever the operator lends by now; a new connection begins with the server's identity."""
+    values = [value for value, _ in field.choices]
+    if is_stored and field.initial == AMBIENT and AMBIENT not in values:
+        field.choices = [*field.choices, (AMBIENT, _choice_text(AMBIENT))]
+    elif not is_stored and values[:1] == [AMBIENT]:
+        field.initial = AMBIENT
 
 
 def _text_widget(secret: bool, several_lines: bool, example: str) -> forms.Widget:
@@ -235,10 +260,9 @@ class ConnectionForm(forms.Form):
 
     def _field_of(self, described: ConfigField, stored: Mapping[str, Any]) -> forms.Field:
         field = described.form_field()
-        default = described.default
-        field.initial = stored.get(
-            described.name, default.value if isinstance(default, enum.Enum) else default
-        )
+        field.initial = stored.get(described.name, described.plain_default)
+        if isinstance(field, forms.ChoiceField):
+            _offer_ambient(field, is_stored=described.name in stored)
         if described.secret and self.has_secrets:
             field.required = False
             field.help_text = KEEP_HINT

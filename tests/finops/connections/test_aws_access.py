@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
+import cfnlint.api
+import cfnlint.config
 import hcl2
 import pytest
 import yaml
@@ -257,6 +259,15 @@ def test_cloudformation_creates_the_role_and_the_export() -> None:
     export = template["Resources"]["Export"]["Properties"]["Export"]
     assert export["DataQuery"]["QueryStatement"].startswith("SELECT AvailabilityZone, BilledCost,")
     assert set(of_cur["Resources"]) == {"Role"}
+
+
+@pytest.mark.parametrize("name", ["aws_data_exports", "aws_cur"])
+def test_cloudformation_passes_its_linter(name: str) -> None:
+    [template] = [each.snippet for each in connector_of(name).steps(EXTERNAL_ID) if each.language == "yaml"]
+
+    matches = cfnlint.api.lint(template, config=cfnlint.config.ManualArgs(regions=["us-east-1"]))
+
+    assert [str(match) for match in matches] == []
 
 
 def test_terraform_creates_the_same() -> None:

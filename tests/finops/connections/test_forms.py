@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django import forms
+from pytest_django import Settings
 
 from finops.connections.catalog import GROUPS, connector_groups, group_of
 from finops.connections.connector import Connector, secret_fields
@@ -34,6 +36,43 @@ def test_no_secret_of_a_connector_is_written_into_its_form(connector: Connector[
 
     for form in forms:
         assert "quaxolotl-secret" not in "".join(str(bound) for bound in form.bound_config_fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        ("aws_data_exports", "role"),
+        ("bucket_focus", "access_key"),
+        ("azure_exports", "service_principal"),
+        ("google_bucket", "service_account_key"),
+    ],
+)
+def test_the_servers_own_identity_comes_first_where_the_operator_lends_it(
+    name: str, default: str, settings: Settings
+) -> None:
+    def access(**stored: str) -> forms.ChoiceField:
+        given = {"stored": stored} if stored else {}
+        field = ConnectionForm(connectors()[name], **given).fields["access"]
+        assert isinstance(field, forms.ChoiceField)
+        return field
+
+    kept_back, stored = access(), access(access="server_identity")
+    settings.CONNECTION_AMBIENT_IDENTITY = True
+    lent, other = access(), access(access=default)
+
+    assert [values(field)[0] for field in (kept_back, lent)] == [default, "server_identity"]
+    assert "server_identity" not in values(kept_back)
+    assert "server_identity" in values(stored)
+    assert [field.initial for field in (kept_back, stored, lent, other)] == [
+        default,
+        "server_identity",
+        "server_identity",
+        default,
+    ]
+
+
+def values(field: forms.ChoiceField) -> list[str]:
+    return [value for value, _ in field.choices]
 
 
 @each_connector

@@ -161,7 +161,7 @@ def test_lines_without_a_billing_period_are_counted_and_not_left_out(cast: Cast,
     failed = [each for each in findings(cast, shop.values()) if not each.is_ok]
 
     assert sync.status == "failed"
-    assert "BillingPeriodStart is empty in 3 lines" in sync.error
+    assert "BillingPeriodStart is empty in 3 rows" in sync.error
     assert "WHERE BillingPeriodStart IS NOT NULL" in sync.error
     assert [each.fix for each in failed] == [sync.error]
 

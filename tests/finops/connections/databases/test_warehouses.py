@@ -129,7 +129,7 @@ def test_lines_without_a_billing_period_are_counted_and_not_left_out(cast: Cast,
     failed = [each for each in vendor.findings(cast) if not each.is_ok]
 
     assert [each.title for each in failed] == ["Find billing months"]
-    assert "BillingPeriodStart is empty in 1 lines" in failed[0].fix
+    assert "BillingPeriodStart is empty in 1 rows" in failed[0].fix
 
 
 @pytest.mark.django_db
@@ -137,7 +137,7 @@ def test_rows_that_a_warehouse_does_not_give_fail_the_query(cast: Cast, vendor: 
     vendor.warehouse.add(ROWS)
     vendor.warehouse.extra_rows = 1
 
-    assert "rows of a query" in next(each.fix for each in vendor.findings(cast) if not each.is_ok)
+    assert "The database returned" in next(each.fix for each in vendor.findings(cast) if not each.is_ok)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -323,7 +323,7 @@ def test_what_is_no_service_account_key_is_said_at_its_field(
     failed = bigquery_vendor(server).findings(cast, key=text)
 
     assert not failed[0].is_ok
-    assert "Paste the complete" in failed[0].fix
+    assert "Paste the " in failed[0].fix
 
 
 DATABRICKS_TABLES = """

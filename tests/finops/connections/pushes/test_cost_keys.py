@@ -115,7 +115,7 @@ def test_a_source_that_is_fetched_has_no_key(cast: Cast) -> None:
         account=cast.account, source=source, connector="folder", external_id="x"
     )
 
-    with pytest.raises(UserError, match="The files of AWS are fetched"):
+    with pytest.raises(UserError, match="AWS is synced, so it has no API key"):
         cost_keys.generate_cost_key(source=source, actor=cast.actor)
     page = f"/a/acme/connections/{source.pk}/"
     assert "Push by HTTP" not in signed_in(cast.member).get(page).content.decode()
