@@ -91,29 +91,40 @@ def has_rows(path: Path, format_: PartFormat) -> bool:
 def convert_to_parquet(path: Path, target: Path, name: str, format_: PartFormat) -> bool:
     """Write the rows of a JSON part to `target`: texts as they are, numbers as the text that was sent, what is nested as JSON.
     False where it has none, and then there is no file. Raises FocusFileError that names the row."""
-    columns = _column_names(path, name, format_)
+    columns = _column_names(path, name, format_, is_checked=False)
     if columns is None:
         return False
     schema = pa.schema([(column, pa.string()) for column in columns])
     with pq.ParquetWriter(target, schema) as writer:
-        remaining = _rows(path, name, format_)
+        remaining = enumerate(_rows(path, name, format_), 1)
         while rows := list(islice(remaining, _BATCH)):
-            texts = [[_text(row.get(column)) for row in rows] for column in columns]
-            writer.write_batch(
-                pa.record_batch([pa.array(each, pa.string()) for each in texts], schema=schema)
-            )
+            texts = zip(*(_texts(row, columns, name, number) for number, row in rows), strict=True)
+            arrays = [pa.array(each, pa.string()) for each in texts]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
     return True
 
 
-def _column_names(path: Path, name: str, format_: PartFormat) -> Sequence[str] | None:
-    """Of all rows, in the order that they come; every value is looked at. None without a row."""
+def _texts(row: Columns, columns: Sequence[str], name: str, number: int) -> list[str | None]:
+    try:
+        return [_text(row.get(column)) for column in columns]
+    except (ValueError, RecursionError):
+        _check_texts(row, name, number)  # names the column
+        raise
+
+
+def _column_names(
+    path: Path, name: str, format_: PartFormat, *, is_checked: bool = True
+) -> Sequence[str] | None:
+    """Of all rows, in the order that they come; every value is looked at, or only the first of each
+    column where the caller looks at all. None without a row."""
     columns: dict[str, None] = {}
     count = 0
     for count, row in enumerate(_rows(path, name, format_), 1):
+        known = () if is_checked else columns
+        _check_texts({column: raw for column, raw in row.items() if column not in known}, name, count)
         columns.update(dict.fromkeys(row))
         if len(columns) > MAX_COLUMNS:
             raise FocusFileError(f"{name} has more than {MAX_COLUMNS:,} columns in its first {count:,} rows.")
-        _check_texts(row, name, count)
     if count and not columns:
         raise FocusFileError(f"{name} has rows without any column. {_SHAPE}")
     return tuple(columns) if count else None
