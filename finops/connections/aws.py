@@ -51,7 +51,7 @@ AccessKeyId = Annotated[
     str,
     msgspec.Meta(
         title="Access key ID",
-        description="Of a user that may read the bucket alone.",
+        description="Of a user with read access to this bucket only.",
         examples=["AKIAIOSFODNN7EXAMPLE"],
         pattern=r"^[A-Za-z0-9_-]{0,128}$",
     ),

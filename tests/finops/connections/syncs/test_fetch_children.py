@@ -131,10 +131,10 @@ def test_canceling_and_deleting_end_a_fetch_that_hangs(
     ("script", "error"),
     [
         ("die", "2026-05: The process of the fetch ended by itself (signal 9). The next sync tries again."),
-        ("fill disk", "2026-05: There was no disk space left for the files."),
+        ("fill disk", "2026-05: The disk of this server is full."),
         ("refuse", "2026-05: The key has ended. Enter a new one."),
         ("change", "2026-05: The files changed each of the three times that they were read."),
-        ("break", "2026-05: Something went wrong; the month is as it was."),
+        ("break", "2026-05: Something went wrong; existing data is kept."),
     ],
 )
 def test_what_goes_wrong_in_the_process_is_said(
