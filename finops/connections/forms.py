@@ -159,9 +159,10 @@ def _with_default(choices: list[tuple[str, str]], field: ConfigField) -> list[tu
 
 def _offer_ambient(field: forms.ChoiceField, *, is_stored: bool) -> None:
     """What is stored stays a choice, whatever the operator lends by now; a new connection begins with the server's identity."""
-    values = [value for value, _ in field.choices]
+    choices: list[tuple[str, str]] = list(field.choices)  # type: ignore[arg-type]  # flat: `_offered` made them
+    values = [value for value, _ in choices]
     if is_stored and field.initial == AMBIENT and AMBIENT not in values:
-        field.choices = [*field.choices, (AMBIENT, _choice_text(AMBIENT))]
+        field.choices = [*choices, (AMBIENT, _choice_text(AMBIENT))]
     elif not is_stored and values[:1] == [AMBIENT]:
         field.initial = AMBIENT
 

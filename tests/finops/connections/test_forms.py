@@ -51,8 +51,7 @@ def test_the_servers_own_identity_comes_first_where_the_operator_lends_it(
     name: str, default: str, settings: Settings
 ) -> None:
     def access(**stored: str) -> forms.ChoiceField:
-        given = {"stored": stored} if stored else {}
-        field = ConnectionForm(connectors()[name], **given).fields["access"]
+        field = ConnectionForm(connectors()[name], stored=stored or None).fields["access"]
         assert isinstance(field, forms.ChoiceField)
         return field
 
@@ -72,7 +71,7 @@ def test_the_servers_own_identity_comes_first_where_the_operator_lends_it(
 
 
 def values(field: forms.ChoiceField) -> list[str]:
-    return [value for value, _ in field.choices]
+    return [str(value) for value, _ in list(field.choices)]  # type: ignore[arg-type]
 
 
 @each_connector
