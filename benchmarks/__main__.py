@@ -26,6 +26,8 @@ from tests.postgres import PRODUCT_VARIABLES
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "var" / "bench"
+LONG = {"month_memory"}
+"""Only by their name: a quarter of an hour and more."""
 
 
 def main(names: Sequence[str]) -> None:
@@ -36,7 +38,7 @@ def main(names: Sequence[str]) -> None:
     if unknown:
         raise SystemExit(f"No such benchmark: {', '.join(sorted(unknown))}. There are: {', '.join(every)}.")
     with _world():
-        for name in names or every:
+        for name in names or [each for each in every if each not in LONG]:
             _run(name)
 
 

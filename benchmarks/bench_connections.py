@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -31,6 +30,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from accounts.services import create_account
+from benchmarks.cur_reports import write_reports
 from benchmarks.focus_files import write_csv
 from benchmarks.memory import growth
 from benchmarks.table import Row, timings
@@ -39,7 +39,6 @@ from finops.connections.connector import Fetch
 from finops.connections.connectors import connector_of
 from finops.costs import services
 from finops.costs.models import CostSource
-from tests.finops.costs.native import cur_files
 from tests.s3 import KEY, REGION, create_bucket
 from tests.servers import free_port
 from tests.waiting import wait_until
@@ -59,7 +58,11 @@ def measure() -> list[Row]:
     with tempfile.TemporaryDirectory(dir="/tmp") as name, _server() as url:
         folder = Path(name)
         create_bucket(url, BUCKET)
-        exports = {"FOCUS 1.3 CSV.gz": ("focus", _csv_files), "CUR 2.0 Parquet": ("cur2", _parquet_files)}
+        exports = {
+            "FOCUS 1.3 CSV.gz": ("focus", _csv_files),
+            "CUR 2.0 Parquet": ("cur2", _parquet_files),
+            "CUR 2.0 Parquet, few different lines": ("cur2-alike", _alike_files),
+        }
         sizes = {form: _deliver(url, export, make(folder)) for form, (export, make) in exports.items()}
         owner = get_user_model().objects.create_user("bench@example.com")
         account = create_account(name="Bench", owner=owner, slug="bench-connections")
@@ -109,22 +112,12 @@ def _csv_files(folder: Path) -> Iterator[Path]:
 
 
 def _parquet_files(folder: Path) -> Iterator[Path]:
-    sample = pq.read_table(pa.BufferReader(cur_files.as_parquet(cur_files.month(SAMPLE_LINES))))
-    times = max(1, ROWS // FILES // sample.num_rows)
-    for number in range(FILES):
-        path = folder / f"cur2-{number:05d}.snappy.parquet"
-        pq.write_table(pa.concat_tables([_varied(sample) for _ in range(times)]), path, compression="snappy")
-        yield path
+    return write_reports(folder, ROWS, FILES)
 
 
-def _varied(sample: pa.Table) -> pa.Table:
-    """The lines with resources of their own, as the lines of a month have."""
-    place = sample.schema.get_field_index("line_item_resource_id")
-    ids = sample.column(place).to_pylist()
-    own = [value and f"{value}-{random.randrange(50_000)}" for value in ids]
-    return sample.set_column(
-        place, sample.schema.field(place), pa.array(own, sample.schema.field(place).type)
-    )
+def _alike_files(folder: Path) -> Iterator[Path]:
+    """As kind to a reader as can be: nearly all of a file is dictionaries."""
+    return write_reports(folder, ROWS, FILES, different=SAMPLE_LINES)
 
 
 def _deliver(url: str, export: str, files: Iterator[Path]) -> int:
@@ -170,6 +163,7 @@ def _row(account: Account, form: str, url: str, export: str, size: int, folder: 
         "of it fetch, s": fetched / 1_000,
         "pyarrow rows/s": round(rows[0] / by_action["pyarrow"].clock * 1_000),
         "of pyarrow": share,
+        "of pyarrow, by CPU": by_action["pyarrow"].cpu / by_action["finops"].cpu,
         "wanted": WANTED,
         "reached": share >= WANTED,
         "memory grows by, MB": round(growth(through_finops)),

@@ -219,6 +219,7 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
             for month in bill.months:
                 progress.stage(f"writing {month.month:%Y-%m}")
                 written.append(_write(job, month, progress))
+            pa.default_memory_pool().release_unused()  # queries of the lake follow, with memory of their own
             contents = [text or content for text, content in zip(bill.text_hashes, hashes, strict=True)]
             check_distinct(*_with_rows(bill, names, contents))
             settled = commit_import(job, bill, written, contents)
