@@ -1,4 +1,4 @@
-"""Savings follow their issues: what the tracker says, and what follows from it for the saving (docs/adr/0041).
+"""Savings follow their issues: what the tracker says, and what follows from it for the saving (docs/adr/0044).
 
 Closed as not planned: the saving is dismissed, with the issue as the reason. Closed as completed: it still counts, until neither the
 bills nor a provider's recommendations show it; then it is marked as acted on, on the day the issue was closed. Reopened: what
