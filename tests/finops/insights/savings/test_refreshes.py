@@ -92,11 +92,13 @@ def test_the_page_says_where_recommendations_are_from_and_of_when(
     html = text_of(client_for(cast.viewer).get(PAGE))
 
     assert "Recommendations of your clouds" in html
-    assert "2026-03-01 12:00 by API" in html
+    assert "Azure · 1 recommendation · read 2026-03-01 12:00 by API" in " ".join(html.split())
+    assert "Incomplete" not in html
 
     fail_later(api, acme, source)
     html = text_of(client_for(cast.viewer).get(PAGE))
-    assert "2026-03-01 12:00 by API" in html
+    assert "read 2026-03-01 12:00 by API" in " ".join(html.split())
+    assert "Incomplete: Azure Advisor of Azure." in html
     assert "Not read on 2026-03-02: Azure Advisor has a fault of its own (HTTP 503)." in html
 
 
