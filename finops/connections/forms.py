@@ -98,7 +98,7 @@ class ConfigField:
         if isinstance(kind, inspect.LiteralType | inspect.EnumType):
             choices = [
                 (str(value), _choice_text(str(value)))
-                for value in _offered(_choices(kind), self.plain_default)
+                for value in _access_values(_choices(kind), self.plain_default)
             ]
             return forms.ChoiceField(
                 choices=choices if self.required else _with_default(choices, self), **common
@@ -143,7 +143,7 @@ def _choices(kind: inspect.LiteralType | inspect.EnumType) -> list[Any]:
     return [each.value for each in kind.cls] if isinstance(kind, inspect.EnumType) else list(kind.values)
 
 
-def _offered(values: list[Any], default: Any) -> list[Any]:
+def _access_values(values: list[Any], default: Any) -> list[Any]:
     """The server's own identity first, where its operator lends it: it needs no stored credential. Then the default."""
     offered = [each for each in values if each != AMBIENT or settings.CONNECTION_AMBIENT_IDENTITY]
     return sorted(offered, key=lambda each: (each != AMBIENT, each != default))
@@ -159,7 +159,7 @@ def _with_default(choices: list[tuple[str, str]], field: ConfigField) -> list[tu
 
 def _offer_ambient(field: forms.ChoiceField, *, is_stored: bool) -> None:
     """What is stored stays a choice, whatever the operator lends by now; a new connection begins with the server's identity."""
-    choices: list[tuple[str, str]] = list(field.choices)  # type: ignore[arg-type]  # flat: `_offered` made them
+    choices: list[tuple[str, str]] = list(field.choices)  # type: ignore[arg-type]  # flat: as `_access_values` gives them
     values = [value for value, _ in choices]
     if is_stored and field.initial == AMBIENT and AMBIENT not in values:
         field.choices = [*choices, (AMBIENT, _choice_text(AMBIENT))]
