@@ -320,7 +320,7 @@ def test_a_next_page_without_end_or_token_is_refused(api: ArmApi, acme: Account,
     store_lines(acme, source, machine_lines("10"))
     path = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Advisor/recommendations"
     for link, problem in (
-        ("https://x.example/?%24skiptoken=1", "same next page"),
+        ("https://x.example/?%24skiptoken=1", "same page twice"),
         ("https://x.example/", "token"),
     ):
         reply = Reply.of_json({"value": [], "nextLink": link})
