@@ -28,6 +28,7 @@ from finops.costs.mapping.document import (
 )
 from finops.costs.mapping.document_mapping import missing_columns
 from finops.costs.mapping.sample import Sample
+from finops.costs.mapping.suggestion import date_format
 from finops.lib.sentences import quote, truncate
 
 MAX_NAME: Final = 256
@@ -154,7 +155,7 @@ class MappingForm(forms.Form):
                 required=False,
                 max_length=64,
                 label=f"Format of {title.lower()}",
-                widget=OpenSelect(choices=list(DATE_FORMATS.items())),
+                widget=OpenSelect(choices=[("", "Detect the format"), *DATE_FORMATS.items()]),
             )
         else:
             values = spec.ENUMERATIONS.get(focus)
@@ -251,7 +252,7 @@ class MappingForm(forms.Form):
                 factor = data.get(f"{focus}-factor")
                 amounts[focus] = AmountRule(column, Decimal(1) if factor is None else factor)
             elif column:
-                dates[focus] = DateRule(column, data.get(f"{focus}-format") or "iso")
+                dates[focus] = DateRule(column, data.get(f"{focus}-format") or self._detect_format(column))
         return MappingDocument(
             amounts=amounts,
             texts=texts,
@@ -263,6 +264,11 @@ class MappingForm(forms.Form):
             time_zone=data["time_zone"],
             skip_without_date=data["skip_without_date"],
         )
+
+    def _detect_format(self, name: str) -> str:
+        """Of the dates of a column of the sample; empty where they do not tell it."""
+        columns = self._sample.columns if self._sample else ()
+        return next((date_format(column) for column in columns if column.name == name), "")
 
     @property
     def problem_texts(self) -> list[str]:

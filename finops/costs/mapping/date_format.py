@@ -52,6 +52,8 @@ _MOST_DIGITS: Final = 15
 
 def date_format_problem(pattern: str) -> str:
     """What is wrong with it, in a sentence; empty for one that dates can be read by."""
+    if not pattern:
+        return "Choose the date format. It cannot be detected, as with 05/06/2026: 5 June or May 6."
     if pattern in (ISO, EPOCH_SECONDS, EPOCH_MILLISECONDS):
         return ""
     directives = _DIRECTIVE.findall(pattern)

@@ -96,7 +96,7 @@ def suggest(sample: Sample, *, name: str) -> MappingDocument:
     columns = list(sample.columns)
     mark = decimal_mark(columns)
     cost = _best(BILLED_COST, columns, lambda column: _is_number(column, mark))
-    date = _best(spec.CHARGE_PERIOD, columns, lambda column: bool(date_format(column, sample.delimiter)))
+    date = _best(spec.CHARGE_PERIOD, columns, lambda column: bool(_best_date_format(column)))
     quantity = _best("ConsumedQuantity", columns, lambda column: column != cost and _is_number(column, mark))
     amounts = {
         focus: AmountRule(column.name, _unit(column.name) if focus == BILLED_COST else Decimal(1))
@@ -105,9 +105,8 @@ def suggest(sample: Sample, *, name: str) -> MappingDocument:
     }
     dates, granularity = {}, Granularity.DAY
     if date is not None:
-        format_ = date_format(date, sample.delimiter) or ISO
-        dates = {spec.CHARGE_PERIOD: DateRule(date.name, format_)}
-        granularity = _granularity(date, format_)
+        dates = {spec.CHARGE_PERIOD: DateRule(date.name, date_format(date))}
+        granularity = _granularity(date, _best_date_format(date))
     rest = [column for column in columns if column not in (cost, date, quantity)]
     texts = _texts(rest, name, cost)
     used = {rule.column for rule in texts.values()}
@@ -172,18 +171,28 @@ def _unit(name: str) -> Decimal:
     return next((factor for pattern, factor in _UNITS if pattern.search(name)), Decimal(1))
 
 
-def date_format(column: SampleColumn, delimiter: str = ",") -> str:
-    """The format by which most values of the column are dates; empty for a column of something else.
+def date_format(column: SampleColumn) -> str:
+    """The format by which most values of the column are dates; empty for a column of something else, and for dates such as
+    05/06/2026 that may begin with the day or the month: a person says which."""
+    best = _best_date_format(column)
+    other = _other_order(best)
+    is_ambiguous = other != best and _readable(column.values, other) == _readable(column.values, best)
+    return "" if is_ambiguous else best
 
-    05/06/2026 alone is month first where commas are between the fields, as in America, else day first.
-    """
+
+def _other_order(format_: str) -> str:
+    """With day and month the other way round, where both orders are in use."""
+    day_first, month_first = "%d/%m/", "%m/%d/"
+    if format_.startswith(day_first):
+        return format_.replace(day_first, month_first)
+    return format_.replace(month_first, day_first)
+
+
+def _best_date_format(column: SampleColumn) -> str:
+    """The first format that most values have; empty where fewer than half of them are dates."""
     if column.has_times:
         return ISO
-    is_american = delimiter == ","
-    formats = sorted(
-        DATE_FORMATS, key=lambda format_: "/" in format_ and format_.startswith("%m") != is_american
-    )
-    best = max(formats, key=lambda format_: _readable(column.values, format_))
+    best = max(DATE_FORMATS, key=lambda format_: _readable(column.values, format_))
     return best if _is_most(_readable(column.values, best), column.values) else ""
 
 

@@ -94,6 +94,21 @@ def test_what_is_missing_stands_in_the_preview_and_beside_the_field(member: Clie
     assert not ColumnMapping.objects.unscoped().exists()
 
 
+def test_dates_of_two_readings_are_imported_by_the_one_that_a_person_chooses(
+    cast: Cast, member: Client
+) -> None:
+    upload(member, "date,service,cost,currency\n05/06/2026,Server,10,EUR\n07/06/2026,Server,1,EUR\n")
+    preview = text_of(member.post(page_url("preview/"), form_values(member)))
+    assert "Date: Choose the date format. It cannot be detected" in preview
+
+    chosen = form_values(member, ChargePeriodStart_at_format="%d/%m/%Y")
+    assert "2026-06 11.00 EUR" in text_of(member.post(page_url("preview/"), chosen))
+    member.post(page_url(), chosen)
+
+    with account_scope(cast.account):
+        assert ColumnMapping.objects.get().document.dates["ChargePeriodStart"].format == "%d/%m/%Y"
+
+
 def test_a_column_that_the_file_lacks_is_refused(member: Client) -> None:
     upload(member, BILL)
     values = form_values(member, BillingCurrency_at_value="EUR", BilledCost_at_column="Betrag")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from finops.costs.mapping.document import MappingDocument, problems
+from finops.costs.mapping.document import DateRule, MappingDocument, problems
 from tests.finops.costs.mapping.mapped_files import suggestion
 
 
@@ -69,7 +69,6 @@ def test_the_unit_is_in_the_name(name: str, factor: str) -> None:
         ("2026-05-13", "iso", "day"),
         ("13/05/2026", "%d/%m/%Y", "day"),
         ("05/13/2026", "%m/%d/%Y", "day"),
-        ("05/06/2026", "%m/%d/%Y", "day"),
         ("20260513", "%Y%m%d", "day"),
         ("202605", "%Y%m", "month"),
         ("2026-05", "%Y-%m", "month"),
@@ -83,6 +82,18 @@ def test_the_date_format_is_that_of_the_values(value: str, format_: str, granula
     found = suggestion(f"date,cost\n{value},100\n")
     assert found.dates["ChargePeriodStart"].format == format_
     assert found.granularity.value == granularity
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_dates_that_may_begin_with_the_day_or_the_month_have_no_format_until_a_person_chooses(
+    delimiter: str,
+) -> None:
+    ambiguous = suggestion(f"date{delimiter}cost\n05/06/2026{delimiter}1\n07/08/2026{delimiter}2\n")
+    assert ambiguous.dates["ChargePeriodStart"] == DateRule("date", "")
+    assert [each.field for each in problems(ambiguous)] == ["BillingCurrency", "ChargePeriodStart"]
+
+    told_by_one = suggestion(f"date{delimiter}cost\n05/06/2026{delimiter}1\n13/08/2026{delimiter}2\n")
+    assert told_by_one.dates["ChargePeriodStart"].format == "%d/%m/%Y"
 
 
 def test_first_days_of_months_alone_are_months() -> None:
