@@ -38,6 +38,8 @@ PAGES = [
         for name in ("aws_data_exports", "azure_exports", "bigquery", "anthropic_costs", "folder")
     ),
 ]
+NEXT_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Charts take their new width a frame after the page."""
 WIDTHS = (390, 768, 1280, 1920)
 
 
@@ -74,6 +76,7 @@ def test_every_page_of_connections_fits_from_a_phone_to_a_wall(new_page: NewPage
         page.goto(f"/a/acme/{path}")
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 800})
+            page.evaluate(NEXT_FRAMES)
             if beyond := overflow(page):
                 wide.append((path, width, beyond))
 

@@ -208,7 +208,7 @@ def test_the_definition_is_small() -> None:
 
 @pytest.mark.parametrize(
     ("more", "most"),
-    [({"mode": "total"}, 9), ({}, 12), ({"compare_to": "previous_period"}, 13)],
+    [({"mode": "total"}, 9), ({}, 13), ({"compare_to": "previous_period"}, 14)],
     ids=["total", "per customer", "compared"],
 )
 def test_more_customers_ask_no_more_queries(

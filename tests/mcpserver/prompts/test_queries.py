@@ -9,6 +9,8 @@ from tests.mcpserver.door import Door
 from tests.mcpserver.prompts.prompt_client import SIX, completion, text_of
 
 MOST = 6
+MOST_OF_COMPLETION = 7
+"""One more: the sources whose syncs fail, of each answer about cost."""
 
 
 def count_queries(door: Door, prompt: str, argument: str = "", **arguments: str) -> int:
@@ -28,4 +30,4 @@ def test_a_completion_reads_little(door: Door) -> None:
     for prompt, arguments in SIX.items():
         for argument in arguments:
             beside = {"filter_by": "region"} if argument == "value" else {}
-            assert count_queries(door, prompt, argument, **beside) <= MOST, argument
+            assert count_queries(door, prompt, argument, **beside) <= MOST_OF_COMPLETION, argument

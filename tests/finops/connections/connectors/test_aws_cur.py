@@ -187,7 +187,7 @@ def test_a_manifest_whose_files_come_later_is_a_conflict(
     put_report(s3, "20180801-20180901", "aaaa", {"cur-1.csv.gz": b"x"})
     s3.client.delete_object(Bucket=s3.name, Key="bills/cur/20180801-20180901/aaaa/cur-1.csv.gz")
 
-    with pytest.raises(MonthConflict, match="not there yet"):
+    with pytest.raises(MonthConflict, match="does not exist yet"):
         fetched(config, AUGUST, tmp_path)
 
 

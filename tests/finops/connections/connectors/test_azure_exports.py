@@ -171,7 +171,7 @@ def test_two_exports_below_one_directory_need_a_name(container: AzureContainer, 
 def test_a_manifest_whose_files_come_later_is_a_conflict(export: AzureExport, tmp_path: Path) -> None:
     export.put_manifest(MAY, [f"{export.folder(MAY, '1')}/part_0.csv"])
 
-    with pytest.raises(MonthConflict, match="not there yet"):
+    with pytest.raises(MonthConflict, match="does not exist yet"):
         fetch_may(config(export.container), tmp_path)
 
 
@@ -180,7 +180,7 @@ def test_a_manifest_whose_files_come_later_is_a_conflict(export: AzureExport, tm
     [
         ("secrets/1.csv", "outside of"),
         (f"exports/{MAY}/focus/00000000-0000-0000-0000-000000000002/1.csv", "not of this run"),
-        ("exports/../secrets/1.csv", "no key"),
+        ("exports/../secrets/1.csv", "not a valid key"),
         ("https://another.blob.core.windows.net/other/1.csv", "another bucket"),
     ],
 )

@@ -134,7 +134,8 @@ def test_the_check_tries_each_step_in_turn(store: Store) -> None:
 
     store.put("focus/no bill.csv", month_rows("2026-05", "1"))
 
-    assert [each.is_ok for each in store.check()] == [True] * 5
+    findings = store.check()
+    assert [each.is_ok for each in findings if not each.is_optional] == [True] * 5
 
 
 def test_a_large_file_is_read_in_ranges_and_a_long_listing_in_pages(

@@ -306,7 +306,7 @@ def test_a_sync_that_waits_is_canceled_at_once(cast: Cast, connection: CostConne
     assert not services.run_sync(sync.pk)
     sync.refresh_from_db()
     assert sync.status == "canceled"
-    with pytest.raises(UserError, match="canceled: nothing is left"):
+    with pytest.raises(UserError, match="is canceled and can no longer be canceled"):
         services.cancel_sync(sync=sync, actor=cast.actor)
 
 

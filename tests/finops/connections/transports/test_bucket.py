@@ -169,8 +169,8 @@ def test_a_key_of_a_manifest_must_lie_below_the_prefix(s3: S3World) -> None:
             ("s3://another/exports/focus/data/1.csv", "another bucket"),
             ("exports/other/1.csv", "outside of"),
             ("exports/focus-2/1.csv", "outside of"),
-            ("exports/focus/../../secret", "no key"),
-            ("/exports/focus/1.csv", "no key"),
+            ("exports/focus/../../secret", "not a valid key"),
+            ("/exports/focus/1.csv", "not a valid key"),
         ):
             with pytest.raises(SourceError, match=text) as raised:
                 bucket.key_of(key)
@@ -191,7 +191,7 @@ def test_each_page_of_a_long_listing_is_read(s3: S3World, monkeypatch: pytest.Mo
 
 def test_a_bucket_that_is_not_there_says_so(s3: S3World) -> None:
     s3.name = "no-such-bucket-at-all"
-    with s3.open() as bucket, pytest.raises(SourceError, match="no such bucket"):
+    with s3.open() as bucket, pytest.raises(SourceError, match="the bucket does not exist"):
         bucket.objects()
 
 
@@ -231,7 +231,7 @@ def test_a_folder_must_lie_beneath_one_that_the_operator_names(tmp_path: Path, s
     ):
         with pytest.raises(AccessError, match="CONNECTION_FOLDERS"):
             open_folder(outside)
-    with pytest.raises(SourceError, match="no folder"):
+    with pytest.raises(SourceError, match="does not exist on this server"):
         open_folder(str(allowed / "gone"))
 
 

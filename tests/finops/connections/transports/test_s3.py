@@ -50,7 +50,7 @@ def error(code: str, **more: str) -> str:
         ),
         (403, "InvalidAccessKeyId", AccessError, "does not know the role finops, or its secret is wrong"),
         (403, "SignatureDoesNotMatch", AccessError, "or its secret is wrong"),
-        (400, "ExpiredToken", SourceUnavailable, "session of the role finops has ended"),
+        (400, "ExpiredToken", SourceUnavailable, "session of the role finops expired"),
         (404, "NoSuchBucket", SourceError, "the bucket does not exist"),
         (301, "PermanentRedirect", SourceError, "the endpoint redirects"),
         (403, "RequestTimeTooSkewed", SourceError, "This server's clock"),
@@ -100,7 +100,7 @@ def test_no_redirect_is_followed(server: Receiver) -> None:
 def test_a_body_that_ends_early_is_asked_for_again_and_then_unavailable(server: Receiver) -> None:
     server.behave = lambda handler, over: _short(handler)
 
-    with opened(server) as bucket, pytest.raises(SourceUnavailable, match="broke off"):
+    with opened(server) as bucket, pytest.raises(SourceUnavailable, match="the connection broke"):
         bucket.read(BucketObject("manifest.json", 100, '"etag"'))
 
     assert len(server.requests) >= 3
