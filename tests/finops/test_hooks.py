@@ -63,7 +63,13 @@ def imported_modules(path: Path) -> Iterator[str]:
         (list(team_panels), ["budgets", "dashboards"]),
         (
             list(answer_warnings),
-            ["lagging_sources", "unfinished_days", "outside_the_data", "unhealthy_connections"],
+            [
+                "source_overlaps",
+                "lagging_sources",
+                "unfinished_days",
+                "outside_the_data",
+                "unhealthy_connections",
+            ],
         ),
         (list(related_events), ["new_sources", "anomalies"]),
         ([kind.name for kind in registry.kinds()][-3:], ["cost_tag:", "team", "customer"]),
