@@ -344,7 +344,7 @@ def test_a_permission_that_is_taken_away_while_a_month_is_read_is_named(
     ("content", "columns", "text"),
     [
         (
-            gzip.compress(b"carbon_kg,day\n1,2\n"),
+            gzip.compress(b"carbon_kg,day\n1,2\n", mtime=0),
             focus_rows()[0],
             "2 columns, which are not those of CUR and FOCUS",
         ),
