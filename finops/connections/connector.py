@@ -205,9 +205,9 @@ class Connector(ABC, Generic[C]):
         `finops.costs`). No file: the month is empty now. Raises MonthConflict when it changed while it was read."""
 
     def newest_file(self, config: C, folder: Path) -> FocusFile:
-        """The file that changed last, in `folder`, to map its columns by. Raises SourceError where there is none, and as
-        `fetch`; of a connector whose files have columns of their own, NotImplementedError."""
-        raise NotImplementedError
+        """The file that changed last, in `folder`, to map its columns by. Raises SourceError where there is none, and where the
+        connector's files have fixed columns; and as `fetch`."""
+        raise SourceError(f"Files of {self.title} have fixed columns and need no column mapping.")
 
 
 class MonthConflict(Exception):

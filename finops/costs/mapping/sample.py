@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finops.costs.focus.errors import printable
+from finops.costs.focus.errors import CAST_ERRORS, printable
 from finops.costs.focus.open_files import FocusFile, open_table
 from finops.lib.sentences import truncate
 
@@ -65,7 +65,7 @@ def _column(name: str, values: pa.Array) -> SampleColumn:
     has_times = pa.types.is_timestamp(first.type) or pa.types.is_date(first.type)
     try:
         texts = first.cast(pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    except CAST_ERRORS:
         texts = pa.array([None if each is None else str(each) for each in first.to_pylist()], pa.string())
     distinct = [text for text in pc.unique(texts).to_pylist() if text is not None and text.strip()]
     return SampleColumn(name, tuple(distinct[:SAMPLE_VALUES]), has_times)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -44,7 +45,7 @@ class FakeIssue:
 
 
 @dataclass
-class FakeTracker:
+class FakeTracker(ABC):
     """What all three can. `lose_answers`: so many creations are made, and their answer breaks off."""
 
     kind: ClassVar[str]
@@ -64,11 +65,11 @@ class FakeTracker:
     def url(self) -> str:
         return self.replay.url
 
-    def config(self) -> dict[str, object]:
-        raise NotImplementedError
+    @abstractmethod
+    def config(self) -> dict[str, object]: ...
 
-    def reply_to(self, request: ReplayRequest) -> Reply:
-        raise NotImplementedError
+    @abstractmethod
+    def reply_to(self, request: ReplayRequest) -> Reply: ...
 
     def add(self, title: str, text: str, issue_id: str = "") -> FakeIssue:
         number = len(self.issues) + 1

@@ -31,8 +31,8 @@ from finops.costs.native.aws.cur_lines import (
     ZERO,
     CurLines,
     add,
+    cached_per_batch,
     is_nonzero,
-    made_once,
     subtract,
 )
 from finops.lake.schema import MONEY
@@ -104,7 +104,7 @@ def billed_cost(lines: CurLines) -> pa.Array:
     return cost if lines.second is None else pc.if_else(lines.second, ZERO, cost)
 
 
-@made_once
+@cached_per_batch
 def cost_after_discounts(lines: CurLines) -> pa.Array:
     """Unblended; net of lines that have a discount. Shares of another line cost nothing of their own."""
     cost = lines.amount(UNBLENDED)
@@ -115,7 +115,7 @@ def cost_after_discounts(lines: CurLines) -> pa.Array:
     return pc.if_else(lines.is_share(), pc.fill_null(cost, ZERO), cost) if lines.has(SPLIT_PARENT) else cost
 
 
-@made_once
+@cached_per_batch
 def effective_cost(lines: CurLines) -> pa.Array:
     """EffectiveCost: amortized; what was not used of a commitment stands in the second line of its fee. BadCell for covered
     usage without its amortized cost."""
@@ -142,7 +142,7 @@ def _special_cost(lines: CurLines) -> pa.Array:
     return pc.if_else(lines.second, pc.if_else(shares, pc.negate(share), unused_cost(lines)), cost)
 
 
-@made_once
+@cached_per_batch
 def unused_cost(lines: CurLines) -> pa.Array:
     """What was not used of a commitment: of fees, 0 of other lines."""
     return lines.replace(lines.batch.zeros(), lines.are(*line_types.RECURRING_FEES), _unused_of_fees)
@@ -188,7 +188,7 @@ def _in_net_of_fee(lines: CurLines, unused: pa.Array) -> pa.Array:
 _PLACE: Final = Decimal(1).scaleb(-18)
 
 
-@made_once
+@cached_per_batch
 def shared_cost(lines: CurLines) -> pa.Array:
     """What split cost allocation data gives to a pod or task: its share, and its share of what nobody used. 0 of other lines.
 

@@ -31,7 +31,7 @@ class CurLines:
         self.batch = batch
         self.columns = columns
         self.second = second
-        self.known: dict[str, pa.Array] = {}
+        self.cache: dict[str, pa.Array] = {}
         """Columns that others are made of, by the function that makes them."""
         self._of_types: dict[tuple[str, ...], pa.Array] = {}
 
@@ -107,18 +107,18 @@ class CurLines:
             return values
         second = None if self.second is None else self.second.take(indices)
         some = CurLines(self.batch.take(indices), self.columns, second)
-        some.known = {name: column.take(indices) for name, column in self.known.items()}
+        some.cache = {name: column.take(indices) for name, column in self.cache.items()}
         return pc.replace_with_mask(values, places, make(some))
 
 
-def made_once(make: Callable[[CurLines], pa.Array]) -> Callable[[CurLines], pa.Array]:
-    """Of columns that several others are made of."""
+def cached_per_batch(make: Callable[[CurLines], pa.Array]) -> Callable[[CurLines], pa.Array]:
+    """Computes a column that several others need once a batch."""
 
     @wraps(make)
     def column(lines: CurLines) -> pa.Array:
-        if make.__name__ not in lines.known:
-            lines.known[make.__name__] = make(lines)
-        return lines.known[make.__name__]
+        if make.__name__ not in lines.cache:
+            lines.cache[make.__name__] = make(lines)
+        return lines.cache[make.__name__]
 
     return column
 

@@ -111,10 +111,10 @@ class Listing(StorageBucket):
             yield [BucketObject(self.key(page * self.size + place), 1, "v") for place in range(self.size)]
 
     def _explain(self, error: Exception, action: str, key: str) -> SourceError:
-        raise NotImplementedError
+        return SourceError(f"{action} {key}: {error}")
 
     def _version(self, info: dict[str, Any]) -> str:
-        raise NotImplementedError
+        return str(info)
 
 
 def test_of_a_million_keys_no_more_are_listed_than_a_look_may_have() -> None:
