@@ -92,6 +92,10 @@ class StreamedText(PlainText):
         self._ends: list[int] = [0]
         self._size = 0
 
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        self._text = None  # its buffers, of which each file of an import would keep one
+
     @property
     def bytes_done(self) -> int:
         return self._ends[min(self.blocks_read, len(self._ends) - 1)]

@@ -22,8 +22,8 @@ TableFile = CsvFile | ParquetFile | JsonFile
 class NativeMapping(ABC):
     """The mapping of one file. A subclass sets the attributes in `__init__`, by the columns that the file has.
 
-    A pass over the file calls `begin`, then for each batch `prepare` and `column` for each FOCUS column that is wanted.
-    Files are read more than once, so what `begin` makes new must not be shared with a copy of the mapping.
+    A pass over the file calls `begin`, then for each batch `prepare` and `column` for each FOCUS column that is wanted, and
+    `end`. Files are read more than once, so what `begin` makes new must not be shared with a copy of the mapping.
     """
 
     title: str
@@ -42,6 +42,10 @@ class NativeMapping(ABC):
 
     def begin(self) -> None:
         """A pass over the file begins."""
+        return
+
+    def end(self) -> None:
+        """A pass over the file ended, also early: lets go of its last batch, because all mappings of an import stay."""
         return
 
     def prepare(self, batch: NativeBatch) -> NativeBatch:

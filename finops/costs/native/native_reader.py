@@ -83,9 +83,16 @@ class NativeReader:
 
     def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
         """FOCUS columns by position, batch after batch. FocusFileError names the file's own row and column."""
-        places = (*texts, *plain)
         self.mapping.begin()
         self.findings, self._window, self.rows_read = Findings(), _Window(), 0
+        try:
+            yield from self._batches((*texts, *plain))
+        finally:
+            # All readers of an import stay until its end: a batch that each held would be memory by the file.
+            self.mapping.end()
+            self._window = _Window()
+
+    def _batches(self, places: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
         native_start = start = 0
         names = self.names
         for raw in self.file.batches(*self._native_places([names[place] for place in places])):

@@ -83,6 +83,9 @@ class CurMapping(NativeMapping):
         self._counts = cur_notes.LineCounts()
         self.negations = cur_negations.Negations()
 
+    def end(self) -> None:
+        self._lines = None
+
     def prepare(self, batch: NativeBatch) -> NativeBatch:
         """Without negations; a fee of which something was not used, and a share of another line, become two lines.
 

@@ -59,6 +59,9 @@ class AzureMapping(NativeMapping):
 
     def begin(self) -> None:
         self.tally = Tally()
+        self.end()
+
+    def end(self) -> None:
         self._charges = self._shared_batch = None
         self._shared = {}
 

@@ -164,6 +164,9 @@ class OpenCostMapping(NativeMapping):
         return columns
 
     def begin(self) -> None:
+        self.end()
+
+    def end(self) -> None:
         self._lines = None
 
     def prepare(self, batch: NativeBatch) -> NativeBatch:

@@ -1,0 +1,89 @@
+"""What an import holds in memory depends on neither the number of its files nor of their lines."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+
+from finops.costs.focus.normalise import FocusFile, normalise
+from tests.finops.costs.focus_reader import as_csv
+from tests.finops.costs.native import azure_export, cur_files, test_opencost
+
+LINES = 2_000
+FEW, MANY = 2, 8
+SPARE = 64 << 10
+"""Bytes; a batch of these files has more."""
+
+
+def focus_csv() -> bytes:
+    return as_csv(*({"ResourceId": f"vm-{number}"} for number in range(LINES)))
+
+
+def focus_parquet() -> bytes:
+    written = io.BytesIO()
+    pq.write_table(pacsv.read_csv(pa.BufferReader(focus_csv())), written)
+    return written.getvalue()
+
+
+def cur_parquet() -> bytes:
+    return cur_files.as_parquet(cur_files.month(LINES))
+
+
+def cur_of_one_month() -> bytes:
+    lines = cur_files.month(LINES * 2)
+    return cur_files.as_parquet([line for line in lines if line["bill_billing_period_start_date"].month == 5])
+
+
+def azure_csv() -> bytes:
+    return azure_export.export(*({"Quantity": str(number)} for number in range(LINES)))
+
+
+def opencost_parquet() -> bytes:
+    table = pa.Table.from_pylist([test_opencost.ALLOCATION] * LINES)
+    written = io.BytesIO()
+    pq.write_table(table, written)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(focus_csv, id="FOCUS CSV"),
+        pytest.param(lambda: gzip.compress(focus_csv()), id="FOCUS CSV.gz"),
+        pytest.param(focus_parquet, id="FOCUS Parquet"),
+        pytest.param(cur_parquet, id="CUR 2.0 of two months"),
+        pytest.param(cur_of_one_month, id="CUR 2.0"),
+        pytest.param(azure_csv, id="Azure"),
+        pytest.param(opencost_parquet, id="OpenCost"),
+    ],
+)
+def test_an_import_lets_go_of_each_file_it_has_read(data: Callable[[], bytes], tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(data())
+    of_few = _bytes_held_after(path, FEW, tmp_path)
+    of_many = _bytes_held_after(path, MANY, tmp_path)
+    assert of_many - of_few < SPARE
+
+
+def _bytes_held_after(path: Path, times: int, folder: Path) -> int:
+    """What is allocated by Arrow once every line was read, while the import still goes on."""
+    gc.collect()
+    before = pa.total_allocated_bytes()
+    bill = normalise(
+        [FocusFile(path, "file")] * times,
+        folder=folder,
+        source_id="7",
+        defaults={"BillingCurrency": "USD"},
+    )
+    rows = sum(batch.num_rows for month in bill.months for batch in month.batches())
+    assert rows >= LINES  # Azure: the same twice is actual and amortized cost, of which lines count once
+    gc.collect()
+    return int(pa.total_allocated_bytes() - before)
