@@ -214,7 +214,7 @@ def _too_long(name: str) -> FocusFileError:
 
 def _count_batches(batches: Iterator[pa.RecordBatch], source: PlainText) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        source.blocks_read += 1
+        source.take_block()
         if batch.num_rows:
             yield batch
 

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,12 @@ from finops.costs.focus.sniff import HEAD, UTF_16, Format
 
 BLOCK_BYTES: Final = 8 << 20
 """Text read at once; no single row may be longer."""
+
+BLOCKS_AHEAD: Final = 6
+"""Blocks that pyarrow may read before the first of them was taken as rows. By itself it reads 32: 256 MB."""
+
+_WAIT_SECONDS: Final = 2.0
+"""For a block to be taken, before one more is read all the same: a limit of memory must never be one of reading."""
 
 TAIL: Final = 64 << 10
 """Bytes at the end that are looked at; a longer last value only costs a second look at the file."""
@@ -40,17 +47,28 @@ class PlainText:
         self.blocks_read = 0
         self._path = path
         self._raw = pa.OSFile(str(path), "rb")
+        self._room = threading.Semaphore(BLOCKS_AHEAD)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._raw.close()
+        self._room.release(BLOCKS_AHEAD)
+
+    @property
+    def closed(self) -> bool:
+        return bool(self._raw.closed)
 
     @property
     def bytes_done(self) -> int:
-        """Bytes of the file whose rows were taken: pyarrow itself reads 32 blocks ahead."""
+        """Bytes of the file whose rows were taken: pyarrow itself reads some blocks ahead."""
         return self.blocks_read * BLOCK_BYTES
+
+    def take_block(self) -> None:
+        """The rows of one more block were taken."""
+        self.blocks_read += 1
+        self._room.release()
 
     def has_more_than(self, lines: int) -> bool:
         """Whether anything follows the first `lines` lines; pyarrow refuses a file that is only those."""
@@ -59,7 +77,26 @@ class PlainText:
         return len(first) >= HEAD or bool(len(rest) > lines and rest[lines].strip())
 
     def stream(self) -> Any:
-        return self._raw
+        """What pyarrow reads, in a thread of its own."""
+        return pa.PythonFile(self, mode="r")
+
+    def read_buffer(self, size: int) -> pa.Buffer:
+        """The next block, once there is room for it. Arrow's own memory: a copy of Python's would stay with the process."""
+        self._room.acquire(timeout=_WAIT_SECONDS)
+        return self._next(size)
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self._next(size).to_pybytes()
+        return data
+
+    def _next(self, size: int) -> pa.Buffer:
+        return self._raw.read_buffer(size if size > 0 else BLOCK_BYTES)
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """The context manager closes."""
 
     def tail(self) -> bytes:
         """The last bytes of the text, once all has been read."""
@@ -78,8 +115,6 @@ class PlainText:
 
 class StreamedText(PlainText):
     """A file in gzip or in UTF-16, through Python: its text is hashed and its end seen as it passes."""
-
-    closed = False
 
     def __init__(self, path: Path, format_: Format, encoding: str, name: str) -> None:
         super().__init__(path)
@@ -100,24 +135,17 @@ class StreamedText(PlainText):
     def bytes_done(self) -> int:
         return self._ends[min(self.blocks_read, len(self._ends) - 1)]
 
-    def stream(self) -> Any:
-        return pa.PythonFile(self, mode="r")
-
-    def read(self, size: int = -1) -> bytes:
-        data: bytes = self._text.read(size if size > 0 else BLOCK_BYTES)
-        self._ended = not data
-        self._size += len(data)
+    def _next(self, size: int) -> pa.Buffer:
+        read = getattr(self._text, "read_buffer", None)
+        wanted = size if size > 0 else BLOCK_BYTES
+        data = read(wanted) if read else pa.py_buffer(self._text.read(wanted))
+        self._ended = not data.size
+        self._size += data.size
         _refuse_bomb(self._size, int(self._raw.tell()), self._kind[2])
         self._ends.append(int(self._raw.tell()))
-        self._tail = (self._tail + data[-TAIL:])[-TAIL:]
+        self._tail = (self._tail + data.slice(max(0, data.size - TAIL)).to_pybytes())[-TAIL:]
         self._digest.update(data)
         return data
-
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        """The context manager closes."""
 
     def tail(self) -> bytes:
         return self._tail

@@ -174,14 +174,13 @@ class JsonFile:
 
     def _blocks(self, most: int | None) -> Iterator[bytes]:
         source: Any = self._source
-        stream = source if isinstance(source, StreamedText) else source.stream()
         size = 0
-        while block := stream.read(BLOCK_BYTES):
+        while block := source.read(BLOCK_BYTES):
             size += len(block)
             if most is not None and size > most:
                 raise FocusFileError(f"{self.name} is one JSON array of more than {most >> 20} MB. {_LINES}")
             yield block.removeprefix(codecs.BOM_UTF8) if size == len(block) else block
-            source.blocks_read += 1
+            source.take_block()
 
 
 def _text(value: msgspec.Raw | None) -> str | None:

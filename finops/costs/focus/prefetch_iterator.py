@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
-_CAPACITY = 2
 _WAIT_SECONDS = 0.1
 
 
-def prefetch(items: Iterator[T]) -> Iterator[T]:
-    """The items in their order, up to three made before they are asked for; an error comes where it arose.
+def prefetch(items: Iterator[T], waiting: int = 2) -> Iterator[T]:
+    """The items in their order, up to `waiting` and one more made before they are asked for; an error comes where it arose.
 
     `items` runs in a thread of its own and must not touch the database. It is closed when the caller stops early.
     """
-    buffer: queue.Queue[tuple[T | None, BaseException | None, bool]] = queue.Queue(_CAPACITY)
+    buffer: queue.Queue[tuple[T | None, BaseException | None, bool]] = queue.Queue(waiting)
     stopped = threading.Event()
     thread = threading.Thread(target=_fill, args=(items, buffer, stopped), daemon=True)
     thread.start()
@@ -36,6 +35,7 @@ def _drain(buffer: queue.Queue[tuple[T | None, BaseException | None, bool]]) -> 
         if ended or item is None:
             return
         yield item
+        item = None  # while the next one is awaited, nobody here holds on to this one
 
 
 def _fill(

@@ -127,9 +127,10 @@ class MonthRows:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Row groups of 122,880 rows (fewer of more than 273 columns), each with one dictionary a column. Holds a
         few of them in memory."""
-        for group in prefetch(self._to_lake_schema(group) for group in self._groups()):
+        for group in prefetch(map(self._to_lake_schema, self._groups()), waiting=1):
             self._on_batch()
             yield group
+            del group
 
     def _groups(self) -> Iterator[pa.RecordBatch]:
         waiting: list[pa.RecordBatch] = []
@@ -141,14 +142,14 @@ class MonthRows:
                 last = waiting.pop()
                 over = count - self._group_rows
                 waiting.append(last.slice(0, last.num_rows - over))
-                yield from merge_batches(waiting)
-                waiting, count = [last.slice(last.num_rows - over)], over
+                whole, waiting, count = waiting, [last.slice(last.num_rows - over)], over
                 size = waiting[0].nbytes
+                yield from _take_merged(whole)
             if size >= GROUP_BYTES:
-                yield from merge_batches(waiting)
-                waiting, count, size = [], 0, 0
+                whole, waiting, count, size = waiting, [], 0, 0
+                yield from _take_merged(whole)
         if count:
-            yield from merge_batches(waiting)
+            yield from _take_merged(waiting)
 
     def _to_lake_schema(self, group: pa.RecordBatch) -> pa.RecordBatch:
         tags = group.column(FLAT_TAGS)
@@ -186,6 +187,14 @@ class MonthRows:
             for place, value in by_key.get(key, ()):
                 values[place] = value
             yield key, _spread(values, tags.indices)
+
+
+def _take_merged(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """As `merge_batches`, and empties the list: a group is 60 MB, which nothing shall hold twice."""
+    merged = list(merge_batches(batches))
+    batches.clear()
+    while merged:
+        yield merged.pop(0)
 
 
 def _constant(value: str, size: int) -> pa.DictionaryArray:

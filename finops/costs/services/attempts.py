@@ -66,6 +66,7 @@ class Progress:
     def alive(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield batch
+            del batch  # a row group is 60 MB
             if time.monotonic() - self._last >= UPDATE_SECONDS:
                 self._keep()
 

@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -246,8 +245,8 @@ def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
     # Usage is sorted by metric, and questions name one.
     with_statistics = [field.name for field in schema if _has_statistics(field)]
     groups = row_groups(batches, schema)
-    first = next(groups, None)
-    dense = {name for name in schema.names if first is not None and _is_dense(first[name])}
+    table = next(groups, None)
+    dense = {name for name in schema.names if table is not None and _is_dense(table[name])}
     with pq.ParquetWriter(
         file,
         schema,
@@ -257,8 +256,10 @@ def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
         write_statistics=with_statistics,
         use_dictionary=[name for name in schema.names if name not in dense],
     ) as writer:
-        for table in chain([] if first is None else [first], groups):
+        while table is not None:
             writer.write_table(table, row_group_size=_group_rows(schema))
+            del table  # 60 MB that nobody needs while the next one is made
+            table = next(groups, None)
 
 
 def _is_dense(column: pa.ChunkedArray) -> bool:
@@ -318,10 +319,12 @@ def row_groups(
         if count >= rows or size >= ROW_GROUP_BYTES:
             table = pa.Table.from_batches(buffered, schema)
             whole = count - count % rows or count
-            yield table.slice(0, whole)
             buffered = table.slice(whole).to_batches()
+            yield table.slice(0, whole)
+            del table
             count -= whole
-            size = sum(batch.nbytes for batch in buffered)
+            size = sum(each.nbytes for each in buffered)
+        del batch
     if count:
         yield pa.Table.from_batches(buffered, schema)
 
