@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import gzip
 import io
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
+from finops.costs.focus import csvtext
+from finops.costs.focus.csvtext import BLOCKS_AHEAD, PlainText
 from finops.costs.focus.normalise import FocusFile, normalise
 from tests.finops.costs.focus_reader import as_csv
 from tests.finops.costs.native import azure_export, cur_files, test_opencost
@@ -87,3 +90,18 @@ def _bytes_held_after(path: Path, times: int, folder: Path) -> int:
     assert rows >= LINES  # Azure: the same twice is actual and amortized cost, of which lines count once
     gc.collect()
     return int(pa.total_allocated_bytes() - before)
+
+
+def test_text_is_read_only_some_blocks_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csvtext, "_WAIT_SECONDS", 600)
+    path = tmp_path / "file"
+    path.write_bytes(bytes(BLOCKS_AHEAD + 2))
+    with PlainText(path) as text:
+        for _ in range(BLOCKS_AHEAD):
+            text.read_buffer(1)
+        next_read = threading.Thread(target=text.read_buffer, args=[1])
+        next_read.start()
+        next_read.join(0.1)
+        assert next_read.is_alive()
+        text.take_block()
+        next_read.join()
