@@ -104,6 +104,7 @@ def test_a_supervisor_that_was_stopped_itself_blames_nobody(
     monkeypatch.setattr("finops.supervisor.time.monotonic", lambda: later)
     programs.look()
     assert messages == []
+    os.kill(made.pid, signal.SIGCONT)  # so that it hears SIGTERM, which else is waited for
 
 
 def test_a_program_may_end_with_its_supervisor() -> None:
