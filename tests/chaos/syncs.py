@@ -1,7 +1,7 @@
 """`python -m tests.chaos.syncs [--rounds 200] [--seed 0] [--report FILE]`: syncs that are broken off at random moments.
 
-Each round the provider restates three months, a sync begins, and at a random moment its worker, its import's process, the
-broker or the database is killed with -9; what died is started again, as the supervisor does it. At each look a month is as it
+Each round the provider restates three months, a sync begins, and at a random moment its worker, the process of its fetch or of its
+import, the broker or the database is killed with -9; what died is started again, as the supervisor does it. At each look a month is as it
 was or as it becomes, and at the end of the round all are as the files say. Ends with 1 where one was not.
 """
 
@@ -37,6 +37,8 @@ FINISH_SECONDS: Final = 180.0
 TICK_SECONDS: Final = 1.0
 """Of the clock, which is 15 seconds else: a round is to take few."""
 REDIS_AWAY_SECONDS: Final = 2.0
+CHILD_SECONDS: Final = 3.0
+"""Until a fetch or an import begins, of which there may be no more in the round."""
 INSIDE: Final = "tests.chaos.sync_account"
 
 
@@ -66,6 +68,7 @@ class SyncWorld:
         self.inside = LiveServer("", inside, var_dir / "inside.log")
         self.inside.keeps_caller = True
         self._redis_back = self._next_tick = 0.0
+        self.killed: Counter[str] = Counter()
 
     @property
     def worker(self) -> psutil.Process | None:
@@ -118,12 +121,33 @@ def kill_worker(world: SyncWorld) -> None:
 
 
 def kill_import(world: SyncWorld) -> None:
-    """The process that an import runs in: a child of the server that forks them."""
-    if world.worker is not None:
-        for server in world.worker.children():
-            for child in server.children():
-                with contextlib.suppress(psutil.NoSuchProcess):
+    """The process that an import runs in, now or next."""
+    _kill_child(world, "cost import")
+
+
+def kill_fetch(world: SyncWorld) -> None:
+    """The process that fetches a month, now or next; sometimes the one that does it again, too."""
+    for _ in range(world.chance.choice((1, 2))):
+        _kill_child(world, "cost sync")
+
+
+def _kill_child(world: SyncWorld, name: str) -> None:
+    """A child of the server that forks them, as soon as there is one of this name."""
+    end = time.monotonic() + CHILD_SECONDS
+    while time.monotonic() < end and (worker := world.worker) is not None:
+        for child in [each for server in _children(worker) for each in _children(server)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if child.name().startswith(name):
                     child.kill()
+                    world.killed[name] += 1
+                    return
+        time.sleep(0.002)
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.children()
+    return []
 
 
 def kill_broker(world: SyncWorld) -> None:
@@ -150,6 +174,7 @@ def kill_database_connection(world: SyncWorld) -> None:
 
 FAULTS: Final[dict[str, Callable[[SyncWorld], None]]] = {
     "worker": kill_worker,
+    "fetch": kill_fetch,
     "import": kill_import,
     "broker": kill_broker,
     "database": kill_database,
@@ -164,6 +189,7 @@ class SyncReport:
         self.stages: dict[str, Counter[str]] = {name: Counter() for name in FAULTS}
         self.seconds: list[float] = []
         self.looks = self.failed_syncs = self.repeated = 0
+        self.killed: Counter[str] = Counter()
         self.wrong: list[str] = []
 
     @property
@@ -182,6 +208,7 @@ class SyncReport:
             f"{self.rounds} rounds, {self.looks} looks at the months in between; {self.repeated} syncs were taken up again, "
             f"{self.failed_syncs} failed and were followed by another; a round took {took} (median)."
         )
+        lines.append(f"Processes that were killed by name: {dict(self.killed)}.")
         lines += ["", *(f"Wrong: {each}" for each in self.wrong)] if self.wrong else ["Nothing was wrong."]
         return "\n".join(lines) + "\n"
 
@@ -248,6 +275,7 @@ def run(
             was = becomes
             say(f"round {number} {fault} {time.monotonic() - begin:.1f} s {report.rounds}")
         _check_remains(world, report)
+        report.killed = world.killed
     return report
 
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.xdist_group("chaos")
 def test_months_are_whole_and_nothing_is_doubled_whatever_is_killed_during_syncs(
     django_db_setup: None,
 ) -> None:
-    faults = ["worker", "broker", "database"]
+    faults = ["worker", "fetch", "broker", "database"]
     report = run(faults, seed=16, prepare=migrate_console)
 
     assert report.wrong == []
