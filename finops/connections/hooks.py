@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
+import msgspec
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
 from accounts.models import Account
 from accounts.scoping import account_scope
 from accounts.services.deletion import account_files
-from finops.connections.models import CostConnection, CostPush, CostSync
+from finops.connections.models import CostConnection, CostPush
 from finops.connections.services import push_folders
 from finops.connections.states import GRACE
 from finops.costs.forms import upload_cautions
-from finops.costs.queries.source_problems import SourceProblem, source_problems
-from finops.lib import clock
+from finops.costs.queries.source_problems import ProblemQuery, SourceProblem, source_problems
 from finops.lib.sentences import truncate
+
+_LATEST: Final = f"%(now)s::timestamptz - interval '{GRACE.total_seconds():.0f} seconds'"
 
 account_files.add("connections", push_folders.remove_of_account)
 
@@ -42,21 +44,29 @@ def synced_sources(account: Account) -> dict[int, str]:
     }
 
 
-@source_problems.register("syncs")
-def sync_problems(account: Account) -> list[SourceProblem]:
-    """Sources whose syncs fail, and those whose sync is long due and runs nowhere; not those that are paused. One query."""
-    latest = clock.now() - GRACE
-    with account_scope(account):
-        running = CostSync.objects.filter(
-            connection=OuterRef("pk"), status="running", heartbeat_at__gt=latest
-        )
-        is_late = Q(next_sync_at__lt=latest) & ~Exists(running)
-        rows = CostConnection.objects.filter(Q(failures__gt=0) | is_late, paused_at=None)
-        rows = rows.order_by(F("failing_since").asc(nulls_last=True), "next_sync_at")
-        known = list(rows.values_list("source_id", "failing_since", "next_sync_at"))
+_SYNC_PROBLEMS: Final = f"""
+SELECT json_agg(json_build_array(c.source_id, c.failing_since, c.next_sync_at) ORDER BY c.failing_since NULLS LAST, c.next_sync_at)
+FROM connections_costconnection c WHERE c.account_id = %(account)s AND c.paused_at IS NULL AND (
+    c.failures > 0 OR c.next_sync_at < {_LATEST} AND NOT EXISTS (SELECT FROM connections_costsync r
+    WHERE r.connection_id = c.id AND r.status = 'running' AND r.heartbeat_at > {_LATEST}))
+"""  # noqa: S608 - of our own constants
+"""Connections whose syncs fail, and those whose sync is long due and runs nowhere; not those that are paused."""
+
+_decode_problems = msgspec.json.Decoder(list[tuple[int, datetime | None, datetime]]).decode
+
+
+def read_sync_problems(text: str) -> list[SourceProblem]:
+    """Of what `_SYNC_PROBLEMS` answers."""
     return [
-        SourceProblem(source_id, f"syncs of {{name}} have failed since {since:%Y-%m-%d %H:%M} UTC")
+        SourceProblem(source_id, f"syncs of {{name}} have failed since {_moment(since)}")
         if since is not None
-        else SourceProblem(source_id, f"a sync of {{name}} has been due since {due:%Y-%m-%d %H:%M} UTC")
-        for source_id, since, due in known
+        else SourceProblem(source_id, f"a sync of {{name}} has been due since {_moment(due)}")
+        for source_id, since, due in _decode_problems(text)
     ]
+
+
+def _moment(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+source_problems.add("syncs", ProblemQuery(_SYNC_PROBLEMS, read_sync_problems))

@@ -16,7 +16,7 @@ from finops.budgets.status_rules import EXCEEDED, OK, WARNING
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef
 from finops.costs.queries.cost_view import apply_overrides
-from finops.costs.queries.source_problems import SourceNotes, source_notes
+from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources, load_sources
 from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of

@@ -23,7 +23,7 @@ from finops.costs.answers import (
 from finops.costs.coverage import Coverage
 from finops.costs.dimensions import registry
 from finops.costs.queries.cost_view import apply_overrides
-from finops.costs.queries.source_problems import source_notes
+from finops.costs.queries.source_notes import source_notes
 from finops.costs.queries.sources import HEALTHY, Sources, load_sources
 from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.lake.engine import engine

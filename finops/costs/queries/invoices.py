@@ -18,7 +18,7 @@ from finops.costs.invoice_answers import InvoiceAnswer, InvoiceQuery, InvoiceRow
 from finops.costs.models import BillingPeriod, InvoiceDetail, InvoiceTotal
 from finops.costs.queries import invoice_words as words
 from finops.costs.queries.closed_months import restatement_sentences
-from finops.costs.queries.source_problems import source_notes
+from finops.costs.queries.source_notes import source_notes
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.costs.reconciliation import (

@@ -1,27 +1,17 @@
-"""What answers about cost say of sources that nothing new comes from. Apps above add problems to `source_problems`."""
+"""Sources that nothing new comes from: which they are comes with the sources themselves (`queries/sources.py`), in one statement.
+Apps above say how to find them, by entries of `source_problems`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_
-from typing import Any, Final
+from typing import Final
 
-from accounts.models import Account
 from finops.costs.answers import SourceHealth
-from finops.costs.filters import ResolvedFilter, all_of
-from finops.costs.queries.sources import Sources
-from finops.lake.engine import engine
-from finops.lake.schema import Kind
-from finops.lib.periods import DateRange
 from finops.lib.registry import Registry
 from finops.lib.sentences import truncate
 
 NAME_LENGTH: Final = 60
-NAMED_IN_CLAUSE: Final = 2
-NAMED: Final = 5
-LOOKED_AT_DAYS: Final = 365
 
 
 @dataclass(frozen=True)
@@ -36,76 +26,13 @@ class SourceProblem:
         return f"{self.text.format(name=repr(truncate(source.name, NAME_LENGTH)))}, so {effect}"
 
 
-source_problems: Registry[Callable[[Account], list[SourceProblem]]] = Registry("source problem")
-
-
 @dataclass(frozen=True)
-class SourceNotes:
-    """`clause` goes into the first sentence and begins with a semicolon; `warnings` say the same for pages, which do not show
-    it. Both empty where every source is well."""
+class ProblemQuery:
+    """`sql`: a SELECT of one JSON value, of `%(account)s` at the time `%(now)s`, without a parameter of its own; `read` makes
+    problems of its text. Every answer about cost asks it, so it has to be a look at an index."""
 
-    clause: str = ""
-    warnings: tuple[str, ...] = ()
-
-
-def source_notes(
-    account: Account, sources: Sources, filters: Sequence[ResolvedFilter] = (), days: DateRange | None = None
-) -> SourceNotes:
-    """On sources with a problem whose cost the filters can choose, whatever the period: a month of long ago may be the one that
-    cannot be read. One query a kind of problem; with filters and a problem one lake query more."""
-    problems = [
-        each
-        for find in source_problems.values()
-        for each in find(account)
-        if each.source_id in sources.health
-    ]
-    if problems and filters:
-        chosen = _chosen_sources(account, sources, filters, days)
-        problems = [each for each in problems if each.source_id in chosen]
-    if not problems:
-        return SourceNotes()
-    texts = [each.words(sources.health[each.source_id]) for each in problems]
-    sentences = [f"{text[0].upper()}{text[1:]}." for text in texts[:NAMED]]
-    if len(texts) > NAMED:
-        sentences.append(f"{len(texts) - NAMED} more sources have such problems: see Data health.")
-    parts = texts[:NAMED_IN_CLAUSE]
-    if len(texts) > NAMED_IN_CLAUSE:
-        parts.append(f"{len(texts) - NAMED_IN_CLAUSE} more sources have such problems (getDataHealth)")
-    return SourceNotes("".join(f"; {part}" for part in parts), tuple(sentences))
+    sql: str
+    read: Callable[[str], list[SourceProblem]]
 
 
-def _chosen_sources(
-    account: Account, sources: Sources, filters: Sequence[ResolvedFilter], days: DateRange | None
-) -> set[int]:
-    """Those with a line that passes the filters, in the days or the newest year, and those without any line that a filter by
-    source does not leave out."""
-    by_source = [each for each in filters if each.dimension.name == "source"]
-    empty = {
-        source_id
-        for source_id, health in sources.health.items()
-        if not health.rows and all(each.matches_value(health.name) for each in by_source)
-    }
-    span = sources.coverage.recent_days(LOOKED_AT_DAYS)
-    if days is not None:
-        span = DateRange(min(span.start, days.start), max(span.end, days.end))
-    table = engine.run(
-        account,
-        Kind.COST,
-        span.start,
-        span.end,
-        _SourcesBuild(tuple(filters)),
-        tag_keys=[key for each in filters for key in each.dimension.tag_keys],
-        manifest=sources.manifest,
-        allow_rollups=True,
-    )
-    return empty | {int(each) for each in table["source"].to_pylist() if each is not None}
-
-
-@dataclass(frozen=True)
-class _SourcesBuild:
-    """The sources of the lines that pass the filters."""
-
-    filters: tuple[ResolvedFilter, ...]
-
-    def __call__(self, table: Any) -> Any:
-        return table.filter(reduce(and_, all_of(table, list(self.filters)))).select("source").distinct()
+source_problems: Registry[ProblemQuery] = Registry("source problem")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -22,6 +22,7 @@ from finops.costs.coverage import Coverage, SourceSpan, coverage_of_days
 from finops.costs.models import CostImport
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.overlap_notices import OVERLAPS, MonthOverlap, read_overlaps
+from finops.costs.queries.source_problems import SourceProblem, source_problems
 from finops.lake.storage.manifest import COST_VERSION, Manifest, manifest_of
 from finops.lib import clock
 
@@ -58,6 +59,8 @@ class Sources:
     """Billing months that the account has closed, by their first day, with what was restated since."""
     overlaps: Sequence[MonthOverlap] = ()
     """Months of which two sources are likely to hold the same cost."""
+    problems: Sequence[SourceProblem] = ()
+    """Of sources that nothing new comes from, each kind in the order that its query gives."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -129,16 +132,25 @@ _decode_closed = msgspec.json.Decoder(list[tuple[date, list[Restatement] | None]
 
 
 def load_sources(account: Account) -> Sources:
-    """What the lake has, the sources with the newest import of each, and the cost view. One query, two after a change."""
+    """What the lake has, the sources with the newest import of each and what is wrong with them, and the cost view. One query, two
+    after a change."""
+    now = clock.now()
     with connection.cursor() as cursor:
-        cursor.execute(_STATE, {"account": account.pk})
+        cursor.execute(_statement(), {"account": account.pk, "now": now})
         version, *texts = cursor.fetchone()
-    return _sources(manifest_of(account, version), *(text or "[]" for text in texts), today=clock.today())
+    return _sources(manifest_of(account, version), *(text or "[]" for text in texts), today=now.date())
+
+
+@cache
+def _statement() -> str:
+    """With the problems that apps above look for, which are all registered once the first question comes."""
+    problems = (f"({each.sql})::text" for each in source_problems.values())
+    return ", ".join([_STATE, *problems])
 
 
 @lru_cache(maxsize=256)
 def _sources(
-    manifest: Manifest, views: str, rows: str, closed: str, overlaps: str, *, today: date
+    manifest: Manifest, views: str, rows: str, closed: str, overlaps: str, *problems: str, today: date
 ) -> Sources:
     """Kept by all that it is made of; a manifest is equal only to itself, and is of one account."""
     decoded = _decode_rows(rows)
@@ -158,7 +170,14 @@ def _sources(
         settings[0] if settings else CostViewSettings(),
         {month: tuple(restated or ()) for month, restated in _decode_closed(closed)},
         read_overlaps(overlaps),
+        _problems(problems, health),
     )
+
+
+def _problems(texts: Sequence[str], health: Mapping[int, SourceHealth]) -> list[SourceProblem]:
+    queries = source_problems.values()
+    found = [each for query, text in zip(queries, texts, strict=True) for each in query.read(text)]
+    return [each for each in found if each.source_id in health]
 
 
 def _days_of(row: _Row, days: _Days) -> SourceDays:

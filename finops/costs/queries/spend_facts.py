@@ -15,7 +15,7 @@ from finops.costs.comparison import ComparisonRanges, applied_comparison
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import DimensionContext
 from finops.costs.queries.filter_values import FilterFindings
-from finops.costs.queries.source_problems import SourceNotes, source_notes
+from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_lake import SpendPlan, SpendSum
 from finops.costs.spend_query import SpendQuery

@@ -25,7 +25,7 @@ from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.former_names import former_ids, with_newest_names
 from finops.costs.queries.cost_view import ALL, apply_overrides
-from finops.costs.queries.source_problems import source_notes
+from finops.costs.queries.source_notes import source_notes
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.costs.value_names import with_value_names

@@ -14,7 +14,7 @@ from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.coverage import Bucket, buckets_of
 from finops.costs.queries.filter_values import FilterFindings
-from finops.costs.queries.source_problems import SourceNotes, source_notes
+from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import resolve_query
 from finops.costs.spend_query import DEFAULT_PERIOD, SpendQuery, read_period

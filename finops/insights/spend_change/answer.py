@@ -18,7 +18,7 @@ from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter
 from finops.costs.queries.closed_months import restatement_clause
 from finops.costs.queries.filter_values import FilterFindings
-from finops.costs.queries.source_problems import SourceNotes, source_notes
+from finops.costs.queries.source_notes import SourceNotes, source_notes
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_answer import OTHER
 from finops.costs.queries.spend_words import day_span, incomplete_span
