@@ -1,4 +1,4 @@
-"""`python -m tests.chaos.syncs [--rounds 200] [--seed 0] [--report FILE]`: syncs that are broken off at random moments.
+"""`python -m tests.chaos.syncs [--rounds 200] [--minutes 60] [--seed 0] [--report FILE]`: syncs that are broken off at random moments.
 
 Each round the provider restates three months, a sync begins, and at a random moment its worker, the process of its fetch or of its
 import, the broker or the database is killed with -9; what died is started again, as the supervisor does it. At each look a month is as it
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import random
 import sys
@@ -33,7 +34,8 @@ from tests.chaos.services import Program
 from tests.servers import LiveServer, free_port
 
 MONTHS: Final = ("2026-03", "2026-04", "2026-05")
-FINISH_SECONDS: Final = 180.0
+FINISH_SECONDS: Final = 600.0
+"""A worker's start is seconds, minutes where others keep the machine busy."""
 TICK_SECONDS: Final = 1.0
 """Of the clock, which is 15 seconds else: a round is to take few."""
 REDIS_AWAY_SECONDS: Final = 2.0
@@ -246,16 +248,19 @@ def run(
     faults: Sequence[str],
     *,
     seed: int,
+    end: float = math.inf,
     prepare: Callable[[Path], object] = make_cluster,
     say: Callable[[str], object] = lambda _text: None,
 ) -> SyncReport:
-    """A round a fault, and one before without."""
+    """A round a fault, and one before without. No further one begins after `end` (`time.monotonic()`)."""
     report, was = SyncReport(), dict.fromkeys(MONTHS, Decimal(0))
     with sync_world(seed, prepare) as world:
         _restate(world, was)
         _finish(world, was, was, report)
         usual = 3.0
         for number, fault in enumerate(["", *faults]):
+            if time.monotonic() > end:
+                break
             becomes = dict(
                 zip(MONTHS, map(Decimal, (200 + number, 4_000 - number, 20 * number)), strict=True)
             )
@@ -329,6 +334,7 @@ def _check_remains(world: SyncWorld, report: SyncReport) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.syncs")
     parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no round after so many")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--report", type=Path, help="also write the table to this file, as Markdown")
     options = parser.parse_args()
@@ -337,6 +343,7 @@ def main() -> int:
     report = run(
         faults[: options.rounds],
         seed=options.seed,
+        end=time.monotonic() + 60 * options.minutes,
         say=lambda text: sys.stderr.write(text + "\n"),
     )
     sys.stdout.write(report.markdown())
