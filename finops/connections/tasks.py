@@ -22,7 +22,7 @@ def run_sync(account_id: int, sync_id: int) -> None:
 @shared_task(name=LOOK_TASK)
 def look_for_changes(account_id: int, sync_id: int) -> None:
     """List the months of one sync; `run_sync` follows where there are any to read."""
-    if _is_of_account(account_id, sync_id) and services.look_for_changes(sync_id):
+    if _is_of_account(account_id, sync_id) and services.look_for_changes(sync_id, in_child=True):
         run_sync.apply_async([account_id, sync_id], expires=MESSAGE_SECONDS)
 
 

@@ -7,11 +7,8 @@ of it. Bytes that came are counted in a file that the sync looks at once a secon
 
 from __future__ import annotations
 
-import errno
-import logging
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,42 +16,21 @@ import msgspec
 from django.conf import settings
 
 from finops.connections.connector import (
-    AccessError,
     BillMonth,
     Connector,
     ConnectorConfig,
     Fetch,
-    MonthConflict,
     SourceError,
     SourceUnavailable,
 )
+from finops.connections.services.child_answers import ChildAnswer, answer_of
 from finops.costs.focus.normalise import FocusFile
 from finops.lib import child_process
 from finops.lib.child_process import ChildOutcome, ChildResult
-from finops.lib.errors import UserError
 
-logger = logging.getLogger(__name__)
-
-BROKEN: Final = "Something went wrong; existing data is kept. The server log has details."
-NO_SPACE: Final = "The disk of this server is full. Ask the operator to free space."
-
-_CONFLICT: Final = "MonthConflict"
-_ERRORS: Final[dict[str, type[UserError]]] = {
-    each.__name__: each for each in (UserError, SourceError, SourceUnavailable, AccessError)
-}
 _COUNT_BYTES: Final = 8
 _ATTEMPTS: Final = 2
 """Of a process that ends by itself, as by the kernel's killer."""
-
-
-class _FetchAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it: files, or the name of an error's class with its text."""
-
-    files: list[tuple[str, str]] = []
-    notes: list[str] = []
-    error: str = ""
-    message: str = ""
-    retry_after: float | None = None
 
 
 def fetch_in_child(
@@ -90,9 +66,9 @@ def fetch_in_child(
     if result.end is not ChildOutcome.DONE:
         raise _error_of_end(result)
     watch.is_wanted()
-    answer = msgspec.json.decode(_answer_path(fetch.folder).read_bytes(), type=_FetchAnswer)
+    answer = ChildAnswer.read(_answer_path(fetch.folder))
     fetch.notes += answer.notes
-    return _files_of(answer)
+    return [FocusFile(Path(path), name) for path, name in answer.checked().files]
 
 
 class _FetchWatch:
@@ -136,17 +112,6 @@ def _error_of_end(result: ChildResult) -> SourceError:
     )
 
 
-def _files_of(answer: _FetchAnswer) -> list[FocusFile]:
-    if answer.error == _CONFLICT:
-        raise MonthConflict(answer.message)
-    if answer.error:
-        error = _ERRORS[answer.error](answer.message)
-        if isinstance(error, SourceError):
-            error.retry_after = answer.retry_after
-        raise error
-    return [FocusFile(Path(path), name) for path, name in answer.files]
-
-
 def _answer_path(folder: Path) -> Path:
     return folder.with_suffix(".answer")
 
@@ -169,21 +134,10 @@ def fetch_to_folder(
         os.pwrite(count, total.to_bytes(_COUNT_BYTES), 0)
 
     fetch = Fetch(folder, progress)
-    answer = _answer(lambda: connector.fetch(config, month, fetch), fetch.notes)
-    _answer_path(folder).write_bytes(msgspec.json.encode(answer))
 
+    def files() -> ChildAnswer:
+        fetched = connector.fetch(config, month, fetch)
+        return ChildAnswer(files=[(str(each.path), each.name) for each in fetched])
 
-def _answer(fetch: Callable[[], list[FocusFile]], notes: list[str]) -> _FetchAnswer:
-    try:
-        return _FetchAnswer(files=[(str(each.path), each.name) for each in fetch()], notes=notes)
-    except MonthConflict as conflict:
-        return _FetchAnswer(error=_CONFLICT, message=str(conflict))
-    except UserError as error:
-        kind = next(each for each in type(error).__mro__ if each.__name__ in _ERRORS)
-        return _FetchAnswer(
-            error=kind.__name__, message=error.message, retry_after=getattr(error, "retry_after", None)
-        )
-    except Exception as error:
-        logger.exception("connections: a fetch failed")
-        is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-        return _FetchAnswer(error=SourceError.__name__, message=NO_SPACE if is_full else BROKEN)
+    answer = answer_of(files, "fetch")
+    msgspec.structs.replace(answer, notes=fetch.notes).write(_answer_path(folder))

@@ -26,20 +26,21 @@ from finops.connections.connector import (
     Fetch,
     MonthConflict,
     SourceError,
-    SourceUnavailable,
     SyncCancellation,
 )
 from finops.connections.models import CostSync, SyncPeriod, month_name
 from finops.connections.schemas import PeriodAction, PeriodResult
 from finops.connections.services import sync_claims
-from finops.connections.services.month_fetch import BROKEN, NO_SPACE, fetch_in_child
+from finops.connections.services.child_answers import BROKEN, NO_SPACE
+from finops.connections.services.month_fetch import fetch_in_child
+from finops.connections.services.source_looks import look, look_in_child
 from finops.connections.services.sync_heartbeat import SyncHeartbeat
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.import_decision import Decision
 from finops.costs.mapping.document import MappingDocument, as_json
 from finops.costs.models import CostImport
 from finops.costs.services import import_files
-from finops.lib import clock, disk, time_limit
+from finops.lib import clock, disk
 from finops.lib.errors import UserError
 from finops.lib.sentences import join_with_and
 
@@ -84,17 +85,21 @@ def fingerprint_of(sync: CostSync, month: BillMonth, mapping: MappingDocument | 
     return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
-@contextmanager
-def limit_look() -> Iterator[None]:
-    """A look at months in the block may take SYNC_LOOK_SECONDS. Raises SourceUnavailable after that."""
-    try:
-        with time_limit.limit_time(settings.SYNC_LOOK_SECONDS):
-            yield
-    except time_limit.TimeLimitError as error:
-        raise SourceUnavailable(
-            f"Looking at what months there are took longer than {settings.SYNC_LOOK_SECONDS / 60:g} minutes, so it was ended. The "
-            "next sync tries again; if it stays so, name a longer prefix, or let old objects expire."
-        ) from error
+def list_months(
+    sync: CostSync,
+    connector: Connector[Any],
+    config: ConnectorConfig,
+    progress: SyncHeartbeat,
+    *,
+    in_child: bool,
+    month: date | None = None,
+) -> list[BillMonth]:
+    """A look at the months that the other side has, or at one. Raises SourceError and its classes, and SyncCancellation."""
+    if not in_child:
+        return look(connector, config, month)
+    answer = _uploads() / f"sync-{sync.connection_id}-{sync.pk}-{sync.attempts}.look"
+    name = f"cost look {sync.pk}"
+    return look_in_child(connector, config, month, answer=answer, name=name, progress=progress.check)
 
 
 def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
@@ -174,10 +179,17 @@ def _fetch(
         context.progress.check()
         if files is not None and context.connector.changes_while_read:
             return month, files, fetch.notes
-        with limit_look():
-            now = context.connector.month(context.config, month.month)
-        if now is None:
+        listed = list_months(
+            context.sync,
+            context.connector,
+            context.config,
+            context.progress,
+            in_child=context.in_child,
+            month=month.month,
+        )
+        if not listed:
             raise SourceError("The files were deleted while they were read. The next sync tries again.")
+        now = listed[0]
         if files is not None and now.fingerprint == month.fingerprint:
             return month, files, fetch.notes
         month = now

@@ -28,7 +28,7 @@ from finops.connections.services.sync_heartbeat import SyncHeartbeat, SyncTimeou
 from finops.connections.services.sync_months import (
     SyncContext,
     fingerprint_of,
-    limit_look,
+    list_months,
     sync_month,
     work_folders,
 )
@@ -75,8 +75,8 @@ def _may_begin(sync: CostSync) -> bool:
         )
     if sync.cancel_requested_at is not None:  # while nobody ran it
         raise SyncCancellation
-    for folder in work_folders(sync):
-        shutil.rmtree(folder, ignore_errors=True)
+    for left in work_folders(sync):
+        left.unlink() if left.is_file() else shutil.rmtree(left, ignore_errors=True)
     return cancel_abandoned_syncs(sync.connection.source)
 
 
@@ -97,8 +97,8 @@ class _SyncRun:
     def run(self, *, only_look: bool) -> None:
         sync = self._sync
         connector, config = connector_of(sync.connection.connector), config_of(sync.connection)
-        with limit_look():
-            listed = {each.month: each for each in connector.months(config)}
+        found = list_months(sync, connector, config, self._progress, in_child=self._in_child)
+        listed = {each.month: each for each in found}
         months = [listed[month] for month in sorted(listed, reverse=True)[:MAX_MONTHS]]
         to_read = self._plan(months, config.column_mapping)
         if only_look and to_read:

@@ -100,10 +100,10 @@ def unfinished_syncs() -> list[tuple[str, int, int]]:
     ]
 
 
-def look_for_changes(sync_id: int) -> bool:
-    """List the months of a queued sync, and end it where nothing is new. Whether it has months to read: then it is queued for
-    `run_sync`. Safe as `run_sync`."""
-    if _run(sync_id, in_child=False, only_look=True):
+def look_for_changes(sync_id: int, *, in_child: bool = False) -> bool:
+    """List the months of a queued sync, `in_child` in a process of its own, and end it where nothing is new. Whether it has months
+    to read: then it is queued for `run_sync`. Safe as `run_sync`."""
+    if _run(sync_id, in_child=in_child, only_look=True):
         # Unscoped: a worker names the row itself.
         return CostSync.objects.unscoped().filter(pk=sync_id, status=SyncStatus.QUEUED).exists()
     return False
@@ -114,7 +114,7 @@ def run_sync(sync_id: int, *, in_child: bool = False) -> bool:
     is synced elsewhere, or there is little room on disk.
 
     Safe to call twice, at once, and after kill -9 at any moment: months swap whole, and a month that was imported is not read
-    again. What fails is kept in the row. With `in_child` months are fetched and imported in processes of their own.
+    again. What fails is kept in the row. With `in_child` months are listed, fetched and imported in processes of their own.
     """
     return _run(sync_id, in_child=in_child, only_look=False)
 

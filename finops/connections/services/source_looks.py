@@ -1,0 +1,114 @@
+"""Looks at the months that a source has: in a process of their own, whose time and memory have an end whatever the other side
+sends. Between two pages or rows a look sees itself that its time is over; a page that never ends is ended from outside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+
+from finops.connections.connector import (
+    BillMonth,
+    Connector,
+    ConnectorConfig,
+    SourceError,
+    SourceUnavailable,
+)
+from finops.connections.services.child_answers import ChildAnswer, answer_of
+from finops.lib import child_process, time_limit
+from finops.lib.child_process import ChildOutcome, ChildResult
+
+ANSWER_SECONDS: Final = 5.0
+"""For the process to say itself that its time is over."""
+_ATTEMPTS: Final = 2
+"""Of a process that ends by itself, as by the kernel's killer."""
+
+
+def look(connector: Connector[Any], config: ConnectorConfig, month: date | None = None) -> list[BillMonth]:
+    """The months of a source, or the one that is named, if it is there. Raises as `Connector.months` does, and SourceUnavailable
+    after SYNC_LOOK_SECONDS, which is seen between two pages."""
+    try:
+        with time_limit.limit_time(settings.SYNC_LOOK_SECONDS):
+            if month is None:
+                return connector.months(config)
+            found = connector.month(config, month)
+            return [found] if found else []
+    except time_limit.TimeLimitError as error:
+        raise _timeout() from error
+
+
+def look_in_child(
+    connector: Connector[Any],
+    config: ConnectorConfig,
+    month: date | None = None,
+    *,
+    answer: Path,
+    name: str,
+    progress: Callable[[], None],
+) -> list[BillMonth]:
+    """As `look`, in a process called `name`, which leaves its answer in a file. `progress` is called once a second and raises when
+    the sync is to end. Raises SourceError besides when the process took more memory than it may, or died twice."""
+
+    def is_wanted() -> bool:
+        progress()
+        return True
+
+    for attempt in range(_ATTEMPTS):
+        result = child_process.run(
+            f"{__name__}.look_to_file",
+            connector,
+            config,
+            month,
+            answer,
+            settings.SYNC_LOOK_SECONDS,
+            name=name,
+            deadline=time.monotonic() + settings.SYNC_LOOK_SECONDS + ANSWER_SECONDS,
+            is_wanted=is_wanted,
+        )
+        if result.end is not ChildOutcome.DIED or attempt == _ATTEMPTS - 1:
+            break
+    try:
+        if result.end is not ChildOutcome.DONE:
+            raise _error_of_end(result)
+        months = ChildAnswer.read(answer).checked().months
+    finally:
+        answer.unlink(missing_ok=True)
+    return [BillMonth(*each) for each in months]
+
+
+def look_to_file(
+    connector: Connector[Any], config: ConnectorConfig, month: date | None, answer: Path, seconds: float
+) -> None:
+    """In the child."""
+    settings.SYNC_LOOK_SECONDS = seconds
+
+    def months() -> ChildAnswer:
+        found = look(connector, config, month)
+        return ChildAnswer(months=[(each.month, each.fingerprint, each.bytes) for each in found])
+
+    answer_of(months, "look").write(answer)
+
+
+def _timeout() -> SourceUnavailable:
+    return SourceUnavailable(
+        f"Looking at what months there are took longer than {settings.SYNC_LOOK_SECONDS / 60:g} minutes, so it was ended. The "
+        "next sync tries again; if it stays so, name a longer prefix, or let old objects expire."
+    )
+
+
+def _error_of_end(result: ChildResult) -> SourceError:
+    if result.end is ChildOutcome.TIME:
+        return _timeout()
+    if result.end is ChildOutcome.MEMORY:
+        limit = child_process.memory_limit() >> 20
+        return SourceError(
+            f"The look was stopped because it took more than {limit:,} MB of memory: the provider answers with more than a list "
+            "of months. Name a longer prefix or another table, or ask whoever runs this console for more (IMPORT_MEMORY_BYTES)."
+        )
+    return SourceError(
+        f"The process of the look ended by itself ({result.cause}). The next sync tries again."
+    )
