@@ -20,13 +20,15 @@ from pytest_django import Settings
 from accounts.scoping import account_scope
 from finops.connections import services
 from finops.connections.connector import AccessError, CheckFinding, SourceError
-from finops.connections.connectors import connector_of
-from finops.connections.models import CostConnection
+from finops.connections.connectors import connector_of, connectors
+from finops.connections.models import CostConnection, CostSync
+from finops.connections.services import source_looks
 from finops.costs.queries.spend import query_spend
 from finops.costs.spend_query import SpendQuery
 from finops.lib.outbound import UrlRefusal
 from tests.cast import Cast
 from tests.finops.connections.databases.lines import ROWS, Line
+from tests.finops.connections.syncs.endless_sources import LoopbackPostgresql
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.tls_proxy import postgresql_with_tls
 
@@ -292,3 +294,25 @@ def test_what_a_connector_raises_is_for_people(shop: Shop) -> None:
     config = connector.Config(**shop.values(query="SELECT nothing at all"))
     with pytest.raises(SourceError):
         connector.months(config)
+
+
+def test_a_query_that_never_answers_is_ended_in_the_time_of_a_look(
+    cast: Cast, shop: Shop, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_looks, "ANSWER_SECONDS", 1.0)
+    settings.SYNC_LOOK_SECONDS = 1.0
+    hangs = "SELECT lines.* FROM lines, pg_sleep(3600)"
+    shop.add(ROWS)
+    connection = services.create_connection(
+        account=cast.account,
+        actor=cast.actor,
+        name="Shop",
+        connector="postgresql",
+        values=shop.values(query=hangs),
+    )
+    monkeypatch.setitem(connectors(), "postgresql", LoopbackPostgresql())
+    with account_scope(cast.account):
+        sync = CostSync.objects.get(connection=connection)
+        assert not services.look_for_changes(sync.pk, in_child=True)
+        sync.refresh_from_db()
+    assert sync.error.startswith("Looking at what months there are took longer than")
