@@ -7,13 +7,14 @@ from typing import Any, Final
 
 import msgspec
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
 from accounts.models import Account
 from accounts.scoping import account_scope
 from accounts.services.deletion import account_files
-from finops.connections.models import CostConnection, CostPush
+from finops.connections.models import CostConnection, CostKey, CostPush
 from finops.connections.services import push_folders
 from finops.connections.states import GRACE
 from finops.costs.forms import upload_cautions
@@ -40,6 +41,21 @@ def synced_sources(account: Account) -> dict[int, str]:
         source_id: f"Syncs bring the cost of {truncate(name, 60)!r}, and the next one replaces what is uploaded of months that its "
         "provider still has. Upload into a new source, pause its syncs first, or tick “Upload all the same” for months that "
         "the provider has no more."
+        for source_id, name in rows
+    }
+
+
+@upload_cautions.register("pushes")
+def pushed_sources(account: Account) -> dict[int, str]:
+    """Sources that a program has pushed cost to and still may. One query."""
+    with account_scope(account):
+        pushed = CostPush.objects.filter(source=OuterRef("source"), status=CostPush.PushStatus.DONE)
+        rows = CostKey.objects.filter(Exists(pushed), revoked_at=None).values_list(
+            "source_id", "source__name"
+        )
+    return {
+        source_id: f"A program pushes the cost of {truncate(name, 60)!r}: what is uploaded replaces its months, and its next push "
+        "of a month replaces the upload. Upload into a new source, revoke the key first, or tick “Upload all the same”."
         for source_id, name in rows
     }
 

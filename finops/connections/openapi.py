@@ -51,6 +51,7 @@ _SUMMARY: Schema = {
 _PUSH = _object(
     **_SUMMARY,
     parts={"type": "array", "description": "number, format and bytes of each part.", "items": _PART},
+    note={"type": ["string", "null"], "description": "The upload that the push replaces; null for none."},
 )
 _PUSH["examples"] = [
     {
@@ -61,6 +62,7 @@ _PUSH["examples"] = [
         "rows": 1200,
         "totals": [{"currency": "USD", "billed_cost": "1840.25", "effective_cost": "1795.1"}],
         "error": None,
+        "note": None,
         "created_at": "2026-06-01T06:00:00Z",
         "expires_at": None,
         "committed_at": "2026-06-01T06:00:02Z",

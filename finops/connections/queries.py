@@ -14,7 +14,14 @@ from django.db.models import Count, OuterRef, Subquery
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.connections.connectors import connectors
-from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostPush, CostSync, SyncPeriod
+from finops.connections.models import (
+    UNFINISHED_STATUSES,
+    CostConnection,
+    CostPush,
+    CostSync,
+    SyncPeriod,
+    month_name,
+)
 from finops.connections.remaining_time import RemainingTime, remaining_time
 from finops.connections.schemas import PeriodResult
 from finops.costs.models import CostImport
@@ -29,6 +36,7 @@ __all__ = [
     "connections_overview",
     "months_to_read_again",
     "newest_pushes",
+    "push_note",
     "push_status",
     "push_with_parts",
     "remaining_time",
@@ -174,6 +182,19 @@ def push_with_parts(*, account: Account, source_id: int, public_id: uuid.UUID) -
     with account_scope(account):
         rows = CostPush.objects.filter(source=source_id, public_id=public_id)
         return rows.prefetch_related("parts").first()
+
+
+def push_note(push: CostPush) -> str:
+    """Which upload a committed push replaces, or has replaced; empty for none. The account in scope. One query."""
+    jobs = CostImport.objects.filter(
+        source=push.source_id, status=CostImport.Status.DONE, months__contains=[month_name(push.month)]
+    )
+    if push.cost_import_id is not None:
+        jobs = jobs.filter(pk__lt=push.cost_import_id)
+    newest = jobs.order_by("-pk").first()
+    if push.committed_at is None or newest is None or newest.origin != CostImport.Origin.UPLOAD:
+        return ""
+    return f"{month_name(push.month)} was last uploaded by {newest.actor_label} ({newest.file_name}): the push replaces that."
 
 
 def push_status(push: CostPush) -> str:

@@ -17,8 +17,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoint, unavailable_error
+from accounts.scoping import account_scope
 from finops.connections.models import CostPush, month_name
-from finops.connections.queries import newest_pushes, push_status, push_with_parts
+from finops.connections.queries import newest_pushes, push_note, push_status, push_with_parts
 from finops.connections.schemas import PushTotal
 from finops.connections.services import pushes
 from finops.connections.services.cost_keys import CostCredential, RevokedCostKey, authenticate_cost_key
@@ -63,6 +64,8 @@ class CostPushAnswer(msgspec.Struct, frozen=True):
     rows: int | None
     totals: list[PushTotal]
     error: str | None
+    note: str | msgspec.UnsetType | None
+    """Not in the list of pushes."""
     created_at: datetime
     expires_at: datetime | None
     committed_at: datetime | None
@@ -96,7 +99,7 @@ class Pushes(CostEndpoint):
     def post(self, request: Request) -> Response:
         month = _month(_json(request, NewPush).month)
         push = pushes.open_push(credential=request.auth, month=month)
-        return Response(_answer(push, []), status=HTTPStatus.CREATED)
+        return Response(_answer(push, [], None), status=HTTPStatus.CREATED)
 
 
 class OnePush(CostEndpoint):
@@ -183,10 +186,16 @@ def _current(request: Request, public_id: uuid.UUID) -> CostPushAnswer:
     if push is None:
         raise pushes.UnknownPush
     parts = [CostPartAnswer(part.number, part.format, part.bytes) for part in push.parts.all()]
-    return _answer(push, parts)
+    with account_scope(credential.account):
+        note = push_note(push) if push.committed_at is not None else ""
+    return _answer(push, parts, note or None)
 
 
-def _answer(push: CostPush, parts: list[CostPartAnswer] | msgspec.UnsetType) -> CostPushAnswer:
+def _answer(
+    push: CostPush,
+    parts: list[CostPartAnswer] | msgspec.UnsetType,
+    note: str | msgspec.UnsetType | None = msgspec.UNSET,
+) -> CostPushAnswer:
     return CostPushAnswer(
         id=str(push.public_id),
         month=month_name(push.month),
@@ -195,6 +204,7 @@ def _answer(push: CostPush, parts: list[CostPartAnswer] | msgspec.UnsetType) -> 
         rows=push.rows,
         totals=msgspec.convert(push.totals, list[PushTotal]),
         error=push.error or None,
+        note=note,
         created_at=push.created_at,
         expires_at=push.expires_at if push.committed_at is None else None,
         committed_at=push.committed_at,
