@@ -7,6 +7,7 @@ from datetime import datetime, time
 from decimal import Decimal
 from typing import Final
 
+import msgspec
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -23,6 +24,7 @@ from finops.connections.views.syncs import connection_of
 from finops.costs import services
 from finops.costs.focus import columns as spec
 from finops.costs.focus.errors import FocusFileError
+from finops.costs.focus.formats import NUMBERS_SHOWN
 from finops.costs.focus.open_files import FocusFile
 from finops.costs.mapping.document import MappingDocument
 from finops.costs.mapping.preview import Preview, preview_of
@@ -104,6 +106,7 @@ def _page(request: AccountRequest, subject: _Subject, form: MappingForm) -> Http
     context = {
         "source": subject.source,
         "form": form,
+        "category_fields": form.category_fields(),
         "sample": subject.sample,
         "sample_problem": subject.problem,
         "can_fetch": connection is not None and takes_any_columns(connection),
@@ -122,12 +125,40 @@ def preview(request: AccountRequest, source_id: int) -> HttpResponse:
         form = MappingForm(subject.sample, subject.document, request.POST)
         if form.is_valid():
             try:
-                context |= _preview_context(preview_of(subject.file, form.document()), form.document())
+                found = preview_of(subject.file, form.document())
+                context |= _preview_context(found, form.document()) | _categories_context(
+                    form, found, request.POST.getlist("category_value")
+                )
             except FocusFileError as error:
                 context["sample_problem"] = error.message
         else:
             context["problems"] = form.problem_texts
+            if set(form.errors) == {"decimal_mark"}:
+                context["readings"] = _totals_by_mark(subject.file, form.document())
     return render(request, "connections/_mapping_preview.html", context)
+
+
+def _totals_by_mark(file: FocusFile, document: MappingDocument) -> list[tuple[str, dict[str, Decimal]]]:
+    """What the cost adds up to by currency with each decimal mark; nothing for a file that cannot be read."""
+    try:
+        return [
+            (shown, preview_of(file, msgspec.structs.replace(document, decimal_mark=mark)).totals)
+            for mark, shown in NUMBERS_SHOWN.items()
+        ]
+    except FocusFileError:
+        return []
+
+
+def _categories_context(form: MappingForm, found: Preview, sent: list[str]) -> dict[str, object]:
+    """The unknown charge categories with their lines; and where the page lacks a field for one, all fields."""
+    fields = form.category_fields(found.unknown_categories)
+    is_new = [each.value for each in fields] != sent
+    return {
+        "unknown_categories": found.unknown_categories.most_common(SHOWN_SERVICES),
+        "form": form,
+        "category_fields": fields,
+        "has_new_categories": is_new,
+    }
 
 
 def _preview_context(found: Preview, document: MappingDocument) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -14,10 +14,14 @@ from django.http import QueryDict
 
 from finops.costs.focus import columns as spec
 from finops.costs.focus.formats import NUMBERS_SHOWN
+from finops.costs.focus.values import NumberFormat
 from finops.costs.mapping.date_format import DATE_FORMATS
 from finops.costs.mapping.document import (
     BILLED_COST,
+    MAX_ADDENDS,
+    MAX_VALUES,
     NEEDED_TEXTS,
+    Addend,
     AmountRule,
     DateRule,
     Granularity,
@@ -26,13 +30,15 @@ from finops.costs.mapping.document import (
     TextRule,
     problems,
 )
-from finops.costs.mapping.document_mapping import missing_columns
+from finops.costs.mapping.document_mapping import CHARGE_CATEGORY, missing_columns
 from finops.costs.mapping.sample import Sample
-from finops.costs.mapping.suggestion import date_format
+from finops.costs.mapping.suggestion import date_format, decimal_mark
 from finops.lib.sentences import quote, truncate
 
 MAX_NAME: Final = 256
 SHOWN_TAG_COLUMNS: Final = 200
+SHOWN_ADDENDS: Final = 3
+ADDEND_SIGNS: Final = (("", "Plus"), ("minus", "Minus"))
 COSTS_SIGNS: Final = (("", "Positive"), ("negative", "Negative"))
 GRANULARITIES: Final = (
     (Granularity.DAY.value, "A day"),
@@ -94,6 +100,12 @@ class MappingRow:
     title: str
     column: BoundField
     options: Sequence[BoundField]
+    addends: Sequence[tuple[BoundField, BoundField]] = ()
+    """Of an amount: the sign and the choice of each further column."""
+
+    @property
+    def has_addends(self) -> bool:
+        return any(column.value() or column.errors for _, column in self.addends)
 
 
 @dataclass(frozen=True)
@@ -106,11 +118,22 @@ class TagField:
     index: int
 
 
+@dataclass(frozen=True)
+class CategoryField:
+    """A charge category as the file writes it, and that of FOCUS which it is; empty while nobody has chosen."""
+
+    value: str
+    focus: str
+    index: int
+
+
 class MappingForm(forms.Form):
     """Bound or not, its choices are the columns of the sample; a mapping may name others, which its file then lacks."""
 
     decimal_mark = forms.ChoiceField(
-        label="Numbers", choices=[(each.value, text) for each, text in NUMBERS_SHOWN.items()]
+        label="Numbers",
+        choices=[("", "Detect the format"), *((each.value, text) for each, text in NUMBERS_SHOWN.items())],
+        required=False,
     )
     costs_sign = forms.ChoiceField(label="Costs are", choices=COSTS_SIGNS, required=False)
     granularity = forms.ChoiceField(label="A line covers", choices=GRANULARITIES)
@@ -145,6 +168,7 @@ class MappingForm(forms.Form):
             widget=OpenSelect(choices=choices),
         )
         if focus in spec.AMOUNTS.values():
+            self._add_addends(focus, title, choices)
             self.fields[f"{focus}-factor"] = forms.DecimalField(
                 required=False,
                 label=f"Factor of {title.lower()}",
@@ -167,6 +191,22 @@ class MappingForm(forms.Form):
                 max_length=MAX_NAME,
                 label=f"Value of {title.lower()}",
                 widget=widget or forms.TextInput(attrs={"placeholder": "Value"}),
+            )
+
+    def _add_addends(self, focus: str, title: str, choices: list[tuple[str, str]]) -> None:
+        rule = self._document.amounts.get(focus)
+        count = max(SHOWN_ADDENDS, len(rule.addends) + 1 if rule else 0)
+        while f"{focus}-addend-{count}" in self.data:
+            count += 1
+        for place in range(min(count, MAX_ADDENDS)):
+            self.fields[f"{focus}-sign-{place}"] = forms.ChoiceField(
+                required=False, label=f"Sign of column {place + 2} of {title.lower()}", choices=ADDEND_SIGNS
+            )
+            self.fields[f"{focus}-addend-{place}"] = forms.CharField(
+                required=False,
+                max_length=MAX_NAME,
+                label=f"Column {place + 2} of {title.lower()}",
+                widget=OpenSelect(choices=choices),
             )
 
     @property
@@ -192,7 +232,35 @@ class MappingForm(forms.Form):
             for name in self.fields
             if name in {f"{focus}-{each}" for each in ("value", "factor", "format")}
         ]
-        return MappingRow(focus, SHOWN[focus], self[f"{focus}-column"], others)
+        addends = [
+            (self[name.replace("-addend-", "-sign-")], self[name])
+            for name in self.fields
+            if name.startswith(f"{focus}-addend-")
+        ]
+        return MappingRow(focus, SHOWN[focus], self[f"{focus}-column"], others, addends)
+
+    def category_fields(self, unknown: Iterable[str] = ()) -> list[CategoryField]:
+        """A field for each charge category of the file that FOCUS does not have: of the sample, of `unknown`, and those that are
+        mapped."""
+        column, mapped = self[f"{CHARGE_CATEGORY}-column"].value(), self._category_values()
+        columns = self._sample.columns if self._sample else ()
+        of_sample = [value for each in columns if each.name == column for value in each.values]
+        known = {spec.fold(each) for each in spec.ENUMERATIONS[CHARGE_CATEGORY]}
+        foreign = [value.strip() for value in (*of_sample, *unknown) if spec.fold(value) not in known]
+        values = list(dict.fromkeys([*mapped, *foreign]))[:MAX_VALUES] if column else []
+        return [CategoryField(value, mapped.get(value, ""), index) for index, value in enumerate(values)]
+
+    @property
+    def focus_categories(self) -> tuple[str, ...]:
+        return spec.ENUMERATIONS[CHARGE_CATEGORY]
+
+    def _category_values(self) -> dict[str, str]:
+        """FOCUS's charge category by the file's."""
+        if not isinstance(self.data, QueryDict):
+            rule = self._document.texts.get(CHARGE_CATEGORY, TextRule())
+            return dict(rule.values)
+        pairs = zip(self.data.getlist("category_value"), self.data.getlist("category"), strict=False)
+        return {value[:MAX_NAME]: focus[:MAX_NAME] for value, focus in pairs if value.strip() and focus}
 
     @property
     def tag_fields(self) -> list[TagField]:
@@ -231,7 +299,9 @@ class MappingForm(forms.Form):
     def _refuse_missing(self, column: str) -> None:
         text = f"{self._sample.file if self._sample else 'The file'} has no column {quote(column)}. Choose another."
         fields = [
-            name for name in self.fields if name.endswith("-column") and self.cleaned_data.get(name) == column
+            name
+            for name in self.fields
+            if ("-column" in name or "-addend-" in name) and self.cleaned_data.get(name) == column
         ]
         for name in fields or ["tags"]:
             self.add_error(name if name in self.fields else None, ValidationError(text))
@@ -247,10 +317,13 @@ class MappingForm(forms.Form):
             if f"{focus}-value" in self.fields:
                 value = data.get(f"{focus}-value") or ""
                 if column or value or focus in NEEDED_TEXTS:
-                    texts[focus] = TextRule(column, value)
+                    values = self._category_values() if focus == CHARGE_CATEGORY and column else {}
+                    texts[focus] = TextRule(column, value, values)
             elif column and f"{focus}-factor" in self.fields:
                 factor = data.get(f"{focus}-factor")
-                amounts[focus] = AmountRule(column, Decimal(1) if factor is None else factor)
+                amounts[focus] = AmountRule(
+                    column, Decimal(1) if factor is None else factor, self._addends(focus)
+                )
             elif column:
                 dates[focus] = DateRule(column, data.get(f"{focus}-format") or self._detect_format(column))
         return MappingDocument(
@@ -258,12 +331,26 @@ class MappingForm(forms.Form):
             texts=texts,
             dates=dates,
             tags=self._tag_rules(),
-            decimal_mark=type(before.decimal_mark)(data["decimal_mark"]),
+            decimal_mark=NumberFormat(data["decimal_mark"])
+            if data.get("decimal_mark")
+            else self._detect_mark(),
             costs_are_negative=data["costs_sign"] == "negative",
             granularity=Granularity(data["granularity"]),
             time_zone=data["time_zone"],
             skip_without_date=data["skip_without_date"],
         )
+
+    def _addends(self, focus: str) -> tuple[Addend, ...]:
+        places = [name.rpartition("-")[2] for name in self.fields if name.startswith(f"{focus}-addend-")]
+        rows = [
+            (self.cleaned_data.get(f"{focus}-addend-{place}"), self.cleaned_data.get(f"{focus}-sign-{place}"))
+            for place in places
+        ]
+        return tuple(Addend(column, sign == "minus") for column, sign in rows if column)
+
+    def _detect_mark(self) -> NumberFormat | None:
+        """Of the numbers of the sample; None where they do not tell it."""
+        return decimal_mark(self._sample.columns) if self._sample else self._document.decimal_mark
 
     def _detect_format(self, name: str) -> str:
         """Of the dates of a column of the sample; empty where they do not tell it."""
@@ -282,7 +369,7 @@ class MappingForm(forms.Form):
 
 def _initial(document: MappingDocument) -> dict[str, Any]:
     initial: dict[str, Any] = {
-        "decimal_mark": document.decimal_mark.value,
+        "decimal_mark": document.decimal_mark.value if document.decimal_mark else "",
         "costs_sign": "negative" if document.costs_are_negative else "",
         "granularity": document.granularity.value,
         "time_zone": document.time_zone,
@@ -290,6 +377,9 @@ def _initial(document: MappingDocument) -> dict[str, Any]:
     }
     for focus, amount in document.amounts.items():
         initial |= {f"{focus}-column": amount.column, f"{focus}-factor": _factor_text(amount.factor)}
+        for place, addend in enumerate(amount.addends):
+            initial[f"{focus}-addend-{place}"] = addend.column
+            initial[f"{focus}-sign-{place}"] = "minus" if addend.is_subtracted else ""
     for focus, text in document.texts.items():
         initial |= {f"{focus}-column": text.column, f"{focus}-value": text.value}
     for focus, rule in document.dates.items():

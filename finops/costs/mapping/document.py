@@ -20,6 +20,10 @@ MAX_TAGS: Final = 200
 MAX_FACTOR: Final = Decimal(10) ** 12
 MAX_PLACES: Final = 18
 """Decimals of a factor."""
+MAX_ADDENDS: Final = 10
+"""Columns beside the first that one amount is the sum of."""
+MAX_VALUES: Final = 200
+"""Of a text that are given another word."""
 
 ColumnName = Annotated[str, msgspec.Meta(max_length=256)]
 """Of the file, as its header has it."""
@@ -49,17 +53,49 @@ class Granularity(enum.StrEnum):
 
 
 class TextRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A text: of a column, and `value` where that is empty; or `value` in every line."""
+    """A text: of a column, and `value` where that is empty; or `value` in every line.
+
+    `values` says which value of FOCUS each value of the column is, whatever its capitals; others stay as they are.
+    """
 
     column: ColumnName = ""
     value: ConstantText = ""
+    values: dict[ConstantText, ConstantText] = {}
+
+    @property
+    def folded_values(self) -> dict[str, str]:
+        """`values` in small letters without spaces around, to look up by."""
+        return {theirs.strip().casefold(): focus for theirs, focus in self.values.items()}
+
+
+class Addend(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A further column of an amount: added, or subtracted as a discount is that the file writes as positive."""
+
+    column: ColumnName
+    is_subtracted: bool = False
 
 
 class AmountRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An amount or a quantity: a column times a factor, 0.01 where it is in cents."""
+    """An amount or a quantity: a column, plus or minus others, times a factor, 0.01 where it is in cents."""
 
     column: ColumnName
     factor: Decimal = Decimal(1)
+    addends: tuple[Addend, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column, *(addend.column for addend in self.addends))
+
+    @property
+    def text(self) -> str:
+        """`(Net + Tax) times 0.01`."""
+        signs = [
+            (" \N{MINUS SIGN} " if addend.is_subtracted else " + ") + addend.column for addend in self.addends
+        ]
+        total = self.column + "".join(signs)
+        if self.factor == 1:
+            return total
+        return f"{f'({total})' if signs else total} times {self.factor.normalize():f}"
 
 
 class DateRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -89,7 +125,8 @@ class MappingDocument(
     texts: dict[str, TextRule] = {}
     dates: dict[str, DateRule] = {}
     tags: tuple[TagRule, ...] = ()
-    decimal_mark: NumberFormat = NumberFormat.POINT
+    decimal_mark: NumberFormat | None = NumberFormat.POINT
+    """None: the file does not tell it, and nobody has chosen yet; such a document is not saved."""
     costs_are_negative: bool = False
     """Whether the file writes what is paid as negative, as accounts do: then all costs change their sign."""
     granularity: Granularity = Granularity.DAY
@@ -103,7 +140,7 @@ class MappingDocument(
         """The columns of the file that it names, each once."""
         amounts, texts, dates = self.amounts.values(), self.texts.values(), self.dates.values()
         names = [
-            *(rule.column for rule in amounts),
+            *(column for rule in amounts for column in rule.columns),
             *(rule.column for rule in dates),
             *(rule.column for rule in texts),
             *(rule.column for rule in self.tags),
@@ -115,10 +152,7 @@ class MappingDocument(
         """What the source's page says of it: FOCUS columns with what they are of."""
         shown = {
             **{name: rule.column for name, rule in self.dates.items()},
-            **{
-                name: f"{rule.column} times {rule.factor.normalize():f}" if rule.factor != 1 else rule.column
-                for name, rule in self.amounts.items()
-            },
+            **{name: rule.text for name, rule in self.amounts.items()},
             **{name: rule.column or f"“{rule.value}”" for name, rule in self.texts.items()},
         }
         tags = {"Tags": ", ".join(rule.key for rule in self.tags)} if self.tags else {}
@@ -190,17 +224,43 @@ def _of_texts(document: MappingDocument) -> Iterator[MappingProblem]:
         values = spec.ENUMERATIONS.get(name)
         if rule.value and values and spec.fold(rule.value) not in map(spec.fold, values):
             yield MappingProblem(name, f"FOCUS has {join_with_and(list(values))} here.")
+        yield from (MappingProblem(name, text) for text in _values_problems(name, rule))
     currency = document.texts.get("BillingCurrency", TextRule()).value.strip()
     if currency and not (len(currency) == 3 and currency.isascii() and currency.isalpha()):
         yield MappingProblem("BillingCurrency", "Enter a three-letter code such as EUR.")
 
 
+def _values_problems(name: str, rule: TextRule) -> Iterator[str]:
+    focus_values = spec.ENUMERATIONS.get(name, ())
+    if rule.values and (not rule.column or not focus_values):
+        yield "Values are mapped of a column with a fixed list of values in FOCUS, such as ChargeCategory."
+    elif wrong := [each for each in rule.values.values() if each not in focus_values]:
+        yield f"{quote(wrong[0])} is no value of {name}. Use {join_with_and(list(focus_values))}."
+    if len(rule.values) > MAX_VALUES:
+        yield f"Map at most {MAX_VALUES} values."
+
+
 def _of_amounts(document: MappingDocument) -> Iterator[MappingProblem]:
+    if document.decimal_mark is None:
+        yield MappingProblem(
+            "decimal_mark",
+            "Choose the number format. It cannot be detected: 1.234 is 1 and a fraction, or a thousand.",
+        )
     for name, rule in document.amounts.items():
         if not rule.column:
             yield MappingProblem(name, "Choose the column of the amount.")
+        yield from (MappingProblem(name, text) for text in _addend_problems(rule))
         if problem := _factor_problem(rule.factor):
             yield MappingProblem(name, problem)
+
+
+def _addend_problems(rule: AmountRule) -> Iterator[str]:
+    if len(rule.addends) > MAX_ADDENDS:
+        yield f"Add at most {MAX_ADDENDS} columns."
+    if not all(addend.column for addend in rule.addends):
+        yield "Choose the column to add."
+    for column in dict.fromkeys(each for each in rule.columns if each and rule.columns.count(each) > 1):
+        yield f"Column {quote(column)} is added twice. Choose each column once."
 
 
 def _factor_problem(factor: Decimal) -> str:

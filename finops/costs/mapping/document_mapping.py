@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -28,13 +29,16 @@ from finops.costs.mapping.document import (
     MappingDocument,
     TextRule,
 )
-from finops.costs.native.native_batch import NativeBatch, first_of
+from finops.costs.native.native_batch import NativeBatch, first_of, recode
 from finops.costs.native.native_format import NativeFormat, NativeMapping
 from finops.lake.schema import MONEY, MONEY_LIMIT
 from finops.lib.periods import add_months
 from finops.lib.sentences import join_with_and
 
 TITLE: Final = "Column mapping"
+CHARGE_CATEGORY: Final = "ChargeCategory"
+_CATEGORIES: Final = frozenset(map(spec.fold, spec.ENUMERATIONS[CHARGE_CATEGORY]))
+_SHOWN_CATEGORIES: Final = 12
 MOMENT: Final = pa.timestamp("us", tz="UTC")
 _UTC: Final = ZoneInfo("UTC")
 _WIDE: Final = pa.decimal256(37, 18)
@@ -46,7 +50,7 @@ _START, _END, _PERIOD = spec.CHARGE_PERIOD, "ChargePeriodEnd", spec.BILLING_PERI
 class FixedFormats(Formats):
     """How the numbers of a file are written, where its column mapping says it."""
 
-    def __init__(self, numbers: NumberFormat) -> None:
+    def __init__(self, numbers: NumberFormat | None) -> None:
         self.numbers, self.numbers_because = numbers, "set in the column mapping"
         self.dates, self.dates_because = None, ""
 
@@ -122,7 +126,7 @@ class DocumentMapping(NativeMapping):
         tags = tuple(dict.fromkeys(self._name[rule.column] for rule in document.tags))
         self.columns = {
             **{name: (self._name[rule.column],) for name, rule in dates.items()},
-            **{name: (self._name[rule.column],) for name, rule in self._amounts.items()},
+            **{name: self._columns_of(rule) for name, rule in self._amounts.items()},
             **{name: (self._name[rule.column],) if rule.column else () for name, rule in self._texts.items()},
             **({spec.TAGS: tags} if tags else {}),
         }
@@ -132,10 +136,14 @@ class DocumentMapping(NativeMapping):
         self.plain = frozenset({each for name in plain for each in self.columns[name]} - few)
         self.needed = (self._name[document.dates[_START].column],) if document.skip_without_date else ()
         self._skipped = 0
+        self._unknown: Counter[str] = Counter()
         self._moments: dict[tuple[str, str], datetime] = {}
 
+    def _columns_of(self, rule: AmountRule) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._name[column] for column in rule.columns))
+
     def begin(self) -> None:
-        self._skipped, self._moments = 0, {}
+        self._skipped, self._unknown, self._moments = 0, Counter(), {}
 
     def prepare(self, batch: NativeBatch) -> NativeBatch:
         if not self._document.skip_without_date:
@@ -156,36 +164,55 @@ class DocumentMapping(NativeMapping):
             keys = [rule.key.strip() for rule in self._document.tags]
             values = [batch.text(self._name[rule.column]) for rule in self._document.tags]
             return pa.StructArray.from_arrays(values, keys)
-        return self._text(self._texts[name], batch)
+        text = self._text(self._texts[name], batch)
+        if name == CHARGE_CATEGORY:
+            self._unknown.update(unknown_categories(text))
+        return text
 
     def notes(self) -> Sequence[str]:
         document = self._document
         notes = [
-            f"{name} is {self._name[rule.column]} times {rule.factor.normalize():f}."
+            f"{name} is {rule.text}."
             for name, rule in document.amounts.items()
-            if rule.factor != 1
+            if rule.factor != 1 or rule.addends
         ]
         if document.costs_are_negative:
             notes.append("Costs have the other sign: the file writes what is paid as negative.")
         if EFFECTIVE_COST not in document.amounts:
             notes.append("EffectiveCost is BilledCost.")
+        if self._unknown:
+            shown = [
+                f"{display_value(value)} ({count:,} lines)"
+                for value, count in self._unknown.most_common(_SHOWN_CATEGORIES)
+            ]
+            notes.append(f"Charge categories that FOCUS does not have, kept as they are: {', '.join(shown)}.")
         if self._skipped:
             notes.append(f"Lines without a date, left out: {self._skipped:,}.")
         return notes
 
     def _amount(self, name: str, batch: NativeBatch) -> pa.Array:
-        rule, native = self._amounts[name], self._name[self._amounts[name].column]
-        of_column = amounts.quantity if name in spec.QUANTITIES else amounts.amount
-        values = of_column(batch.column(native), native, batch.findings, self._formats)
+        rule = self._amounts[name]
+        values = self._numbers(name, rule.column, batch)
+        for addend in rule.addends:
+            native = self._name[addend.column]
+            values = add(values, self._numbers(name, addend.column, batch), native, addend.is_subtracted)
         is_negative = self._document.costs_are_negative and name in COSTS
         factor = -rule.factor if is_negative else rule.factor
-        return values if factor == 1 else multiply(values, factor, native)
+        return values if factor == 1 else multiply(values, factor, self._name[rule.column])
+
+    def _numbers(self, name: str, column: str, batch: NativeBatch) -> pa.Array:
+        native = self._name[column]
+        of_column = amounts.quantity if name in spec.QUANTITIES else amounts.amount
+        return of_column(batch.column(native), native, batch.findings, self._formats)
 
     def _text(self, rule: TextRule, batch: NativeBatch) -> pa.Array:
         constant = rule.value.strip()
         if not rule.column:
             return batch.constant(constant)
         text = batch.text(self._name[rule.column])
+        if rule.values:
+            known = rule.folded_values
+            text = recode(text, lambda value: known.get(value.strip().casefold(), value))
         return first_of(text, batch.constant(constant)) if constant else text
 
     def _moment(self, name: str, batch: NativeBatch) -> pa.Array:
@@ -265,15 +292,35 @@ def _without_blanks(values: pa.Array, column: str) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(indices.take(values.indices), values.dictionary)
 
 
+def unknown_categories(values: pa.Array) -> Counter[str]:
+    """Lines by their charge category, of those that FOCUS does not have."""
+    counts: Counter[str] = Counter()
+    for each in pc.value_counts(values).to_pylist():
+        if each["values"] is not None and spec.fold(each["values"]) not in _CATEGORIES:
+            counts[each["values"]] += each["counts"]
+    return counts
+
+
+def add(values: pa.Array, others: pa.Array, column: str, is_subtracted: bool) -> pa.Array:
+    """The exact sum or difference of two columns of decimals; null counts as 0 beside a number. BadCell from 10^15 on."""
+    values, others = values.cast(_WIDE), others.cast(_WIDE)
+    signed = pc.negate(others) if is_subtracted else others
+    total = pc.coalesce(pc.add(values, signed), values, signed)
+    return _checked(total, others, column, "makes the sum too large")
+
+
 def multiply(values: pa.Array, factor: Decimal, column: str) -> pa.Array:
     """Exact decimals times a factor, to 18 places, half to even. BadCell from 10^15 on."""
     wide = pc.round(
         pc.multiply(values.cast(_WIDE), pa.scalar(factor, _WIDE)), ndigits=_SCALE, round_mode="half_to_even"
     )
+    return _checked(wide, values, column, f"times {factor} is too large")
+
+
+def _checked(wide: pa.Array, values: pa.Array, column: str, problem: str) -> pa.Array:
+    """As the lake stores amounts. BadCell names the first of `values` whose result is 10^15 or more."""
     outside = pc.greater_equal(pc.abs(wide), pa.scalar(MONEY_LIMIT).cast(wide.type))
     index = pc.index(pc.fill_null(outside, False), True).as_py()
     if index >= 0:
-        raise BadCell(
-            column, index, values[index].as_py(), f"times {factor} is too large: amounts stay below 10^15"
-        )
+        raise BadCell(column, index, values[index].as_py(), f"{problem}: amounts stay below 10^15")
     return wide.cast(MONEY)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -18,7 +19,12 @@ from finops.costs.focus.open_files import FocusFile, open_table
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.focus.report import Findings
 from finops.costs.mapping.document import BILLED_COST, MappingDocument
-from finops.costs.mapping.document_mapping import DocumentMapping, check_columns
+from finops.costs.mapping.document_mapping import (
+    CHARGE_CATEGORY,
+    DocumentMapping,
+    check_columns,
+    unknown_categories,
+)
 from finops.costs.native.native_batch import NativeBatch
 from finops.costs.native.native_format import TableFile
 from finops.lib.money import exact_sum
@@ -48,6 +54,8 @@ class Preview:
     lines: list[PreviewLine] = field(default_factory=list)
     months: dict[tuple[date, str], Decimal] = field(default_factory=dict)
     services: dict[tuple[str, str], Decimal] = field(default_factory=dict)
+    unknown_categories: Counter[str] = field(default_factory=Counter)
+    """Lines by a charge category that FOCUS does not have; such a value is imported as it is."""
     rows: int = 0
     """Lines of the file that were looked at, with those that cannot be read or are left out."""
     skipped: int = 0
@@ -71,6 +79,21 @@ def preview_of(file: FocusFile, document: MappingDocument) -> Preview:
     table = open_table(file)
     check_columns(document, table.names, table.name)
     return _PreviewRun(table, DocumentMapping(document, table.names)).run()
+
+
+@dataclass
+class _Bisection:
+    """The search for values of a FOCUS column that cannot be read: `batch` gives those between two places."""
+
+    name: str
+    batch: Callable[[int, int], NativeBatch]
+    parts: list[pa.Array] = field(default_factory=list)
+    problems: dict[int, str] = field(default_factory=dict)
+
+    def values(self) -> pa.Array:
+        """All of them, null where one cannot be read."""
+        typed = next((part.type for part in self.parts if not pa.types.is_null(part.type)), pa.string())
+        return pa.concat_arrays([part.cast(typed) for part in self.parts])
 
 
 class _PreviewRun:
@@ -106,7 +129,7 @@ class _PreviewRun:
             return
         bad: dict[int, str] = {}
         columns = {name: self._column(name, lines, bad) for name in self._mapping.columns}
-        for name in (spec.CHARGE_PERIOD, BILLED_COST, "BillingCurrency", "ChargeCategory"):
+        for name in (spec.CHARGE_PERIOD, BILLED_COST, "BillingCurrency", CHARGE_CATEGORY):
             for index in _places(pc.is_null(columns[name])):
                 bad.setdefault(index, f"column {self._native(name)} {_EMPTY}")
         origin = lines.origin
@@ -117,6 +140,7 @@ class _PreviewRun:
             place = first if origin is None else origin[first].as_py()
             preview.problem = f"{self._table.row(before + place)}, {bad[first]}."
         preview.unreadable += len(bad)
+        preview.unknown_categories.update(unknown_categories(columns[CHARGE_CATEGORY]))
         self._show(columns, shown, bad)
         self._sum(columns, lines.size, bad)
 
@@ -128,21 +152,31 @@ class _PreviewRun:
         try:
             return self._convert(name, lines)
         except BadCell as error:
-            if error.index < 0 or len(self._mapping.columns[name]) != 1:
+            if error.index < 0:
                 problem = f"column {error.column} {error.problem}"
                 bad.update((index, problem) for index in range(lines.size) if index not in bad)
                 return pa.nulls(lines.size, pa.string())
+        if len(self._mapping.columns[name]) != 1:
+            by_line = _Bisection(name, lambda start, stop: lines.take(pa.array(range(start, stop))))
+            self._read_each(by_line, 0, lines.size)
+            for index, problem in by_line.problems.items():
+                bad.setdefault(index, problem)
+            return by_line.values()
         native = self._mapping.columns[name][0]
         encoded = lines.column(native)
         encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
-        parts: list[pa.Array] = []
-        problems: dict[int, str] = {}
-        self._read_each(name, native, encoded.dictionary, 0, parts, problems)
+        distinct = encoded.dictionary
+        by_value = _Bisection(
+            name,
+            lambda start, stop: NativeBatch(
+                {native: distinct.slice(start, stop - start)}, stop - start, Findings()
+            ),
+        )
+        self._read_each(by_value, 0, len(distinct))
         for index, code in enumerate(encoded.indices.to_pylist()):
-            if code in problems:
-                bad.setdefault(index, problems[code])
-        typed = next((part.type for part in parts if not pa.types.is_null(part.type)), pa.string())
-        return pa.concat_arrays([part.cast(typed) for part in parts]).take(encoded.indices)
+            if code in by_value.problems:
+                bad.setdefault(index, by_value.problems[code])
+        return by_value.values().take(encoded.indices)
 
     def _convert(self, name: str, lines: NativeBatch) -> pa.Array:
         values = self._mapping.column(name, lines)
@@ -150,30 +184,22 @@ class _PreviewRun:
             values = currency(values, self._native(name), Findings())
         return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
-    def _read_each(
-        self,
-        name: str,
-        native: str,
-        values: pa.Array,
-        start: int,
-        parts: list[pa.Array],
-        problems: dict[int, str],
-    ) -> None:
+    def _read_each(self, bisection: _Bisection, start: int, stop: int) -> None:
         """Halves the values until each part can be read or is one value that cannot."""
         self._tries -= 1
+        size = stop - start
         try:
-            parts.append(self._convert(name, NativeBatch({native: values}, len(values), Findings())))
+            bisection.parts.append(self._convert(bisection.name, bisection.batch(start, stop)))
             return
         except BadCell as error:
-            if len(values) == 1 or self._tries <= 0:
-                shown = display_value(error.value)
-                text = f"column {native}: {shown} {error.problem}"
-                problems.update((start + place, text) for place in range(len(values)))
-                parts.append(pa.nulls(len(values)))
+            if size == 1 or self._tries <= 0:
+                text = f"column {error.column}: {display_value(error.value)} {error.problem}"
+                bisection.problems.update((place, text) for place in range(start, stop))
+                bisection.parts.append(pa.nulls(size))
                 return
-        half = len(values) // 2
-        self._read_each(name, native, values.slice(0, half), start, parts, problems)
-        self._read_each(name, native, values.slice(half), start + half, parts, problems)
+        half = start + size // 2
+        self._read_each(bisection, start, half)
+        self._read_each(bisection, half, stop)
 
     def _show(self, columns: Mapping[str, pa.Array], rows: list[str], bad: Mapping[int, str]) -> None:
         for index, row in enumerate(rows[: SHOWN_LINES - len(self._preview.lines)]):

@@ -21,11 +21,13 @@ SHOWN_LENGTH: Final = 24
 
 @dataclass(frozen=True)
 class SampleColumn:
-    """A column of a file: its name as the header has it, its first different values as text, and whether it holds times."""
+    """A column of a file: its name as the header has it, its first different values as text, and whether the file stores
+    them as times or numbers."""
 
     name: str
     values: tuple[str, ...]
     has_times: bool = False
+    has_numbers: bool = False
 
     @property
     def label(self) -> str:
@@ -68,4 +70,6 @@ def _column(name: str, values: pa.Array) -> SampleColumn:
     except CAST_ERRORS:
         texts = pa.array([None if each is None else str(each) for each in first.to_pylist()], pa.string())
     distinct = [text for text in pc.unique(texts).to_pylist() if text is not None and text.strip()]
-    return SampleColumn(name, tuple(distinct[:SAMPLE_VALUES]), has_times)
+    is_number = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    has_numbers = any(is_kind(first.type) for is_kind in is_number)
+    return SampleColumn(name, tuple(distinct[:SAMPLE_VALUES]), has_times, has_numbers)

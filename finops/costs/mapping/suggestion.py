@@ -94,7 +94,8 @@ def suggest(sample: Sample, *, name: str) -> MappingDocument:
     """What the columns most likely are. `name` is the source's: the provider and service where no column tells them. What
     cannot be guessed stays empty, and the document is not valid yet."""
     columns = list(sample.columns)
-    mark = decimal_mark(columns)
+    decided = decimal_mark(columns)
+    mark = decided or NumberFormat.POINT
     cost = _best(BILLED_COST, columns, lambda column: _is_number(column, mark))
     date = _best(spec.CHARGE_PERIOD, columns, lambda column: bool(_best_date_format(column)))
     quantity = _best("ConsumedQuantity", columns, lambda column: column != cost and _is_number(column, mark))
@@ -115,7 +116,7 @@ def suggest(sample: Sample, *, name: str) -> MappingDocument:
         dates=dates,
         texts=texts,
         tags=_tags([column for column in rest if column.name not in used]),
-        decimal_mark=mark,
+        decimal_mark=decided,
         costs_are_negative=cost is not None and _sum(cost, mark) < 0,
         granularity=granularity,
     )
@@ -139,18 +140,21 @@ def _score(focus: str, name: str) -> int:
     return 500 - among[0] if among else 0
 
 
-def decimal_mark(columns: Iterable[SampleColumn]) -> NumberFormat:
-    """By the first number that has one reading only; a point where none has."""
+def decimal_mark(columns: Iterable[SampleColumn]) -> NumberFormat | None:
+    """By the first number that has one reading only. None where none has and one has two, as 1.234 and 1,234: a person says
+    which. A point where all numbers are the same in both. Numbers that the file stores as such tell nothing."""
+    is_ambiguous = False
     for column in columns:
         both = [readings(value) for value in column.values]
         both = [each for each in both if each != (None, None)]
-        if not _is_most(len(both), column.values):
+        if column.has_numbers or not _is_most(len(both), column.values):
             continue
         if any(point is None for point, _ in both):
             return NumberFormat.COMMA
         if any(comma is None for _, comma in both):
             return NumberFormat.POINT
-    return NumberFormat.POINT
+        is_ambiguous = is_ambiguous or any(point != comma for point, comma in both)
+    return None if is_ambiguous else NumberFormat.POINT
 
 
 def _numbers(column: SampleColumn, mark: NumberFormat) -> list[Decimal | None]:

@@ -53,6 +53,8 @@ def form_values(client: Client, **changes: Any) -> dict[str, Any]:
     values["skip_without_date"] = "on" if form["skip_without_date"].value() else ""
     values["tag_column"] = [tag.column for tag in form.tag_fields]
     values["tag_key"] = [tag.key for tag in form.tag_fields]
+    values["category_value"] = [each.value for each in form.category_fields()]
+    values["category"] = [each.focus for each in form.category_fields()]
     return {**values, **{name.replace("_at_", "-"): value for name, value in changes.items()}}
 
 
@@ -107,6 +109,65 @@ def test_dates_of_two_readings_are_imported_by_the_one_that_a_person_chooses(
 
     with account_scope(cast.account):
         assert ColumnMapping.objects.get().document.dates["ChargePeriodStart"].format == "%d/%m/%Y"
+
+
+def test_numbers_of_two_readings_are_imported_by_the_one_that_a_person_chooses(
+    cast: Cast, member: Client
+) -> None:
+    upload(member, "date;service;cost;currency\n2026-06-05;Server;1.234;EUR\n2026-06-06;Server;2.000;EUR\n")
+    unchosen = form_values(member)
+    assert unchosen["decimal_mark"] == ""
+    preview = text_of(member.post(page_url("preview/"), unchosen))
+    assert "Choose the number format. It cannot be detected" in preview
+    assert "Total with 1,234.56 3.23 EUR Total with 1.234,56 3,234.00 EUR" in preview
+    text_of(member.post(page_url(), unchosen), status=422)
+    assert not ColumnMapping.objects.unscoped().exists()
+
+    chosen = form_values(member, decimal_mark="comma")
+    assert "2026-06 3,234.00 EUR" in text_of(member.post(page_url("preview/"), chosen))
+    member.post(page_url(), chosen)
+
+    with account_scope(cast.account):
+        services.run_import(CostImport.objects.get().pk)
+        assert total(cast.account) == Decimal(3234)
+
+
+def test_a_sum_of_columns_and_categories_of_the_file_are_mapped(cast: Cast, member: Client) -> None:
+    upload(
+        member,
+        "date,service,cost,tax,discount,currency,art\n"
+        "2026-06-05,Server,10.5,2,0.25,EUR,Fee\n2026-06-05,Server,1,0.5,,EUR,VAT\n2026-06-06,Disk,3,,1,EUR,Odd\n",
+    )
+    changes: dict[str, Any] = {
+        "BilledCost_at_addend-0": "tax",
+        "BilledCost_at_addend-1": "discount",
+        "BilledCost_at_sign-1": "minus",
+        "ChargeCategory_at_column": "art",
+        "ChargeCategory_at_value": "",
+    }
+    preview = text_of(member.post(page_url("preview/"), form_values(member, **changes)))
+    assert "Total EUR 15.75 EUR" in preview
+    assert "Unknown charge categories Fee: 1 line VAT: 1 line Odd: 1 line" in preview
+    assert "Charge categories of the file Fee" in preview
+
+    changes |= {"category_value": ["Fee", "VAT", "Odd"], "category": ["Usage", "Tax", ""]}
+    preview = text_of(member.post(page_url("preview/"), form_values(member, **changes)))
+    assert "Unknown charge categories Odd: 1 line" in preview
+    assert "Charge categories of the file" not in preview
+    member.post(page_url(), form_values(member, **changes))
+
+    with account_scope(cast.account):
+        services.run_import(CostImport.objects.get().pk)
+        by_category = {name: billed for name, (billed, _) in cost_by(cast.account, "charge_category").items()}
+        assert by_category == {"Usage": Decimal("12.25"), "Tax": Decimal("1.5"), "Odd": Decimal(2)}
+    shown = get_page(member, page_url().removesuffix("mapping/"))
+    assert "cost + tax \N{MINUS SIGN} discount" in shown
+    again = form_values(member)
+    assert (again["BilledCost-addend-1"], again["BilledCost-sign-1"]) == ("discount", "minus")
+    assert dict(zip(again["category_value"], again["category"], strict=True)) == {
+        "Fee": "Usage",
+        "VAT": "Tax",
+    }
 
 
 def test_a_column_that_the_file_lacks_is_refused(member: Client) -> None:

@@ -225,7 +225,96 @@ def json_lines() -> tuple[str, MappingDocument, Sums]:
     return text, mapping, expected
 
 
-@pytest.mark.parametrize("make", [german, cents, negative, monthly, parquet, json_lines])
+def sums_of_columns() -> tuple[str, MappingDocument, Sums]:
+    """Net plus tax minus a discount that is written as positive, in cents; some of them empty."""
+    rows = [
+        {
+            "Tag": f"2026-05-{1 + place % 28:02}",
+            "Art": ("Gebühr", "MWST", " rabatt ", "Usage", "sonst")[place % 5],
+            "Netto": f"{place}.{place:02},5".replace(",", ""),
+            "Steuer": ("", f"{place}.000000000000000001", "-0.5")[place % 3],
+            "Rabatt": ("", "0.25")[place % 2],
+        }
+        for place in range(90)
+    ]
+    expected = add_up(
+        [
+            (
+                (date(2026, 5, 1), row["Art"], "EUR", None),
+                (
+                    Decimal(row["Netto"]) + Decimal(row["Steuer"] or 0) - Decimal(row["Rabatt"] or 0)
+                ).scaleb(-2).quantize(Decimal("1e-18")),
+            )
+            for row in rows
+        ]
+    )  # fmt: skip
+    more = [{"column": "Steuer"}, {"column": "Rabatt", "is_subtracted": True}]
+    mapping = document(
+        amounts={"BilledCost": {"column": "Netto", "factor": "0.01", "addends": more}},
+        dates={"ChargePeriodStart": {"column": "Tag"}},
+        texts={"ServiceName": {"column": "Art"}, "ChargeCategory": CATEGORIES},
+    )
+    return text_file(rows), mapping, expected
+
+
+CATEGORIES: dict[str, Any] = {
+    "column": "Art",
+    "values": {"gebühr": "Usage", "MwSt": "Tax", "Rabatt": "Credit"},
+}
+
+
+def test_charge_categories_of_the_file_become_those_of_focus_and_unknown_ones_are_counted() -> None:
+    text, mapping, expected = sums_of_columns()
+    by_category: dict[str, Decimal] = defaultdict(Decimal)
+    names = {"Gebühr": "Usage", "MWST": "Tax", " rabatt ": "Credit", "Usage": "Usage", "sonst": "sonst"}
+    for (_, name, _, _), amount in expected.items():
+        by_category[names[name]] += amount
+
+    found: dict[str, Decimal] = defaultdict(Decimal)
+    read = MappedRead(text, mapping)
+    for row in read.rows:
+        found[row["charge_category"]] += row["billed_cost"]
+    assert found == by_category
+    assert preview_text(text, mapping).unknown_categories == {"sonst": 18}
+    assert (
+        "Charge categories that FOCUS does not have, kept as they are: 'sonst' (18 lines)."
+        in read.report.files[0].notes
+    )
+
+
+def test_the_report_names_the_columns_of_a_sum() -> None:
+    text, mapping, _ = sums_of_columns()
+    notes = MappedRead(text, mapping).report.files[0].notes
+    assert "BilledCost is (Netto + Steuer \N{MINUS SIGN} Rabatt) times 0.01." in notes
+
+
+def test_a_sum_is_empty_only_where_all_of_its_columns_are() -> None:
+    mapping = document(
+        amounts={
+            "BilledCost": {"column": "Amount"},
+            "ConsumedQuantity": {"column": "In", "addends": [{"column": "Out"}]},
+        }
+    )
+    read = MappedRead(
+        "Day,Item,Amount,In,Out\n2026-05-01,a,1,2,\n2026-05-01,a,1,,3\n2026-05-01,a,1,,\n", mapping
+    )
+    assert read.column("consumed_quantity") == [Decimal(2), Decimal(3), None]
+
+
+def test_the_preview_names_the_part_of_a_sum_that_cannot_be_read() -> None:
+    mapping = document(amounts={"BilledCost": {"column": "Amount", "addends": [{"column": "Tax"}]}})
+    seen = preview_text(
+        "Day,Item,Amount,Tax\n2026-05-01,a,1,2\n2026-05-01,a,1,much\n2026-05-01,a,4,\n"
+        "2026-05-01,a,999999999999999,1\n",
+        mapping,
+    )
+    assert (seen.rows, seen.unreadable) == (4, 2)
+    assert seen.problem == "row 3, column Tax: 'much' is not a number."
+    assert "makes the sum too large" in seen.lines[3].problem
+    assert seen.months == {(date(2026, 5, 1), "EUR"): Decimal(7)}
+
+
+@pytest.mark.parametrize("make", [german, cents, negative, monthly, parquet, json_lines, sums_of_columns])
 def test_sums_are_those_of_the_raw_file(
     make: Callable[[], tuple[str | bytes, MappingDocument, Sums]],
 ) -> None:

@@ -58,6 +58,12 @@ def problem_of(**changes: Any) -> tuple[str, str]:
         ({"time_zone": "Europe/Berlim"}, "time_zone", "Nearest: Europe/Berlin"),
         ({"tags": [{"column": "A", "key": " "}]}, "tags", "Give the tag of column 'A' a key."),
         ({"tags": [{"column": "A", "key": "t"}, {"column": "B", "key": "t"}]}, "tags", "a key of its own"),
+        ({"amounts": {"BilledCost": {"column": "A", "addends": [{"column": "A"}]}}}, "BilledCost", "each column once"),
+        ({"amounts": {"BilledCost": {"column": "A", "addends": [{"column": ""}]}}}, "BilledCost", "Choose the column to add"),
+        ({"amounts": {"BilledCost": {"column": "A", "addends": [{"column": f"c{n}"} for n in range(11)]}}}, "BilledCost", "at most 10"),
+        ({"texts": {"ChargeCategory": {"column": "Art", "values": {"x": "Fee"}}}}, "ChargeCategory", "'Fee' is no value of ChargeCategory"),
+        ({"texts": {"ServiceName": {"column": "Item", "values": {"x": "Usage"}}}}, "ServiceName", "fixed list of values"),
+        ({"decimal_mark": None}, "decimal_mark", "Choose the number format"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_of_the_column_with_what_to_do(
@@ -180,13 +186,14 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     factor = st.sampled_from(["1", "0.01", "-1", "1e30", "sNaN", "0.000000001", "12345678901.5"])
     date_format = st.sampled_from([*DATE_FORMATS, "%Y", "%", "%%", "x"]) | texts
     value = st.sampled_from(["", "EUR", "Usage", *ENUMERATIONS["ChargeCategory"]]) | texts
-    rule = {"column": names, "value": value}
+    rule = {"column": names, "value": value, "values": st.dictionaries(texts, value, max_size=2)}
+    addends = st.lists(st.fixed_dictionaries({"column": names, "is_subtracted": st.booleans()}), max_size=2)
     return {
         "amounts": PLAIN["amounts"]
         | draw(
             st.dictionaries(
                 st.sampled_from(AMOUNT_COLUMNS),
-                st.fixed_dictionaries({"column": names, "factor": factor}),
+                st.fixed_dictionaries({"column": names, "factor": factor, "addends": addends}),
                 max_size=3,
             )
         ),
@@ -201,7 +208,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
             )
         ),
         "tags": draw(st.lists(st.fixed_dictionaries({"column": names, "key": texts}), max_size=2)),
-        "decimal_mark": draw(st.sampled_from(["point", "comma"])),
+        "decimal_mark": draw(st.sampled_from(["point", "comma", None])),
         "granularity": draw(st.sampled_from(["hour", "day", "month"])),
         "time_zone": draw(st.sampled_from(["UTC", "Europe/Berlin", "Asia/Kathmandu", "Nowhere", ""])),
         "costs_are_negative": draw(st.booleans()),

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from finops.costs.focus.values import NumberFormat
 from finops.costs.mapping.document import DateRule, MappingDocument, problems
 from tests.finops.costs.mapping.mapped_files import suggestion
 
@@ -37,7 +38,8 @@ def test_a_german_invoice_needs_no_change() -> None:
         "ChargeCategory": "“Usage”",
         "Tags": "Kostenstelle",
     }
-    assert (found.decimal_mark.value, found.dates["ChargePeriodStart"].format) == ("comma", "%d.%m.%Y")
+    assert found.decimal_mark is NumberFormat.COMMA
+    assert found.dates["ChargePeriodStart"].format == "%d.%m.%Y"
 
 
 def test_hours_of_an_api_need_no_change() -> None:
@@ -136,3 +138,22 @@ def test_a_file_of_nothing_that_is_known_suggests_what_it_can() -> None:
         "ChargeCategory": "“Usage”",
         "BillingCurrency": "“”",
     }
+
+
+@pytest.mark.parametrize("values", [["1.234", "12.500"], ["1,234", "7,001"], ["1.234", "3"]])
+def test_numbers_of_two_readings_have_no_decimal_mark_until_a_person_chooses(values: list[str]) -> None:
+    lines = "".join(f"2026-05-{place:02};{value}\n" for place, value in enumerate(values, 1))
+    ambiguous = suggestion(f"date;cost eur\n{lines}")
+    assert ambiguous.decimal_mark is None
+    assert [each.field for each in problems(ambiguous)] == ["decimal_mark"]
+
+    told_by_one = suggestion(f"date;cost eur\n{lines}2026-05-09;0,5\n")
+    assert told_by_one.decimal_mark is NumberFormat.COMMA
+
+
+def test_numbers_that_parquet_stores_as_such_have_one_reading() -> None:
+    data = io.BytesIO()
+    pq.write_table(
+        pa.table({"day": [date(2026, 5, 13)], "cost": [Decimal("1.234")], "currency": ["EUR"]}), data
+    )
+    assert suggestion(data.getvalue()).decimal_mark is NumberFormat.POINT
