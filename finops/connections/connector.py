@@ -29,6 +29,8 @@ SecretText = Annotated[str, msgspec.Meta(extra={"secret": True})]
 C = TypeVar("C", bound="ConnectorConfig")
 
 EXTERNAL_ID: Final = "external_id"
+PROVIDER_FIELD: Final = "provider"
+"""A field of configs of places where bills of any provider may lie: shown, and no matter for what is read."""
 NOT_ENTERED: Final = frozenset({EXTERNAL_ID, "column_mapping"})
 """Fields of a config that nobody enters with its settings."""
 

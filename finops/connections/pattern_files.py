@@ -69,6 +69,16 @@ DefaultCurrency = Annotated[
     ),
 ]
 
+Provider = Annotated[
+    str,
+    msgspec.Meta(
+        title="Provider",
+        description="Shown until the first sync. Then the provider of the cost lines is shown.",
+        examples=["Oracle"],
+        max_length=60,
+    ),
+]
+
 P = TypeVar("P", bound=ConnectorConfig)
 
 

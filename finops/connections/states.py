@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from accounts.models import Account
-from finops.connections.connector import Connector
+from finops.connections.connector import PROVIDER_FIELD, Connector
 from finops.connections.connectors import connectors
 from finops.connections.models import INTERVALS, CostConnection
 from finops.connections.queries import ConnectionOverview, connection_overview, connections_overview
@@ -53,12 +53,15 @@ class ConnectionState:
         return connector.icon if connector else "plug-connected"
 
     def kind(self, provider: str) -> str:
-        """The connector's title; of a shared place the provider that its cost lines name, where there are some."""
-        return provider if provider and self._is_shared else self.title
+        """The connector's title; of a shared place the provider that its cost lines name, else the one that was entered."""
+        return (self._provider(provider) if self._is_shared else "") or self.title
 
     def provider_icon(self, provider: str) -> str:
-        """That of the provider that the cost lines name, where the connector is of none."""
-        return PROVIDER_ICONS.get(provider, self.icon) if self._is_shared else self.icon
+        """That of the same provider, where the connector is of none."""
+        return PROVIDER_ICONS.get(self._provider(provider), self.icon) if self._is_shared else self.icon
+
+    def _provider(self, provider: str) -> str:
+        return provider or str(self.connection.config.get(PROVIDER_FIELD, ""))
 
     @property
     def _is_shared(self) -> bool:

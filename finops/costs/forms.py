@@ -74,8 +74,9 @@ class BillUploadForm(forms.Form):
         help_text="For example: AWS payer account.",
     )
     uploads = FilesField(
-        label="FOCUS files",
-        help_text="FOCUS 1.0 to 1.4 as CSV, JSON lines (both also in gzip) or Parquet. Files of one export go together.",
+        label="Cost files",
+        help_text="FOCUS, an export of a cloud, or any columns: CSV, JSON lines (both also in gzip or ZIP) or Parquet. Upload the "
+        "files of one export together.",
         error_messages={"required": "Choose at least one file.", "empty": "The file is empty."},
     )
     currency = forms.CharField(
@@ -120,6 +121,11 @@ class BillUploadForm(forms.Form):
         field = self.fields["source"]
         assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 for the type checker
         field.queryset = sources
+
+    @property
+    def needs_sure(self) -> bool:
+        """Whether the chosen source is one that syncs fill."""
+        return str(self["source"].value() or "") in map(str, self.cautions)
 
     def clean_defaults(self) -> dict[str, str]:
         """Values by column. Raises ValidationError for a line without an equals sign."""

@@ -86,7 +86,11 @@ def ensure_failing_connection(account: Account, actor: Actor) -> None:
         actor=actor,
         name=FAILING_SOURCE,
         connector="folder",
-        values={"folder": str(folder_of("oracle")), "pattern": "FOCUS Reports/{year}/{month}/*.csv"},
+        values={
+            "folder": str(folder_of("oracle")),
+            "pattern": "FOCUS Reports/{year}/{month}/*.csv",
+            "provider": "Oracle",
+        },
         interval_minutes=DAILY,
     )
     sync_to_the_end(connection, actor)

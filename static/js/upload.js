@@ -6,6 +6,7 @@ const drop = document.getElementById("drop");
 const input = document.getElementById("id_uploads");
 const source = document.getElementById("id_source");
 const newSource = document.getElementById("new-source");
+const sure = document.getElementById("upload-sure");
 const errors = document.getElementById("upload-errors");
 const bar = document.getElementById("upload-bar");
 const progressText = document.getElementById("upload-text");
@@ -14,6 +15,7 @@ const send = document.getElementById("upload-send");
 
 function showNewSource() {
   if (source) newSource.hidden = source.value !== "";
+  if (sure) sure.hidden = !sure.dataset.sources.split(" ").includes(source.value);
 }
 
 function showErrors(messages) {

@@ -54,7 +54,7 @@ def ask_with(url: str, key: str) -> dict[str, Any]:
 
 def upload_sample(page: Page, server: LiveServer) -> None:
     page.get_by_role("link", name="upload files", exact=True).click()
-    page.get_by_label("Drop FOCUS files here").set_input_files(SAMPLE)
+    page.get_by_label("Drop cost files here").set_input_files(SAMPLE)
     page.get_by_label("Name of the new source").fill("Real bill")
     page.get_by_role("button", name="Upload and import").click()
     expect(page.get_by_role("heading", name="Waiting for its turn")).to_be_visible()
@@ -129,7 +129,7 @@ def test_a_file_of_unknown_columns_waits_for_their_mapping_and_can_be_discarded(
     page = new_page("member")
 
     page.goto("/a/acme/connections/upload/")
-    page.get_by_label("Drop FOCUS files here").set_input_files(wrong)
+    page.get_by_label("Drop cost files here").set_input_files(wrong)
     page.get_by_role("button", name="Upload and import").click()
     name = page.get_by_label("Name of the new source")
     expect(name).to_be_focused()

@@ -104,5 +104,6 @@ def _secret_page(
 
 
 def _form_page(request: AccountRequest, form: ChannelForm, *, status: int = 200) -> HttpResponse:
-    context: dict[str, Any] = {"form": form, "channel": form.channel, "kind": KINDS[form.kind]}
+    kind = KINDS[form.kind]
+    context: dict[str, Any] = {"form": form, "edited": form.channel, "kind": kind, "noun": "channel"}
     return render(request, "alerts/channel_form.html", context, status=status)

@@ -21,7 +21,7 @@ from finops.connections.aws import (
 )
 from finops.connections.aws_setup import read_policy, trust_policy
 from finops.connections.connector import ConnectorConfig, SetupStep
-from finops.connections.pattern_files import DefaultCurrency, Pattern, PatternConnector
+from finops.connections.pattern_files import DefaultCurrency, Pattern, PatternConnector, Provider
 from finops.connections.transports.s3 import S3Bucket, open_s3
 
 
@@ -48,6 +48,7 @@ class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
     ] = ""
     pattern: Pattern = "**/*"
     default_currency: DefaultCurrency = ""
+    provider: Provider = ""
     endpoint: Annotated[
         str,
         msgspec.Meta(

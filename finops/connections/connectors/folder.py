@@ -20,7 +20,7 @@ from finops.connections.connector import (
     SourceError,
 )
 from finops.connections.file_pattern import FilePattern
-from finops.connections.pattern_files import DefaultCurrency, newest_file
+from finops.connections.pattern_files import DefaultCurrency, Provider, newest_file
 from finops.connections.transports.bucket import BucketObject, objects_fingerprint
 from finops.connections.transports.local import LocalBucket, open_folder
 from finops.costs.focus.normalise import FocusFile
@@ -51,6 +51,7 @@ class FolderConfig(ConnectorConfig, frozen=True, kw_only=True):
         ),
     ] = "**/*"
     default_currency: DefaultCurrency = ""
+    provider: Provider = ""
 
 
 class FolderConnector(Connector[FolderConfig]):

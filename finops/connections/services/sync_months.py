@@ -20,6 +20,7 @@ from django.db import transaction
 
 from accounts.audit import Actor
 from finops.connections.connector import (
+    PROVIDER_FIELD,
     BillMonth,
     Connector,
     ConnectorConfig,
@@ -78,8 +79,10 @@ class MonthOutcome:
 
 def fingerprint_of(sync: CostSync, month: BillMonth, mapping: MappingDocument | None) -> str:
     """What is kept of a month that was imported: a digest of the connector, its settings that are no secret, the column mapping
-    that it was read by, and the listing's fingerprint. So other settings or another mapping read every month again."""
-    parts: list[object] = [sync.connection.connector, sync.connection.config, month.fingerprint]
+    that it was read by, and the listing's fingerprint. So other settings or another mapping read every month again; another name of
+    the provider, which is only shown, does not."""
+    config = {name: value for name, value in sync.connection.config.items() if name != PROVIDER_FIELD}
+    parts: list[object] = [sync.connection.connector, config, month.fingerprint]
     if mapping is not None:
         parts.append(as_json(mapping))
     return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()

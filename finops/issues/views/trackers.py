@@ -178,5 +178,6 @@ def _tracker(pk: int) -> IssueTracker:
 
 
 def _form_page(request: AccountRequest, form: TrackerForm, *, status: int = 200) -> HttpResponse:
-    context = {"form": form, "tracker": form.tracker, "kind": TRACKER_KINDS[form.kind]}
+    kind = TRACKER_KINDS[form.kind]
+    context = {"form": form, "edited": form.tracker, "kind": kind, "noun": "tracker"}
     return render(request, "issues/tracker_form.html", context, status=status)

@@ -211,7 +211,9 @@ def test_a_mapping_is_edited_with_another_file_to_look_at(member: Client) -> Non
 def test_a_sample_that_is_no_table_says_why(cast: Cast, member: Client) -> None:
     with account_scope(cast.account):
         services.create_cost_source(account=cast.account, name="Hetzner", actor=cast.actor)
-    assert "Choose a file" in get_page(member, page_url())
+    page = get_page(member, page_url())
+    assert "No file to map yet Choose a file of this source below." in page
+    assert "Save mapping" not in page
     member.post(page_url("sample/"), {"sample": SimpleUploadedFile("bill.zip", b"PK\x03\x04rest")})
     assert "bill.zip is a ZIP archive or an Excel workbook" in get_page(member, page_url())
 

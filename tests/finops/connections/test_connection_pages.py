@@ -141,6 +141,35 @@ def test_a_folder_is_listed_as_the_provider_of_its_bills(cast: Cast, tmp_path: P
     assert "FOCUS files" not in page
 
 
+def test_a_folder_without_data_yet_is_listed_as_the_provider_that_was_entered(
+    cast: Cast, tmp_path: Path, settings: Any
+) -> None:
+    settings.CONNECTION_FOLDERS = [str(tmp_path)]
+    (tmp_path / "2026-05.csv").write_bytes(as_csv({"ProviderName": "OCI"}))
+    with account_scope(cast.account):
+        connection = services.create_connection(
+            account=cast.account,
+            actor=cast.actor,
+            name="Tenancy",
+            connector="folder",
+            values={"folder": str(tmp_path), "pattern": "{year}-{month}.csv", "provider": "Oracle"},
+        )
+    assert "Tenancy Oracle" in get_page(signed_in(cast.viewer), LIST)
+
+    sync_now(cast, connection)
+    assert "Tenancy OCI" in get_page(signed_in(cast.viewer), LIST)
+
+    services.change_connection(
+        connection=connection,
+        actor=cast.actor,
+        values={"folder": str(tmp_path), "pattern": "{year}-{month}.csv", "provider": "Oracle Cloud"},
+        interval_minutes=connection.interval_minutes,
+        first_month=None,
+    )
+    sync = sync_now(cast, connection)
+    assert [period["action"] for period in sync.periods] == ["unchanged"]
+
+
 def test_a_failing_source_that_never_had_data_says_its_error_once(cast: Cast) -> None:
     connection = connect(cast)
     with closed_box():

@@ -53,6 +53,13 @@ def import_bill_as_upload(cast: Cast, connection: CostConnection, path: Path) ->
     return job
 
 
+def is_sure_hidden(response: HttpResponse) -> bool:
+    """Whether the choice to upload all the same is out of sight until a source with syncs is chosen."""
+    element = response.content.decode().partition('id="upload-sure"')[2].partition(">")[0]
+    assert element
+    return element.rstrip().endswith("hidden")
+
+
 def test_an_upload_into_a_synced_source_is_refused_with_what_to_do(
     cast: Cast, connection: CostConnection, member: Client
 ) -> None:
@@ -61,6 +68,7 @@ def test_an_upload_into_a_synced_source_is_refused_with_what_to_do(
     page = text_of(response, status=422)
     assert "Syncs bring the cost of 'Bills', and the next one replaces what is uploaded" in page
     assert "Upload into a new source, pause its syncs first, or tick “Upload all the same”" in page
+    assert not is_sure_hidden(response)
     assert not CostImport.objects.exists()
 
 
@@ -79,7 +87,7 @@ def test_while_syncs_are_paused_nothing_is_asked(
 
 def test_a_source_of_uploads_is_none_of_it(cast: Cast, connection: CostConnection, member: Client) -> None:
     other = add_source(cast.account, [], name="Files")
-    assert "Upload all the same" in text_of(member.get(UPLOAD))
+    assert is_sure_hidden(member.get(UPLOAD))
     assert send(member, other.pk).status_code == 302
 
 
