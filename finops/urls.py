@@ -33,6 +33,7 @@ urlpatterns = [
     path("", include("ingestion.api_urls")),
     path("", include("finops.connections.api_urls")),
     path("", views.home, name="home"),
+    path("favicon.ico", views.favicon, name="favicon"),
     path(".well-known/security.txt", views.security_txt, name="security_txt"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

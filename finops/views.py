@@ -13,6 +13,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template import loader
+from django.templatetags.static import static
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
@@ -65,6 +66,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 VALID = timedelta(days=180)
+
+
+@require_safe
+def favicon(_request: HttpRequest) -> HttpResponse:
+    """Where browsers look for the icon of what is no page of ours, such as JSON or a text file."""
+    return redirect(static("img/logo.svg"))
 
 
 @require_safe

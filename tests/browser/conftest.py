@@ -1,4 +1,5 @@
-"""A real server and Debian's chromium. A page that logs an error, or breaks the security policy, fails its test."""
+"""A real server and Debian's chromium. A page that logs an error, lacks a resource, or breaks the security policy, fails its
+test."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Locator,
     Page,
+    Response,
     expect,
     sync_playwright,
 )
@@ -73,6 +75,11 @@ def is_problem(said: ConsoleMessage) -> bool:
     return said.type == "error" and not any(text in said.text for text in meant)
 
 
+def is_lost(got: Response) -> bool:
+    """Whether a style, script, font or image of a page is not there."""
+    return got.status >= 400 and got.request.resource_type not in ("document", "fetch", "xhr")
+
+
 def console_text(said: ConsoleMessage) -> str:
     """With what it is about: chromium's words of a failed resource do not name it."""
     return f"{said.text} {said.location.get('url', '')}"
@@ -99,6 +106,9 @@ def new_page(browser: Browser, console: LiveServer) -> Iterator[NewPage]:
             page = context.new_page()
             page.on("console", lambda said: problems.append(console_text(said)) if is_problem(said) else None)
             page.on("pageerror", lambda error: problems.append(str(error)))
+            page.on(
+                "response", lambda got: problems.append(f"{got.status} {got.url}") if is_lost(got) else None
+            )
             return page
 
         yield open_page
