@@ -1,5 +1,6 @@
 """Where files of cost lie in a folder, as a path with placeholders: `focus/{year}/{month}/*.csv.gz`. Pure.
 
+`{day}` is one or two digits too: where each day's files repeat the month so far, only those of the newest day are of use.
 `*` is any text without a slash, `**` any folders, `{year}` four digits, `{month}` one or two, `{yyyymm}` six with or without a
 dash or underscore between. `BILLING_PERIOD=2026-05` in a path says its month without a placeholder.
 """
@@ -22,6 +23,7 @@ _PARTS: Final = {
     "{year}": r"(?P<year>[0-9]{4})",
     "{month}": r"(?P<month>[0-9]{1,2})",
     "{yyyymm}": r"(?P<yyyymm>[0-9]{4}[-_]?[0-9]{2})",
+    "{day}": r"(?P<day>[0-9]{1,2})",
 }
 _TOKEN: Final = re.compile(r"\*\*/|\*\*|\*|\?|\{[a-z]+\}|[^*?{]+|.", re.DOTALL)
 _PERIOD: Final = re.compile(
@@ -54,11 +56,25 @@ class FilePattern:
             expression += _PARTS.get(token) or re.escape(token)
         if ("{year}" in text) != ("{month}" in text) or ("{year}" in text and "{yyyymm}" in text):
             raise UserError(f"{field}: use {{year}} together with {{month}}, or {{yyyymm}}.", field=field)
-        return cls(text, re.compile(expression))
+        pattern = cls(text, re.compile(expression))
+        if "{day}" in text and not pattern.has_month:
+            raise UserError(
+                f"{field}: use {{day}} together with {{year}} and {{month}}, or {{yyyymm}}.", field=field
+            )
+        return pattern
 
     @property
     def has_month(self) -> bool:
         return "{month}" in self.text or "{yyyymm}" in self.text
+
+    @property
+    def has_day(self) -> bool:
+        return "{day}" in self.text
+
+    def day_of(self, key: str) -> int:
+        """The day that a matching key names; 0 for a pattern without one."""
+        match = self._expression.fullmatch(key)
+        return int(match["day"]) if match and self.has_day else 0
 
     def matches(self, key: str) -> bool:
         """Hidden files, and those that begin with an underscore as markers of a finished job do, are none."""

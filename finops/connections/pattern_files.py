@@ -28,6 +28,7 @@ from finops.connections.connector import (
     SourceError,
     SourceUnavailable,
 )
+from finops.connections.daily_snapshots import snapshot_note
 from finops.connections.file_pattern import FilePattern
 from finops.connections.transports.bucket import (
     BucketObject,
@@ -36,12 +37,14 @@ from finops.connections.transports.bucket import (
     objects_fingerprint,
     shown_key,
 )
+from finops.connections.transports.local import LocalBucket
+from finops.costs.focus.archives import unpack
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.focus.open_files import first_billing_month
 from finops.lib.disk import check_disk
 
 MAX_FILES_TO_READ: Final = 500
-"""Of which no path says the month."""
+"""Of which no path says the month; those of this server are read in place."""
 MAX_KNOWN_VERSIONS: Final = 20_000
 MAX_SAMPLE_BYTES: Final = 256 << 20
 """Of a file that a page fetches to look at its columns."""
@@ -52,8 +55,9 @@ Pattern = Annotated[
         title="Files",
         description="Path below the folder. * matches any text, ** any folders. {year} and {month}, or {yyyymm}, "
         "mark the billing month; without them it is read from BILLING_PERIOD= in the path, or from the "
-        "file.",
-        examples=["{year}/{month}/*.parquet"],
+        "file. Daily files that repeat the whole month, as Tencent's do, would double cost: mark the day with {day}. "
+        "Then only the newest files of a month are read.",
+        examples=["{year}/{month}/*.parquet", "bill_{yyyymm}{day}.csv"],
         min_length=1,
         max_length=300,
     ),
@@ -113,7 +117,7 @@ class PatternConnector(Connector[P], Generic[P]):
 
     def months(self, config: P) -> list[BillMonth]:
         with self._open(config) as bucket:
-            months = _months(bucket, FilePattern.parse(self._pattern(config)), config)
+            months = files_by_month(bucket, FilePattern.parse(self._pattern(config)), config)
         return [
             BillMonth(month, objects_fingerprint(files), sum(each.bytes for each in files))
             for month, files in sorted(months.items())
@@ -121,8 +125,11 @@ class PatternConnector(Connector[P], Generic[P]):
 
     def fetch(self, config: P, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         with self._open(config) as bucket:
-            months = _months(bucket, FilePattern.parse(self._pattern(config)), config)
-            return bucket.download_month(months.get(month.month, []), fetch)
+            months = files_by_month(bucket, FilePattern.parse(self._pattern(config)), config)
+            files = bucket.download_month(months.get(month.month, []), fetch)
+        if note := snapshot_note(files, config):
+            fetch.notes.append(note)
+        return files
 
     def newest_file(self, config: P, folder: Path) -> FocusFile:
         with self._open(config) as bucket:
@@ -142,7 +149,7 @@ def newest_file(bucket: StorageBucket, pattern: FilePattern, folder: Path) -> Fo
     check_disk(newest.bytes)
     path = folder / local_name(newest.key)
     bucket.download(newest, path, lambda _bytes: None)
-    return FocusFile(path, newest.key)
+    return unpack(FocusFile(path, newest.key), folder / "files", only_first=True)[0]
 
 
 def _files(pattern: FilePattern, objects: Iterable[BucketObject]) -> list[BucketObject]:
@@ -158,7 +165,7 @@ def _some_files(
     return files
 
 
-def _months(
+def files_by_month(
     bucket: StorageBucket, pattern: FilePattern, config: ConnectorConfig
 ) -> dict[date, list[BucketObject]]:
     """The files of each month. Raises SourceError for a file of which nobody can tell, UserError for one that cannot be read."""
@@ -172,7 +179,7 @@ def _months(
             unknown.append(each)
         else:
             months[month].append(each)
-    if len(unknown) > MAX_FILES_TO_READ:
+    if len(unknown) > MAX_FILES_TO_READ and not isinstance(bucket, LocalBucket):
         raise SourceError(
             f"{len(unknown):,} files have no month in their path; at most {MAX_FILES_TO_READ} are opened to find it. Use "
             "{year} and {month} in the pattern.",
@@ -182,7 +189,13 @@ def _months(
         month = _month_inside(bucket, each, config)
         if month is not None:
             months[month].append(each)
-    return months
+    return {month: _newest_day(pattern, files) for month, files in months.items()}
+
+
+def _newest_day(pattern: FilePattern, files: list[BucketObject]) -> list[BucketObject]:
+    """Of a pattern with a day the files of the newest, which repeat those before; else all."""
+    newest = max(pattern.day_of(each.key) for each in files)
+    return [each for each in files if pattern.day_of(each.key) == newest]
 
 
 _month_of_version: Final[dict[tuple[str, str, str, bytes], date | None]] = {}
@@ -208,8 +221,17 @@ def _month_inside(bucket: StorageBucket, found: BucketObject, config: ConnectorC
 
 
 def _read_month(bucket: StorageBucket, found: BucketObject, config: ConnectorConfig) -> date | None:
+    if isinstance(bucket, LocalBucket):
+        return billing_month_of(FocusFile(bucket.path_of(found), found.key), config)
     check_disk(found.bytes)
     with tempfile.TemporaryDirectory(prefix="finops-month-") as folder:
         path = Path(folder, local_name(found.key))
         bucket.download(found, path, lambda _bytes: None)
-        return first_billing_month(FocusFile(path, found.key), config.column_mapping, config.defaults)
+        return billing_month_of(FocusFile(path, found.key), config)
+
+
+def billing_month_of(file: FocusFile, config: ConnectorConfig) -> date | None:
+    """The billing month of its first line, of an archive that of its first file's. Raises UserError for what is no bill."""
+    with tempfile.TemporaryDirectory(prefix="finops-month-") as folder:
+        first = unpack(file, Path(folder), only_first=True)[0]
+        return first_billing_month(first, config.column_mapping, config.defaults)

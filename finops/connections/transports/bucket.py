@@ -19,6 +19,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from finops.connections.connector import Fetch, MonthConflict, SourceError, SourceUnavailable
+from finops.costs.focus.archives import unpack
 from finops.costs.focus.errors import printable
 from finops.costs.focus.normalise import FocusFile
 from finops.lib import disk, time_limit
@@ -182,8 +183,9 @@ class StorageBucket(ABC):
             raise MonthConflict(f"{self._shown(found.key)} changed while it was read.")
 
     def download_month(self, objects: Sequence[BucketObject], fetch: Fetch) -> list[FocusFile]:
-        """The files of a month into the folder of the fetch. Their names there are ours. Raises SourceError above the
-        limits of a month, LowDisk without room, and what `download` raises."""
+        """The files of a month into the folder of the fetch, those of archives in their place. Their names there are ours. Raises
+        SourceError above the limits of a month, LowDisk without room, FocusFileError for an archive that cannot be unpacked, and
+        what `download` raises."""
         total = sum(each.bytes for each in objects)
         if len(objects) > MAX_MONTH_FILES or total > MAX_MONTH_BYTES:
             raise SourceError(
@@ -195,7 +197,7 @@ class StorageBucket(ABC):
         for number, each in enumerate(objects, 1):
             path = fetch.folder / f"{number:05d}-{local_name(each.key)}"
             self.download(each, path, fetch.progress)
-            files.append(FocusFile(path, printable(each.key)))
+            files += _parts(FocusFile(path, printable(each.key)))
         return files
 
     @contextmanager
@@ -238,6 +240,14 @@ class StorageBucket(ABC):
             if not _of_the_wire(error):
                 raise
             raise self._explain(error, action, key) from error
+
+
+def _parts(file: FocusFile) -> list[FocusFile]:
+    """The file, or those of the archive that it is, which goes."""
+    parts = unpack(file, file.path.with_name(f"{file.path.name}.files"))
+    if parts != [file]:
+        file.path.unlink()
+    return parts
 
 
 def _of_the_wire(error: Exception) -> bool:

@@ -141,7 +141,7 @@ class StreamedText(PlainText):
         data = read(wanted) if read else pa.py_buffer(self._text.read(wanted))
         self._ended = not data.size
         self._size += data.size
-        _refuse_bomb(self._size, int(self._raw.tell()), self._kind[2])
+        check_unpacked_size(self._size, int(self._raw.tell()), self._kind[2])
         self._ends.append(int(self._raw.tell()))
         self._tail = (self._tail + data.slice(max(0, data.size - TAIL)).to_pybytes())[-TAIL:]
         self._digest.update(data)
@@ -158,13 +158,13 @@ class StreamedText(PlainText):
             return file.read(HEAD)
 
 
-def _refuse_bomb(text: int, packed: int, name: str) -> None:
-    """Bills in gzip unpack to 10 or 20 times their size, and a file of one line over and over to 1,000 times."""
+def check_unpacked_size(text: int, packed: int, name: str) -> None:
+    """Raises FocusFileError for a file that unpacks to far more than bills do. Bills in gzip unpack to 10 or 20 times their size, and a file of one line over and over to 1,000 times."""
     if text > MAX_TEXT or (text > FREE_TEXT and text > MAX_RATIO * packed):
         raise FocusFileError(
             f"{name} unpacks to more than {text >> 20:,} MB, {text // max(packed, 1):,} times its size. A file may unpack to "
             f"{MAX_RATIO} times its size (from {FREE_TEXT >> 20} MB on) and to {MAX_TEXT >> 30} GB. Split it, or import it "
-            "without gzip."
+            "uncompressed."
         )
 
 

@@ -306,7 +306,7 @@ def add(values: pa.Array, others: pa.Array, column: str, is_subtracted: bool) ->
     values, others = values.cast(_WIDE), others.cast(_WIDE)
     signed = pc.negate(others) if is_subtracted else others
     total = pc.coalesce(pc.add(values, signed), values, signed)
-    return _checked(total, others, column, "makes the sum too large")
+    return _check_limit(total, others, column, "makes the sum too large")
 
 
 def multiply(values: pa.Array, factor: Decimal, column: str) -> pa.Array:
@@ -314,10 +314,10 @@ def multiply(values: pa.Array, factor: Decimal, column: str) -> pa.Array:
     wide = pc.round(
         pc.multiply(values.cast(_WIDE), pa.scalar(factor, _WIDE)), ndigits=_SCALE, round_mode="half_to_even"
     )
-    return _checked(wide, values, column, f"times {factor} is too large")
+    return _check_limit(wide, values, column, f"times {factor} is too large")
 
 
-def _checked(wide: pa.Array, values: pa.Array, column: str, problem: str) -> pa.Array:
+def _check_limit(wide: pa.Array, values: pa.Array, column: str, problem: str) -> pa.Array:
     """As the lake stores amounts. BadCell names the first of `values` whose result is 10^15 or more."""
     outside = pc.greater_equal(pc.abs(wide), pa.scalar(MONEY_LIMIT).cast(wide.type))
     index = pc.index(pc.fill_null(outside, False), True).as_py()

@@ -199,7 +199,20 @@ def _wait_for_mapping(job: CostImport, error: UnknownFormat) -> None:
     )
 
 
+def _unpack(job: CostImport, progress: Progress) -> None:
+    """Uploaded archives become their files, from now on also for whoever looks at the import, as while it waits."""
+    before = job.files
+    parts = files.unpack_uploads(before)
+    if parts == before:
+        return
+    job.files, job.bytes_total = parts, sum(file["bytes"] for file in parts)
+    progress.stage("unpacking")
+    claims.update(job, files=job.files, bytes_total=job.bytes_total)
+    files.remove([file for file in before if file not in parts])
+
+
 def _import(job: CostImport, folder: Path, progress: Progress) -> None:
+    _unpack(job, progress)
     paths, names = [Path(file["path"]) for file in job.files], [file["name"] for file in job.files]
     decision = decision_of(job)
     with hash_in_background(paths) as hashes:

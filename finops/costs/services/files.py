@@ -4,6 +4,7 @@ by which the same file is recognised under another name, in gzip, or in another 
 from __future__ import annotations
 
 import shutil
+import tempfile
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +18,10 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
 from accounts.models import Account
+from finops.costs.focus.archives import unpack
 from finops.costs.focus.csvtext import ContentDigest
 from finops.costs.focus.errors import printable
+from finops.costs.focus.open_files import FocusFile
 from finops.costs.focus.report import Review
 from finops.costs.models import CostImport
 from finops.costs.services import claims
@@ -42,6 +45,24 @@ def store_upload(upload: UploadedFile[Any]) -> dict[str, Any]:
                 file.write(chunk)
     name = printable(Path(upload.name or "upload").name)
     return {"name": name[:200], "path": str(path), "bytes": path.stat().st_size, "remove": True}
+
+
+def unpack_uploads(stored: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same with the files of each uploaded ZIP archive in its place, which stays on disk. Raises FocusFileError and LowDisk,
+    as `unpack`."""
+    unpacked: list[dict[str, Any]] = []
+    for each in stored:
+        file = FocusFile(Path(each["path"]), each["name"])
+        with tempfile.TemporaryDirectory(dir=uploads()) as folder:
+            parts = unpack(file, Path(folder)) if each["remove"] else [file]
+            unpacked += [each] if parts == [file] else [_keep_part(part) for part in parts]
+    return unpacked
+
+
+def _keep_part(part: FocusFile) -> dict[str, Any]:
+    path = uploads() / uuid.uuid4().hex
+    shutil.move(part.path, path)
+    return {"name": part.name[:200], "path": str(path), "bytes": path.stat().st_size, "remove": True}
 
 
 def local_file(path: Path) -> dict[str, Any]:

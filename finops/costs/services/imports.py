@@ -136,6 +136,7 @@ def run_import(
             # What an open transaction has written, no other process sees.
             attempts.run_attempt(job, on_progress, in_child=in_child and not connection.in_atomic_block)
     if job.pk not in {one.pk for one in (*claims.unfinished_imports(), *claims.waiting_imports())}:
+        job.refresh_from_db(fields=["files"])  # those of an archive take its place
         files.remove(job.files)
     ask_next(job)
     return True

@@ -6,11 +6,13 @@ A sample counts for nothing. One a source, it goes with the next one, with the m
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 
+from finops.costs.focus.archives import unpack
 from finops.costs.focus.errors import FocusFileError
 from finops.costs.focus.open_files import FocusFile, has_columns_of_a_format
 from finops.costs.models import CostSource
@@ -37,10 +39,18 @@ def sample_file(source: CostSource) -> FocusFile | None:
 
 
 def store_sample(*, source: CostSource, upload: UploadedFile[Any]) -> None:
-    """Keep an uploaded file to look at, in place of the one of before. Raises LowDisk."""
+    """Keep an uploaded file to look at, of an archive its first, in place of the one of before. Raises LowDisk, and
+    FocusFileError for an archive that cannot be unpacked."""
     disk.check_disk()
     stored = files.store_upload(upload)
-    shutil.move(stored["path"], _new_folder(source) / stored["name"][:MAX_NAME])
+    with tempfile.TemporaryDirectory(dir=files.uploads()) as folder:
+        file = FocusFile(Path(stored["path"]), stored["name"])
+        try:
+            first = unpack(file, Path(folder), only_first=True)[0]
+            name = first.name.rpartition("/")[2] if first != file else file.name
+            shutil.move(first.path, _new_folder(source) / name[:MAX_NAME])
+        finally:
+            file.path.unlink(missing_ok=True)
 
 
 def keep_sample(*, source: CostSource, path: Path) -> None:

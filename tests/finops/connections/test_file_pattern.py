@@ -45,6 +45,14 @@ def test_a_key_that_does_not_fit_is_none(pattern: str, key: str) -> None:
     assert not FilePattern.parse(pattern).matches(key)
 
 
+def test_a_day_is_a_part_of_the_month_that_a_key_says() -> None:
+    pattern = FilePattern.parse("bill_{yyyymm}{day}.csv")
+    assert (pattern.month_of("bill_20260531.csv"), pattern.day_of("bill_20260531.csv")) == (
+        date(2026, 5, 1),
+        31,
+    )
+
+
 @pytest.mark.parametrize("key", ["2026/13/a.csv", "2026/0/a.csv", "0000/01/a.csv"])
 def test_a_month_that_there_is_not_is_none(key: str) -> None:
     assert FilePattern.parse("{year}/{month}/*.csv").month_of(key) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ from tests.finops.connections.connectors.bills import as_csv_gz, as_parquet, foc
 from tests.finops.connections.connectors.bills import sums as sums_of_rows
 from tests.finops.connections.connectors.stored import stored
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
+from tests.finops.costs.focus_reader import as_csv
 from tests.finops.costs.native.truth import opencost
-from tests.world.imports import cost_by
+from tests.world.imports import cost_by, total
 
 CONNECTOR = connector_of("folder")
 
@@ -96,6 +98,59 @@ def test_a_file_that_changed_is_read_again_and_one_that_is_gone_takes_its_cost_w
 
     assert actions(sync_now(connection)) == {"2026-05": "imported"}
     assert stored(cast.account) == sums_of_rows(rows[:70])
+
+
+def snapshot(*days: int, month: str = "2026-05") -> bytes:
+    """A cost of the day itself on each of these days."""
+    rows = [
+        {
+            "BillingPeriodStart": f"{month}-01T00:00:00Z",
+            "ChargePeriodStart": f"{month}-{day:02}T00:00:00Z",
+            "BilledCost": str(day),
+        }
+        for day in days
+    ]
+    return as_csv(*rows)
+
+
+@pytest.mark.usefixtures("scope")
+def test_daily_files_that_repeat_the_month_are_named_and_with_the_day_in_the_pattern_the_newest_counts(
+    cast: Cast, folder: Path
+) -> None:
+    put(folder, "bill_20260501.csv", snapshot(1))
+    put(folder, "bill_20260502.csv", snapshot(1, 2))
+    put(folder, "bill_20260503.csv", snapshot(1, 2, 3))
+    connection = connect(cast, folder, "bill_{yyyymm}*.csv")
+    note = sync_now(connection).periods[0]["note"]
+    assert "The files of 2026-05-02 and 2026-05-03 repeat the same days" in note
+    assert "Mark the day in the pattern with {day}" in note
+
+    services.change_connection(
+        connection=connection,
+        actor=cast.actor,
+        values={"folder": str(folder), "pattern": "bill_{yyyymm}{day}.csv"},
+        interval_minutes=connection.interval_minutes,
+        first_month=None,
+    )
+    sync = sync_now(connection)
+    assert sync.periods[0]["note"] == ""
+    assert total(cast.account) == Decimal(1 + 2 + 3)
+
+    put(folder, "bill_20260504.csv", snapshot(1, 2, 3, 4))
+    assert actions(sync_now(connection)) == {"2026-05": "imported"}
+    assert total(cast.account) == Decimal(1 + 2 + 3 + 4)
+
+
+@pytest.mark.usefixtures("scope")
+@pytest.mark.parametrize("pattern", ["{year}-{month}/*.csv", "**/*.csv"])
+def test_daily_files_of_a_day_each_are_added_up_without_a_note(
+    cast: Cast, folder: Path, pattern: str
+) -> None:
+    for day in (1, 2, 3):
+        put(folder, f"2026-05/cost-2026-05-0{day}.csv", snapshot(day))
+    sync = sync_now(connect(cast, folder, pattern))
+    assert sync.periods[0]["note"] == ""
+    assert total(cast.account) == Decimal(1 + 2 + 3)
 
 
 @pytest.mark.usefixtures("scope")

@@ -24,6 +24,7 @@ from tests.finops.connections.azurite import AzureContainer
 from tests.finops.connections.conftest import S3World
 from tests.finops.connections.gcs_emulator import GcsWorld, key_file
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
+from tests.finops.costs.test_archives import zipped
 from tests.s3 import KEY, REGION
 from tests.world.imports import cost_by, total
 
@@ -103,6 +104,19 @@ def test_months_of_a_pattern_arrive_to_the_cent_and_only_what_changed_is_read_ag
         store.put("focus/2026/06/part-2.csv", month_rows("2026-06", "2.5", "0.25"))
         assert actions(sync_now(row)) == {"2026-06": "imported", "2026-05": "unchanged"}
         assert total(store.cast.account) == sum(expected.values()) + Decimal("3.75")
+
+
+@pytest.mark.parametrize("pattern", ["{year}-{month}.zip", "*.zip"])
+def test_archives_are_read_as_the_files_inside(store: Store, pattern: str) -> None:
+    entries = {"a.csv": month_rows("2026-05", "1.25"), "b.csv": month_rows("2026-05", "2", "4")}
+    store.put("focus/2026-05.zip", zipped(entries))
+    row = store.connect(pattern=pattern)
+    with account_scope(store.cast.account):
+        sync = sync_now(row)
+        assert (sync.error, actions(sync)) == ("", {"2026-05": "imported"})
+        assert total(store.cast.account) == Decimal("7.25")
+        assert actions(sync_now(row)) == {"2026-05": "unchanged"}
+    assert all(each.is_ok for each in store.check(pattern=pattern) if not each.is_optional)
 
 
 def test_without_a_month_in_the_path_the_file_says_it_and_is_read_for_it_once(

@@ -1,0 +1,121 @@
+"""ZIP archives of cost files, as Alibaba Cloud writes them: unpacked beside the import, within limits.
+
+Names in an archive are data: a file gets a name of ours on disk. What an archive says of its sizes is checked against what is
+read of it.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO, Final
+
+from finops.costs.focus.csvtext import check_unpacked_size
+from finops.costs.focus.errors import FocusFileError, printable
+from finops.costs.focus.open_files import FocusFile
+from finops.lib.disk import check_disk
+
+MAX_ENTRIES: Final = 1_000
+MAX_DIRECTORY: Final = 4 << 20
+"""Bytes of an archive's list of entries, which is read at once."""
+_CHUNK: Final = 1 << 20
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ENCRYPTED: Final = 0x1
+_END, _END_64, _LOCATOR_64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
+_END_SIZE, _END_64_SIZE, _LOCATOR_SIZE = 22, 56, 20
+_MAX_COMMENT: Final = 0xFFFF
+_BROKEN: Final = "is not a complete ZIP archive. Download or export it again."
+
+
+def unpack(file: FocusFile, folder: Path, *, only_first: bool = False) -> list[FocusFile]:
+    """The files of a ZIP archive in `folder`, which is made, in order of their names, or the first of them; any other file is
+    itself.
+
+    Raises FocusFileError for an archive that is broken, encrypted, empty, or beyond the limits; LowDisk without room. An Excel
+    workbook is left as it is: whoever reads it says so.
+    """
+    with file.path.open("rb") as raw:
+        if raw.read(4) != b"PK\x03\x04":
+            return [file]
+        _check_directory(raw, file.name)
+        try:
+            with zipfile.ZipFile(raw) as archive:
+                if "[Content_Types].xml" in archive.namelist():
+                    return [file]
+                entries = _entries(archive, file.name)[: 1 if only_first else None]
+                folder.mkdir(exist_ok=True)
+                check_disk(sum(entry.file_size for entry in entries))
+                packed = file.path.stat().st_size
+                return _Unpacking(archive, file.name, folder, packed).run(entries)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            raise FocusFileError(f"{file.name} {_BROKEN}") from error
+
+
+def _check_directory(raw: IO[bytes], name: str) -> None:
+    """Before zipfile reads the list of entries, whatever its length. Raises FocusFileError above the limits."""
+    size = raw.seek(0, 2)
+    start = max(0, size - _END_SIZE - _MAX_COMMENT - _LOCATOR_SIZE)
+    raw.seek(start)
+    tail = raw.read()
+    place = tail.rfind(_END)
+    if place < 0 or len(tail) - place < _END_SIZE:
+        raise FocusFileError(f"{name} {_BROKEN}")
+    count, directory = struct.unpack_from("<HL", tail, place + 10)
+    locator = place - _LOCATOR_SIZE
+    if locator >= 0 and tail[locator : locator + 4] == _LOCATOR_64:
+        (offset,) = struct.unpack_from("<Q", tail, locator + 8)
+        raw.seek(min(offset, size))
+        record = raw.read(_END_64_SIZE)
+        if len(record) < _END_64_SIZE or record[:4] != _END_64:
+            raise FocusFileError(f"{name} {_BROKEN}")
+        count, directory = struct.unpack_from("<QQ", record, 32)
+    if count > MAX_ENTRIES or directory > MAX_DIRECTORY:
+        raise FocusFileError(
+            f"{name} has {count:,} entries; at most {MAX_ENTRIES:,} are read. Split the archive."
+        )
+    raw.seek(0)
+
+
+def _entries(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
+    """Files with content, but hidden ones and those that macOS adds."""
+    entries = [each for each in archive.infolist() if each.file_size and not _is_hidden(each)]
+    if not entries:
+        raise FocusFileError(f"{name} is a ZIP archive without a file. Export it again.")
+    if any(each.flag_bits & _ENCRYPTED for each in entries):
+        raise FocusFileError(f"{name} is encrypted. Unpack it, and upload the files inside.")
+    if any(each.compress_type not in _METHODS for each in entries):
+        raise FocusFileError(
+            f"{name} is not compressed with Deflate. Unpack it, and upload the files inside."
+        )
+    if len(entries) > MAX_ENTRIES:
+        raise FocusFileError(f"{name} has more than {MAX_ENTRIES:,} entries. Split the archive.")
+    return sorted(entries, key=lambda each: each.filename)
+
+
+def _is_hidden(entry: zipfile.ZipInfo) -> bool:
+    parts = entry.filename.split("/")
+    return entry.is_dir() or parts[-1].startswith(".") or parts[0] == "__MACOSX"
+
+
+class _Unpacking:
+    """Entries of one archive into a folder; all of them together are held to the ratio of `packed`, the archive's bytes."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str, folder: Path, packed: int) -> None:
+        self._archive, self._name, self._folder, self._packed = archive, name, folder, packed
+        self._size = 0
+
+    def run(self, entries: list[zipfile.ZipInfo]) -> list[FocusFile]:
+        return [self._extract(entry, number) for number, entry in enumerate(entries, 1)]
+
+    def _extract(self, entry: zipfile.ZipInfo, number: int) -> FocusFile:
+        base = re.sub(r"[^\w.=-]", "_", entry.filename.rpartition("/")[2])[-100:]
+        path = self._folder / f"{number:05d}-{base}"
+        with self._archive.open(entry) as packed, path.open("xb") as file:
+            while chunk := packed.read(_CHUNK):
+                self._size += len(chunk)
+                check_unpacked_size(self._size, self._packed, self._name)
+                file.write(chunk)
+        return FocusFile(path, printable(f"{self._name}/{entry.filename}"))

@@ -1,0 +1,138 @@
+"""ZIP archives of cost files: uploaded, synced, and refused beyond their limits."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from finops.costs import services
+from finops.costs.focus import archives, csvtext
+from finops.costs.focus.archives import unpack
+from finops.costs.focus.errors import FocusFileError
+from finops.costs.focus.open_files import FocusFile
+from finops.costs.models import CostImport, CostSource
+from finops.costs.services import files
+from tests.cast import Cast
+from tests.finops.costs.focus_reader import as_csv
+from tests.world.imports import cost_by, total
+
+
+def zipped(entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def upload(cast: Cast, source: CostSource, name: str, data: bytes) -> CostImport:
+    job = services.queue_import(source=source, uploads=[SimpleUploadedFile(name, data)], actor=cast.actor)
+    services.run_import(job.pk)
+    return CostImport.objects.get(pk=job.pk)
+
+
+def parts_of(data: bytes, folder: Path, name: str = "bill.zip") -> list[FocusFile]:
+    path = folder / "archive"
+    path.write_bytes(data)
+    return unpack(FocusFile(path, name), folder / "files")
+
+
+def test_the_files_of_an_uploaded_archive_are_imported_together(cast: Cast, source: CostSource) -> None:
+    entries = {
+        "bill/part-2.csv": as_csv({"BilledCost": "0.000000000000000001"}, {"BilledCost": "-3"}),
+        "bill/part-1.csv": as_csv({"BilledCost": "10.25", "ServiceName": "EC2"}),
+        "bill/.hidden": b"x",
+        "__MACOSX/bill/._part-1.csv": b"x",
+        "bill/empty.csv": b"",
+    }
+    job = upload(cast, source, "alibaba.zip", zipped(entries))
+
+    assert (job.status, job.error, job.rows) == ("done", "", 3)
+    assert [file["name"] for file in job.files] == [
+        "alibaba.zip/bill/part-1.csv",
+        "alibaba.zip/bill/part-2.csv",
+    ]
+    assert cost_by(cast.account, "service") == {
+        "EC2": (Decimal("10.25"), Decimal("1.25")),
+        "Amazon S3": (Decimal("-2.999999999999999999"), Decimal("2.5")),
+    }
+    assert list(files.uploads().iterdir()) == []
+
+
+def test_the_same_file_in_an_archive_and_beside_it_counts_once(cast: Cast, source: CostSource) -> None:
+    data = as_csv({"BilledCost": "7"})
+    upload(cast, source, "may.csv", data)
+    again = upload(cast, source, "may.zip", zipped({"may.csv": data}))
+    assert "has the same content as may.csv" in str(again.report)
+    assert total(cast.account) == Decimal(7)
+
+
+def test_an_archive_of_any_columns_waits_for_its_mapping(cast: Cast, source: CostSource) -> None:
+    job = upload(cast, source, "bill.zip", zipped({"x.csv": b"Day,Item,Amount\n2026-05-03,Server,1.50\n"}))
+    assert job.status == "waiting"
+    sample = services.sample_file(source)
+    assert sample is not None
+    assert (sample.name, sample.path.read_bytes()[:8]) == ("bill.zip/x.csv", b"Day,Item")
+
+
+def test_names_of_an_archive_are_data(tmp_path: Path) -> None:
+    parts = parts_of(zipped({"../../evil.csv": b"a", "/etc/passwd": b"b", "C:\\x\n.csv": b"c"}), tmp_path)
+    assert {part.path.parent for part in parts} == {tmp_path / "files"}
+    assert sorted(part.path.read_bytes() for part in parts) == [b"a", b"b", b"c"]
+    assert all(part.name.startswith("bill.zip/") and part.name.isprintable() for part in parts)
+
+
+def test_any_other_file_and_a_workbook_are_left_as_they_are(tmp_path: Path) -> None:
+    for data in (b"a,b\n1,2\n", zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"})):
+        (only,) = parts_of(data, tmp_path)
+        assert only.path == tmp_path / "archive"
+
+
+def encrypted() -> bytes:
+    data = bytearray(zipped({"a.csv": b"x"}))
+    place = data.index(b"PK\x01\x02")
+    struct.pack_into("<H", data, place + 8, 1)
+    return bytes(data)
+
+
+def lying(count: int) -> bytes:
+    """An archive whose end says that it has so many entries."""
+    data = bytearray(zipped({"a.csv": b"x"}))
+    struct.pack_into("<HH", data, data.index(b"PK\x05\x06") + 8, count, count)
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"PK\x03\x04rest", "is not a complete ZIP archive"),
+        (zipped({"a.csv": b"x" * 999})[:-30], "is not a complete ZIP archive"),
+        (zipped({"a.csv": b"hello"}, zipfile.ZIP_STORED).replace(b"hello", b"hullo"), "is not a complete ZIP archive"),
+        (zipped({".hidden": b"x"}), "is a ZIP archive without a file"),
+        (encrypted(), "is encrypted. Unpack it"),
+        (zipped({"a.csv": b"x"}, zipfile.ZIP_LZMA), "is not compressed with Deflate"),
+        (zipped({f"{n}.csv": b"x" for n in range(1_001)}), "has 1,001 entries; at most 1,000 are read"),
+        (lying(60_000), "has 60,000 entries"),
+    ],
+)  # fmt: skip
+def test_an_archive_beyond_the_limits_is_refused_with_what_to_do(
+    tmp_path: Path, data: bytes, says: str
+) -> None:
+    with pytest.raises(FocusFileError, match=r"^bill\.zip ") as refused:
+        parts_of(data, tmp_path)
+    assert says in refused.value.message
+
+
+def test_an_archive_that_unpacks_to_far_more_than_bills_do_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csvtext, "FREE_TEXT", 1 << 20)
+    monkeypatch.setattr(archives, "_CHUNK", 1 << 16)
+    with pytest.raises(FocusFileError, match="A file may unpack to 200 times its size"):
+        parts_of(zipped({"a.csv": bytes(1_200_000), "b.csv": bytes(1_200_000)}), tmp_path)
