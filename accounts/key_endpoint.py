@@ -89,7 +89,7 @@ class AccountThrottle(BaseThrottle):
             "RateLimit-Reset": str(hit.reset),
         }
         if not hit.is_allowed:
-            message = f"More than {self._limit:,} requests of the account in 60 seconds; nothing is stored."
+            message = f"More than {self._limit:,} requests of the account in 60 seconds; nothing was stored. Wait for Retry-After."
             headers = {"Retry-After": str(hit.wait)}
             raise PushError(HTTPStatus.TOO_MANY_REQUESTS, "rate_limited", message, headers)
         return True
@@ -149,9 +149,9 @@ def _incident(error: Exception, path: str) -> PushError:
     if is_unavailable(error):
         # Nothing is said of what is stored: the commit may have been on its way.
         return unavailable_error(
-            f"Storage is not available; send it again (incident {incident}).", RETRY_SECONDS
+            f"Storage is unavailable. Send the request again (incident {incident}).", RETRY_SECONDS
         )
-    message = f"Internal error, nothing is stored (incident {incident})."
+    message = f"Internal error; nothing was stored (incident {incident})."
     return PushError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", message)
 
 
@@ -198,7 +198,7 @@ class KeyEndpoint(views.APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         if BUSY in request.META:
-            message = "Too many requests are waiting; nothing is stored. Send it again."
+            message = "Too many requests are waiting; nothing was stored. Send the request again."
             raise unavailable_error(message, request.META[BUSY])
         super().initial(request, *args, **kwargs)
 

@@ -134,7 +134,7 @@ _ERRORS: dict[str, tuple[str, Schema]] = {
         _LIMITS,
     ),
     "401": (
-        "No living usage key.",
+        "The key is missing, unknown, revoked or replaced.",
         {"WWW-Authenticate": {"description": "Bearer", "schema": {"type": "string"}}},
     ),
     "405": ("Only POST.", {"Allow": {"description": "POST", "schema": {"type": "string"}}, **_LIMITS}),

@@ -8,7 +8,7 @@ from django import forms
 from django.forms import BoundField
 
 from finops.issues.models import IssueTracker
-from finops.issues.tracker_configs import MAX_SECRET
+from finops.issues.tracker_configs import MAX_SECRET, NOT_PLANNED
 
 Kind = IssueTracker.Kind
 
@@ -31,23 +31,40 @@ def _fields(kind: str) -> dict[str, forms.CharField]:
                 "Repository", "Owner and name.", "Enter owner and repository.", "acme/infrastructure"
             ),
             "server_url": _text(
-                "Server", "Only for GitHub Enterprise: its address.", example="https://github.example.com"
+                "Server",
+                "Address of GitHub Enterprise. Leave empty for github.com.",
+                example="https://github.example.com",
             ),
         }
     if kind == Kind.JIRA:
         return {
             "site_url": _text(
-                "Site", "Of Jira Cloud.", "Enter the site's address.", "https://acme.atlassian.net"
+                "Site",
+                "Address of the Jira Cloud site.",
+                "Enter the site's address.",
+                "https://acme.atlassian.net",
             ),
             "email": _text(
-                "E-mail", "Of the API token's owner.", "Enter the e-mail address.", "bot@acme.com"
+                "E-mail", "Address of the API token's owner.", "Enter the e-mail address.", "bot@acme.com"
             ),
             "project_key": _text(
-                "Project key", "What its issues begin with.", "Enter the project's key.", "OPS"
+                "Project key",
+                "First part of an issue's key, as OPS in OPS-12.",
+                "Enter the project's key.",
+                "OPS",
             ),
-            "issue_type": _text("Issue type", "Task, where it is empty.", example="Task"),
+            "issue_type": _text("Issue type", "Default: Task", example="Task"),
+            "not_planned": _text(
+                "Not planned",
+                "Words in the resolution or status of issues that were closed and not done. Default: Jira's in English.",
+                example=NOT_PLANNED,
+            ),
         }
-    return {"team_key": _text("Team key", "What its issues begin with.", "Enter the team's key.", "ENG")}
+    return {
+        "team_key": _text(
+            "Team key", "First part of an issue's key, as ENG in ENG-12.", "Enter the team's key.", "ENG"
+        )
+    }
 
 
 _SECRETS: Final = {
@@ -62,7 +79,7 @@ class TrackerForm(forms.Form):
 
     name = forms.CharField(
         max_length=100,
-        help_text="What people call it.",
+        help_text="Shown on savings.",
         error_messages={"required": "Give the tracker a name."},
     )
 
@@ -75,9 +92,9 @@ class TrackerForm(forms.Form):
             max_length=MAX_SECRET,
             required=tracker is None,
             widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-            help_text="Leave it empty to keep the one that is there."
+            help_text="Leave empty to keep the stored one."
             if tracker
-            else "It is kept sealed, and never shown.",
+            else "Stored encrypted and never shown again.",
             error_messages={"required": "Paste the token."},
         )
 

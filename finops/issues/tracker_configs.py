@@ -36,11 +36,24 @@ class GitHubConfig(msgspec.Struct, frozen=True, kw_only=True):
         return (self.server_url,)
 
 
+NOT_PLANNED: Final = (
+    "won't, wont, will not, not planned, not a bug, not do, declined, rejected, cancel, duplicate, invalid, incomplete, "
+    "cannot reproduce, obsolete, abandoned"
+)
+"""Of Jira in English."""
+MAX_NOT_PLANNED: Final = 300
+
+
 class JiraConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """`not_planned` are words in a resolution or a status by which a closed issue was not done, with commas between. Jira has no
+    other sign of it: a resolution has a name in the site's language and no category, and a status category is To do, In progress
+    or Done. Source: developer.atlassian.com/cloud/jira/platform/rest/v3, Issue resolutions and Workflow status categories."""
+
     site_url: str
     email: str
     project_key: str
     issue_type: str = "Task"
+    not_planned: str = NOT_PLANNED
 
     @property
     def shown(self) -> str:
@@ -49,6 +62,11 @@ class JiraConfig(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def receiver(self) -> tuple[str, ...]:
         return (self.site_url, self.email)
+
+    def is_not_planned(self, resolution: str, status: str) -> bool:
+        """Whether a closed issue of this resolution and status was not done."""
+        text = _comparable(f"{resolution} {status}")
+        return any(word in text for word in _words(self.not_planned))
 
 
 class LinearConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +103,7 @@ def read_secret(text: str) -> str:
     """The token or key that was entered. Raises UserError for one that cannot be sent in a header."""
     secret = text.strip()
     if not secret or len(secret) > MAX_SECRET or not re.fullmatch("[!-~]+", secret):
-        raise UserError("Enter the token as its page shows it, without spaces.", field="secret")
+        raise UserError("Enter the token without spaces, as it was shown.", field="secret")
     return secret
 
 
@@ -125,7 +143,7 @@ def _jira_config(values: Mapping[str, str]) -> TrackerConfig:
         raise UserError("Enter the site's address, such as https://acme.atlassian.net.", field="site_url")
     project_key = values.get("project_key", "").upper()
     if not re.fullmatch(r"[A-Z][A-Z0-9_]{1,99}", project_key):
-        raise UserError("Enter the project's key: capital letters such as OPS.", field="project_key")
+        raise UserError("Enter the project's key in capital letters, such as OPS.", field="project_key")
     email = values.get("email", "")
     try:
         validate_email(email)
@@ -134,13 +152,32 @@ def _jira_config(values: Mapping[str, str]) -> TrackerConfig:
     issue_type = " ".join(values.get("issue_type", "").split()) or "Task"
     if len(issue_type) > 100:
         raise UserError("An issue type has at most 100 characters.", field="issue_type")
-    return JiraConfig(site_url=site_url, email=email, project_key=project_key, issue_type=issue_type)
+    not_planned = values.get("not_planned", "") or NOT_PLANNED
+    if len(not_planned) > MAX_NOT_PLANNED or not _words(not_planned):
+        raise UserError(
+            f"Enter words with commas between, at most {MAX_NOT_PLANNED} characters.", field="not_planned"
+        )
+    return JiraConfig(
+        site_url=site_url,
+        email=email,
+        project_key=project_key,
+        issue_type=issue_type,
+        not_planned=not_planned,
+    )
+
+
+def _words(text: str) -> list[str]:
+    return [word for each in text.split(",") if (word := _comparable(each).strip())]
+
+
+def _comparable(text: str) -> str:
+    return text.casefold().replace("\u2019", "'")
 
 
 def _linear_config(values: Mapping[str, str]) -> TrackerConfig:
     team_key = values.get("team_key", "").upper()
     if not re.fullmatch(r"[A-Z0-9]{1,20}", team_key):
-        raise UserError("Enter the team's key: what its issues begin with, such as ENG.", field="team_key")
+        raise UserError("Enter the team's key, such as ENG for issues like ENG-12.", field="team_key")
     return LinearConfig(team_key=team_key)
 
 

@@ -24,7 +24,7 @@ PATH: Final = "/api/usage/events"
 
 class UsageKeyAuthentication(KeyAuthentication):
     missing = "Send the key of a usage source: Authorization: Bearer <usage key>"
-    unknown = "This is not a living usage key: it is unknown, revoked or replaced by another."
+    unknown = "Invalid usage key: it is unknown, revoked or replaced."
 
     def credential_of(self, plaintext: str) -> PushCredential | None:
         return authenticate_usage_key(plaintext)
@@ -57,11 +57,11 @@ class UsageEvents(KeyEndpoint):
                 dry_run=dry_run,
             )
         except RevokedKeyError as error:
-            message = "The key was revoked or replaced while this request was under way; nothing is stored."
+            message = "The key was revoked or replaced during this request; nothing was stored."
             raise AuthenticationFailed(message, "unauthorized") from error
         except IdempotencyKeyConflict as error:
             message = (
-                "This Idempotency-Key was sent with another body in the last 24 hours; nothing is stored."
+                "This Idempotency-Key was sent with another body in the last 24 hours; nothing was stored."
             )
             raise PushError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", message) from error
         return Response(msgspec.Raw(receipt.body), headers=receipt.headers)

@@ -75,5 +75,5 @@ def test_a_saving_becomes_an_issue_whose_state_it_follows(
         expect(page.get_by_text("Done, to be verified")).to_be_visible()
         assert overflow(page) == 0
         confirm(page, "Delete")
-        expect(page.get_by_text("Its issues stay where they are")).to_be_visible()
+        expect(page.get_by_text("Its issues stay in the tracker")).to_be_visible()
     assert fake.creations == 1

@@ -106,7 +106,7 @@ def test_half_a_body_then_the_key_is_replaced_then_the_rest_is_401_and_nothing_i
         answer = b"".join(iter(lambda: wire.recv(65_536), b""))
 
     assert answer.startswith(b"HTTP/1.1 401 ")
-    assert b"nothing is stored" in answer
+    assert b"nothing was stored" in answer
     of_source = f"""SELECT count(*) FROM {{}} WHERE account_id =
                     (SELECT id FROM accounts_account WHERE slug = '{name}')"""
     for table in ("lake_usageinbox", "ingestion_usagebatch", "ingestion_customer", "ingestion_usagemeter"):

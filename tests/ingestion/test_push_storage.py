@@ -233,7 +233,7 @@ def test_half_a_body_then_the_key_ends_then_the_rest_is_401_and_nothing_is_store
 
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"] == "Bearer"
-    assert "nothing is stored" in json.loads(answer.content)["error"]["message"]
+    assert "nothing was stored" in json.loads(answer.content)["error"]["message"]
     assert (inbox(), customers(cast.account)) == ([], {})
 
 

@@ -23,7 +23,7 @@ def fetch_sample(*, connection: CostConnection) -> None:
     (SourceError, AccessError, LowDisk) for what the other side answers, and for a connector whose columns are its own."""
     connector = connector_of(connection.connector)
     if not connector.takes_any_columns:
-        raise UserError(f"Files of {connector.title} have columns of their own, which need no mapping.")
+        raise UserError(f"Files of {connector.title} have fixed columns and need no column mapping.")
     with tempfile.TemporaryDirectory(prefix="sample-", dir=_uploads()) as folder:
         try:
             file = connector.newest_file(config_of(connection), Path(folder))

@@ -98,18 +98,16 @@ def _error_of_end(result: ChildResult) -> SourceError:
     if result.end is ChildOutcome.CANCELED:
         minutes = f"{settings.SYNC_STALL_SECONDS / 60:g}"
         return SourceUnavailable(
-            f"No data came for {minutes} minutes, so the fetch was ended. The next sync tries again; if it stays so, look at how "
-            "the provider is, or give the connection fewer and smaller files."
+            f"No data arrived for {minutes} minutes, so the fetch was stopped. The next sync tries again. If it fails again, check "
+            "the provider's status, or export fewer and smaller files."
         )
     if result.end is ChildOutcome.MEMORY:
         limit = child_process.memory_limit() >> 20
         return SourceError(
-            f"The fetch was stopped because it took more than {limit:,} MB of memory. Export smaller files or pages, or ask whoever "
-            "runs this console for more (IMPORT_MEMORY_BYTES)."
+            f"The fetch was stopped because it took more than {limit:,} MB of memory. Export smaller files or pages, or ask the operator "
+            "to raise IMPORT_MEMORY_BYTES."
         )
-    return SourceError(
-        f"The process of the fetch ended by itself ({result.cause}). The next sync tries again."
-    )
+    return SourceError(f"The fetch process stopped ({result.cause}). The next sync tries again.")
 
 
 def _answer_path(folder: Path) -> Path:

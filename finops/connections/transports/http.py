@@ -171,7 +171,7 @@ class HttpApi:
             if token in tokens:
                 raise SourceError(f"{self.vendor} returned the same page twice. Sync again.")
             tokens.add(token)
-        raise SourceError(f"{self.vendor} gave more than {MAX_PAGES:,} pages for one month.")
+        raise SourceError(f"{self.vendor} returned more than {MAX_PAGES:,} pages for one month.")
 
     def _url(self, path: str) -> str:
         base = settings.CONNECTOR_BASE_URLS.get(self.connector) or self.base_url
@@ -305,7 +305,7 @@ class HttpApi:
                 f"The credential lacks a permission. {self.scope_fix}{_vendor_quote(self.vendor, words)}{skew}"
             )
         if 300 <= status < 400:
-            return RequestRefusal(f"{self.vendor} redirects, and redirects are not followed.", status)
+            return RequestRefusal(f"{self.vendor} redirects. Redirects are not followed.", status)
         return RequestRefusal(
             f"{self.vendor} rejected the request (HTTP {status}).{_vendor_quote(self.vendor, words)}{skew}",
             status,

@@ -73,9 +73,7 @@ class RestBucket(StorageBucket):
 
     def _explain(self, error: Exception, action: str, key: str) -> SourceError:
         """What HttpApi has not explained: an answer of another form than is documented."""
-        return SourceUnavailable(
-            f"{self._shown(key)} answered in a way that cannot be read: {type(error).__name__}."
-        )
+        return SourceUnavailable(f"{self._shown(key)} returned an unexpected format: {type(error).__name__}.")
 
 
 def range_header(start: int, end: int) -> dict[str, str]:

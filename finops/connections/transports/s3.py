@@ -266,7 +266,7 @@ def explain_aws(
 
     chain = list(causes(error))
     if any(isinstance(each, EndpointRedirect) for each in chain):
-        return SourceError(f"{where}: the endpoint redirects, which is not followed.", field="endpoint")
+        return SourceError(f"{where}: the endpoint redirects. Redirects are not followed.", field="endpoint")
     if any(isinstance(each, PrivateAddress) for each in chain):
         return SourceError(
             f"{where}: the endpoint is in a private or reserved network.",
@@ -321,7 +321,7 @@ def _explain_answer(
 def _explain_key(code: str, principal: str, where: str) -> SourceError:
     if code not in _EXPIRED:
         return AccessError(
-            f"{where} does not know {principal}, or its secret is wrong ({code}). Enter both again."
+            f"{where} rejected {principal}: unknown, or with a wrong secret ({code}). Enter both again."
         )
     if principal.startswith("the role"):
         return SourceUnavailable(f"The session of {principal} expired. The next sync starts a new one.")

@@ -26,9 +26,7 @@ class TextParquet:
         arrays = [pa.array(values, pa.string()) for values in columns]
         self.rows += len(arrays[0])
         if self.rows > self._max_rows:
-            raise SourceError(
-                f"The month has more than {self._max_rows:,} lines, which is the most that is read."
-            )
+            raise SourceError(f"The month has more than {self._max_rows:,} lines, the limit.")
         if not len(arrays[0]):
             return 0
         batch = pa.record_batch(arrays, schema=self._writer.schema)

@@ -33,11 +33,11 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LATER: Final = {
     "rateLimitExceeded": "BigQuery is rate limiting requests.",
     "jobRateLimitExceeded": "BigQuery is rate limiting requests.",
-    "quotaExceeded": "A quota of the project that pays for the queries is used up.",
-    "backendError": "BigQuery has a fault of its own.",
-    "jobBackendError": "BigQuery has a fault of its own.",
-    "internalError": "BigQuery has a fault of its own.",
-    "jobInternalError": "BigQuery has a fault of its own.",
+    "quotaExceeded": "The project that pays for the queries has reached a quota.",
+    "backendError": "BigQuery has an internal error.",
+    "jobBackendError": "BigQuery has an internal error.",
+    "internalError": "BigQuery has an internal error.",
+    "jobInternalError": "BigQuery has an internal error.",
     "tableUnavailable": "The table cannot be read at the moment.",
     "timeout": f"The query took longer than {JOB_SECONDS // 60} minutes.",
     "stopped": "Somebody canceled the query in BigQuery.",
@@ -46,8 +46,8 @@ _REFUSALS: Final = {
     "billingNotEnabled": "Billing is off in the project that pays for the queries. Turn it on, or name another project.",
     "bytesBilledLimitExceeded": f"A query would read more than {MAX_BYTES_BILLED // 1024**4} TiB. Name a table of its own "
     "instead of a view over larger ones.",
-    "invalidQuery": "BigQuery does not take the query. Where it is a view, run it in BigQuery.",
-    "notFound": "The table, or the location of its dataset, is not there. Check both.",
+    "invalidQuery": "BigQuery rejected the query. For a view, run it in BigQuery.",
+    "notFound": "The table does not exist, or not in this location. Check both.",
     "resourcesExceeded": "BigQuery ran out of resources. Name a table, or a view without sorting and large joins.",
 }
 
@@ -211,17 +211,15 @@ def _fields_of(answer: _Answer) -> list[TableField]:
         return answer.schema.fields
     first = answer.errors[0] if answer.errors else _Error(message="The job has no result.")
     words = truncate(first.message, 300)
-    raise _refusal(first.reason, words) or SourceError(
-        f"The query failed. BigQuery says: {words}", field="table"
-    )
+    raise _refusal(first.reason, words) or SourceError(f"The query failed: {words}", field="table")
 
 
 def _refusal(reason: str, words: str) -> SourceError | None:
     """What a reason of BigQuery's means, in our words and its own."""
     if reason in _LATER:
-        return SourceUnavailable(f"{_LATER[reason]} The next sync tries again. BigQuery says: {words}")
+        return SourceUnavailable(f"{_LATER[reason]} The next sync tries again. BigQuery's message: {words}")
     if reason in _REFUSALS:
-        return SourceError(f"{_REFUSALS[reason]} BigQuery says: {words}", field="table")
+        return SourceError(f"{_REFUSALS[reason]} BigQuery's message: {words}", field="table")
     return None
 
 

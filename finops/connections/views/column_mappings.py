@@ -89,7 +89,7 @@ def _save(request: AccountRequest, source: CostSource, document: MappingDocument
     connection = CostConnection.objects.select_related("account", "source").filter(source=source).first()
     is_read = connection is not None and sync_again(connection=connection, actor=request.actor)
     then = " A sync reads the months again." if is_read else ""
-    messages.success(request, f"The column mapping is saved.{then}")
+    messages.success(request, f"Column mapping saved.{then}")
     if waiting:
         return redirect("cost_import", slug=request.account.slug, import_id=waiting[-1].pk)
     return redirect("connection", slug=request.account.slug, source_id=source.pk)
@@ -219,5 +219,5 @@ def remove(request: AccountRequest, source_id: int) -> HttpResponse:
     source = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
     with ErrorMessages(request):
         services.remove_column_mapping(source=source, actor=request.actor)
-        messages.success(request, "The column mapping is removed.")
+        messages.success(request, "Column mapping removed.")
     return redirect("connection", slug=request.account.slug, source_id=source_id)

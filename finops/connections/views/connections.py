@@ -136,7 +136,7 @@ def dismiss_overlap(request: AccountRequest) -> HttpResponse:
     form = OverlapForm(request.POST)
     with ErrorMessages(request):
         if not form.is_valid():
-            raise UserError("Say which overlap to dismiss.")
+            raise UserError("Choose the overlap to dismiss.")
         services.dismiss_overlap(account=request.account, actor=request.actor, **form.cleaned_data)
-        messages.success(request, "The overlap is dismissed. Another month that is alike will be shown.")
+        messages.success(request, "Overlap dismissed. Overlaps of other months are still shown.")
     return redirect("connections", slug=request.account.slug)

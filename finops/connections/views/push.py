@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 class CostKeyAuthentication(KeyAuthentication):
     missing = "Send the key of a cost source: Authorization: Bearer <cost key>"
-    unknown = "Invalid API key: it is unknown, revoked or replaced."
+    unknown = "Invalid cost key: it is unknown, revoked or replaced."
 
     def credential_of(self, plaintext: str) -> CostCredential | None:
         return authenticate_cost_key(plaintext)

@@ -100,7 +100,7 @@ def settle_days(request: AccountRequest, source_id: int) -> HttpResponse:
     if form.is_valid():
         days = form.cleaned_data["settle_days"]
         services.change_settle_days(source=row, settle_days=days, actor=request.actor)
-        messages.success(request, "The settle time is saved. It counts in every answer from now on.")
+        messages.success(request, "Settle time saved. It applies to every page and answer.")
         return redirect("connection", slug=request.account.slug, source_id=source_id)
     return _source_page(request, source_id, settle_form=form)
 
@@ -113,7 +113,7 @@ def rename(request: AccountRequest, source_id: int) -> HttpResponse:
     if form.is_valid():
         with FormErrors(form):
             services.rename_cost_source(source=row, name=form.cleaned_data["name"], actor=request.actor)
-            messages.success(request, "The source is renamed.")
+            messages.success(request, "Source renamed.")
             return redirect("connection", slug=request.account.slug, source_id=source_id)
     return _source_page(request, source_id, form)
 
@@ -124,6 +124,6 @@ def delete(request: AccountRequest, source_id: int) -> HttpResponse:
     row = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
     with ErrorMessages(request):
         services.delete_cost_source(source=row, actor=request.actor)
-        messages.success(request, f"The source {row.name} is gone, with all its cost lines.")
+        messages.success(request, f"Source {row.name} deleted, with all its cost lines.")
         return redirect("connections", slug=request.account.slug)
     return redirect("connection", slug=request.account.slug, source_id=source_id)

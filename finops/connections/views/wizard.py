@@ -160,7 +160,7 @@ def edit(request: AccountRequest, synced_source_id: int) -> HttpResponse:
                 first_month=form.cleaned_data["first_month"],
                 interval_minutes=form.cleaned_data["interval_minutes"],
             )
-            messages.success(request, "The connection is saved.")
+            messages.success(request, "Connection saved.")
             return redirect("connection", slug=request.account.slug, source_id=synced_source_id)
     return _edit_page(request, connection, form, status=422)
 

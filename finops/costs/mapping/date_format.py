@@ -59,14 +59,14 @@ def date_format_problem(pattern: str) -> str:
     directives = _DIRECTIVE.findall(pattern)
     wrong = [each for each in directives if each not in _DIRECTIVES]
     if wrong:
-        return f"%{wrong[0]} is no part of a date. Use %d, %m, %Y, %H, %M and %S, as in %d.%m.%Y."
+        return f"%{wrong[0]} is not a part of a date. Use %d, %m, %Y, %H, %M and %S, as in %d.%m.%Y."
     parts = [each for each in directives if each != "%"]
     if not {"Y", "y"} & {*parts} or not {"m", "b", "B"} & {*parts} or len(parts) != len({*parts}):
         return "Write the date format with year and month, each once, as in %d.%m.%Y or %Y-%m."
     try:
         datetime.strptime(datetime(2026, 5, 31).strftime(pattern), pattern)  # noqa: DTZ001,DTZ007 a try of the pattern
     except (ValueError, re.error):
-        return f"{quote(pattern)} is no date format. Write it as in %d.%m.%Y or %Y-%m."
+        return f"{quote(pattern)} is not a date format. Write it as in %d.%m.%Y or %Y-%m."
     return ""
 
 

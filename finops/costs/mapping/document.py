@@ -171,7 +171,7 @@ def document_of(stored: Mapping[str, Any]) -> MappingDocument:
     try:
         return msgspec.convert(stored, MappingDocument, strict=False)
     except msgspec.ValidationError as error:
-        raise UserError(f"This is no column mapping: {error}.", field="document") from error
+        raise UserError(f"Invalid column mapping: {error}.", field="document") from error
 
 
 def as_json(document: MappingDocument) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def _addend_problems(rule: AmountRule) -> Iterator[str]:
 
 def _factor_problem(factor: Decimal) -> str:
     if not factor.is_finite() or not 0 < factor <= MAX_FACTOR:
-        return "Enter a factor above 0, at most 10^12. What is paid as negative is said by the sign of costs."
+        return "Enter a factor above 0, at most 10^12. For negative costs, set “Costs are”."
     exponent = factor.normalize().as_tuple().exponent
     if isinstance(exponent, int) and -exponent > MAX_PLACES:
         return f"Enter a factor of at most {MAX_PLACES} decimals."

@@ -161,7 +161,7 @@ def _run(job: CostImport, on_progress: ProgressCallback | None) -> None:
     except MemoryError:  # pyarrow's too
         fail(job, f"{too_much_memory('import', f'while {job.stage}')} {_UNCHANGED}")
     except Exception:
-        fail(job, "Something went wrong while importing; nothing was changed. The server's log says what.")
+        fail(job, "Something went wrong during the import; nothing was changed. The server log has details.")
         raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -103,7 +103,7 @@ def _sums(account: Account, month: date) -> list[ClosedMonthSum]:
     totals = totals_of(live)
     if len(totals) < len(live):
         raise UserError(
-            f"A file of {month:%Y-%m} cannot be read just now, so its sums cannot be frozen. Try again in a minute."
+            f"A file of {month:%Y-%m} cannot be read just now, so the month cannot be closed. Try again in a minute."
         )
     sums: dict[tuple[int, str], ClosedMonthSum] = {}
     for segment in live:

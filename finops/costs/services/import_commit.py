@@ -40,7 +40,7 @@ from finops.lib import clock
 from finops.lib.money import exact_difference
 from finops.lib.sentences import join_with_and
 
-MOVED: Final = "The source has changed since somebody decided about this import, so look again."
+MOVED: Final = "The source changed after this import was reviewed. Review it again."
 
 AUDITED_MONTHS: Final = 60
 """Changes of months and currencies that an audit entry has; the import's report has all."""

@@ -81,7 +81,7 @@ def dismiss_overlap(
     )
     overlaps = list(rows.order_by("month"))
     if not overlaps:
-        raise UserError("This overlap has gone or was dismissed already.")
+        raise UserError("This overlap no longer exists, or was dismissed.")
     rows.update(dismissed_at=clock.now())
     audit.record(
         account=account,

@@ -38,7 +38,7 @@ def confirm_import(*, job: CostImport, actor: Actor, choices: Mapping[str, str] 
     import_row = _lock_import(job)
     report = msgspec.convert(import_row.report, ImportReport, strict=False)
     if any(review.kind == COLUMNS_REVIEW for review in report.reviews):
-        raise UserError("Map the columns of its files first: nobody can tell what they hold.")
+        raise UserError("Map the columns of the files first.")
     months = {review.month: review.action for review in report.reviews if review.may_choose}
     for month, choice in (choices or {}).items():
         if month not in months or choice not in (ADD, REPLACE):
@@ -79,7 +79,7 @@ def cancel_import(*, job: CostImport, actor: Actor) -> CostImport:
     )
     if row.status not in (CostImport.Status.QUEUED, CostImport.Status.RUNNING):
         raise UserError(
-            f"This import is {CostImport.Status(row.status).label.lower()}: nothing is left to cancel."
+            f"This import is {CostImport.Status(row.status).label.lower()} and can no longer be canceled."
         )
     if row.cancel_requested_at is not None:
         return row
@@ -110,7 +110,7 @@ def _lock_import(job: CostImport, *others: CostImport.Status) -> CostImport:
     )
     if row.status not in (CostImport.Status.WAITING, *others):
         raise UserError(
-            f"This import does not wait any more: it is {CostImport.Status(row.status).label.lower()}."
+            f"This import no longer needs review: it is {CostImport.Status(row.status).label.lower()}."
         )
     return row
 

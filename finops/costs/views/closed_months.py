@@ -73,7 +73,7 @@ def close(request: AccountRequest) -> HttpResponse:
 def reopen(request: AccountRequest, closed_month_id: int) -> HttpResponse:
     row = get_object_or_404(ClosedMonth.objects.select_related("account"), pk=closed_month_id)
     reopen_month(closed=row, actor=request.actor)
-    messages.success(request, f"{row} is open again. The audit log keeps its figures.")
+    messages.success(request, f"{row} reopened. The audit log keeps its figures.")
     return redirect("closed_months", slug=request.account.slug)
 
 

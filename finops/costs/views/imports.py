@@ -157,7 +157,7 @@ def cancel(request: AccountRequest, import_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def discard(request: AccountRequest, import_id: int) -> HttpResponse:
-    discarded = "The import is discarded. What the source has stays as it is."
+    discarded = "Import discarded. The source keeps its data."
     return _change_import(request, import_id, services.discard_import, discarded)
 
 

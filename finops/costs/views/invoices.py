@@ -102,7 +102,7 @@ def invoice(request: AccountRequest) -> HttpResponseBase:
 def _invoice_page(request: AccountRequest, key: Key, form: InvoiceTotalForm | None) -> HttpResponse:
     row = one_invoice(request.account, key)
     if row is None:
-        raise Http404("There is no such invoice.")
+        raise Http404("The invoice does not exist.")
     entered = InvoiceTotal.objects.filter(**_fields(key)).first()
     initial_values = {"amount": f"{entered.amount.normalize():f}", "note": entered.note} if entered else {}
     context = {
@@ -125,7 +125,7 @@ def enter_total(request: AccountRequest) -> HttpResponse:
             enter_invoice_total(
                 account=request.account, actor=request.actor, **_fields(key), **form.cleaned_data
             )
-            messages.success(request, "The invoice total is saved.")
+            messages.success(request, "Invoice total saved.")
             url = reverse("invoice", args=[request.account.slug])
             return redirect(f"{url}?{urlencode(_params(key))}")
     return _invoice_page(request, key, form)
@@ -136,7 +136,7 @@ def enter_total(request: AccountRequest) -> HttpResponse:
 def remove_total(request: AccountRequest, invoice_total_id: int) -> HttpResponse:
     row = get_object_or_404(InvoiceTotal.objects.select_related("account"), pk=invoice_total_id)
     remove_invoice_total(total=row, actor=request.actor)
-    messages.success(request, "The invoice total is removed.")
+    messages.success(request, "Invoice total removed.")
     return redirect("invoices", slug=request.account.slug)
 
 
@@ -144,7 +144,7 @@ def _key(params: Mapping[str, str]) -> Key:
     try:
         period = date.fromisoformat(params.get("period", ""))
     except ValueError as error:
-        raise Http404("There is no such invoice.") from error
+        raise Http404("The invoice does not exist.") from error
     return Key(
         period,
         issuer=params.get("issuer", "")[:500],

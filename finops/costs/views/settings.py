@@ -30,7 +30,7 @@ def cost_view(request: AccountRequest) -> HttpResponse:
     if form.is_valid():
         with FormErrors(form):
             change_cost_view(account=request.account, actor=request.actor, **form.cleaned_data)
-            messages.success(request, "The cost view is saved. Pages and tools count by it from now on.")
+            messages.success(request, "Cost view saved. Pages and tools use it from now on.")
             return redirect("cost_view", slug=request.account.slug)
     return _cost_view_page(request, form)
 
@@ -52,7 +52,7 @@ def import_review(request: AccountRequest) -> HttpResponse:
     if form.is_valid():
         with FormErrors(form):
             change_import_review(account=request.account, actor=request.actor, **form.cleaned_data)
-            messages.success(request, "Saved. It holds for imports from now on.")
+            messages.success(request, "Saved. It applies to imports from now on.")
             return redirect("import_review", slug=request.account.slug)
     return _import_review_page(request, form)
 

@@ -103,7 +103,7 @@ def retry_saving_issue(*, issue: SavingIssue, actor: Actor) -> None:
     with account_scope(issue.account):
         row = _row(issue)
         if row.state != State.FAILED:
-            raise UserError("Only an issue that could not be created is tried again.")
+            raise UserError("Only issues that could not be created can be retried.")
         row.state, row.attempts, row.note, row.next_attempt_at = State.CREATING, 0, "", clock.now()
         row.save(update_fields=["state", "attempts", "note", "next_attempt_at"])
         _record(row, actor, "retry", {})

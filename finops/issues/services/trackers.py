@@ -74,7 +74,7 @@ def change_tracker(
         before = config_of(row)
         if not secret and before.receiver != checked.receiver:
             raise UserError(
-                "Enter the token again: it is sent to the server and person that you entered, which are others now.",
+                "Enter the token again. The server or person of the tracker has changed.",
                 field="secret",
             )
         if before != checked:
@@ -117,7 +117,8 @@ def test_tracker(*, tracker: IssueTracker, actor: Actor) -> list[TrackerFinding]
     except Unsealable:
         findings = [
             TrackerFinding(
-                "Token", "It can no longer be read: the server's secret key was replaced. Enter it again."
+                "Token",
+                "The stored token cannot be read since the server's secret key changed. Enter it again.",
             )
         ]
     problems = [each.label for each in findings if not each.ok]

@@ -124,26 +124,31 @@ class TrackerApi:
         except msgspec.DecodeError as error:
             if not 200 <= status < 300:
                 return None
-            raise TrackerUnavailable(f"{self.vendor} answered with half an answer, or no JSON.") from error
+            raise TrackerUnavailable(f"{self.vendor} returned an incomplete answer, or no JSON.") from error
 
     def _error_of(self, response: ResponseStream) -> TrackerError:
         status, words = response.status, self._words(response)
         wait = outbound.retry_after(response.headers)
         if status in _TRANSIENT or status >= 500:
-            reason = "asks for fewer requests" if status == 429 else f"has a fault of its own (HTTP {status})"
-            return TrackerUnavailable(f"{self.vendor} {reason}. It is tried again later.", retry_after=wait)
+            reason = (
+                "is rate limiting requests" if status == 429 else f"has an internal error (HTTP {status})"
+            )
+            return TrackerUnavailable(
+                f"{self.vendor} {reason}. The next attempt is automatic.", retry_after=wait
+            )
         if status == 403 and (wait or response.headers.get("x-ratelimit-remaining") == "0"):
             # GitHub's limits, the second of which it does not answer with 429.
             return TrackerUnavailable(
-                f"{self.vendor} asks for fewer requests. It is tried again later.", retry_after=wait or 60.0
+                f"{self.vendor} is rate limiting requests. The next attempt is automatic.",
+                retry_after=wait or 60.0,
             )
         if status == 401:
-            text = f"{self.vendor} does not accept the credential: it may be mistyped, revoked or expired. {self.key_fix}"
+            text = f"{self.vendor} does not accept the credential. It may be mistyped, revoked or expired. {self.key_fix}"
             return TrackerRefusal(text, status=status, words=words)
         if 300 <= status < 400:
-            return TrackerRefusal(f"{self.vendor} redirects, and redirects are not followed.", status=status)
+            return TrackerRefusal(f"{self.vendor} redirects. Redirects are not followed.", status=status)
         text = f"{self.vendor} refuses the request (HTTP {status})."
-        return TrackerRefusal(f"{text} It says: {words}" if words else text, status=status, words=words)
+        return TrackerRefusal(f"{text} Answer: {words}" if words else text, status=status, words=words)
 
     def _words(self, response: ResponseStream) -> str:
         try:

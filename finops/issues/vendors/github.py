@@ -37,11 +37,11 @@ MAX_PAGES: Final = 20
 """Of one look; the next goes on from there."""
 MAX_SINGLE_READS: Final = 25
 CLOCKS_DIFFER: Final = timedelta(minutes=10)
-_DELETED: Final = "It was deleted, or the token may no longer read it."
-_MOVED: Final = "It was moved to another repository."
+_DELETED: Final = "The issue was deleted, or the token has no access to it."
+_MOVED: Final = "The issue was moved to another repository."
 _NOT_PLANNED: Final = frozenset({"not_planned", "duplicate"})
 _KEY_FIX: Final = "Enter a new fine-grained token of the repository."
-_NO_ISSUES: Final = "Issues are turned off in the repository: turn them on in its settings."
+_NO_ISSUES: Final = "Issues are turned off in the repository. Turn them on in its settings."
 
 
 def api_url(config: GitHubConfig) -> str:
@@ -97,7 +97,7 @@ class GitHubClient(TrackerClient):
             return [TrackerFinding("Repository", self._repository_problem(error))]
         findings = [TrackerFinding("Repository")]
         if isinstance(value, dict) and value.get("archived"):
-            return [TrackerFinding("Repository", "It is archived, so it takes no issue. Unarchive it.")]
+            return [TrackerFinding("Repository", "The repository is archived. Unarchive it.")]
         has_issues = not isinstance(value, dict) or value.get("has_issues") is not False
         findings.append(TrackerFinding("Issues", "" if has_issues else _NO_ISSUES))
         return [*findings, self._check_write()] if has_issues else findings
@@ -143,7 +143,7 @@ class GitHubClient(TrackerClient):
         except TrackerRefusal as error:
             raise self._explain(error) from error
         if not isinstance(value, dict) or "number" not in value:
-            raise TrackerUnavailable("GitHub did not say which issue it made. It is looked for again later.")
+            raise TrackerUnavailable("GitHub returned no issue. The next attempt looks for it first.")
         return self._issue(value)
 
     def changes(
@@ -217,7 +217,7 @@ class GitHubClient(TrackerClient):
         """What to do about the statuses that a repository answers with."""
         texts = {
             403: f"The token lacks the repository permission Issues: Read and write. GitHub says: {error.words}",
-            404: f"{self.config.repository} is not found, or the token may not see it any more.",
+            404: f"{self.config.repository} is not found, or the token has no access to it.",
             410: _NO_ISSUES,
         }
         text = texts.get(error.status)

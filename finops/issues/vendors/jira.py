@@ -34,12 +34,7 @@ from finops.lib.sentences import quote as quote_text
 BATCH: Final = 100
 _FIELDS: Final = ["status", "resolution", "resolutiondate", "created"]
 _OURS: Final = frozenset({"summary", "description", "project", "issuetype", "reporter"})
-_NOT_PLANNED: Final = (
-    *("won't", "wont", "will not", "not planned", "not a bug", "not do", "declined", "rejected", "cancel"),
-    *("duplicate", "invalid", "incomplete", "cannot reproduce", "obsolete", "abandoned"),
-)
-"""Words in a resolution or a status by which a closed issue was not done. Jira has no other sign of it."""
-_MISSING: Final = "It was deleted, or the token's owner may no longer see it."
+_MISSING: Final = "The issue was deleted, or the token's owner has no access to it."
 
 
 class JiraClient(TrackerClient):
@@ -126,7 +121,7 @@ class JiraClient(TrackerClient):
         }
         value = self._explain_refusal(lambda: self.api.post("/rest/api/3/issue", {"fields": fields}).value)
         if not isinstance(value, dict) or "id" not in value:
-            raise TrackerUnavailable("Jira did not say which issue it made. It is looked for again later.")
+            raise TrackerUnavailable("Jira returned no issue. The next attempt looks for it first.")
         key = str(value.get("key", ""))
         return RemoteIssue(id=str(value["id"]), key=key, url=self._url(key), state="open")
 
@@ -155,8 +150,7 @@ class JiraClient(TrackerClient):
         status, key = fields.get("status") or {}, str(row.get("key", ""))
         done = (status.get("statusCategory") or {}).get("key") == "done"
         resolution = str((fields.get("resolution") or {}).get("name", ""))
-        words = f"{resolution} {status.get('name', '')}".casefold().replace("\u2019", "'")
-        not_planned = any(each in words for each in _NOT_PLANNED)
+        not_planned = self.config.is_not_planned(resolution, str(status.get("name", "")))
         return RemoteIssue(
             id=str(row.get("id", "")),
             key=key,

@@ -39,7 +39,7 @@ PUBLIC_API: Final = "https://api.linear.app"
 BATCH: Final = 100
 _KEY_FIX: Final = "Create a new API key in Linear, Settings, Security & access."
 _DELETED: Final = "It was deleted."
-_MISSING: Final = "It was deleted, or the API key may no longer see it."
+_MISSING: Final = "The issue was deleted, or the API key has no access to it."
 _NOT_PLANNED: Final = frozenset({"canceled", "duplicate"})
 _ISSUE: Final = "id identifier url trashed createdAt completedAt canceledAt description state { name type }"
 _TEAM: Final = "query($key: String!) { teams(filter: {key: {eq: $key}}, first: 1) { nodes { id } } }"
@@ -93,7 +93,7 @@ class LinearClient(TrackerClient):
         data = self._query(_CREATE, {"input": values})
         payload = data.get("issueCreate") or {}
         if not payload.get("success") or not isinstance(payload.get("issue"), dict):
-            raise TrackerUnavailable("Linear did not say which issue it made. It is looked for again later.")
+            raise TrackerUnavailable("Linear returned no issue. The next attempt looks for it first.")
         return _issue(payload["issue"])
 
     def changes(
@@ -134,10 +134,10 @@ class LinearClient(TrackerClient):
         if "RATELIMITED" in codes:
             wait = _seconds_until(headers.get("x-ratelimit-requests-reset", ""))
             return TrackerUnavailable(
-                "Linear asks for fewer requests. It is tried again later.", retry_after=wait
+                "Linear is rate limiting requests. The next attempt is automatic.", retry_after=wait
             )
         if "INTERNAL_SERVER_ERROR" in codes or "LOCK_TIMEOUT" in codes:
-            return TrackerUnavailable(f"Linear has a fault of its own. It says: {words}")
+            return TrackerUnavailable(f"Linear has an internal error: {words}")
         if codes & {"AUTHENTICATION_ERROR", "UNAUTHENTICATED"}:
             return TrackerRefusal(f"Linear does not accept the API key. {_KEY_FIX}", status=401, words=words)
         if "FORBIDDEN" in codes:
@@ -145,7 +145,7 @@ class LinearClient(TrackerClient):
             return TrackerRefusal(
                 f"{text}, and the team {self.config.team_key}. Linear says: {words}", status=403
             )
-        return TrackerRefusal(f"Linear refuses the request. It says: {words}", status=400, words=words)
+        return TrackerRefusal(f"Linear refuses the request: {words}", status=400, words=words)
 
 
 def _issue(row: Mapping[str, Any]) -> RemoteIssue:

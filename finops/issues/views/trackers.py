@@ -100,7 +100,7 @@ def new(request: AccountRequest) -> HttpResponse:
                 config=form.config(),
                 secret=form.cleaned_data["secret"],
             )
-            messages.success(request, f"The tracker “{tracker.name}” is made. Test it before you rely on it.")
+            messages.success(request, f"Tracker “{tracker.name}” created. Test it before you use it.")
             return redirect("issue_tracker", slug=request.account.slug, tracker_id=tracker.pk)
     return _form_page(request, form, status=422)
 
@@ -123,7 +123,7 @@ def edit(request: AccountRequest, tracker_id: int) -> HttpResponse:
                 config=form.config(),
                 secret=form.cleaned_data["secret"],
             )
-            messages.success(request, "The tracker is changed.")
+            messages.success(request, "Tracker saved.")
             return redirect("issue_tracker", slug=request.account.slug, tracker_id=tracker.pk)
     return _form_page(request, form, status=422)
 
@@ -158,7 +158,7 @@ def refresh(request: AccountRequest, tracker_id: int) -> HttpResponse:
     """Reads the states of its issues now, in a worker."""
     tracker = _tracker(tracker_id)
     services.request_poll(tracker=tracker)
-    messages.success(request, "The states are being read.")
+    messages.success(request, "Reading the states.")
     return redirect("issue_tracker", slug=request.account.slug, tracker_id=tracker.pk)
 
 
@@ -168,7 +168,7 @@ def delete(request: AccountRequest, tracker_id: int) -> HttpResponse:
     tracker = _tracker(tracker_id)
     with ErrorMessages(request):
         services.delete_tracker(tracker=tracker, actor=request.actor)
-        messages.success(request, f"The tracker “{tracker.name}” is deleted. Its issues stay where they are.")
+        messages.success(request, f"Tracker “{tracker.name}” deleted. Its issues stay in the tracker.")
     return redirect("issue_trackers", slug=request.account.slug)
 
 

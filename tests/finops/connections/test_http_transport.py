@@ -206,7 +206,7 @@ def test_a_refused_request_shows_the_vendors_reason(replay: ReplayServer) -> Non
 
 def test_redirects_are_not_followed(replay: ReplayServer) -> None:
     answer(replay, Reply(302, headers={"Location": "http://169.254.169.254/latest/meta-data"}))
-    assert failure(replay).message == "Vendor redirects, and redirects are not followed."
+    assert failure(replay).message == "Vendor redirects. Redirects are not followed."
     assert len(replay.requests) == 1
 
 

@@ -104,7 +104,7 @@ def test_the_newest_file_is_fetched_to_map_its_columns_and_saving_starts_a_sync(
     values = {name: form[name].value() or "" for name in form.fields} | {"BillingCurrency-value": "EUR"}
     del values["skip_without_date"]
     saved = client.post(f"{url}mapping/", values, follow=True)
-    assert "The column mapping is saved. A sync reads the months again." in text_of(saved)
+    assert "Column mapping saved. A sync reads the months again." in text_of(saved)
     assert CostSync.objects.filter(status="queued").count() == 1
 
 
@@ -112,7 +112,7 @@ def test_a_connector_with_columns_of_its_own_has_no_mapping(cast: Cast, folder: 
     connection = connect(cast, folder)
     connection.connector = "anthropic_costs"
     connection.save()
-    with pytest.raises(UserError, match="have columns of their own, which need no mapping"):
+    with pytest.raises(UserError, match="have fixed columns and need no column mapping"):
         services.fetch_sample(connection=connection)
     assert sample_file(connection.source) is None
     page = get_page(signed_in(cast.member), f"/a/acme/connections/{connection.source_id}/")

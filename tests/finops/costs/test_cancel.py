@@ -81,7 +81,7 @@ def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast, source: CostS
 
     job.refresh_from_db()
     assert (job.status, total(cast.account)) == ("canceled", None)
-    with pytest.raises(UserError, match="This import is canceled: nothing is left"):
+    with pytest.raises(UserError, match="This import is canceled and can no longer be canceled"):
         services.cancel_import(job=job, actor=cast.actor)
 
 

@@ -23,7 +23,7 @@ FORM = {
 def test_an_admin_changes_how_the_account_counts(cast: Cast) -> None:
     answer = signed_in(cast.admin).post(URL, FORM, follow=True)
 
-    assert "The cost view is saved" in answer.content.decode()
+    assert "Cost view saved" in answer.content.decode()
     with account_scope(cast.account):
         view = cost_view(cast.account)
         assert (view.basis, view.charge_categories, view.product_key) == (

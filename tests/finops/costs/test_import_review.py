@@ -101,7 +101,7 @@ def test_a_waiting_import_is_done_when_somebody_confirms_it(cast: Cast, source: 
     assert (ran(job).status, total(cast.account)) == ("done", Decimal(150))
     assert not Path(job.files[0]["path"]).exists()
     assert "cost_import.confirm" in AuditEntry.objects.values_list("action", flat=True)
-    with pytest.raises(UserError, match="does not wait any more: it is done"):
+    with pytest.raises(UserError, match="no longer needs review: it is done"):
         services.discard_import(job=job, actor=cast.actor)
 
 
@@ -112,7 +112,7 @@ def test_a_confirmed_import_waits_again_when_the_source_has_changed(cast: Cast, 
     assert (later.status, total(cast.account)) == ("done", Decimal(450))
     services.confirm_import(job=job, actor=cast.actor)
     assert (ran(job).status, total(cast.account)) == ("waiting", Decimal(450))
-    assert "The source has changed" in job.report["reviews"][0]["reason"]
+    assert "The source changed" in job.report["reviews"][0]["reason"]
     services.confirm_import(job=job, actor=cast.actor)
     assert (ran(job).status, total(cast.account)) == ("done", Decimal(150))
 

@@ -77,12 +77,12 @@ def test_a_member_discards_it(cast: Cast, review: CostImport) -> None:
     answer = signed_in(cast.member).post(page_of(review, "discard/"), follow=True)
     assert "Discarded Nothing was imported" in text_of(answer)
     again = signed_in(cast.member).post(page_of(review, "confirm/"), follow=True)
-    assert "does not wait any more: it is discarded" in again.content.decode()
+    assert "no longer needs review: it is discarded" in again.content.decode()
 
 
 def test_an_admin_chooses_when_imports_need_review(cast: Cast) -> None:
     answer = signed_in(cast.admin).post(SETTINGS, FORM, follow=True)
-    assert "Saved. It holds for imports from now on." in answer.content.decode()
+    assert "Saved. It applies to imports from now on." in answer.content.decode()
     with account_scope(cast.account):
         row = ImportReviewSettings.objects.get()
         assert (row.fall_percent, row.growth_percent, row.least_amount) == (30, 200, Decimal(5))

@@ -195,6 +195,7 @@ class FakeGitHub(FakeTracker):
 class FakeJira(FakeTracker):
     kind = "jira"
     required = ""
+    wont_do = "Won\u2019t Do"
 
     def config(self) -> dict[str, object]:
         return {"site_url": self.url, "email": "bot@example.com", "project_key": "ops", "issue_type": "task"}
@@ -264,7 +265,7 @@ class FakeJira(FakeTracker):
             "not_planned": ("Done", "done"),
         }
         name, category = names[issue.state]
-        resolutions = {"open": None, "completed": {"name": "Done"}, "not_planned": {"name": "Won\u2019t Do"}}
+        resolutions = {"open": None, "completed": {"name": "Done"}, "not_planned": {"name": self.wont_do}}
         return {
             "id": issue.id,
             "key": f"{'CLOUD' if issue.gone == 'moved' else 'OPS'}-{issue.number}",

@@ -80,7 +80,7 @@ def test_a_creation_whose_answer_is_lost_is_found_again(
     row = hand_over(acme, tracker, saving_key)
     run_creations()
     assert (reload(row).state, fake.creations) == ("creating", 1)
-    assert "half an answer" in reload(row).note or "broke the connection" in reload(row).note
+    assert "an incomplete answer" in reload(row).note or "broke the connection" in reload(row).note
 
     run_creations(at=NOON + timedelta(minutes=2))
 

@@ -70,11 +70,11 @@ def test_a_member_makes_tests_changes_and_deletes_a_tracker(
     assert "does not accept" in text_of(member.post(f"{url}test/", follow=True))
 
     form = member.get(f"{url}edit/").content.decode()
-    assert "Leave it empty to keep the one that is there" in form
+    assert "Leave empty to keep the stored one" in form
     assert SECRET not in form
     member.post(f"{url}edit/", {"name": "Renamed", **fake.config(), "secret": ""})
     assert "Renamed" in get_page(member, LIST)
-    assert "is deleted. Its issues stay" in text_of(member.post(f"{url}delete/", follow=True))
+    assert "deleted. Its issues stay" in text_of(member.post(f"{url}delete/", follow=True))
     assert not IssueTracker.objects.exists()
 
 

@@ -21,7 +21,7 @@ from finops.lib import clock
 from tests.cast import ACTOR
 from tests.finops.connections.replay_server import Reply, replay_server
 from tests.finops.insights.savings.bills import FIRST, LAST, NOON, daily, volume
-from tests.finops.issues.fake_trackers import FakeGitHub, FakeTracker
+from tests.finops.issues.fake_trackers import FakeGitHub, FakeJira, FakeTracker
 from tests.finops.issues.steps import add_tracker, issue_of, reload, run_polls
 from tests.world.costs import store_lines
 
@@ -132,6 +132,34 @@ def test_another_recommendation_of_the_same_resource_is_no_verification(
         assert len(keys) == 1
         assert keys != [issue.saving_key]
         assert not SavingsDismissal.objects.exists()
+
+
+@pytest.mark.parametrize("fake", ["jira"], indirect=True)
+@pytest.mark.parametrize(
+    ("setting", "resolution", "state"),
+    [
+        ("", "Won\u2019t Do", "not_planned"),
+        ("", "Wird nicht gemacht", "completed"),
+        ("Nicht gemacht, abgelehnt", "Wird NICHT gemacht", "not_planned"),
+        ("Nicht gemacht, abgelehnt", "Won\u2019t Do", "completed"),
+    ],
+)
+def test_resolutions_of_jira_that_mean_not_planned_are_those_of_the_settings(
+    issue: SavingIssue, fake: FakeJira, setting: str, resolution: str, state: str
+) -> None:
+    fake.wont_do = resolution
+    services.change_tracker(
+        tracker=issue.tracker,
+        actor=ACTOR,
+        name="Work",
+        config={**fake.config(), "not_planned": setting},
+        secret="",
+    )
+    fake.close("not_planned")
+
+    run_polls(fake, at=NOON + HOUR)
+
+    assert reload(issue).state == state
 
 
 def test_not_planned_dismisses_with_the_issue_as_reason_and_reopening_undoes_it(

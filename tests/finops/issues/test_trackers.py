@@ -96,7 +96,7 @@ def test_issues_that_are_turned_off_are_named(tracker: IssueTracker, fake: FakeG
     fake.has_issues = False
 
     assert labels(fake, tracker) == {
-        "Issues": "Issues are turned off in the repository: turn them on in its settings."
+        "Issues": "Issues are turned off in the repository. Turn them on in its settings."
     }
 
 
@@ -141,7 +141,7 @@ def test_github_limits_with_403(fake: FakeTracker, acme: Account) -> None:
     limit = {"x-ratelimit-remaining": "0"}
     fake.replay.faults = [Reply.of_json({"message": "API rate limit exceeded"}, 403, **limit)]
 
-    with pytest.raises(TrackerUnavailable, match="fewer requests"):
+    with pytest.raises(TrackerUnavailable, match="rate limiting requests"):
         client.changes(["1"], [], {"since": "2026-03-01T00:00:00+00:00"})
     fake.replay.faults = [Reply.of_json({"message": "Resource not accessible"}, 403)]
     with pytest.raises(TrackerRefusal, match="Issues: Read and write"):

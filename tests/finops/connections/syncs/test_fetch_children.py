@@ -86,7 +86,7 @@ def test_a_fetch_that_no_byte_comes_for_is_ended_and_the_next_sync_tries_again(
 
     assert sync.status == "failed"
     assert sync.error.startswith(
-        "2026-05: No data came for 0.025 minutes, so the fetch was ended. The next sync tries"
+        "2026-05: No data arrived for 0.025 minutes, so the fetch was stopped. The next sync tries"
     )
     assert (is_alive(export), leftovers(), total(cast.account)) == (False, [], None)
     connection.refresh_from_db()
@@ -130,7 +130,7 @@ def test_canceling_and_deleting_end_a_fetch_that_hangs(
 @pytest.mark.parametrize(
     ("script", "error"),
     [
-        ("die", "2026-05: The process of the fetch ended by itself (signal 9). The next sync tries again."),
+        ("die", "2026-05: The fetch process stopped (signal 9). The next sync tries again."),
         ("fill disk", "2026-05: The disk of this server is full."),
         ("refuse", "2026-05: The key has ended. Enter a new one."),
         ("change", "2026-05: The files changed during three reads."),
@@ -185,6 +185,4 @@ def test_a_look_that_takes_too_long_is_ended(cast: Cast, tmp_path: Path, setting
     )
     with account_scope(cast.account):
         sync = sync_now(connection)
-    assert sync.error.startswith(
-        "Looking at what months there are took longer than 0 minutes, so it was ended."
-    )
+    assert sync.error.startswith("Listing the months took longer than 0 minutes, so it was ended.")

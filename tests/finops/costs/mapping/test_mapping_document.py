@@ -76,7 +76,7 @@ def test_what_is_wrong_is_said_of_the_column_with_what_to_do(
 
 @pytest.mark.parametrize("stored", [{"amounts": []}, {"else": 1}, {"granularity": "week"}, {"tags": [{}]}])
 def test_what_is_no_document_is_refused(stored: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="This is no column mapping"):
+    with pytest.raises(UserError, match="Invalid column mapping"):
         document_of(stored)
 
 
