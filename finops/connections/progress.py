@@ -9,7 +9,8 @@ from typing import Final
 from finops.connections.models import CostSync
 from finops.connections.queries import RemainingTime, remaining_time
 from finops.connections.schemas import PeriodAction
-from finops.lib.amounts import duration, filesize
+from finops.lib.formats.dates import duration
+from finops.lib.formats.numbers import filesize
 
 QUIET: Final = timedelta(minutes=2)
 """Without a sign of the worker for so long, a remaining time would be made up."""

@@ -16,6 +16,7 @@ from finops.insights.models import Anomaly
 from finops.insights.spend_change import text
 from finops.insights.spend_change.schemas import ChangeTotal, Move, SpendChangeAnswer
 from finops.lib.charts import PLACES, BandLine, Line, SeriesTable, bucket_label, chart_spec, other_name
+from finops.lib.formats import numbers
 from finops.lib.money import exact_sum
 from finops.lib.sentences import truncate
 
@@ -63,6 +64,7 @@ def _waterfall(total: ChangeTotal, moves: Sequence[Move]) -> Waterfall:
     data = {
         "kind": "waterfall",
         "currency": total.currency,
+        "money": numbers.browser_unit(total.currency),
         "labels": labels,
         "steps": [[float(round(low, PLACES)), float(round(high, PLACES))] for low, high in steps],
         "series": [],

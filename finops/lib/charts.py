@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
+
+from finops.lib.formats import dates, numbers
 
 OTHER = "Other"
 PLACES = 6
@@ -86,6 +89,10 @@ def chart_spec(
         "labels": labels,
         "series": [_series(each, places or PLACES) for each in lines],
     }
+    if places is None:
+        chart["money"] = numbers.browser_unit(unit)
+    if labels and all(map(_DAY_OR_MONTH.fullmatch, labels)):
+        chart["texts"] = [dates.bucket(label) for label in labels]
     if band is not None:
         chart["band"] = {
             "name": band.name,
@@ -95,6 +102,9 @@ def chart_spec(
     if mark:
         chart["mark"] = mark
     return chart if places is None else {**chart, "places": places}
+
+
+_DAY_OR_MONTH = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 
 
 def _series(line: Line, places: int) -> dict[str, Any]:

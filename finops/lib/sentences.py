@@ -21,6 +21,12 @@ def percent_text(share: Decimal) -> str:
     return f"{share.scaleb(2, _WIDE).quantize(Decimal('0.1'), context=_WIDE):,} %"
 
 
+def exact_number(value: Decimal) -> str:
+    """`1,234.5`: every digit, no zeros behind the point."""
+    text = f"{value:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def join_with_and(parts: list[str]) -> str:
     """`a, b and c`."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""

@@ -17,7 +17,7 @@ from django.template.base import FilterExpression, Node, NodeList, Parser, TextN
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from finops.lib import amounts
+from finops.lib.formats import dates, numbers
 from finops.lib.listing import Column, Listing
 from finops.lib.money import round_amount
 from finops.templatetags.console import ago, icon, number, percent, when
@@ -101,7 +101,7 @@ def _sort_value(value: Any) -> str:
 
 
 def cell_html(value: Any, kind: str = "") -> str:
-    """A value as a cell shows it: times in UTC, figures with their separators, nothing as an em dash."""
+    """A value as a cell shows it: days and times, figures with their separators, nothing as an em dash."""
     if kind == "ago":
         return ago(value)
     if kind == "percent":
@@ -111,7 +111,7 @@ def cell_html(value: Any, kind: str = "") -> str:
     if value is None or value == "" or value == []:
         return "—"
     if isinstance(value, date):
-        return value.isoformat()
+        return dates.day(value)
     if isinstance(value, Decimal):
         return number(round_amount(value))
     if isinstance(value, int) and not isinstance(value, bool):
@@ -335,15 +335,8 @@ class AmountChange(ChangeFigures, Protocol):
 
 @register.filter
 def direction(change: ChangeFigures) -> SafeString:
-    """Up or down, and by how much of what it was; to a screen reader in words where there is no ratio."""
-    sign = _sign(change)
-    text = _signed_percent(change.ratio)
-    return format_html(
-        '<span class="change{}">{} {}</span>',
-        f" change-{sign}" if sign else "",
-        icon(f"trending-{sign}") if sign else "",
-        text or (format_html('<span class="visually-hidden">{}</span>', sign) if sign else ""),
-    )
+    """Up or down, and by how much of what it was: `+4.2%`, `new`, `0%`. The sign says what the colour says."""
+    return _change_html(change, "", "")
 
 
 @register.filter
@@ -353,23 +346,32 @@ def change(amount: AmountChange | None) -> SafeString:
         return mark_safe('<span class="text-secondary">—</span>')
     if amount.change is None:
         return format_html('<span class="text-secondary" title="{}">—</span>', amount.reason)
-    sign = _sign(amount)
+    before = f"{numbers.money(amount.previous_amount, amount.currency)} before"
+    return _change_html(amount, before, numbers.signed_money(amount.change, amount.currency))
+
+
+def _change_html(change: ChangeFigures, before: str, by: str) -> SafeString:
+    """The arrow is drawn by the style sheet: a table has hundreds."""
+    sign = _sign(change)
     return format_html(
-        '<span class="change{}" title="{} {} before">{} <span class="change-amount">{}{} {}</span></span>',
+        '<span class="change{}"{}>{}{}</span>',
         f" change-{sign}" if sign else "",
-        amounts.display_amount(amount.previous_amount),
-        amount.currency,
-        _signed_percent(amount.ratio) or ("new" if amount.change else "0.0 %"),
-        "+" if amount.change > 0 else "",
-        amounts.display_amount(amount.change),
-        amount.currency,
+        format_html(' title="{}"', before) if before else "",
+        _ratio_text(change),
+        format_html(' <span class="change-amount">{}</span>', by) if by else "",
     )
 
 
+def _ratio_text(change: ChangeFigures) -> str:
+    """`new` where there was nothing before."""
+    if change.ratio is not None:
+        return numbers.change(change.ratio)
+    return "new" if change.change else "0%"
+
+
 def _sign(change: ChangeFigures) -> str:
+    """`up` or `down`; nothing for what reads as 0%."""
     amount = change.change or 0
-    return "up" if amount > 0 else "down" if amount < 0 else ""
-
-
-def _signed_percent(ratio: Decimal | None) -> str:
-    return "" if ratio is None else f"{'+' if ratio > 0 else ''}{amounts.percent(ratio)}"
+    if not amount or (change.ratio is not None and numbers.is_level(change.ratio)):
+        return ""
+    return "up" if amount > 0 else "down"

@@ -1,11 +1,11 @@
-"""What every template may use: static files, icons, form fields, amounts with their currency, times in UTC."""
+"""What every template may use: static files, icons, form fields, and what finops/lib/formats writes for the reader."""
 
 from __future__ import annotations
 
 import functools
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
@@ -19,7 +19,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
 
-from finops.lib import amounts, clock
+from finops.lib import clock
+from finops.lib.formats import dates, numbers
 from finops.lib.money import round_amount
 from finops.navigation import MENU, TABS
 
@@ -40,21 +41,47 @@ def icon(name: str) -> SafeString:
     return _icon(name)
 
 
+_NOTHING = mark_safe('<span class="text-secondary">—</span>')
+
+
+def _amount(text: str) -> SafeString:
+    return format_html('<span class="amount">{}</span>', text)
+
+
 @register.filter
 def money(amount: Decimal | float | None, currency: str) -> SafeString:
-    """`1,234.56 USD`; what is smaller than a cent keeps its first digits. None is an em dash."""
+    """`$1,234.56`, for tables and text. None is an em dash."""
+    return _NOTHING if amount is None else _amount(numbers.money(amount, currency))
+
+
+@register.filter
+def plain_money(amount: Decimal | float, currency: str) -> str:
+    """`$1,234.56` without markup, for attributes and titles."""
+    return numbers.money(amount, currency)
+
+
+@register.filter
+def headline(amount: Decimal | float | None, currency: str) -> SafeString:
+    """`$196.1K`, for tiles; the amount in full on hovering. None is an em dash."""
     if amount is None:
-        return mark_safe('<span class="text-secondary">—</span>')
+        return _NOTHING
+    text, full = numbers.headline(amount, currency), numbers.money(amount, currency)
+    if text == full:
+        return _amount(full)
     return format_html(
-        '<span class="amount">{} <span class="currency">{}</span></span>',
-        amounts.display_amount(amount),
-        currency,
+        '<data class="amount" value="{:f}" title="{}">{}</data>', Decimal(str(amount)), full, text
     )
 
 
 @register.filter
+def signed_money(amount: Decimal, currency: str) -> SafeString:
+    """`+$1,234.56`: a change."""
+    return _amount(numbers.signed_money(amount, currency))
+
+
+@register.filter
 def number(value: Decimal | float | None) -> str:
-    return "—" if value is None else amounts.display_number(value)
+    return "—" if value is None else numbers.number(value)
 
 
 @register.filter
@@ -69,45 +96,109 @@ def figure(value: Decimal | None, currency: str) -> SafeString:
 
 @register.filter
 def percent(ratio: Decimal | float | None) -> str:
-    """0.1234 → `12.3 %`."""
-    return "—" if ratio is None else amounts.percent(ratio)
+    """0.1234 → `12.3%`: a share."""
+    return "—" if ratio is None else numbers.percent(ratio)
+
+
+@register.filter
+def signed_percent(ratio: Decimal | float | None) -> str:
+    """0.042 → `+4.2%`: a change."""
+    return "—" if ratio is None else numbers.change(ratio)
+
+
+@register.filter
+def day(value: date | str | None) -> str:
+    """`Oct 23`; nothing for None. A text is a day in ISO."""
+    return dates.day(_date(value)) if value else ""
+
+
+@register.filter
+def month(value: date | str | None) -> str:
+    """`Nov`; nothing for None. A text is a day or a month in ISO."""
+    return dates.month(_date(value)) if value else ""
+
+
+@register.filter
+def long_month(value: date | str | None) -> str:
+    """`November 2026`; nothing for None."""
+    return dates.long_month(_date(value)) if value else ""
+
+
+@register.filter
+def bucket(label: str) -> str:
+    """The label of a chart's bucket, in the tables beneath it: `Nov`, `Nov 23`, or as it is."""
+    return dates.bucket(label)
+
+
+@register.filter
+def days(start: Any, end: date | None = None) -> str:
+    """`Oct 23 – Nov 21`: of two days, or of what has `start_date` and `end_date` or `start` and `end`."""
+    if end is not None:
+        return dates.day_range(start, end)
+    if hasattr(start, "start_date"):
+        return dates.day_range(start.start_date, start.end_date)
+    return dates.day_range(start.start, start.end)
+
+
+@register.filter
+def compared_days(compared: Any) -> str:
+    """`Oct 23 – Nov 21 vs Sep 23 – Oct 22`."""
+    return dates.compared_days(
+        compared.start_date, compared.end_date, compared.previous_start_date, compared.previous_end_date
+    )
+
+
+def _date(value: date | str) -> date:
+    if isinstance(value, str):
+        return date.fromisoformat(value if len(value) > 7 else f"{value}-01")
+    return value.date() if isinstance(value, datetime) else value
 
 
 @register.filter
 def duration(seconds: float | None) -> str:
     """`4.2 seconds`, `3 minutes`; an em dash for None."""
-    return "—" if seconds is None else amounts.duration(seconds)
+    return "—" if seconds is None else dates.duration(seconds)
 
 
 @register.filter
 def filesize(count: int) -> str:
-    return amounts.filesize(count)
+    return numbers.filesize(count)
 
 
 @register.filter
 def when(moment: datetime | None) -> SafeString:
-    """A time as people read it, in UTC; the exact one for machines and on hovering."""
-    if moment is None:
-        return mark_safe('<span class="text-secondary">Never</span>')
-    return format_html(
-        '<time datetime="{}" title="{}">{} UTC</time>',
-        moment.isoformat(timespec="seconds"),
-        moment.strftime("%A %d %B %Y, %H:%M:%S UTC"),
-        moment.strftime("%Y-%m-%d %H:%M"),
-    )
+    """`Oct 23, 3:04 PM` in the reader's time zone; the exact time on hovering. `Never` for None."""
+    return _time(moment, dates.moment(moment)) if moment else _NEVER
+
+
+@register.filter
+def plain_when(moment: datetime | None) -> str:
+    """`Oct 23, 3:04 PM` without markup."""
+    return dates.moment(moment) if moment else ""
 
 
 @register.filter
 def ago(moment: datetime | None) -> SafeString:
-    """`3 hours ago`, the exact time on hovering; `Never` for None."""
-    if moment is None:
-        return mark_safe('<span class="text-secondary">Never</span>')
+    """`3 hours ago`; the exact time on hovering. `Never` for None."""
+    return _time(moment, dates.ago(clock.now() - moment)) if moment else _NEVER
+
+
+_NEVER = mark_safe('<span class="text-secondary">Never</span>')
+
+
+def _time(moment: datetime, text: str) -> SafeString:
     return format_html(
-        '<time datetime="{}" title="{} UTC">{}</time>',
+        '<time datetime="{}" title="{}">{}</time>',
         moment.isoformat(timespec="seconds"),
-        moment.strftime("%Y-%m-%d %H:%M:%S"),
-        amounts.ago(clock.now() - moment),
+        dates.exact_moment(moment),
+        text,
     )
+
+
+@register.simple_tag
+def number_symbols() -> str:
+    """The reader's symbols for numbers, for charts.js."""
+    return json.dumps(numbers.browser_symbols(), ensure_ascii=False, separators=(",", ":"))
 
 
 @register.filter
@@ -202,7 +293,7 @@ def _value_text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(_value_text(item) for item in value) or "none"
     if isinstance(value, int) and not isinstance(value, bool):
-        return amounts.display_number(value)
+        return numbers.number(value)
     return value or "none" if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -7,9 +7,8 @@ from decimal import Decimal
 from functools import partial
 
 from accounts.models import Account
-from finops.lib.amounts import display_number
 from finops.lib.money import round_amount
-from finops.lib.sentences import largest_parts, quote, truncate
+from finops.lib.sentences import exact_number, largest_parts, quote, truncate
 from ingestion.models import UsageMetric
 from ingestion.queries.metrics import usage_metrics
 from ingestion.queries.usage import MetricQuery, MetricUsage
@@ -34,7 +33,7 @@ AGGREGATIONS = {
 
 def format_quantity(quantity: Decimal, unit: str | None) -> str:
     """`1,234.5 'calls'`, at most six places."""
-    number = display_number(round_amount(quantity))
+    number = exact_number(round_amount(quantity))
     return f"{number} {quote(unit, NAME_LENGTH)}" if unit else number
 
 

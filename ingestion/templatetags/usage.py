@@ -10,7 +10,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from finops.lib import amounts
+from finops.lib.formats import numbers
 from finops.lib.money import round_amount
 from ingestion import charts
 from ingestion.schemas import UsageRow
@@ -30,10 +30,7 @@ def quantity(value: Decimal | None, unit: str | None = None) -> SafeString:
     """`1,234.5 calls`, at most six places. None is an em dash."""
     if value is None:
         return mark_safe('<span class="text-secondary">—</span>')
-    text = amounts.display_number(round_amount(value))
-    if not unit:
-        return format_html("{}", text)
-    return format_html('<span class="amount">{} <span class="currency">{}</span></span>', text, unit)
+    return format_html('<span class="amount">{}</span>', numbers.quantity(round_amount(value), unit))
 
 
 @register.filter

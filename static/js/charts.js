@@ -1,5 +1,6 @@
 // Draws every chart of a page from the JSON in its data-chart, in the page's theme. The page has a table of each chart.
-import { chartOptions, stepText, tooltipRows, waterfallOptions } from "./lib/chart-options.js";
+import { chartOptions, labelText, stepText, tooltipRows, waterfallOptions } from "./lib/chart-options.js";
+import { setSymbols } from "./lib/numbers.js";
 import { ColorAssignment, chartTheme } from "./lib/palette.js";
 
 // By element: its ECharts instance and its data.
@@ -31,7 +32,7 @@ function tooltipRow({ name, text, color, isDashed, isTotal }) {
 }
 
 function tooltip(data, points) {
-  const box = element("div", "chart-tip", element("div", "chart-tip-title", points[0].axisValueLabel));
+  const box = element("div", "chart-tip", element("div", "chart-tip-title", labelText(data, points[0].dataIndex)));
   const { rows, isEmpty } = tooltipRows(data, points);
   if (isEmpty) box.append(element("div", "", "No data"));
   box.append(element("table", "", ...rows.map(tooltipRow)));
@@ -62,6 +63,10 @@ const resizer = new ResizeObserver((entries) => {
     if (data?.kind === "waterfall") chart.setOption(options(data, target));
   }
 });
+
+// The symbols of the reader's locale stand in the page.
+const symbols = document.documentElement.dataset.numberSymbols;
+if (symbols) setSymbols(JSON.parse(symbols));
 
 function draw(node) {
   const data = JSON.parse(node.dataset.chart);

@@ -15,6 +15,7 @@ const SPEND = {
   kind: "bar",
   stacked: true,
   currency: "USD",
+  money: { prefix: "$", suffix: "", digits: 2 },
   labels: ["2026-09", "2026-10"],
   series: [
     { name: "AWS", values: [10, 20] },
@@ -97,10 +98,10 @@ test("a tooltip lists the largest amount first, then the total, without zeros an
   assert.deepEqual(
     rows.map(({ name, text }) => [name, text]),
     [
-      ["AWS", "10.00 USD"],
-      ["Azure", "5.00 USD"],
-      ["Other (2)", "1.00 USD"],
-      ["Total", "16.00 USD"],
+      ["AWS", "$10.00"],
+      ["Azure", "$5.00"],
+      ["Other (2)", "$1.00"],
+      ["Total", "$16.00"],
     ],
   );
   assert.deepEqual(
@@ -118,19 +119,20 @@ test("a tooltip names the band's range and leaves its helper series out", () => 
   const data = { ...SPEND, stacked: false, band: { name: "Range", lower: [1, null], upper: [2, null] } };
   const helpers = [{ seriesIndex: 3, dataIndex: 0, seriesName: "Range, from", value: 1 }];
   const { rows } = tooltipRows(data, [...pointsAt(data, 0), ...helpers]);
-  assert.deepEqual(rows.at(-1), { name: "Range", text: "1.00 – 2.00 USD" });
+  assert.deepEqual(rows.at(-1), { name: "Range", text: "$1.00 – $2.00" });
   assert.equal(rows.length, 4);
   assert.equal(tooltipRows(data, pointsAt(data, 1)).rows.at(-1).name, "AWS");
 });
 
 test("quantities have no currency and their own decimals", () => {
-  const data = { ...SPEND, currency: "", places: 1, stacked: false };
+  const data = { ...SPEND, currency: "", money: undefined, places: 1, stacked: false };
   assert.equal(tooltipRows(data, pointsAt(data, 0)).rows[0].text, "10");
 });
 
 const CHANGE = {
   kind: "waterfall",
   currency: "USD",
+  money: { prefix: "$", suffix: "", digits: 2 },
   labels: ["Before", "EC2", "S3", "After"],
   steps: [
     [0, 100],
@@ -161,7 +163,7 @@ test("a waterfall's bars go from step to step, grey at both ends", () => {
 test("a step shows its difference with a sign, the first its sum", () => {
   assert.deepEqual(
     CHANGE.steps.map((_step, index) => stepText(CHANGE, index)),
-    ["100.00 USD", "+30.00 USD", "-20.00 USD", "110.00 USD"],
+    ["$100.00", "+$30.00", "−$20.00", "$110.00"],
   );
 });
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django import template
 
 from finops.allocation.queries.teams import Person, TeamCost
-from finops.lib import amounts
+from finops.lib.formats import dates, numbers
 
 register = template.Library()
 
@@ -22,11 +22,15 @@ def people(persons: Sequence[Person], limit: int) -> str:
 @register.filter
 def about_trend(cost: TeamCost, team: str) -> str:
     """What a trend shows, to a screen reader: its first and last month with their amounts."""
-    points = [(day[:7], amount) for day, amount in cost.trend.items() if amount is not None]
+    points = [
+        (dates.bucket(day[:7]), numbers.money(amount, cost.currency))
+        for day, amount in cost.trend.items()
+        if amount is not None
+    ]
     if not points:
         return f"{team}: no data"
     (first, before), (last, now) = points[0], points[-1]
-    return f"{team}: {amounts.display_amount(before)} {cost.currency} in {first}, {amounts.display_amount(now)} {cost.currency} in {last}"
+    return f"{team}: {before} in {first}, {now} in {last}"
 
 
 @register.filter

@@ -7,15 +7,15 @@ from decimal import Decimal
 from django import template
 
 from finops.budgets.schemas import BudgetStatus
-from finops.lib import amounts
+from finops.lib.formats import numbers
 
 register = template.Library()
 
 
 @register.filter
 def percent_of_100(percent: Decimal | None) -> str:
-    """91.234 → `91.2 %`."""
-    return "—" if percent is None else amounts.percent(percent.scaleb(-2))
+    """91.234 → `91.2%`."""
+    return "—" if percent is None else numbers.percent(percent.scaleb(-2))
 
 
 @register.filter

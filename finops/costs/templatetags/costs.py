@@ -15,7 +15,6 @@ from finops.costs.answers import AppliedCostView, PartAmount, SpendRow
 from finops.costs.models import CostImport
 from finops.costs.queries.spend_lake import COST_COLUMNS, UNITS
 from finops.costs.spend_query import Filter, SpendQuery
-from finops.lib import amounts
 from finops.lib.periods import month_end
 
 register = template.Library()
@@ -41,21 +40,6 @@ def words(name: str) -> str:
 def progress_value(share: Decimal) -> int:
     """A share as a bar's 0 to 100; a negative one shows none."""
     return max(0, min(100, round(share * 100)))
-
-
-@register.filter
-def plain_amount(amount: Decimal) -> str:
-    return amounts.display_amount(amount)
-
-
-@register.filter
-def signed_percent(ratio: Decimal) -> str:
-    return f"+{amounts.percent(ratio)}" if ratio > 0 else amounts.percent(ratio)
-
-
-@register.filter
-def signed_money(amount: Decimal, currency: str) -> str:
-    return f"{'+' if amount > 0 else ''}{amounts.display_amount(amount)} {currency}"
 
 
 @register.filter

@@ -17,8 +17,8 @@ from finops.costs.queries.spend_lake import COST_COLUMNS
 from finops.costs.spend_query import QUANTITIES, SpendQuery
 from finops.costs.views.choices import MEASURES, ORDERS
 from finops.costs.views.query_page import CostQueryPage
-from finops.lib import amounts
 from finops.lib.errors import UserError
+from finops.lib.formats import numbers
 from finops.lib.listing import csv_response
 
 SUGGESTIONS = 20
@@ -68,7 +68,7 @@ def values(request: AccountRequest) -> HttpResponse:
 
 
 def _hint(label: str, costs: list[Any]) -> str:
-    spent = [f"{amounts.display_amount(cost.amount)} {cost.currency}" for cost in costs[:2]]
+    spent = [numbers.money(cost.amount, cost.currency) for cost in costs[:2]]
     return " · ".join([part for part in (label, *spent) if part])
 
 

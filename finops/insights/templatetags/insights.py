@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from django import template
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from finops.costs.templatetags.costs import as_query, words
@@ -19,7 +17,7 @@ from finops.insights.spend_change.schemas import Effects, Move
 from finops.insights.spend_change.text import WHY, badge_of
 from finops.insights.tag_recommendations.schemas import KINDS
 from finops.insights.views.anomalies import AnomalyLine
-from finops.lib import amounts
+from finops.lib.formats import numbers
 from finops.lib.money import ratio
 
 register = template.Library()
@@ -64,18 +62,6 @@ def explorer_params(params: Mapping[str, Sequence[str]], move: Move) -> str:
 
 
 @register.filter
-def signed_amount(amount: Decimal, currency: str) -> SafeString:
-    """`+1,234.50 USD`."""
-    sign = "+" if amount > 0 else ""
-    return format_html(
-        '<span class="amount">{}{} <span class="currency">{}</span></span>',
-        sign,
-        amounts.display_amount(amount),
-        currency,
-    )
-
-
-@register.filter
 def anomaly_name(anomaly: AnomalyRow | Anomaly) -> str:
     """`Amazon CloudFront`; of another dimension than the service with its name: `Team: Payments`."""
     label = anomaly.name if isinstance(anomaly, AnomalyRow) else anomaly.label
@@ -87,9 +73,9 @@ def anomaly_name(anomaly: AnomalyRow | Anomaly) -> str:
 
 @register.filter
 def impact_share(row: AnomalyRow) -> str:
-    """`+120.0 %`: the impact as a share of what was expected."""
+    """`+120%`: the impact as a share of what was expected."""
     share = ratio(row.impact, row.expected)
-    return "" if share is None else f"{'+' if share > 0 else ''}{amounts.percent(share)}"
+    return "" if share is None else numbers.change(share)
 
 
 @register.filter

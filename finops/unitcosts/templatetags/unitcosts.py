@@ -12,27 +12,23 @@ from django.utils.safestring import SafeString, mark_safe
 
 from finops.costs.templatetags.costs import as_query
 from finops.costs.views.choices import OPS
-from finops.lib.amounts import MINUS
+from finops.lib.formats import dates, numbers
 from finops.unitcosts.answers import UnitCostRow, UnitCostTotal
-from finops.unitcosts.queries.words import count, price
 
 register = template.Library()
 
 
 @register.filter
 def unit_price(unit_cost: Decimal | None, currency: str) -> SafeString:
-    """`12.34 USD`, `0.001234 USD`: four digits that count. None is an em dash."""
+    """`$12.34`, `$0.001234`: four digits that count. None is an em dash."""
     if unit_cost is None:
         return mark_safe('<span class="text-secondary">—</span>')
-    amount, _space, unit = price(unit_cost, currency).rpartition(" ")
-    return format_html(
-        '<span class="amount">{} <span class="currency">{}</span></span>', amount.replace("-", MINUS), unit
-    )
+    return format_html('<span class="amount">{}</span>', numbers.price(unit_cost, currency))
 
 
 @register.filter
 def quantity(usage: Decimal | None) -> str:
-    return "—" if usage is None else count(usage).replace("-", MINUS)
+    return "—" if usage is None else numbers.number(usage, 3)
 
 
 @register.filter
@@ -60,7 +56,7 @@ def about_unit_costs(total: UnitCostTotal, name: str) -> str:
     if not buckets:
         return f"{name}: no trend"
     parts = [
-        f"{price(each.unit_cost or Decimal(0), each.currency)} on {each.start_date}"
+        f"{numbers.price(each.unit_cost or Decimal(0), each.currency)} on {dates.day(each.start_date)}"
         for each in (buckets[0], buckets[-1])
     ]
     return f"{name}: {parts[0]}, {parts[1]}"

@@ -1,12 +1,18 @@
 // ECharts options of a page's charts. Their data is the JSON of finops/lib/charts.py: kind (bar, line or waterfall),
-// labels, series, currency, and optionally stacked, band, mark and places.
-import { formatAxisValue, formatValue } from "./numbers.js";
+// labels, series, currency, and optionally texts (of labels that are days), money (what stands around an amount),
+// stacked, band, mark and places.
+import { formatAxisValue, formatMoney, formatNumber } from "./numbers.js";
 
 const TWO_DASHES = "path://M0 0h8v6h-8zM12 0h8v6h-8z";
 
-/** "12.00 USD"; without a currency the number alone. */
+/** "$12.00"; a quantity with its unit, if it has one. */
 export function formatWithUnit(value, data) {
-  return `${formatValue(value, data.places)} ${data.currency}`.trimEnd();
+  return data.money ? formatMoney(value, data.money) : `${formatNumber(value, data.places)} ${data.currency}`.trimEnd();
+}
+
+/** What the axis and the tooltip call a label: of a day its text in the reader's locale. */
+export function labelText(data, index) {
+  return data.texts?.[index] ?? data.labels[index];
 }
 
 /**
@@ -31,7 +37,7 @@ export function tooltipRows(data, points) {
   }
   const index = points[0].dataIndex;
   if (data.band && data.band.lower[index] !== null) {
-    const lower = formatValue(data.band.lower[index], data.places);
+    const lower = formatWithUnit(data.band.lower[index], data);
     rows.push({ name: data.band.name, text: `${lower} – ${formatWithUnit(data.band.upper[index], data)}` });
   }
   return { rows, isEmpty: !values.length };
@@ -71,7 +77,11 @@ function markLine(data, theme) {
     symbol: "none",
     animation: false,
     lineStyle: { color: theme.limit, type: "dotted" },
-    label: { color: theme.text, formatter: data.mark, position: "insideStartTop" },
+    label: {
+      color: theme.text,
+      formatter: labelText(data, data.labels.indexOf(data.mark)) ?? data.mark,
+      position: "insideStartTop",
+    },
     data: [{ xAxis: data.mark }],
   };
 }
@@ -145,11 +155,11 @@ export function chartOptions(data, theme, { colorIndexes, tooltip, animationDura
       data: data.labels,
       axisLine: { lineStyle: { color: theme.line } },
       axisTick: { show: false },
-      axisLabel: { color: theme.text, hideOverlap: true },
+      axisLabel: { color: theme.text, hideOverlap: true, formatter: (_label, index) => labelText(data, index) },
     },
     yAxis: {
       type: "value",
-      axisLabel: { color: theme.text, formatter: formatAxisValue },
+      axisLabel: { color: theme.text, formatter: (value) => formatAxisValue(value, data.money) },
       splitLine: { lineStyle: { color: theme.line } },
     },
     series: [

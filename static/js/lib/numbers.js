@@ -1,22 +1,116 @@
-// Numbers as pages write them: English, as the server does (finops/lib/amounts.py).
+// Numbers as pages write them. The server says with which symbols (finops/lib/formats/numbers.py, by CLDR), since
+// browsers lack the formats of many regions. Both sides have the same rules: tests/finops/lib/test_formats.py compares.
 
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-const significant = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
-const cents = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const MINUS = "\u2212";
+const SMALL_DIGITS = 3;
+const HEADLINE_FROM = 10_000;
 
-/** An amount with two decimals, or three significant digits below a cent; a quantity with at most `places` decimals. */
-export function formatValue(value, places) {
-  if (places !== undefined) return new Intl.NumberFormat("en", { maximumFractionDigits: places }).format(value);
-  return (value !== 0 && Math.abs(value) < 0.01 ? significant : cents).format(value);
+let symbols = {
+  decimal: ".",
+  group: ",",
+  grouping: [3, 3],
+  compact: [
+    [12, "T"],
+    [9, "B"],
+    [6, "M"],
+    [3, "K"],
+  ],
+  percent: ["", "%"],
+};
+
+/** The reader's symbols, as `browser_symbols` of the server has them. */
+export function setSymbols(own) {
+  symbols = own;
 }
 
-/** The label of an axis: 12,345 is `12.3K`. */
-export function formatAxisValue(value) {
-  return (Math.abs(value) < 1 ? significant : compact).format(value);
+function grouped(whole) {
+  const [primary, secondary] = symbols.grouping;
+  const parts = [whole.slice(-primary)];
+  for (let rest = whole.slice(0, -primary); rest; rest = rest.slice(0, -secondary))
+    parts.unshift(rest.slice(-secondary));
+  return parts.join(symbols.group);
+}
+
+/** A number without its sign, rounded to `places`, of whose zeros behind the point `atLeast` stay. */
+function plain(size, atLeast, places) {
+  const rounded = new Intl.NumberFormat("en", {
+    useGrouping: false,
+    minimumFractionDigits: atLeast,
+    maximumFractionDigits: Math.min(20, places),
+  }).format(size);
+  const [whole, decimals] = rounded.split(".");
+  return decimals ? `${grouped(whole)}${symbols.decimal}${decimals}` : grouped(whole);
+}
+
+function significant(size, digits, atLeast) {
+  const exponent = Number(size.toExponential().split("e")[1]);
+  return plain(size, atLeast, Math.max(atLeast, digits - 1 - exponent));
+}
+
+/** The minus stands before everything, and only before what does not read as zero. */
+function around(text, prefix, suffix, value) {
+  return `${value < 0 && /[1-9]/.test(text) ? MINUS : ""}${prefix}${text}${suffix}`;
+}
+
+function short(size) {
+  const steps = [[0, ""], ...symbols.compact.toReversed()];
+  let [power, suffix] = steps.findLast(([each]) => each === 0 || size >= 10 ** each);
+  const larger = steps.find(([each]) => each > power);
+  // 999,960 is 1M and not 1,000K.
+  const rounded = Math.round((size / 10 ** power) * 10) / 10;
+  if (larger && rounded >= 10 ** (larger[0] - power)) [power, suffix] = larger;
+  return `${plain(size / 10 ** power, 0, 1)}${suffix}`;
+}
+
+/** An amount in full. `unit` has what stands around it and its decimals; what is smaller keeps three digits. */
+export function formatMoney(value, unit) {
+  const size = Math.abs(value);
+  const isSmall = size > 0 && size < 10 ** -unit.digits;
+  const text = isSmall ? significant(size, SMALL_DIGITS, 0) : plain(size, unit.digits, unit.digits);
+  return around(text, unit.prefix, unit.suffix, value);
+}
+
+/** `$196.1K`: an amount of a tile; below 10,000 in full. */
+export function formatHeadline(value, unit) {
+  if (Math.abs(value) < HEADLINE_FROM) return formatMoney(value, unit);
+  return around(short(Math.abs(value)), unit.prefix, unit.suffix, value);
+}
+
+/** A quantity with at most `places` decimals; what is smaller keeps three digits. */
+export function formatNumber(value, places = 6) {
+  const size = Math.abs(value);
+  const isSmall = size > 0 && size < 10 ** -places;
+  return around(isSmall ? significant(size, SMALL_DIGITS, 0) : plain(size, 0, places), "", "", value);
+}
+
+/** `4.4M`; below 10,000 with at most two decimals. */
+export function formatCompact(value) {
+  if (Math.abs(value) < HEADLINE_FROM) return formatNumber(value, 2);
+  return around(short(Math.abs(value)), "", "", value);
+}
+
+/** 0.3233 is `32.3%`. */
+export function formatPercent(ratio) {
+  const value = ratio * 100;
+  const isHidden = value !== 0 && Math.abs(value) < 0.05;
+  const text = around(plain(isHidden ? 0.1 : Math.abs(value), 0, 1), ...symbols.percent, value);
+  return isHidden ? `${value > 0 ? "<" : ">"}${text}` : text;
+}
+
+/** `+4.2%`; `0%` where a tenth of a percent would show no change. */
+export function formatChange(ratio) {
+  const value = Math.abs(ratio) < 0.0005 ? 0 : ratio;
+  return `${value > 0 ? "+" : ""}${formatPercent(value)}`;
+}
+
+/** The label of an axis: 12,345 is `12.3K`, of an amount `$12.3K`. */
+export function formatAxisValue(value, { prefix = "", suffix = "" } = {}) {
+  const size = Math.abs(value);
+  if (size > 0 && size < 1) return around(significant(size, SMALL_DIGITS, 0), prefix, suffix, value);
+  return around(size < 1000 ? plain(size, 0, 2) : short(size), prefix, suffix, value);
 }
 
 /** 1 MB is a million bytes. */
 export function formatMegabytes(bytes) {
-  return `${tenths.format(bytes / 1e6)} MB`;
+  return `${plain(bytes / 1e6, 0, 1)} MB`;
 }

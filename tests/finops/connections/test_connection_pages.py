@@ -14,7 +14,7 @@ from finops.connections import services
 from finops.connections.models import CostConnection, CostSync
 from finops.costs.services import create_cost_source
 from finops.lib import clock
-from finops.lib.amounts import filesize
+from finops.lib.formats.numbers import filesize
 from tests.cast import Cast, signed_in
 from tests.finops.connections.bill_box import (
     BillBox,
