@@ -97,7 +97,7 @@ def _sort_value(value: Any) -> str:
     """What a table that is sorted in the page sorts by, where its cell has another text."""
     if isinstance(value, datetime):
         return f' data-value="{value.timestamp():.0f}">'
-    return f' data-value="{value}">' if isinstance(value, int | Decimal) else ">"
+    return f' data-value="{value}">' if isinstance(value, int | Decimal | date) else ">"
 
 
 def cell_html(value: Any, kind: str = "") -> str:

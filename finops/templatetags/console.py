@@ -178,6 +178,12 @@ def plain_when(moment: datetime | None) -> str:
 
 
 @register.filter
+def exact_when(moment: datetime | None) -> str:
+    """`Friday, October 23, 2026, 3:04:05 PM UTC`."""
+    return dates.exact_moment(moment) if moment else ""
+
+
+@register.filter
 def ago(moment: datetime | None) -> SafeString:
     """`3 hours ago`; the exact time on hovering. `Never` for None."""
     return _time(moment, dates.ago(clock.now() - moment)) if moment else _NEVER

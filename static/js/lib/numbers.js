@@ -26,8 +26,11 @@ export function setSymbols(own) {
 function grouped(whole) {
   const [primary, secondary] = symbols.grouping;
   const parts = [whole.slice(-primary)];
-  for (let rest = whole.slice(0, -primary); rest; rest = rest.slice(0, -secondary))
+  let rest = whole.slice(0, -primary);
+  while (rest) {
     parts.unshift(rest.slice(-secondary));
+    rest = rest.slice(0, -secondary);
+  }
   return parts.join(symbols.group);
 }
 
