@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import calendar
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -12,9 +13,17 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from accounts.models import Account, GlossaryTerm, MCPKey, Role
+from accounts.models import Account, GlossaryTerm, MCPKey, Role, Theme, User
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.formats import dates, numbers
+from finops.lib.formats.locales import (
+    DEFAULT_LOCALE,
+    DEFAULT_TIME_ZONE,
+    LOCALES,
+    reader_formats,
+    time_zones,
+)
 from finops.lib.holidays import countries
 
 
@@ -144,6 +153,52 @@ class AccountForm(forms.Form):
                 "fiscal_start_month": account.fiscal_start_month,
                 "holiday_country": account.holiday_country,
             }
+        )
+
+
+class ProfileForm(forms.Form):
+    name = forms.CharField(max_length=150, required=False, help_text="Default: your e-mail address")
+    locale = forms.ChoiceField(
+        label="Date and number format",
+        choices=lambda: [(locale, format_example(locale, region)) for locale, region in LOCALES.items()],
+    )
+    time_zone = forms.CharField(
+        label="Time zone",
+        max_length=64,
+        widget=forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off", "placeholder": "UTC"}),
+        help_text="Type a city, such as Berlin. Cost and usage are counted in UTC days.",
+        error_messages={"required": "Choose a time zone, such as UTC."},
+    )
+    theme = forms.ChoiceField(choices=Theme.choices, required=False, widget=forms.RadioSelect)
+
+    @classmethod
+    def of(cls, user: User) -> ProfileForm:
+        return cls(
+            initial={
+                "name": user.name,
+                "locale": user.locale or DEFAULT_LOCALE,
+                "time_zone": user.time_zone or DEFAULT_TIME_ZONE,
+                "theme": user.theme,
+            }
+        )
+
+    def clean_time_zone(self) -> str:
+        """The IANA name meant: `berlin` and `Europe/berlin` are `Europe/Berlin`. Raises ValidationError for none or several."""
+        text = self.cleaned_data["time_zone"].strip().replace(" ", "_").casefold()
+        names = {name.casefold(): name for name in time_zones()}
+        cities = [name for key, name in names.items() if key.rpartition("/")[2] == text]
+        if text in names:
+            return names[text]
+        if len(cities) != 1:
+            raise ValidationError("This is no time zone. Choose one of the list, such as Europe/Berlin.")
+        return cities[0]
+
+
+def format_example(locale: str, region: str) -> str:
+    """`United States: Oct 23, 1,234.56`."""
+    with reader_formats(locale):
+        return (
+            f"{region}: {dates.day(date(clock.today().year, 10, 23))}, {numbers.number(Decimal('1234.56'))}"
         )
 
 

@@ -14,6 +14,7 @@ from accounts.views import (
     keys,
     members,
     ownership,
+    profile,
     security,
 )
 
@@ -25,6 +26,7 @@ urlpatterns = [
 ]
 
 own_urlpatterns = [
+    path("profile/", profile.profile, name="profile"),
     path("sessions/", own_views.sessions, name="sessions"),
     path("sessions/end/", own_views.end, name="session_end"),
     path("security-log/", own_views.log, name="security_log"),

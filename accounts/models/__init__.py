@@ -12,7 +12,7 @@ from accounts.models.oauth import (
     OAuthIDToken,
     OAuthRefreshToken,
 )
-from accounts.models.people import Account, Membership, Role, User
+from accounts.models.people import Account, Membership, Role, Theme, User
 from accounts.models.security import SecurityEvent, Session
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Role",
     "SecurityEvent",
     "Session",
+    "Theme",
     "UnsentMail",
     "User",
 ]

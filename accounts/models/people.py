@@ -26,11 +26,24 @@ class UserManager(BaseUserManager["User"]):
         return self.get(email__iexact=username or "")
 
 
+class Theme(models.TextChoices):
+    """The colours of pages."""
+
+    SYSTEM = "", "Same as your system"
+    LIGHT = "light", "Light"
+    DARK = "dark", "Dark"
+
+
 class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]  # oauth_toolkit is untyped
     """A person, who signs in by e-mail and may belong to several accounts."""
 
     email = models.EmailField("e-mail", max_length=254)
     name = models.CharField(max_length=150, blank=True)
+    locale = models.CharField(
+        max_length=10, blank=True, help_text="How dates and numbers are written; blank: en-US."
+    )
+    time_zone = models.CharField(max_length=64, blank=True, help_text="IANA name; blank: UTC.")
+    theme = models.CharField(max_length=5, blank=True, choices=Theme.choices, default=Theme.SYSTEM)
     is_staff = models.BooleanField(default=False, help_text="May open the operators' console.")
     is_active = models.BooleanField(default=True)
     date_joined = models.DateTimeField(default=clock.now)

@@ -15,6 +15,7 @@ from accounts.services.invitations import (
 )
 from accounts.services.members import add_member, change_role, remove_member
 from accounts.services.ownership import accept_ownership, offer_ownership, withdraw_ownership_offer
+from accounts.services.profile import change_profile
 
 __all__ = [
     "MAX_TERMS",
@@ -23,6 +24,7 @@ __all__ = [
     "add_member",
     "ask_for_deletion",
     "change_account",
+    "change_profile",
     "change_role",
     "create_account",
     "decline_invitation",

@@ -28,6 +28,8 @@ from accounts.services.addresses import free_address
 from accounts.services.mails import automatic_mail, quoted_name
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.formats import dates
+from finops.lib.formats.locales import reader_formats
 from finops.worker.broker import publish
 
 LIFETIME: Final = timedelta(days=7)
@@ -178,12 +180,14 @@ def send_invitation(*, account: Account, invitation_id: int) -> bool:
 def _mail(invitation: Invitation, account: Account, token: str) -> EmailMessage:
     """Names that others chose stand in its text, in quotation marks, and never in its subject."""
     url = f"{settings.PUBLIC_URL}{reverse('invitation', args=[token])}"
+    with reader_formats():
+        expiry = dates.exact_moment(invitation.expires_at)
     text = (
         f"{quoted_name(invitation.invited_by_label)} invites you to the account {quoted_name(account.name)} in the "
         f"FinOps Console, as "
         f"{invitation.get_role_display()}.\n\n"
         f"See it, then accept or decline:\n{url}\n\n"
-        f"The link works until {invitation.expires_at:%Y-%m-%d %H:%M} UTC. To accept, sign in or sign up with "
+        f"The link works until {expiry}. To accept, sign in or sign up with "
         f"{invitation.email}.\n\n"
         "You do not know them? Then decline, or do nothing: nobody is a member without accepting.\n"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from email.utils import make_msgid
 from smtplib import SMTPException
@@ -22,6 +22,8 @@ from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, UnsentMail, User
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
+from finops.lib.formats import dates
+from finops.lib.formats.locales import reader_formats
 from finops.lib.sealing import Unsealable, seal, unseal
 
 log = logging.getLogger(__name__)
@@ -154,11 +156,13 @@ def mail_ownership_offer(*, account: Account, to: User, by: User) -> None:
 
 
 def mail_deletion_schedule(*, account: Account, actor: Actor, when: datetime) -> None:
-    text = (
-        f"{quoted_name(actor.label)} scheduled the deletion of the account {quoted_name(account.name)} in the FinOps "
-        f"Console. It is deleted on {when:%Y-%m-%d %H:%M} UTC, with all cost, usage, keys, members and the audit log.\n\n"
-        f"Until then its owner can restore it:\n{_settings_url(account)}\n"
-    )
+    def text() -> str:
+        return (
+            f"{quoted_name(actor.label)} scheduled the deletion of the account {quoted_name(account.name)} in the FinOps "
+            f"Console. It is deleted on {dates.exact_moment(when)}, with all cost, usage, keys, members and the audit "
+            f"log.\n\nUntil then its owner can restore it:\n{_settings_url(account)}\n"
+        )
+
     _mail_administrators(account, "An account in the FinOps Console is scheduled for deletion", text)
 
 
@@ -167,7 +171,9 @@ def mail_deletion_cancellation(*, account: Account, actor: Actor) -> None:
         f"{quoted_name(actor.label)} restored the account {quoted_name(account.name)} in the FinOps Console. It is not "
         f"deleted.\n\n{_settings_url(account)}\n"
     )
-    _mail_administrators(account, "The deletion of an account in the FinOps Console is cancelled", text)
+    _mail_administrators(
+        account, "The deletion of an account in the FinOps Console is cancelled", lambda: text
+    )
 
 
 def mail_deletion(*, account: Account) -> None:
@@ -176,14 +182,15 @@ def mail_deletion(*, account: Account) -> None:
         f"The account {quoted_name(account.name)} in the FinOps Console is deleted, as scheduled. Nobody can open or "
         "restore it any more; its data is removed now.\n"
     )
-    _mail_administrators(account, "An account in the FinOps Console is deleted", text)
+    _mail_administrators(account, "An account in the FinOps Console is deleted", lambda: text)
 
 
-def _mail_administrators(account: Account, subject: str, text: str) -> None:
-    """To the owner and all admins, who did it among them."""
+def _mail_administrators(account: Account, subject: str, text: Callable[[], str]) -> None:
+    """To the owner and all admins, who did it among them; each mail with its reader's formats."""
     rows = Membership.objects.filter(account=account, role__in=[Role.OWNER, Role.ADMIN]).order_by("pk")
-    for address in rows.values_list("user__email", flat=True):
-        queue(automatic_mail(to=address, subject=subject, text=text))
+    for address, locale, time_zone in rows.values_list("user__email", "user__locale", "user__time_zone"):
+        with reader_formats(locale, time_zone):
+            queue(automatic_mail(to=address, subject=subject, text=text()))
 
 
 def _settings_url(account: Account) -> str:

@@ -14,6 +14,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import DeletionForm, ErrorMessages, FormErrors, TransferForm
 from accounts.models import Membership, Role
 from accounts.security.reauthentication import reauthenticate_first
+from finops.lib.formats import dates
 
 
 @account_page(Role.OWNER)
@@ -27,7 +28,7 @@ def delete(request: AccountRequest) -> HttpResponse:
                 account=request.account, actor=request.actor, name=form.cleaned_data["name"]
             )
             messages.success(
-                request, f"The account is deleted on {when:%Y-%m-%d}. Until then you can restore it."
+                request, f"The account is deleted on {dates.day(when.date())}. Until then you can restore it."
             )
             return redirect("account_settings", slug=request.account.slug)
     return render(request, "accounts/delete.html", {"form": form}, status=422 if form.errors else 200)

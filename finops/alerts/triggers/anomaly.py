@@ -16,6 +16,7 @@ from finops.insights.anomalies.queries import row_of
 from finops.insights.anomalies.schemas import AnomalyRow, RootCause
 from finops.insights.models import SERVICE, Anomaly
 from finops.lib import sentences
+from finops.lib.formats import dates, numbers
 
 Scope = AlertSubscription.Scope
 
@@ -96,7 +97,7 @@ def anomaly_message(account: Account, anomaly: Anomaly) -> Message:
     """Of one; its source must be loaded."""
     row = row_of(anomaly)
     more = "more" if row.impact > 0 else "less"
-    size = sentences.money(row.impact.copy_abs(), row.currency)
+    size = numbers.money(row.impact.copy_abs(), row.currency)
     return Message(
         title=f"{sentences.quote(account.name)}: {sentences.quote(_name(row))} cost {size} {more} than expected",
         summary=_summary(row),
@@ -133,9 +134,9 @@ def _name(row: AnomalyRow) -> str:
 
 
 def _summary(row: AnomalyRow) -> str:
-    actual, expected = (sentences.money(each, row.currency) for each in (row.actual, row.expected))
-    days = str(row.first_day) if row.first_day == row.last_day else f"{row.first_day} to {row.last_day}"
-    end = " It goes on." if row.ongoing else ""
+    actual, expected = (numbers.money(each, row.currency) for each in (row.actual, row.expected))
+    days = dates.day_range(row.first_day, row.last_day)
+    end = " It is ongoing." if row.ongoing else ""
     return f"{sentences.quote(_name(row))} of {sentences.quote(row.source)}, {days}: {actual} where {expected} was expected.{end}"
 
 
@@ -143,9 +144,9 @@ def _facts(account: Account, row: AnomalyRow) -> list[Fact]:
     facts = [
         Fact("Account", account.name),
         Fact("Impact", signed_amount(row.impact, row.currency)),
-        Fact("Actual", sentences.money(row.actual, row.currency)),
-        Fact("Expected", sentences.money(row.expected, row.currency)),
-        Fact("Days", f"{row.first_day} to {row.last_day}{', and it goes on' if row.ongoing else ''}"),
+        Fact("Actual", numbers.money(row.actual, row.currency)),
+        Fact("Expected", numbers.money(row.expected, row.currency)),
+        Fact("Days", f"{dates.day_range(row.first_day, row.last_day)}{', ongoing' if row.ongoing else ''}"),
         Fact("Source", row.source),
     ]
     if row.ongoing:
@@ -154,7 +155,7 @@ def _facts(account: Account, row: AnomalyRow) -> list[Fact]:
 
 
 def _cause(cause: RootCause) -> str:
-    part = f" ({sentences.percent_text(cause.share)})" if cause.share is not None else ""
+    part = f" ({numbers.percent(cause.share)})" if cause.share is not None else ""
     return f"{sentences.truncate(cause.name or cause.value, 120)} {signed_amount(cause.impact, cause.currency)}{part}"
 
 

@@ -15,6 +15,7 @@ from finops.alerts.triggers.anomaly import LATE_DAYS, NEWS_DAYS
 from finops.alerts.triggers.figures import amount, amount_with_share, share
 from finops.budgets.schemas import BudgetStatus
 from finops.lib import sentences
+from finops.lib.formats import dates, numbers
 from finops.lib.periods import DateRange
 
 Measure = AlertSubscription.Measure
@@ -125,26 +126,30 @@ def _what(crossing: Crossing) -> str:
     if crossing.is_over:
         end, through = crossing.days.end, crossing.status.data_through
         is_complete = through is not None and through >= end
-        return f"ended on {end} at {percent}" if is_complete else f"reached {percent} by {end}"
+        return (
+            f"ended on {dates.day(end)} at {percent}"
+            if is_complete
+            else f"reached {percent} by {dates.day(end)}"
+        )
     return f"is forecast to end at {percent}" if _is_forecast(crossing) else f"is at {percent}"
 
 
 def _sentences(crossing: Crossing) -> list[str]:
     status, days = crossing.status, crossing.days
-    figure = sentences.money(crossing.figure, status.currency)
-    of = f"of {sentences.money(crossing.amount, status.currency)}"
-    threshold = f"at or above the threshold of {crossing.highest} %"
+    figure = numbers.money(crossing.figure, status.currency)
+    of = f"of {numbers.money(crossing.amount, status.currency)}"
+    threshold = f"at or above the threshold of {crossing.highest}%"
     if crossing.is_over:
-        return [f"{figure} {of} were spent from {days.start} to {days.end}, {threshold}."]
+        return [f"{figure} {of} were spent {dates.day_range(days.start, days.end)}, {threshold}."]
     if not _is_forecast(crossing):
-        spent = f"{figure} {of} are spent since {days.start}, {threshold}."
+        spent = f"{figure} {of} are spent since {dates.day(days.start)}, {threshold}."
         if status.forecast is None:
             return [spent]
-        forecast = sentences.money(status.forecast, status.currency)
-        return [spent, f"The forecast for {days.end} is {forecast}."]
-    texts = [f"The forecast for {days.end} is {figure} {of}, {threshold}."]
+        forecast = numbers.money(status.forecast, status.currency)
+        return [spent, f"The forecast for {dates.day(days.end)} is {forecast}."]
+    texts = [f"The forecast for {dates.day(days.end)} is {figure} {of}, {threshold}."]
     if status.spent is not None:
-        texts.append(f"Spent so far: {sentences.money(status.spent, status.currency)}.")
+        texts.append(f"Spent so far: {numbers.money(status.spent, status.currency)}.")
     return texts
 
 
@@ -153,8 +158,8 @@ def _facts(account: Account, crossing: Crossing) -> list[Fact]:
     spent = crossing.figure if crossing.is_over else status.spent
     facts = [
         Fact("Account", account.name),
-        Fact("Threshold", f"{crossing.highest} % of the amount"),
-        Fact("Amount", sentences.money(crossing.amount, currency)),
+        Fact("Threshold", f"{crossing.highest}% of the amount"),
+        Fact("Amount", numbers.money(crossing.amount, currency)),
         Fact(
             "Spent",
             amount_with_share(spent, crossing.amount, currency) if spent is not None else "not known yet",
@@ -162,12 +167,12 @@ def _facts(account: Account, crossing: Crossing) -> list[Fact]:
     ]
     if status.forecast is not None and not crossing.is_over:
         facts.append(Fact("Forecast", amount_with_share(status.forecast, crossing.amount, currency)))
-    facts += [Fact("Period", f"{days.start} to {days.end}"), Fact("Of", status.scope_name)]
+    facts += [Fact("Period", dates.day_range(days.start, days.end)), Fact("Of", status.scope_name)]
     if status.other_currencies and not crossing.is_over:
-        amounts = [sentences.money(each.amount, each.currency) for each in status.other_currencies]
+        amounts = [numbers.money(each.amount, each.currency) for each in status.other_currencies]
         facts.append(Fact("Not counted", sentences.join_with_and(amounts)))
     if status.data_through is not None:
-        facts.append(Fact("Data through", str(status.data_through)))
+        facts.append(Fact("Data through", dates.day(status.data_through)))
     return facts
 
 

@@ -27,6 +27,7 @@ from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import Move, SpendChangeAnswer, SpendChangeQuery
 from finops.insights.spend_change.text import name_of
 from finops.lib import sentences
+from finops.lib.formats import dates, numbers
 from finops.lib.periods import DateRange, bucket_start, previous_period
 
 Frequency = AlertSubscription.Frequency
@@ -138,7 +139,7 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
     page = f"{console_url(account, 'spend_change')}?{urlencode(change.to_params(), doseq=True)}"
     unit = "week" if digest.frequency == Frequency.WEEKLY else "month"
     return Message(
-        title=f"{sentences.quote(account.name)}: {_total_text(figures)} in the {unit} of {first}",
+        title=f"{sentences.quote(account.name)}: {_total_text(figures)} in the {unit} of {dates.day(first)}",
         summary=" ".join(_sentences(figures)),
         facts=tuple(_facts(figures)),
         url=page,
@@ -149,32 +150,30 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
 
 
 def _total_text(figures: DigestFigures) -> str:
-    amounts = [sentences.money(each.amount, each.currency) for each in figures.totals[:MOST_CURRENCIES]]
+    amounts = [numbers.money(each.amount, each.currency) for each in figures.totals[:MOST_CURRENCIES]]
     return sentences.join_with_and(amounts) if amounts else "no cost"
 
 
 def _sentences(figures: DigestFigures) -> list[str]:
     days, earlier = figures.digest.days, figures.digest.earlier
-    spent = f"{sentences.quote(figures.account.name)} spent {_total_text(figures)} from {days.start} to {days.end}"
+    spent = f"{sentences.quote(figures.account.name)} spent {_total_text(figures)} {dates.day_range(days.start, days.end)}"
     changes = [
         change_text for total in figures.totals[:MOST_CURRENCIES] if (change_text := _change_text(total))
     ]
     comparison = (
-        f": {sentences.join_with_and(changes)} against {earlier.start} to {earlier.end}" if changes else ""
+        f": {sentences.join_with_and(changes)} vs {dates.day_range(earlier.start, earlier.end)}"
+        if changes
+        else ""
     )
     return [f"{spent}{comparison}.", *([figures.note] if figures.note else [])]
 
 
 def _change_text(total: SpendTotal) -> str:
-    """`+120.00 USD (+4.1 %)`; nothing where there is nothing to compare with."""
+    """`+$120.00 (+4.1%)`; nothing where there is nothing to compare with."""
     change = total.change
     if change is None or change.change is None:
         return ""
-    share = (
-        ""
-        if change.ratio is None
-        else f" ({'+' if change.ratio > 0 else ''}{sentences.percent_text(change.ratio)})"
-    )
+    share = "" if change.ratio is None else f" ({numbers.change(change.ratio)})"
     return f"{signed_amount(change.change, total.currency)}{share}"
 
 
@@ -182,7 +181,7 @@ def _facts(figures: DigestFigures) -> list[Fact]:
     totals = [
         Fact(
             f"Total in {each.currency}",
-            " · ".join(filter(None, [sentences.money(each.amount, each.currency), _change_text(each)])),
+            " · ".join(filter(None, [numbers.money(each.amount, each.currency), _change_text(each)])),
         )
         for each in figures.totals[:MOST_CURRENCIES]
     ]
@@ -199,7 +198,7 @@ def _facts(figures: DigestFigures) -> list[Fact]:
 
 
 def _mover(move: Move) -> str:
-    now = sentences.money(move.current_amount, move.currency)
+    now = numbers.money(move.current_amount, move.currency)
     return f"{signed_amount(move.change, move.currency)}, now {now}"
 
 
@@ -216,10 +215,10 @@ def _budgets(figures: DigestFigures) -> str:
 
 
 def _budget_progress(status: BudgetStatus) -> str:
-    of = f"of {sentences.money(status.amount, status.currency)}"
+    of = f"of {numbers.money(status.amount, status.currency)}"
     if status.spent is None:
         return of
-    return f"{sentences.money(status.spent, status.currency)} {of}"
+    return f"{numbers.money(status.spent, status.currency)} {of}"
 
 
 def _anomalies(open_anomalies: OpenAnomalies) -> str:
@@ -233,11 +232,11 @@ def _anomalies(open_anomalies: OpenAnomalies) -> str:
 
 def _savings(answer: SavingsAnswer) -> str:
     amounts = [
-        sentences.money(each.monthly_saving, each.currency) for each in answer.totals if each.monthly_saving
+        numbers.money(each.monthly_saving, each.currency) for each in answer.totals if each.monthly_saving
     ]
     count = sum(each.recommendations for each in answer.totals)
     waste_amounts = [
-        sentences.money(each.monthly_waste, each.currency) for each in answer.totals if each.monthly_waste
+        numbers.money(each.monthly_waste, each.currency) for each in answer.totals if each.monthly_waste
     ]
     waste = (
         f" {sentences.join_with_and(waste_amounts)} a month of unused commitment is waste."

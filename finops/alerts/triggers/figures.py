@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from finops.lib import sentences
+from finops.lib.formats import numbers
 from finops.lib.money import ratio, round_amount
 
 
@@ -15,21 +15,18 @@ def amount(value: Decimal | None, currency: str) -> dict[str, Any] | None:
 
 
 def signed_amount(value: Decimal, currency: str) -> str:
-    """`+1,234.50 USD`."""
-    return f"{'+' if value > 0 else ''}{sentences.money(value, currency)}"
+    """`+$1,234.50`."""
+    return numbers.signed_money(value, currency)
 
 
 def share(part: Decimal, whole: Decimal) -> str:
-    """`12.3 %` of the whole; empty when that is 0."""
+    """`12.3%` of the whole; empty when that is 0."""
     value = ratio(part, whole)
-    return "" if value is None else sentences.percent_text(value)
+    return "" if value is None else numbers.percent(value)
 
 
 def amount_with_share(part: Decimal, whole: Decimal, currency: str) -> str:
-    """`12.30 USD (12.3 %)`."""
-    percent_text = share(part, whole)
-    return (
-        f"{sentences.money(part, currency)} ({percent_text})"
-        if percent_text
-        else sentences.money(part, currency)
-    )
+    """`$12.30 (12.3%)`."""
+    text = numbers.money(part, currency)
+    percent = share(part, whole)
+    return f"{text} ({percent})" if percent else text

@@ -13,7 +13,8 @@ from finops.alerts.messages import Fact, Message, console_url
 from finops.alerts.triggers.figures import amount
 from finops.costs.models import CostImport
 from finops.lib import clock
-from finops.lib.sentences import money, quote, truncate
+from finops.lib.formats import dates, numbers
+from finops.lib.sentences import quote, truncate
 
 LATE_DAYS: Final = 7
 """One that went on longer ago is history."""
@@ -55,7 +56,10 @@ def message(account: Account, job: CostImport) -> Message:
         facts=(
             Fact("Account", account.name),
             Fact("Source", source),
-            *(Fact(f"{change['month']} billed", _change_text(change)) for change in changes[:MOST_FACTS]),
+            *(
+                Fact(f"{dates.bucket(change['month'])} billed", _change_text(change))
+                for change in changes[:MOST_FACTS]
+            ),
         ),
         url=console_url(account, "cost_import", import_id=job.pk),
         severity="warning",
@@ -72,7 +76,7 @@ def message(account: Account, job: CostImport) -> Message:
 
 def _change_text(change: dict[str, Any]) -> str:
     before, after = (Decimal(change[name]) for name in ("billed_before", "billed_after"))
-    return f"{money(before, change['currency'])} before, {money(after, change['currency'])} with it"
+    return f"{numbers.money(before, change['currency'])} before, {numbers.money(after, change['currency'])} with it"
 
 
 def _data(change: dict[str, Any]) -> dict[str, Any]:

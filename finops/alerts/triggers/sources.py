@@ -17,6 +17,8 @@ from finops.connections.queries import ConnectionOverview, connections_overview
 from finops.costs.queries.sources import cost_deliveries
 from finops.insights.data_health import next_delivery
 from finops.lib import clock
+from finops.lib.formats import dates
+from finops.lib.formats.locales import reader_formats
 from finops.lib.sentences import quote, truncate
 
 FAILURES_TOLD: Final = 2
@@ -155,4 +157,5 @@ def _dedup_key(account: Account, source_id: int) -> str:
 
 
 def _moment(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
+    with reader_formats():
+        return f"{dates.moment(moment)} UTC"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import zoneinfo
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
+from typing import Self
 
 from babel import Locale
 
@@ -44,24 +45,44 @@ class ReaderFormats:
     locale: str = DEFAULT_LOCALE
     time_zone: str = DEFAULT_TIME_ZONE
 
+    @classmethod
+    def supported(cls, locale: str, time_zone: str) -> Self:
+        """The default where one is empty or not supported."""
+        return cls(
+            locale if locale in LOCALES else DEFAULT_LOCALE,
+            time_zone if time_zone in time_zones() else DEFAULT_TIME_ZONE,
+        )
+
 
 _DEFAULT = ReaderFormats()
-_active: ContextVar[ReaderFormats] = ContextVar("reader_formats", default=_DEFAULT)
+_active: ContextVar[ReaderFormats | Callable[[], ReaderFormats]] = ContextVar(
+    "reader_formats", default=_DEFAULT
+)
 
 
 def active() -> ReaderFormats:
-    return _active.get()
+    formats = _active.get()
+    if isinstance(formats, ReaderFormats):
+        return formats
+    formats = formats()
+    _active.set(formats)
+    return formats
 
 
 @contextmanager
 def reader_formats(locale: str = "", time_zone: str = "") -> Iterator[None]:
     """Inside, texts are written in this locale and time zone; the default where one is empty or not supported."""
-    token = _active.set(
-        ReaderFormats(
-            locale if locale in LOCALES else DEFAULT_LOCALE,
-            time_zone if time_zone in time_zones() else DEFAULT_TIME_ZONE,
-        )
-    )
+    token = _active.set(ReaderFormats.supported(locale, time_zone))
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+@contextmanager
+def lazy_reader_formats(read: Callable[[], ReaderFormats]) -> Iterator[None]:
+    """Inside, the first text that is written asks `read` for the formats: what writes none costs no query."""
+    token = _active.set(read)
     try:
         yield
     finally:

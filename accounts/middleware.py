@@ -1,0 +1,27 @@
+"""Pages are written in the reader's locale and time zone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponseBase
+
+from accounts.models import User
+from finops.lib.formats.locales import ReaderFormats, lazy_reader_formats
+
+
+def reader_formats(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Of the person who is signed in, read only where a date or a number is written; else the defaults."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        with lazy_reader_formats(lambda: _formats(request)):
+            return get_response(request)
+
+    return middleware
+
+
+def _formats(request: HttpRequest) -> ReaderFormats:
+    user = request.user
+    return ReaderFormats.supported(user.locale, user.time_zone) if isinstance(user, User) else ReaderFormats()
