@@ -77,10 +77,11 @@ def chart_spec(
     places: int | None = None,
     band: BandLine | None = None,
     mark: str = "",
+    is_money: bool = False,
 ) -> dict[str, Any]:
     """What charts.js draws, as a line or as bars; `places` after the point in tips, without it as amounts are.
 
-    `mark` is the label at which an upright line stands.
+    `is_money`: amounts with decimals of their own, such as of one unit. `mark` is the label at which an upright line stands.
     """
     chart: dict[str, Any] = {
         "kind": "line" if line else "bar",
@@ -89,8 +90,9 @@ def chart_spec(
         "labels": labels,
         "series": [_series(each, places or PLACES) for each in lines],
     }
-    if places is None:
-        chart["money"] = numbers.browser_unit(unit)
+    if places is None or is_money:
+        own = numbers.browser_unit(unit)
+        chart["money"] = own if places is None else {**own, "digits": max(places, own["digits"])}
     if labels and all(map(_DAY_OR_MONTH.fullmatch, labels)):
         chart["texts"] = [dates.bucket(label) for label in labels]
     if band is not None:

@@ -9,7 +9,7 @@ import csv
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from itertools import chain
 from typing import Any, Generic, Literal, TypeVar
 
@@ -265,12 +265,31 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
+CSV_PLACES = 18
+"""Decimals of a number in a CSV: those that amounts are stored with. Quotients have no end."""
+
+_CSV_QUANTUM = Decimal(1).scaleb(-CSV_PLACES)
+_WIDE = Context(prec=80, rounding=ROUND_HALF_EVEN)
+
+
 def csv_cell(value: Any) -> str:
-    """A value as a CSV cell. Text that a spreadsheet would run as a formula gets a leading apostrophe."""
+    """A value as a CSV cell: numbers exact, with at most CSV_PLACES decimals; days and times in ISO 8601. Text that a
+    spreadsheet would run as a formula gets a leading apostrophe."""
+    if isinstance(value, float):
+        value = Decimal(repr(value))
+    if isinstance(value, Decimal):
+        return _csv_number(value)
     text = _text(value)
     if isinstance(value, str | list | tuple) and text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")):
         return f"'{text}"
-    return f"{value:f}" if isinstance(value, Decimal) else text
+    return text
+
+
+def _csv_number(value: Decimal) -> str:
+    exponent = value.as_tuple().exponent
+    if isinstance(exponent, int) and exponent < -CSV_PLACES:
+        value = value.quantize(_CSV_QUANTUM, context=_WIDE)
+    return f"{value:f}"
 
 
 def csv_of(name: str, columns: Sequence[Column[Row]], rows: Iterable[Row]) -> StreamingHttpResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -205,6 +206,20 @@ def _time(moment: datetime, text: str) -> SafeString:
 def number_symbols() -> str:
     """The reader's symbols for numbers, for charts.js."""
     return json.dumps(numbers.browser_symbols(), ensure_ascii=False, separators=(",", ":"))
+
+
+_TITLE_WORD = re.compile(r"(?<=[a-z’'][ \-])[A-Z](?=[a-z]+\b)|(?<=[a-z’'] )A(?= )")
+
+
+@register.filter
+def sentence_case(text: str) -> str:
+    """`Forgot Your Password?` → `Forgot your password?`: words of libraries, which are written in title case."""
+    parts = re.split(r"(<[^>]*>|FinOps Console)", str(text))
+    written = "".join(
+        part if index % 2 else _TITLE_WORD.sub(lambda match: match[0].lower(), part)
+        for index, part in enumerate(parts)
+    )
+    return mark_safe(written) if isinstance(text, SafeString) else written  # noqa: S308 only letters' case changed
 
 
 @register.filter

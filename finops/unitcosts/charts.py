@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from finops.lib.charts import Line, bucket_label, chart_spec
+from finops.lib.formats import dates
+from finops.lib.money import ratio
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostBucket, UnitCostTotal
 from finops.unitcosts.queries.cards import per_unit
 
@@ -28,41 +30,56 @@ class Chart:
 
 @dataclasses.dataclass(frozen=True)
 class Trend:
-    """The charts of one currency, and the figures that they draw: (label, bucket)."""
+    """The charts of one currency, and the figures that they draw: (label, bucket, share where the
+    cost is one of money, such as revenue)."""
 
     currency: str
     labels: list[str]
     charts: list[Chart]
-    rows: list[tuple[str, UnitCostBucket]]
+    rows: list[tuple[str, UnitCostBucket, Decimal | None]]
     total: UnitCostTotal
 
 
 def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
     """One for each currency; empty for granularity none. Usage, the same for all of them, is drawn in the first."""
     drawn = [
-        _trend(total, granularity, unit, per_unit(answer.per, answer.unit, answer.usage_metric))
+        _trend(
+            total,
+            granularity,
+            unit,
+            priced=per_unit(answer.per, answer.unit, answer.usage_metric),
+            metric=answer.usage_metric,
+        )
         for total in answer.totals
         if total.buckets
     ]
     return [*drawn[:1], *(dataclasses.replace(trend, charts=trend.charts[:-1]) for trend in drawn[1:])]
 
 
-def _trend(total: UnitCostTotal, granularity: str, unit: str, priced: str) -> Trend:
+def _trend(total: UnitCostTotal, granularity: str, unit: str, *, priced: str, metric: str) -> Trend:
     labels = [bucket_label(bucket.start_date.isoformat(), granularity) for bucket in total.buckets]
     currency = total.currency
+    shares = [_share(bucket) if total.share is not None else None for bucket in total.buckets]
+    if total.share is not None:
+        percents = [None if share is None else share * 100 for share in shares]
+        first = _chart("unit cost", f"Share of {metric}", "%", labels, percents, line=True)
+    else:
+        prices = [bucket.unit_cost for bucket in total.buckets]
+        first = _chart("unit cost", f"Cost per {priced}", currency, labels, prices, line=True, is_money=True)
     charts = [
-        _chart(
-            "unit cost",
-            f"Cost per {priced}",
-            currency,
-            labels,
-            [b.unit_cost for b in total.buckets],
-            line=True,
-        ),
-        _chart("cost", "Cost", currency, labels, [bucket.cost for bucket in total.buckets]),
+        first,
+        _chart("cost", "Cost", currency, labels, [bucket.cost for bucket in total.buckets], is_money=True),
         _chart("usage", "Usage", unit, labels, [bucket.usage for bucket in total.buckets]),
     ]
-    return Trend(currency, labels, charts, list(zip(labels, total.buckets, strict=True)), total)
+    texts = map(dates.bucket, labels)
+    return Trend(currency, labels, charts, list(zip(texts, total.buckets, shares, strict=True)), total)
+
+
+def _share(bucket: UnitCostBucket) -> Decimal | None:
+    """Cost as a share of usage that is money; None where the unit cost is unknown."""
+    if bucket.unit_cost is None or bucket.cost is None or not bucket.usage:
+        return None
+    return ratio(bucket.cost, bucket.usage)
 
 
 def _chart(
@@ -73,6 +90,7 @@ def _chart(
     values: Sequence[Decimal | None],
     *,
     line: bool = False,
+    is_money: bool = False,
 ) -> Chart:
     data = chart_spec(
         unit=unit,
@@ -81,6 +99,7 @@ def _chart(
         line=line and _is_a_line(values),
         stacked=False,
         places=_places(values),
+        is_money=is_money,
     )
     about = f"Chart of {name} in {unit}, {labels[0]} to {labels[-1]}; the table below has its figures"
     return Chart(name.replace(" ", "-"), title, about, data)

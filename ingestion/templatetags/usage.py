@@ -34,6 +34,16 @@ def quantity(value: Decimal | None, unit: str | None = None) -> SafeString:
 
 
 @register.filter
+def headline_quantity(value: Decimal, unit: str | None) -> SafeString:
+    """`4.4M calls`, for tiles; the exact quantity on hovering."""
+    exact = round_amount(value)
+    text, full = numbers.quantity(exact, unit, short=True), numbers.quantity(exact, unit)
+    if text == full:
+        return format_html('<span class="amount">{}</span>', full)
+    return format_html('<data class="amount" value="{:f}" title="{}">{}</data>', exact, full, text)
+
+
+@register.filter
 def usage_row_name(row: UsageRow) -> str:
     return charts.row_name(row)
 

@@ -139,7 +139,7 @@ def test_one_that_deletes_says_how_much_and_is_asked_twice(cast: Cast) -> None:
         done = text_of(client.post(SAVE, {"months": "3", "confirmed": "true"}, follow=True))
 
         assert "1 event will be deleted for good" in confirmation
-        assert "2026-02-01" in confirmation
+        assert "Feb 1" in confirmation
         assert "1 event is deleted in the coming night" in done
         assert usage_storage(cast.account).events == 3
         assert drop_old_usage(account=cast.account) == 1

@@ -140,7 +140,7 @@ def _sentences(crossing: Crossing) -> list[str]:
     of = f"of {numbers.money(crossing.amount, status.currency)}"
     threshold = f"at or above the threshold of {crossing.highest}%"
     if crossing.is_over:
-        return [f"{figure} {of} were spent {dates.day_range(days.start, days.end)}, {threshold}."]
+        return [f"{dates.day_range(days.start, days.end)}: {figure} {of} spent, {threshold}."]
     if not _is_forecast(crossing):
         spent = f"{figure} {of} are spent since {dates.day(days.start)}, {threshold}."
         if status.forecast is None:

@@ -156,7 +156,7 @@ def _total_text(figures: DigestFigures) -> str:
 
 def _sentences(figures: DigestFigures) -> list[str]:
     days, earlier = figures.digest.days, figures.digest.earlier
-    spent = f"{sentences.quote(figures.account.name)} spent {_total_text(figures)} {dates.day_range(days.start, days.end)}"
+    spent = f"{sentences.quote(figures.account.name)} spent {_total_text(figures)}, {dates.day_range(days.start, days.end)}"
     changes = [
         change_text for total in figures.totals[:MOST_CURRENCIES] if (change_text := _change_text(total))
     ]

@@ -21,8 +21,7 @@ from finops.allocation.queries.cost_tags import list_cost_tags
 from finops.allocation.queries.tag_starts import tag_starts
 from finops.allocation.rules import CostTagDraft
 from finops.allocation.services.cost_tags import cost_tag_to_yaml, delete_cost_tag
-from finops.lib.formats import numbers
-from finops.lib.listing import Column, ListPage
+from finops.lib.listing import Column, ListPage, csv_cell
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +40,7 @@ class CostTagRow:
     def coverage_words(self) -> str:
         shares = [(each.share, each.currency) for each in self.coverage.covered]
         return ", ".join(
-            f"{numbers.percent(share)} of {currency}" for share, currency in shares if share is not None
+            f"{csv_cell(share)} of {currency}" for share, currency in shares if share is not None
         )
 
 

@@ -15,6 +15,7 @@ from finops.costs.answers import AppliedCostView, PartAmount, SpendRow
 from finops.costs.models import CostImport
 from finops.costs.queries.spend_lake import COST_COLUMNS, UNITS
 from finops.costs.spend_query import Filter, SpendQuery
+from finops.lib.formats import dates
 from finops.lib.periods import month_end
 
 register = template.Library()
@@ -38,8 +39,18 @@ def words(name: str) -> str:
 
 @register.filter
 def progress_value(share: Decimal) -> int:
-    """A share as a bar's 0 to 100; a negative one shows none."""
-    return max(0, min(100, round(share * 100)))
+    """A share as a bar's 0 to 100, whatever its sign: `bar_css` says which way it is drawn."""
+    return min(100, round(abs(share) * 100))
+
+
+@register.filter
+def bar_css(share: Decimal | None) -> str:
+    """A bar of what is below zero begins at the other end, in another colour."""
+    return (
+        "progress progress-sm progress-negative"
+        if share is not None and share < 0
+        else "progress progress-sm"
+    )
 
 
 @register.filter
@@ -94,17 +105,13 @@ def unit_title(view: AppliedCostView) -> str:
 
 @register.filter
 def span_of(months: Sequence[str]) -> str:
-    """`2026-05`, `2026-05 to 2026-07`; months that are not in a row say how many there are."""
+    """`May`, `May – Jul`; months that are not in a row say how many there are."""
     if not months:
         return "—"
     ordered = sorted(months)
-    if len(ordered) == 1:
-        return ordered[0]
-    (first_year, first), (last_year, last) = (
-        map(int, month.split("-")) for month in (ordered[0], ordered[-1])
-    )
-    gaps = (last_year - first_year) * 12 + last - first + 1 != len(ordered)
-    return f"{ordered[0]} to {ordered[-1]}" + (f" ({len(ordered)} months)" if gaps else "")
+    first, last = (date.fromisoformat(f"{month}-01") for month in (ordered[0], ordered[-1]))
+    gaps = (last.year - first.year) * 12 + last.month - first.month + 1 != len(ordered)
+    return dates.month_range(first, last) + (f" ({len(ordered)} months)" if gaps else "")
 
 
 @register.filter

@@ -223,9 +223,11 @@ def anomaly_settings(account: Account) -> AnomalySettings:
 
 @dataclass(frozen=True)
 class OpenAnomalies:
-    """What the overview says of anomalies: how many are open, their impact up and down, the worst."""
+    """What the overview says of anomalies: how many are open and their impact, the worst. `overlapping` more have no
+    impact of their own: all of it is in those counted."""
 
     count: int
+    overlapping: int
     ongoing: int
     impacts: list[MoneyAmount]
     worst: list[Anomaly]
@@ -236,12 +238,14 @@ def open_anomalies(shown: int = 3) -> OpenAnomalies:
     rows = primary_anomalies().filter(state=Anomaly.State.OPEN)
     figures = list(rows.values_list("currency", "impact", "shared_impact", "ongoing"))
     by_currency: dict[str, list[Decimal]] = {}
-    for currency, impact, shared, _ongoing in figures:
+    own_figures = [each for each in figures if each[1].copy_abs() > each[2]]
+    for currency, impact, shared, _ongoing in own_figures:
         own = impact.copy_abs() - shared
         by_currency.setdefault(currency, []).append(own if impact > 0 else -own)
     return OpenAnomalies(
-        count=len(figures),
-        ongoing=sum(ongoing for *_rest, ongoing in figures),
+        count=len(own_figures),
+        overlapping=len(figures) - len(own_figures),
+        ongoing=sum(ongoing for *_rest, ongoing in own_figures),
         impacts=[
             MoneyAmount(amount=exact_sum(amounts), currency=currency)
             for currency, amounts in sorted(by_currency.items(), key=lambda pair: -abs(exact_sum(pair[1])))

@@ -66,7 +66,7 @@ def test_a_weekly_digest_goes_out_once_when_the_week_is_complete(acme: Account) 
     add_spend(acme, SUNDAY)
 
     with at(MONDAY, 9):
-        assert detect_and_evaluate(acme) == ["147.00 USD in the week of 2026-03-16"]
+        assert detect_and_evaluate(acme) == ["$147.00 in the week of Mar 16"]
     for day in range(7):
         with at(MONDAY + timedelta(days=day), 10):
             assert detect_and_evaluate(acme) == []
@@ -84,9 +84,7 @@ def test_a_digest_tells_total_change_movers_budgets_anomalies_and_savings(acme: 
         (sent,) = services.evaluate(acme)
 
     message = sent.message
-    assert message["summary"] == (
-        "'Acme' spent 147.00 USD from 2026-03-16 to 2026-03-22: +70.00 USD (+90.9 %) against 2026-03-09 to 2026-03-15."
-    )
+    assert message["summary"] == ("'Acme' spent $147.00, Mar 16 – 22: +$70.00 (+90.9%) vs Mar 9 – 15.")
     facts = {fact["label"]: fact["value"] for fact in message["facts"]}
     assert list(facts) == [
         "Account",
@@ -96,9 +94,9 @@ def test_a_digest_tells_total_change_movers_budgets_anomalies_and_savings(acme: 
         "Open anomalies",
         "Savings",
     ]
-    assert facts["Total in USD"] == "147.00 USD · +70.00 USD (+90.9 %)"
-    assert facts["Compute"] == "+70.00 USD, now 140.00 USD"
-    assert facts["Budgets at risk"] == "1 of 2: Cloud (exceeded, 312.00 USD of 300.00 USD)."
+    assert facts["Total in USD"] == "$147.00 · +$70.00 (+90.9%)"
+    assert facts["Compute"] == "+$70.00, now $140.00"
+    assert facts["Budgets at risk"] == "1 of 2: Cloud (exceeded, $312.00 of $300.00)."
     assert facts["Open anomalies"].startswith("1, +")
     assert facts["Savings"] == "Nothing open."
     assert message["url"] == (
@@ -161,10 +159,10 @@ def test_a_monthly_digest_is_of_the_month(acme: Account) -> None:
         (sent,) = services.evaluate(acme)
 
     facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
-    assert sent.message["title"] == "'Acme': 501.00 USD in the month of 2026-03-01"
-    assert facts["Total in USD"] == "501.00 USD · +193.00 USD (+62.7 %)"
+    assert sent.message["title"] == "'Acme': $501.00 in the month of Mar 1"
+    assert facts["Total in USD"] == "$501.00 · +$193.00 (+62.7%)"
     assert facts["Budgets at risk"] == (
-        "2 of 3: Cloud (exceeded, 501.00 USD of 450.00 USD), Year (warning, 1,150.00 USD of 1,300.00 USD)."
+        "2 of 3: Cloud (exceeded, $501.00 of $450.00), Year (warning, $1,150.00 of $1,300.00)."
     )
 
 
@@ -179,8 +177,8 @@ def test_amounts_of_two_currencies_stay_apart(acme: Account) -> None:
         (sent,) = services.evaluate(acme)
 
     facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
-    assert sent.message["title"] == "'Acme': 147.00 USD and 21.00 EUR in the week of 2026-03-16"
-    assert facts["Total in EUR"] == "21.00 EUR · 0.00 EUR (0.0 %)"
+    assert sent.message["title"] == "'Acme': $147.00 and €21.00 in the week of Mar 16"
+    assert facts["Total in EUR"] == "€21.00 · €0.00 (0%)"
 
 
 @pytest.mark.django_db
@@ -191,7 +189,7 @@ def test_a_subscription_that_is_made_on_its_day_waits_for_the_next(acme: Account
         subscribe(acme)
         assert detect_and_evaluate(acme) == []
     with at(date(2026, 3, 30), 6):
-        assert detect_and_evaluate(acme) == ["147.00 USD in the week of 2026-03-23"]
+        assert detect_and_evaluate(acme) == ["$147.00 in the week of Mar 23"]
 
 
 @pytest.mark.django_db

@@ -135,7 +135,7 @@ def test_a_delivery_that_cannot_be_recorded_takes_its_firing_back(acme: Account)
         assert not AlertFiring.objects.exists()
         cursor.execute("ALTER TABLE alerts_alertdelivery DROP CONSTRAINT refuses")
 
-    assert evaluate(acme) == ["budget 'Cloud' is at 125.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 125%"]
 
 
 def subscribed_budgets(account: Account, count: int) -> None:

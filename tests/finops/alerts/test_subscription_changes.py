@@ -52,11 +52,11 @@ def change(row: AlertSubscription, **rest: Any) -> AlertSubscription:
 
 @pytest.fixture
 def at_85(acme: Account) -> AlertSubscription:
-    """Of the budget Cloud, which is at 85 %; 80 % is told."""
+    """Of the budget Cloud, which is at 85%; 80% is told."""
     add_source(acme, [cost(YESTERDAY, 85)])
     create_budget(acme, "Cloud", 100)
     row = subscribe_to_budget(acme, "Cloud", 80, 100)
-    assert evaluate(acme) == ["budget 'Cloud' is at 85.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 85%"]
     return row
 
 
@@ -94,7 +94,7 @@ def test_by_the_forecast_what_the_cost_has_reached_is_no_news(
     assert evaluate(acme) == []
     # There is no forecast of one day of cost: a period costs at least what is spent.
     change(at_85, thresholds=[70, 80])
-    assert evaluate(acme) == ["budget 'Cloud' is at 85.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 85%"]
 
 
 @ONE
@@ -107,7 +107,7 @@ def test_that_the_cost_reaches_what_the_forecast_did_is_told(acme: Account) -> N
     change(row, measure="actual")
     assert evaluate(acme) == []
     store_lines(acme, source, [*daily_cost(date(2026, 3, 1), date(2026, 3, 18), 4), cost(YESTERDAY, 40)])
-    assert evaluate(acme) == ["budget 'Cloud' is at 112.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 112%"]
 
 
 @ONE
@@ -132,7 +132,7 @@ def test_what_is_paused_stays_paused(acme: Account, at_85: AlertSubscription) ->
     assert change(at_85, thresholds=[50]).paused_at is not None
     assert evaluate(acme) == []
     services.resume_alert_subscription(subscription=at_85, actor=ACTOR)
-    assert evaluate(acme) == ["budget 'Cloud' is at 85.0 %"]
+    assert evaluate(acme) == ["budget 'Cloud' is at 85%"]
 
 
 # Anomalies
@@ -335,7 +335,7 @@ def test_a_change_is_evaluated_at_once(acme: Account, at_85: AlertSubscription, 
 
     assert acme.pk in services.due_accounts()
     tasks.evaluate(acme.pk)
-    assert delivery_titles(acme) == ["budget 'Cloud' is at 85.0 %"] * 2
+    assert delivery_titles(acme) == ["budget 'Cloud' is at 85%"] * 2
 
 
 # The page

@@ -26,8 +26,8 @@ def test_the_preview_shows_what_each_rule_catches_and_what_stays(cast: Cast, cos
     answer = signed_in(cast.member).post(f"{PAGE}preview/", form(RULES))
 
     page = text_of(answer)
-    assert re.search(r"70 % of USD is caught 48\.00 USD of 160\.00 USD stays \(untagged\)", page)
-    assert re.search(r"100 % of EUR is caught 0\.00 EUR of 4\.00 EUR stays", page)
+    assert re.search(r"70% of USD is caught \$48\.00 of \$160\.00 stays \(untagged\)", page)
+    assert re.search(r"100% of EUR is caught €0\.00 of €4\.00 stays", page)
     assert answer.content.decode().count("data-result") == 2
     assert "tag:env is prod or live → production" in page
 
@@ -96,8 +96,8 @@ def test_the_review_shows_by_month_what_moves_and_marks_closed_months(cast: Cast
     )
 
     page = text_of(answer)
-    assert re.search(r"\(untagged\) 60\.00 USD 0\.00 USD .60\.00 USD", page)
-    assert re.search(r"tax 0\.00 USD 60\.00 USD \+60\.00 USD", page)
+    assert re.search(r"\(untagged\) \$60\.00 \$0\.00 .\$60\.00", page)
+    assert re.search(r"tax \$0\.00 \$60\.00 \+\$60\.00", page)
     assert re.search(r"2026-02 \S+ USD \S+ USD [\d,]+ Closed", page)
     assert re.search(r"2026-03 \S+ USD \S+ USD [\d,]+ Open", page)
     assert "closed month" in page

@@ -49,8 +49,8 @@ def test_the_page_says_what_the_month_will_cost_in_each_currency(account_with_co
     answer = get(account_with_costs)
     text = text_of(answer)
 
-    assert "465.00 USD in 4 of 5 cases 464.10 USD to 465.90 USD Spent so far 285.00 USD" in text
-    assert "93.00 EUR" in text
+    assert "$465.00 in 4 of 5 cases $464.10 to $465.90 Spent so far $285.00" in text
+    assert "€93.00" in text
     assert "<b>Compute</b>" in text
     assert "&lt;b&gt;Compute" in answer.content.decode()
 
@@ -130,8 +130,8 @@ def test_the_overview_brings_the_end_of_the_month_after_it(account_with_costs: C
 
     assert f'hx-get="{month_end}"' in get(account_with_costs, url="/a/acme/").content.decode()
     text = text_of(get(account_with_costs, url=month_end))
-    assert "Forecast to 2026-03-31" in text
-    assert "465.00 USD" in text
+    assert "Forecast to Mar 31" in text
+    assert "$465.00" in text
 
 
 def test_the_overview_of_an_account_without_cost_brings_nothing(cast: Cast) -> None:

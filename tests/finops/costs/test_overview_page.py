@@ -73,9 +73,9 @@ def test_the_month_so_far_stands_against_the_same_days_of_the_last(cast: Cast, s
 
     page = overview(cast)
 
-    assert "127.00 USD" in page
-    assert "against 80.00 USD" in page
-    assert "2026-10-01 to 10-19" in page
+    assert "$127.00" in page
+    assert "against $80.00" in page
+    assert "vs Oct 1 – 19" in page
 
 
 def test_the_total_says_what_credits_and_tax_are_inside(cast: Cast, source: CostSource) -> None:
@@ -83,8 +83,8 @@ def test_the_total_says_what_credits_and_tax_are_inside(cast: Cast, source: Cost
 
     page = overview(cast)
 
-    assert "Includes credits \N{MINUS SIGN}30.00 USD" in page
-    assert "tax 7.00 USD" in page
+    assert "Includes credits \N{MINUS SIGN}$30.00" in page
+    assert "tax $7.00" in page
 
 
 def test_two_currencies_are_never_added(cast: Cast, source: CostSource) -> None:
@@ -92,7 +92,7 @@ def test_two_currencies_are_never_added(cast: Cast, source: CostSource) -> None:
 
     page = overview(cast)
 
-    assert "9.50 EUR" in page
+    assert "€9.50" in page
     assert "136.50" not in page
 
 
@@ -127,7 +127,7 @@ def test_old_data_shows_its_newest_month(cast: Cast, source: CostSource) -> None
     page = overview(cast)
 
     assert "Spend in September 2024" in page
-    assert "12.34 USD" in page
+    assert "$12.34" in page
 
 
 def test_an_import_under_way_is_named(cast: Cast, source: CostSource) -> None:
@@ -141,4 +141,4 @@ def test_an_import_under_way_is_named(cast: Cast, source: CostSource) -> None:
             status="running",
         )
 
-    assert "big.csv is being imported into Clouds: 25 %" in overview(cast)
+    assert "big.csv is being imported into Clouds: 25%" in overview(cast)

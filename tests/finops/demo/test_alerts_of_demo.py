@@ -41,9 +41,9 @@ def test_the_demo_has_alerts_and_what_they_sent(acme: Account, capfd: pytest.Cap
 
     titles = sorted(row.message["title"] for row in AlertDelivery.objects.all())
     assert titles == [
-        "'Acme': 70.00 USD in the week of 2026-03-16",
-        "'Acme': budget 'Tight' is at 220.0 %",
-        "'Acme': budget 'Tight' is forecast to end at 310.0 %",
+        "'Acme': $70.00 in the week of 2026-03-16",
+        "'Acme': budget 'Tight' is at 220%",
+        "'Acme': budget 'Tight' is forecast to end at 310%",
     ]
     assert sent == 3
     assert {row.status for row in AlertDelivery.objects.all()} == {"delivered"}

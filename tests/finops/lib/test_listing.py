@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import UTC, date, datetime
+from decimal import Decimal
 
 import pytest
 from django.test import RequestFactory
+from hypothesis import given
+from hypothesis import strategies as st
 
-from finops.lib.listing import Column, ListFilter, Listing, ListPage
+from finops.lib.formats.locales import reader_formats
+from finops.lib.listing import CSV_PLACES, Column, ListFilter, Listing, ListPage, csv_cell
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,3 +133,46 @@ def test_times_and_dates_sort_with_those_that_are_missing_first() -> None:
     shown = page.listing(RequestFactory().get("/"), moments)
 
     assert [at and at.date() for at in shown.matches] == [None, date(2026, 1, 1), date(2026, 3, 1)]
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20))
+def test_a_csv_has_numbers_exactly_up_to_18_decimals(value: Decimal) -> None:
+    cell = csv_cell(value)
+
+    assert len(cell.partition(".")[2]) <= CSV_PLACES
+    assert "E" not in cell
+    assert "," not in cell
+    difference = abs(Decimal(cell) - value)
+    assert difference <= Decimal("5e-19")
+    assert not difference or value.as_tuple().exponent < -CSV_PLACES  # type: ignore[operator]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15))
+def test_a_csv_has_floats_without_an_exponent(value: float) -> None:
+    cell = csv_cell(value)
+
+    assert "e" not in cell.lower()
+    assert abs(Decimal(cell) - Decimal(repr(value))) <= Decimal("5e-19")
+
+
+def test_a_csv_is_iso_and_exact_whoever_reads_it() -> None:
+    with reader_formats("en-DE", "Asia/Tokyo"):
+        cells = [
+            csv_cell(each)
+            for each in (
+                date(2026, 10, 23),
+                datetime(2026, 10, 23, 15, 4, tzinfo=UTC),
+                Decimal("-1234.5"),
+                Decimal(1) / 3,
+                None,
+                1_000_000,
+            )
+        ]
+    assert cells == [
+        "2026-10-23",
+        "2026-10-23T15:04:00+00:00",
+        "-1234.5",
+        "0.333333333333333333",
+        "",
+        "1000000",
+    ]

@@ -58,10 +58,10 @@ def csv_of(client: Client, **query: Any) -> list[dict[str, str]]:
 def test_the_first_visit_ranks_customers_by_the_first_metric(cast: Cast, saas_account: Account) -> None:
     page = get_page(signed_in(cast.viewer), PAGE)
 
-    assert "105.50 USD ÷ 45 'call' = 2.344 USD for each" in page
+    assert "$105.50 ÷ 45 'call' = $2.344 for each" in page
     assert "Customers, by tag:customer" in page
-    assert "Globex Corporation globex 30.00 USD 10 3.00 USD" in page
-    assert "acme-corp 60.00 USD 30 2.00 USD" in page
+    assert "Globex Corporation globex $30.00 10 $3.00" in page
+    assert "acme-corp $60.00 30 $2.00" in page
 
 
 @pytest.mark.parametrize("alone", [False, True], ids=["beside others", "alone"])
@@ -86,10 +86,10 @@ def test_both_sides_that_do_not_match_are_shown_with_what_to_do(cast: Cast, saas
     page = get_page(signed_in(cast.viewer), PAGE)
 
     assert "Cost of no customer" in page
-    assert "Globex Inc 9.00 USD" in page
-    assert "(untagged) 4.50 USD" in page
-    assert re.search(r"initech .{0,3}0\.00 USD 5 Cost", page)
-    assert re.search(r"silent .{0,3}2\.00 USD — Usage", page)
+    assert "Globex Inc $9.00" in page
+    assert "(untagged) $4.50" in page
+    assert re.search(r"initech .{0,3}\$0\.00 5 Cost", page)
+    assert re.search(r"silent .{0,3}\$2\.00 — Usage", page)
 
 
 def test_the_first_page_has_charts_with_their_figures(cast: Cast, saas_account: Account) -> None:
@@ -185,7 +185,7 @@ def test_without_usage_the_page_says_how_to_push(cast: Cast) -> None:
 def test_a_metric_without_any_push_shows_cost_and_the_reason(cast: Cast, saas_account: Account) -> None:
     page = get_page(signed_in(cast.viewer), PAGE, usage_metric="orders", period="last_30_days")
 
-    assert "105.50 USD of cost and no unit cost for 'orders'" in page
+    assert "$105.50 of cost and no unit cost for 'orders'" in page
     assert "Create a usage source on the Connections page" in page
 
 
@@ -227,7 +227,7 @@ def test_one_click_maps_a_value_to_the_customer_most_like_it(cast: Cast, saas_ac
     answer = client.post(ALIASES, {"value": "Globex Inc", "customer_id": "globex", "next": url})
 
     assert answer["Location"] == url
-    assert "Globex Corporation globex 39.00 USD 10 3.90 USD" in get_page(client, url)
+    assert "Globex Corporation globex $39.00 10 $3.90" in get_page(client, url)
 
 
 @pytest.mark.parametrize(

@@ -56,18 +56,20 @@ def test_a_member_saves_the_question_of_the_page_and_sees_its_card(cast: Cast, s
     text = text_of(save(client, "Per thousand", **params))
 
     assert "Per thousand is saved." in text
-    assert "2,000.00 USD per 1,000 requests" in text
-    assert "+100.0 % against 1,000.00 USD" in text
+    assert "$2,000.00 per 1,000 requests" in text
+    assert "+100% against $1,000.00" in text
     assert "service is EC2" in text
 
 
 def test_a_card_of_revenue_shows_a_share(cast: Cast, saas_account: Account) -> None:
     save(signed_in(cast.member), "Share", usage_metric="revenue")
 
-    assert "10.0 % of revenue, cost in USD" in get_page(signed_in(cast.viewer), SAVED)
+    assert "10% of revenue, cost in USD" in get_page(signed_in(cast.viewer), SAVED)
     page = get_page(signed_in(cast.viewer), EXPLORE, usage_metric="revenue", period="last_7_days")
-    assert "Cost per 1 USD of revenue" in page
-    assert "10.0 % of revenue" in page
+    assert "Share of revenue" in page
+    assert "10% of revenue" in page
+    assert "0.1 USD" not in page
+    assert "$0.10" not in page
 
 
 def test_a_name_in_the_address_opens_the_whole_question(cast: Cast, saas_account: Account) -> None:

@@ -28,7 +28,7 @@ def account_with_costs(cast: Cast) -> Cast:
 def test_the_page_shows_utilization_coverage_and_waste(account_with_costs: Cast) -> None:
     page = signed_in(account_with_costs.viewer).get(URL, JANUARY).content.decode()
 
-    assert "76.2 %" in page  # 80 of 105
+    assert "76.2%" in page  # 80 of 105
     assert "&lt;b&gt;ri&lt;/b&gt;" in page
     assert "<b>ri" not in page
     assert "25.00" in page

@@ -45,7 +45,7 @@ def test_the_page_lists_what_each_would_cover(cast: Cast, untidy: Account) -> No
     page = signed_in(cast.viewer).get(PAGE).content.decode()
 
     assert "Tags &#x27;env&#x27;, &#x27;Env&#x27; and &#x27;user:env&#x27; mean the same" in page
-    assert "89.1 % of USD" in page  # 90 of 101
+    assert "89.1% of USD" in page  # 90 of 101
     assert "Open draft" not in page
 
 
