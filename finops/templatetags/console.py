@@ -86,6 +86,24 @@ def number(value: Decimal | float | None) -> str:
 
 
 @register.filter
+def quantity(value: Decimal | None, unit: str | None = None) -> SafeString:
+    """`1,234.5 calls`, at most six places. None is an em dash."""
+    if value is None:
+        return _NOTHING
+    return _amount(numbers.quantity(round_amount(value), unit))
+
+
+@register.filter
+def headline_quantity(value: Decimal, unit: str | None = None) -> SafeString:
+    """`4.4M calls`, for tiles; the exact quantity on hovering."""
+    exact = round_amount(value)
+    text, full = numbers.quantity(exact, unit, short=True), numbers.quantity(exact, unit)
+    if text == full:
+        return _amount(full)
+    return format_html('<data class="amount" value="{:f}" title="{}">{}</data>', exact, full, text)
+
+
+@register.filter
 def figure(value: Decimal | None, currency: str) -> SafeString:
     """An amount of the currency; with none, a quantity."""
     return (

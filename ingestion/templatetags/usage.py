@@ -7,11 +7,9 @@ from decimal import Decimal
 from urllib.parse import urlencode
 
 from django import template
-from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
-from finops.lib.formats import numbers
-from finops.lib.money import round_amount
+from finops.templatetags.console import quantity
 from ingestion import charts
 from ingestion.schemas import UsageRow
 
@@ -23,24 +21,6 @@ AGGREGATIONS = {
     "last": "Last value of each customer, added up",
     "max": "Highest value of each customer, added up",
 }
-
-
-@register.filter
-def quantity(value: Decimal | None, unit: str | None = None) -> SafeString:
-    """`1,234.5 calls`, at most six places. None is an em dash."""
-    if value is None:
-        return mark_safe('<span class="text-secondary">—</span>')
-    return format_html('<span class="amount">{}</span>', numbers.quantity(round_amount(value), unit))
-
-
-@register.filter
-def headline_quantity(value: Decimal, unit: str | None) -> SafeString:
-    """`4.4M calls`, for tiles; the exact quantity on hovering."""
-    exact = round_amount(value)
-    text, full = numbers.quantity(exact, unit, short=True), numbers.quantity(exact, unit)
-    if text == full:
-        return format_html('<span class="amount">{}</span>', full)
-    return format_html('<data class="amount" value="{:f}" title="{}">{}</data>', exact, full, text)
 
 
 @register.filter

@@ -27,11 +27,6 @@ def unit_price(unit_cost: Decimal | None, currency: str) -> SafeString:
 
 
 @register.filter
-def quantity(usage: Decimal | None) -> str:
-    return "—" if usage is None else numbers.number(usage, 3)
-
-
-@register.filter
 def customer_trend(params: Mapping[str, Sequence[str]], row: UnitCostRow) -> str:
     """The same question about one customer alone."""
     remaining = {name: values for name, values in params.items() if name not in ("mode", "top")}
