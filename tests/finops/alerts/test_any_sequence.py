@@ -83,7 +83,7 @@ class World:
         reached = {(self.month, each) for each in self.thresholds if self.spent * 100 >= self.amount * each}
         new, self.fired = reached - self.fired, self.fired | reached
         percent = Decimal(self.spent * 100) / self.amount
-        return [f"budget 'Cloud' is at {percent:.1f} %"] if new else []
+        return [f"budget 'Cloud' is at {percent:.1f}".removesuffix(".0") + "%"] if new else []
 
 
 @pytest.mark.django_db

@@ -264,7 +264,7 @@ def test_a_year_that_is_over_is_told_of_too(acme: Account) -> None:
     add_source(acme, daily_cost(date(2026, 1, 1), date(2026, 12, 31), 10))
 
     with at(date(2027, 1, 2)):
-        assert evaluate(acme) == ["budget 'Year' ended on Dec 31 at 100%"]
+        assert evaluate(acme) == ["budget 'Year' ended on Dec 31, 2026 at 100%"]
 
 
 def test_a_first_import_of_a_year_tells_of_the_current_period_alone(acme: Account) -> None:

@@ -239,7 +239,7 @@ def test_what_the_form_suggested_follows_the_period_and_what_a_person_said_stays
     cast: Cast, payer: Account
 ) -> None:
     client = signed_in(cast.member)
-    query = {"scope": "account", "period": "monthly", "currency": "EUR", "suggested": "$300.00"}
+    query = {"scope": "account", "period": "monthly", "currency": "EUR", "suggested": "300.00 USD"}
 
     follows = client.get(f"{PAGE}new/", {**query, "amount": "300.00"}).content.decode()
     stays = client.get(f"{PAGE}new/", {**query, "amount": "777", "currency": "USD"}).content.decode()
