@@ -26,6 +26,7 @@ from accounts.services.addresses import (
 from accounts.services.invitations import opened_invitation_link
 from accounts.services.mails import send_or_keep
 from finops.lib.client_address import client_address
+from finops.lib.sentences import sentence_case
 
 NOT_SENT_YET: Final = "We could not send the e-mail yet. It is sent as soon as the mail server answers."
 CONFIRMATION_SENT: Final = "account/messages/email_confirmation_sent.txt"
@@ -33,6 +34,9 @@ CONFIRMATION_SENT: Final = "account/messages/email_confirmation_sent.txt"
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     _quiet = False
+
+    def format_email_subject(self, subject: str) -> str:
+        return sentence_case(str(super().format_email_subject(subject)))
 
     def is_email_verified(self, request: HttpRequest, email: str) -> bool:
         """Whether this session came by the mail of an invitation to this very address, so that its sign-up needs no other."""

@@ -92,3 +92,17 @@ def dimension_text(name: str) -> str:
 def truncate(text: str, length: int) -> str:
     """The text, or its beginning and `…`."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+_TITLE_WORD = re.compile(r"(?<=[a-z’'][ \-])[A-Z](?=[a-z]+\b)|(?<=[a-z’'] )A(?= )")
+_KEPT = re.compile(r"(<[^>]*>|FinOps Console)")
+
+
+def sentence_case(text: str) -> str:
+    """`Forgot Your Password?` → `Forgot your password?`: texts of libraries, which are in title case. Markup and the
+    product's name stay."""
+    parts = _KEPT.split(text)
+    return "".join(
+        part if index % 2 else _TITLE_WORD.sub(lambda match: match[0].lower(), part)
+        for index, part in enumerate(parts)
+    )

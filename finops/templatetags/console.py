@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -20,7 +19,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
 
-from finops.lib import clock
+from finops.lib import clock, sentences
 from finops.lib.formats import dates, numbers
 from finops.lib.money import round_amount
 from finops.navigation import MENU, TABS
@@ -226,17 +225,10 @@ def number_symbols() -> str:
     return json.dumps(numbers.browser_symbols(), ensure_ascii=False, separators=(",", ":"))
 
 
-_TITLE_WORD = re.compile(r"(?<=[a-z’'][ \-])[A-Z](?=[a-z]+\b)|(?<=[a-z’'] )A(?= )")
-
-
 @register.filter
 def sentence_case(text: str) -> str:
-    """`Forgot Your Password?` → `Forgot your password?`: words of libraries, which are written in title case."""
-    parts = re.split(r"(<[^>]*>|FinOps Console)", str(text))
-    written = "".join(
-        part if index % 2 else _TITLE_WORD.sub(lambda match: match[0].lower(), part)
-        for index, part in enumerate(parts)
-    )
+    """`Forgot Your Password?` → `Forgot your password?`, also within markup."""
+    written = sentences.sentence_case(str(text))
     return mark_safe(written) if isinstance(text, SafeString) else written  # noqa: S308 only letters' case changed
 
 

@@ -43,7 +43,7 @@ def sign_in(page: Page, demo: dict[str, Any]) -> None:
     page.goto("/auth/login/")
     page.get_by_label("Email").fill(demo["email"])
     page.get_by_label("Password").fill(demo["password"])
-    page.get_by_role("button", name="Sign In", exact=True).click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url("**/a/**")
 
 

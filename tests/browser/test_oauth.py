@@ -118,7 +118,7 @@ def app(console: LiveServer) -> Iterator[App]:
 def sign_in_on_the_way(page: Page, name: str) -> None:
     page.get_by_label("Email").fill(f"{name}@example.com")
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign In", exact=True).click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.get_by_role("heading", name="wants to connect")).to_be_visible()
 
 
@@ -179,10 +179,10 @@ def test_a_person_who_denies_is_sent_back_with_her_answer(
 def test_a_newcomer_signs_up_and_makes_an_account_on_the_way(new_page: NewPage, app: App) -> None:
     page = new_page()
     page.goto(app.authorize_url())
-    page.get_by_role("link", name="Sign Up").click()
+    page.get_by_role("link", name="Sign up").click()
     page.get_by_label("Email").fill("newcomer@example.com")
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign Up").click()
+    page.get_by_role("button", name="Sign up").click()
     expect(page.get_by_role("heading", name="You have no account to connect yet")).to_be_visible()
 
     page.get_by_role("link", name="Make an account").click()

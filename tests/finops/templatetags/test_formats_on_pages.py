@@ -1,0 +1,127 @@
+"""Amounts, shares and counts on pages: what was written wrongly once."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.template import Context, Template
+from django.test import Client
+
+from accounts.models import Account
+from finops.costs.models import CostSource
+from finops.insights.anomalies.queries import open_anomalies
+from finops.insights.models import Anomaly
+from finops.unitcosts.models import UnitMetric
+from tests.cast import Cast, signed_in
+from tests.pages import get_page
+from tests.world.costs import add_source, cost
+from tests.world.dashboards import create_board, widget
+from tests.world.usage import event, push_events
+
+pytestmark = pytest.mark.django_db
+
+
+def drawn(template: str, **context: Any) -> str:
+    return Template(template).render(Context(context))
+
+
+def test_the_button_of_the_first_budget_names_its_amount(acme: Account, cast: Cast) -> None:
+    first = date(2026, 1, 1)
+    add_source(acme, [cost(first + timedelta(days=count), "7.30") for count in range(78)])
+
+    html = signed_in(cast.member).get("/a/acme/budgets/").content.decode()
+
+    button = re.search(r'<a class="btn btn-primary"[^>]*>([^<]*)</a>', html)
+    assert button, "the button holds text alone: a flexible box drops spaces between text and elements"
+    assert re.fullmatch(r"Create budget of \$\d+\.\d\d a month", button[1].strip())
+
+
+def test_a_share_below_zero_is_drawn_from_the_other_end() -> None:
+    bar = '{% include "costs/_share.html" %}'
+    row: dict[str, Any] = {"share": Decimal("-0.25")}
+
+    assert re.search(r'class="progress progress-sm progress-negative"\s+value="25"', drawn(bar, row=row))
+    assert "−25%" in drawn(bar, row=row)
+    assert "progress-negative" not in drawn(bar, row={"share": Decimal("0.25")})
+
+
+def test_the_tile_of_anomalies_counts_what_it_sums(acme: Account) -> None:
+    """Of three open ones two have an impact of their own; that of the third is in theirs."""
+    source = CostSource.objects.create(account=acme, name="AWS")
+    for number, (impact, shared) in enumerate([("100", "0"), ("40", "10"), ("-60", "60")]):
+        Anomaly.objects.create(
+            account=acme,
+            source=source,
+            key=f"anom_{number:016}",
+            value=f"Service {number}",
+            currency="USD",
+            kind="spike",
+            severity="low",
+            first_day=date(2026, 3, 1),
+            last_day=date(2026, 3, 2),
+            actual=Decimal(130),
+            expected=Decimal(30),
+            impact=Decimal(impact),
+            shared_impact=Decimal(shared),
+            month_end_impact=Decimal(impact),
+            days=[],
+            causes=[],
+        )
+
+    tile = open_anomalies()
+
+    assert (tile.count, tile.overlapping) == (2, 1)
+    assert [each.amount for each in tile.impacts] == [Decimal(130)]
+
+
+def test_a_share_of_revenue_reads_alike_in_its_card_and_its_widget(acme: Account, cast: Cast) -> None:
+    first = date(2026, 1, 8)
+    days = [first + timedelta(days=count) for count in range(70)]
+    add_source(acme, [cost(day, "32.33") for day in days])
+    push_events(acme, [event(day, "globex", "100", metric="revenue", unit="USD") for day in days])
+    UnitMetric.objects.create(name="Share", usage_metric="revenue")
+    board = create_board(acme, "Board", widget("unit_cost", unit_metric="Share"))
+    url = f"/a/acme/dashboards/{board.pk}/widgets/{board.widgets.get().pk}/"
+    client = signed_in(cast.viewer)
+
+    card = get_page(client, "/a/acme/unit-economics/saved/")
+    shown = read_streamed(client, url)
+
+    assert "32.3% of revenue, cost in USD" in card
+    assert "32.3% of revenue, cost in USD" in shown
+    assert "$0.32" not in shown
+    assert "0.3233" not in shown
+
+
+def read_streamed(client: Client, url: str) -> str:
+    answer: Any = client.get(url)
+    body = b"".join(answer) if answer.streaming else answer.content
+    return " ".join(re.sub(r"<[^>]+>", " ", body.decode()).split())
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        (
+            '{{ amount|headline:"USD" }}',
+            '<data class="amount" value="196123.45" title="$196,123.45">$196.1K</data>',
+        ),
+        ('{{ amount|money:"USD" }}', '<span class="amount">$196,123.45</span>'),
+        ('{{ small|money:"USD" }}', '<span class="amount">$0.0042</span>'),
+        ('{{ none|headline:"USD" }}', '<span class="text-secondary">—</span>'),
+        ('{{ quantity|headline_quantity:"document" }}', 'title="4,412,000 documents">4.4M documents</data>'),
+    ],
+)
+def test_a_short_amount_has_the_exact_one_on_hovering(template: str, expected: str) -> None:
+    figures = {
+        "amount": Decimal("196123.45"),
+        "small": Decimal("0.0042"),
+        "none": None,
+        "quantity": Decimal(4412000),
+    }
+
+    assert expected in drawn(template, **figures)
