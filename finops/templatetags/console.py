@@ -93,8 +93,10 @@ def quantity(value: Decimal | None, unit: str | None = None) -> SafeString:
 
 
 @register.filter
-def headline_quantity(value: Decimal, unit: str | None = None) -> SafeString:
-    """`4.4M calls`, for tiles; the exact quantity on hovering."""
+def headline_quantity(value: Decimal | None, unit: str | None = None) -> SafeString:
+    """`4.4M calls`, for tiles; the exact quantity on hovering. None is an em dash."""
+    if value is None:
+        return _NOTHING
     exact = round_amount(value)
     text, full = numbers.quantity(exact, unit, short=True), numbers.quantity(exact, unit)
     if text == full:

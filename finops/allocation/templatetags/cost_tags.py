@@ -13,6 +13,7 @@ from finops.allocation.cost_tags.schemas import CostTagPreview
 from finops.allocation.rules import Rule
 from finops.costs.answers import MoneyAmount
 from finops.lib import sentences
+from finops.lib.formats import dates
 from finops.lib.money import exact_difference, ratio
 
 register = template.Library()
@@ -63,6 +64,7 @@ def numbers_words(numbers: Sequence[int]) -> str:
 
 @register.filter
 def months_words(months: Sequence[date]) -> str:
-    """`2026-01 and 2026-02`; of many, the first and the last."""
-    named = [f"{month:%Y-%m}" for month in months]
-    return sentences.join_with_and(named) if len(named) <= SHOWN_MONTHS else f"{named[0]} to {named[-1]}"
+    """`Jan and Feb`; of many, the first and the last."""
+    if len(months) > SHOWN_MONTHS:
+        return dates.month_range(months[0], months[-1])
+    return sentences.join_with_and([dates.month(month) for month in months])

@@ -38,7 +38,7 @@ class SplitLine:
         if self.info.every_customer:
             return ["every customer"]
         return [
-            f"{each.value} {each.percent:f} %" if each.percent is not None else each.value
+            f"{each.value} {each.percent:f}%" if each.percent is not None else each.value
             for each in self.info.targets
         ]
 

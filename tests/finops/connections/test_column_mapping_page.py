@@ -73,7 +73,7 @@ def test_an_upload_of_unknown_columns_leads_to_the_mapping_and_is_imported_by_it
     assert "row 4, column Datum is empty" in preview
     preview = text_of(member.post(page_url("preview/"), form_values(member, skip_without_date="on")))
     assert "Total EUR €1,235.00" in preview
-    assert "2026-05 €1,235.00" in preview
+    assert "May €1,235.00" in preview
     assert "Cloud Server €1,234.56" in preview
     assert "1 without a date" in preview
     saved = member.post(page_url(), form_values(member, skip_without_date="on"))
@@ -105,7 +105,7 @@ def test_dates_of_two_readings_are_imported_by_the_one_that_a_person_chooses(
     assert "Date: Choose the date format. It cannot be detected" in preview
 
     chosen = form_values(member, ChargePeriodStart_at_format="%d/%m/%Y")
-    assert "2026-06 €11.00" in text_of(member.post(page_url("preview/"), chosen))
+    assert "Jun €11.00" in text_of(member.post(page_url("preview/"), chosen))
     member.post(page_url(), chosen)
 
     with account_scope(cast.account):
@@ -205,7 +205,7 @@ def test_a_mapping_is_edited_with_another_file_to_look_at(member: Client) -> Non
     )
     assert "june.csv" in get_page(member, page_url())
     preview = text_of(member.post(page_url("preview/"), form_values(member)))
-    assert "2026-06 €1.75" in preview
+    assert "Jun €1.75" in preview
     assert CostImport.objects.unscoped().count() == 1
 
 

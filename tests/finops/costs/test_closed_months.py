@@ -48,7 +48,7 @@ def test_a_closed_month_stays_and_what_restates_it_is_said(
     admin, viewer = signed_in(cast.admin), signed_in(cast.viewer)
     with clock.frozen(JULY):
         import_bill(cast, source, bill(tmp_path, "10"))
-        assert "Close 2026-05" in admin.get("/a/acme/invoices/closed-months/?month=2026-05").content.decode()
+        assert "Close May 2026" in admin.get("/a/acme/invoices/closed-months/?month=2026-05").content.decode()
         assert signed_in(cast.member).post("/a/acme/invoices/closed-months/close/").status_code == 403
         admin.post("/a/acme/invoices/closed-months/close/", {"month": "2026-05", "note": "Books of May"})
         eur = "EUR", Decimal("1.5"), Decimal("1.5"), Decimal("1.25"), Decimal("1.25")

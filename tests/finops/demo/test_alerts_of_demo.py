@@ -41,7 +41,7 @@ def test_the_demo_has_alerts_and_what_they_sent(acme: Account, capfd: pytest.Cap
 
     titles = sorted(row.message["title"] for row in AlertDelivery.objects.all())
     assert titles == [
-        "'Acme': $70.00 in the week of 2026-03-16",
+        "'Acme': $70.00 in the week of Mar 16",
         "'Acme': budget 'Tight' is at 220%",
         "'Acme': budget 'Tight' is forecast to end at 310%",
     ]

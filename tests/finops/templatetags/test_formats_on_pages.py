@@ -85,7 +85,7 @@ def test_a_share_of_revenue_reads_alike_in_its_card_and_its_widget(acme: Account
     push_events(acme, [event(day, "globex", "100", metric="revenue", unit="USD") for day in days])
     UnitMetric.objects.create(name="Share", usage_metric="revenue")
     board = create_board(acme, "Board", widget("unit_cost", unit_metric="Share"))
-    url = f"/a/acme/dashboards/{board.pk}/widgets/{board.widgets.get().pk}/"
+    url = f"/a/acme/dashboards/widgets/{board.widgets.get().pk}/"
     client = signed_in(cast.viewer)
 
     card = get_page(client, "/a/acme/unit-economics/saved/")
