@@ -28,7 +28,7 @@ AUDIT_LOG = ListPage[AuditEntry](
     noun="entry",
     order="-at",
     columns=[
-        Column("at", "Time (UTC)", lambda entry: entry.at),
+        Column("at", "Time", lambda entry: entry.at),
         Column("actor", "Who", lambda entry: entry.actor_label, css="cell-name", sortable=False),
         Column("action", "Action", lambda entry: entry.action, css="nowrap", sortable=False, row_header=True),
         Column("target", "What", lambda entry: entry.target, css="cell-name", sortable=False),

@@ -132,7 +132,7 @@ def _days(days_kept: int, query_days: int) -> list[tuple[int, str]]:
 def _columns(request: AccountRequest) -> list[Column[AssistantCall]]:
     console = f"{settings.PUBLIC_URL}/a/{request.account.slug}/"
     return [
-        Column("at", "Time (UTC)", lambda row: row.at),
+        Column("at", "Time", lambda row: row.at),
         Column("method", "Method", lambda row: "tools/call" if row.method == "tool" else "prompts/get"),
         Column("name", "Name", lambda row: row.name),
         Column("arguments", "Arguments", lambda row: row.arguments),

@@ -39,7 +39,7 @@ def progress_of(sync: CostSync, now: datetime) -> SyncProgress:
         return SyncProgress(None, " ".join(filter(None, [months, left])))
     percent = min(99, sync.bytes_done * 100 // sync.bytes_total)
     return SyncProgress(
-        percent, f"{percent} % of {filesize(sync.bytes_total)}. {months} {left}".replace("  ", " ")
+        percent, f"{percent}% of {filesize(sync.bytes_total)}. {months} {left}".replace("  ", " ")
     )
 
 

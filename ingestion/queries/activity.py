@@ -12,6 +12,7 @@ from accounts.models import Account
 from finops.lake.queries import data_range
 from finops.lake.schema import Kind
 from finops.lib import clock
+from finops.lib.formats import dates
 from finops.lib.periods import DateRange
 from ingestion.models import UsageSource
 from ingestion.queries.usage_lake import usage_rows
@@ -131,13 +132,15 @@ class _UnitsOf:
 
 def activity_chart(activity: Activity, step: Step) -> dict[str, Any]:
     """What `charts.js` draws of it."""
-    form = "%H:00" if step == "hour" else "%Y-%m-%d"
+    starts = [bucket.start for bucket in activity.buckets]
+    by_hour = step == "hour"
     return {
         "kind": "bar",
         "stacked": True,
         "currency": "events",
         "places": 0,
-        "labels": [f"{bucket.start:{form}}" for bucket in activity.buckets],
+        "labels": [f"{start:{'%H:00' if by_hour else '%Y-%m-%d'}}" for start in starts],
+        "texts": [dates.clock_time(start) if by_hour else dates.day(start.date()) for start in starts],
         "series": [
             {"name": "Stored", "values": [bucket.stored for bucket in activity.buckets], "rest": False},
             {"name": "Rejected", "values": [bucket.rejected for bucket in activity.buckets], "rest": True},

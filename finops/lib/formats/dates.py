@@ -58,11 +58,15 @@ def compared_days(start: date, end: date, previous_start: date, previous_end: da
 def moment(value: datetime) -> str:
     """`Oct 23, 3:04 PM` in the reader's time zone."""
     local = value.astimezone(locales.zone(locales.active().time_zone))
-    hours = "hm" if _has_day_halves(locales.active().locale) else "Hm"
-    clock_time = _skeleton(
-        local.replace(second=0, microsecond=0, tzinfo=None), hours, locales.active().locale
-    )
-    return f"{day(local.date())}, {clock_time}"
+    return f"{day(local.date())}, {clock_time(value)}"
+
+
+def clock_time(value: datetime) -> str:
+    """`3:04 PM` in the reader's time zone."""
+    reader = locales.active()
+    local = value.astimezone(locales.zone(reader.time_zone))
+    skeleton = "hm" if _has_day_halves(reader.locale) else "Hm"
+    return _skeleton(local.replace(second=0, microsecond=0, tzinfo=None), skeleton, reader.locale)
 
 
 def exact_moment(value: datetime) -> str:

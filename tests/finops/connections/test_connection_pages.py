@@ -273,7 +273,7 @@ def test_a_sync_that_runs_tells_how_far_it_is_and_asks_again_each_second(cast: C
     assert 'value="25"' in html
     text = page_of_sync(signed_in(cast.viewer), sync)
     assert "Fetching 2026-06" in text
-    assert "25 % of 4.0 MB. 1 of 4 months imported. About 3 minutes left." in text
+    assert "25% of 4.0 MB. 1 of 4 months imported. About 3 minutes left." in text
 
 
 def test_a_remaining_time_is_not_made_up(cast: Cast) -> None:
