@@ -1,7 +1,7 @@
 import js from "@eslint/js";
 import globals from "globals";
 
-const libraries = { echarts: "readonly", GridStack: "readonly", Sortable: "readonly" };
+const libraries = { echarts: "readonly", GridStack: "readonly", htmx: "readonly", Sortable: "readonly" };
 
 export default [
   js.configs.recommended,

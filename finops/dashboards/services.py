@@ -15,7 +15,7 @@ from accounts.models import Account, User
 from accounts.scoping import account_scope, existing, lock_account
 from finops.dashboards.layouts import PlacedWidget, WidgetDraft, arrange_widgets, draft_of, settings_of
 from finops.dashboards.models import Dashboard, Widget
-from finops.dashboards.placement import Place
+from finops.dashboards.placement import Place, first_free
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.sentences import truncate
@@ -148,6 +148,32 @@ def move_widgets(*, dashboard: Dashboard, actor: Actor, places: Mapping[int, Pla
     return _rewrite(dashboard, actor, reposition)
 
 
+def copy_widget(*, dashboard: Dashboard, actor: Actor, widget_id: int) -> Dashboard:
+    """The same widget once more, at the first free place. Raises UserError for one that is gone, and as
+    `set_dashboard_widgets` does."""
+
+    def repeat(rows: Rows) -> Rows:
+        _check_there(rows, [widget_id])
+        draft = next(draft for pk, draft in rows if pk == widget_id)
+        place = first_free(_places(rows), draft.place.w, draft.place.h) if draft.place else None
+        return [*rows, (None, replace(draft, place=place))]
+
+    return _rewrite(dashboard, actor, repeat)
+
+
+def restore_widgets(
+    *, dashboard: Dashboard, actor: Actor, rows: Sequence[tuple[int | None, WidgetDraft]]
+) -> Dashboard:
+    """A dashboard's widgets as they were: those that are still there keep their id, the others are made again. Raises as
+    `set_dashboard_widgets` does."""
+
+    def restore(current: Rows) -> Rows:
+        there = {pk for pk, _draft in current}
+        return [(pk if pk in there else None, draft) for pk, draft in rows]
+
+    return _rewrite(dashboard, actor, restore)
+
+
 @transaction.atomic
 def _rewrite(dashboard: Dashboard, actor: Actor, edit: Callable[[Rows], Rows]) -> Dashboard:
     account = dashboard.account
@@ -179,6 +205,10 @@ def _same(before: Sequence[PlacedWidget], after: Sequence[PlacedWidget]) -> bool
     return [(each.place, each.draft.title, settings_of(each.draft)) for each in before] == [
         (each.place, each.draft.title, settings_of(each.draft)) for each in after
     ]
+
+
+def _places(rows: Rows) -> list[Place]:
+    return [draft.place for _pk, draft in rows if draft.place is not None]
 
 
 def _check_there(rows: Rows, ids: Sequence[int]) -> None:

@@ -13,8 +13,10 @@ urlpatterns = [
     path("dashboards/<int:dashboard_id>/edit/", dashboards.edit, name="dashboard_edit"),
     path("dashboards/<int:dashboard_id>/delete/", dashboards.delete, name="dashboard_delete"),
     path("dashboards/<int:dashboard_id>/layout/", board.layout, name="dashboard_layout"),
+    path("dashboards/<int:dashboard_id>/undo/", board.undo, name="dashboard_undo"),
     path("dashboards/<int:dashboard_id>/widgets/new/", widgets.new, name="widget_new"),
     path("dashboards/widgets/<int:widget_id>/", board.widget, name="widget"),
     path("dashboards/widgets/<int:widget_id>/edit/", widgets.edit, name="widget_edit"),
     path("dashboards/widgets/<int:widget_id>/remove/", widgets.remove, name="widget_remove"),
+    path("dashboards/widgets/<int:widget_id>/duplicate/", widgets.duplicate, name="widget_duplicate"),
 ]

@@ -1,30 +1,78 @@
-// Arranging a dashboard: widgets are dragged and resized (Gridstack), or moved by buttons; saved only by the form.
+// A board: its widgets asked for again, in another currency, on the whole screen; and for those who may change it,
+// dragged and resized (Gridstack), or moved by keys and buttons. A change is saved at once, and can be undone.
 import { announce } from "./announce.js";
-import { layoutOf, placeText, stepPlace } from "./lib/placement.js";
+import { layoutOf, placeText, sameLayout, stepOfKey, stepPlace } from "./lib/placement.js";
 
 const ROW_HEIGHT = 96; // with its gap, as in dashboards.css
-const start = document.querySelector("[data-arrange]");
-const form = document.getElementById("arrange-form");
+const SAVE_DELAY = 500;
+const frame = document.getElementById("result");
+const undo = document.getElementById("undo");
 let grid;
+let starting;
+let saved;
+let saving;
+
+function boardNode() {
+  return document.getElementById("board");
+}
+
+function itemOf(node) {
+  return node.closest(".board-item");
+}
 
 function titleOf(item) {
   return item.querySelector(".card-title").textContent.trim();
 }
 
+function bodies(root) {
+  return root.querySelectorAll(".board-body[hx-get]");
+}
+
+// Reading
+
+function refresh(root) {
+  for (const body of bodies(root)) htmx.trigger(body, "refresh");
+}
+
+function showCurrency(button) {
+  const body = button.closest(".board-body");
+  body.dataset.currency = button.dataset.currency;
+  htmx.trigger(body, "refresh");
+  announce(`Shown in ${button.dataset.currency}.`);
+}
+
+async function toggleFullScreen(node) {
+  if (document.fullscreenElement) await document.exitFullscreen();
+  else await node.requestFullscreen();
+}
+
+document.addEventListener("htmx:configRequest", ({ target, detail }) => {
+  if (target.dataset?.currency && target.matches(".board-body")) detail.parameters.currency = target.dataset.currency;
+});
+
+// Arranging: only where a board has its twelve columns
+
+function isWide() {
+  return getComputedStyle(boardNode()).getPropertyValue("--board-columns").trim() === "12";
+}
+
+function loadGridstack() {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    Object.assign(script, { src: frame.dataset.gridstack, onload: resolve, onerror: reject });
+    document.head.append(script);
+  });
+}
+
 function prepareItem(item) {
   item.classList.add("grid-stack-item");
   for (const name of ["x", "y", "w", "h"]) item.setAttribute(`gs-${name}`, item.dataset[name]);
-  const card = item.querySelector(".board-card");
-  card.classList.add("grid-stack-item-content");
-  item.querySelector(".card-actions")?.remove();
-  const tools = document.getElementById("arrange-tools").content.cloneNode(true);
-  tools.firstElementChild.setAttribute("aria-label", `Place and size of ${titleOf(item)}`);
-  card.querySelector(".card-header").append(tools);
+  item.querySelector(".board-card").classList.add("grid-stack-item-content");
 }
 
-function arrange() {
-  const board = document.getElementById("board");
-  if (grid || !board) return;
+async function startGrid() {
+  if (!globalThis.GridStack) await loadGridstack();
+  const board = boardNode();
   for (const item of board.children) prepareItem(item);
   board.classList.add("grid-stack");
   grid = GridStack.init(
@@ -34,31 +82,131 @@ function arrange() {
       margin: 8,
       float: true,
       maxRow: 1000,
-      handle: ".card-header",
-      draggable: { handle: ".card-header", cancel: "button" },
+      draggable: { handle: ".card-header", cancel: "button:not(.board-grip), a, .dropdown-menu" },
       resizable: { handles: "e,se,s,sw,w" },
+      alwaysShowResizeHandle: true,
       animate: !matchMedia("(prefers-reduced-motion: reduce)").matches,
     },
     board,
   );
-  form.hidden = false;
-  start.hidden = true;
-  announce("Arranging: drag widgets, or use the buttons in each.");
+  saved = layoutOf(grid.engine.nodes);
+  grid.on("dragstop resizestop", saveSoon);
 }
 
-function move(button) {
-  const item = button.closest(".grid-stack-item");
-  grid.update(item, stepPlace(item.gridstackNode, button.dataset.move));
-  announce(placeText(titleOf(item), item.gridstackNode));
+/** Gridstack is loaded when a board is first pointed at or reached by keyboard, not with the page. */
+function prepareGrid() {
+  if (!frame.dataset.gridstack || !boardNode() || grid || !isWide()) return undefined;
+  starting ??= startGrid().finally(() => {
+    starting = undefined;
+  });
+  return starting;
 }
+
+/** Back to the columns of the stylesheet, at the places that the grid has. */
+function endGrid() {
+  for (const { el, x, y, w = 1, h = 1 } of grid.engine.nodes) {
+    Object.assign(el.dataset, { x, y, w, h });
+    for (const [name, value] of Object.entries({ x: x + 1, y: y + 1, w, h })) el.style.setProperty(`--${name}`, value);
+    el.toggleAttribute("data-wide", w > 6);
+  }
+  const board = boardNode();
+  grid.destroy(false);
+  grid = undefined;
+  board?.classList.remove("grid-stack");
+  for (const item of board?.children ?? []) item.classList.remove("grid-stack-item");
+  for (const card of board?.querySelectorAll(".board-card") ?? []) card.classList.remove("grid-stack-item-content");
+}
+
+async function save() {
+  if (!grid) return;
+  const layout = layoutOf(grid.engine.nodes);
+  if (sameLayout(layout, saved)) return;
+  const body = new FormData(document.getElementById("board-form"));
+  body.set("layout", JSON.stringify(layout));
+  const response = await fetch(frame.dataset.layoutUrl, { method: "POST", body, redirect: "manual" });
+  if (!response.ok) {
+    // The page again says what is wrong, and shows the places that are stored.
+    location.reload();
+    return;
+  }
+  saved = layout;
+  const { undo: text } = await response.json();
+  undo.hidden = false;
+  undo.title = text;
+  announce("Layout saved. Press Ctrl+Z to undo.");
+}
+
+function saveSoon() {
+  clearTimeout(saving);
+  saving = setTimeout(save, SAVE_DELAY);
+}
+
+async function move(item, step) {
+  await prepareGrid();
+  if (!grid) return;
+  grid.update(item, stepPlace(item.gridstackNode, step));
+  announce(placeText(titleOf(item), item.gridstackNode));
+  saveSoon();
+}
+
+function showTools(item) {
+  const header = item.querySelector(".card-header");
+  const tools = header.querySelector(".board-tools");
+  if (tools) {
+    tools.remove();
+    return;
+  }
+  header.append(document.getElementById("board-tools").content.cloneNode(true));
+  const added = header.querySelector(".board-tools");
+  added.setAttribute("aria-label", `Place and size of ${titleOf(item)}`);
+  added.querySelector("button").focus();
+}
+
+const WIDGET_ACTIONS = {
+  fullscreen: (item) => toggleFullScreen(item.querySelector(".board-card")),
+  refresh,
+  arrange: showTools,
+};
+
+const BOARD_ACTIONS = { fullscreen: () => toggleFullScreen(frame), refresh: () => refresh(frame) };
 
 document.addEventListener("click", ({ target }) => {
-  if (target.closest("[data-arrange]")) arrange();
-  if (target.closest("[data-arrange-cancel]")) location.reload();
-  const button = target.closest("[data-move]");
-  if (button && grid) move(button);
+  const button = target.closest("[data-board], [data-widget-action], [data-currency], [data-move]");
+  if (!button || button.matches(".board-body")) return;
+  const { board, widgetAction, currency, move: step } = button.dataset;
+  if (board) BOARD_ACTIONS[board]();
+  else if (widgetAction) WIDGET_ACTIONS[widgetAction](itemOf(button));
+  else if (currency) showCurrency(button);
+  else if (step) move(itemOf(button), step);
 });
 
-form?.addEventListener("submit", () => {
-  form.elements.layout.value = JSON.stringify(layoutOf(grid.engine.nodes));
+frame?.addEventListener("pointerenter", prepareGrid);
+frame?.addEventListener("focusin", prepareGrid);
+
+document.addEventListener("keydown", (event) => {
+  const { target, key } = event;
+  if (key === "z" && (event.ctrlKey || event.metaKey) && undo && !undo.hidden && !target.matches("input, textarea")) {
+    event.preventDefault();
+    undo.click();
+    return;
+  }
+  const step = target.matches?.(".board-grip") && stepOfKey(key, event.shiftKey);
+  if (!step) return;
+  event.preventDefault();
+  move(itemOf(target), step);
 });
+
+// Days or filters changed: the widgets are other elements now.
+document.addEventListener("htmx:beforeSwap", ({ target }) => {
+  if (target === frame && grid) {
+    saved = undefined;
+    grid.destroy(false);
+    grid = undefined;
+  }
+});
+
+if (frame?.dataset.gridstack) {
+  new ResizeObserver(() => {
+    if (grid && !isWide()) endGrid();
+  }).observe(frame);
+}

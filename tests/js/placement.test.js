@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { layoutOf, placeText, stepPlace } from "../../static/js/lib/placement.js";
+import { layoutOf, placeText, sameLayout, stepOfKey, stepPlace } from "../../static/js/lib/placement.js";
 
 const PLACE = { x: 4, y: 2, w: 4, h: 3 };
 
@@ -36,4 +36,19 @@ test("screen readers count columns and rows from 1", () => {
 test("the layout has a size of 1 where Gridstack leaves it out", () => {
   const nodes = [{ el: { dataset: { widget: "7" } }, x: 0, y: 1, h: 2, _dirty: true }];
   assert.deepEqual(layoutOf(nodes), [{ id: 7, x: 0, y: 1, w: 1, h: 2 }]);
+});
+
+test("arrow keys move, and resize with Shift", () => {
+  assert.equal(stepOfKey("ArrowLeft", false), "left");
+  assert.equal(stepOfKey("ArrowDown", true), "taller");
+  assert.equal(stepOfKey("Enter", false), undefined);
+});
+
+test("a layout is the same whatever the order of its widgets", () => {
+  const [one, other] = [
+    { el: { dataset: { widget: "7" } }, x: 0, y: 1 },
+    { el: { dataset: { widget: "10" } }, x: 1, y: 1 },
+  ];
+  assert.ok(sameLayout(layoutOf([one, other]), layoutOf([other, one])));
+  assert.ok(!sameLayout(layoutOf([one, other]), layoutOf([one, { ...other, x: 2 }])));
 });

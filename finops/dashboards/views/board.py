@@ -7,22 +7,26 @@ from typing import Any
 import msgspec
 from django.contrib import messages
 from django.db.models import Q
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.costs.dimensions import registry
 from finops.costs.queries.spend import query_days
 from finops.costs.spend_query import SpendQuery
 from finops.costs.views.choices import OPS, PERIODS, dimension_choices
 from finops.dashboards import services
+from finops.dashboards.currencies import in_one_currency
 from finops.dashboards.layouts import MAX_WIDGETS
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.placement import Place
 from finops.dashboards.queries import read_widget
+from finops.dashboards.undo import last_change, undoable
+from finops.dashboards.undo import undo as undo_last
 from finops.dashboards.widget_type import BoardQuery
 from finops.dashboards.widgets import CATALOGUE
 from finops.lake import queries as lake_queries
@@ -62,7 +66,7 @@ def page(request: AccountRequest, dashboard_id: int) -> HttpResponse:
         "params": query.to_params(),
         "days": days,
         "error": error,
-        "narrowed": query.has_days or bool(query.filters),
+        "undo": last_change(request.session, dashboard),
         "full": len(widgets) >= MAX_WIDGETS,
     }
     return render_query_page(
@@ -78,13 +82,15 @@ def page(request: AccountRequest, dashboard_id: int) -> HttpResponse:
 @account_page()
 @require_safe
 def widget(request: AccountRequest, widget_id: int) -> HttpResponse:
-    """What one widget shows, for the days and filters of the board's URL."""
+    """What one widget shows, for the days and filters of the board's URL, in `currency` where it has several."""
     row = widget_of(request, widget_id)
     kind = CATALOGUE[row.type]
     context: dict[str, Any] = {"widget": row, "type": kind}
     try:
         query = _query_from_request(request)
-        context |= read_widget(request.account, row, query)
+        context |= in_one_currency(
+            read_widget(request.account, row, query), request.GET.get("currency", "").upper()
+        )
         context["aside"] = _aside(row, query)
     except UserError as problem:
         return render(request, "dashboards/_problem.html", {**context, "error": problem.message})
@@ -94,20 +100,31 @@ def widget(request: AccountRequest, widget_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def layout(request: AccountRequest, dashboard_id: int) -> HttpResponse:
-    """Takes `layout`, the places of widgets as JSON."""
+    """Takes `layout`, the places of widgets as JSON. Answers with `undo`, what the change is called; a layout that cannot
+    be saved: 400, and a message for the page that is loaded next."""
     dashboard = dashboard_of(request, dashboard_id)
     try:
         positions = msgspec.json.decode(request.POST.get("layout", ""), type=list[WidgetPosition])
         places = {each.id: Place(each.x, each.y, each.w, each.h) for each in positions}
-        services.move_widgets(dashboard=dashboard, actor=request.actor, places=places)
+        with undoable(request.session, dashboard, "Layout changed"):
+            services.move_widgets(dashboard=dashboard, actor=request.actor, places=places)
     except UserError as problem:
         messages.error(request, problem.message)
     except (msgspec.DecodeError, RecursionError):
-        messages.error(
-            request, "That arrangement could not be read. Load the page again and arrange it anew."
-        )
+        messages.error(request, "The layout could not be read. Reload the page and try again.")
     else:
-        messages.success(request, "The arrangement is saved.")
+        return JsonResponse({"undo": "Undo: Layout changed"})
+    return JsonResponse({}, status=400)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def undo(request: AccountRequest, dashboard_id: int) -> HttpResponse:
+    """Takes the last change back that the person made to the board's widgets."""
+    dashboard = dashboard_of(request, dashboard_id)
+    with ErrorMessages(request):
+        what = undo_last(request.session, dashboard, request.actor)
+        messages.success(request, f"Undone: {what}")
     return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
 
 

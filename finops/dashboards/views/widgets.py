@@ -19,6 +19,7 @@ from finops.dashboards import services
 from finops.dashboards.layouts import WidgetDraft
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.setting_fields import config_from_form, fields_of
+from finops.dashboards.undo import undoable
 from finops.dashboards.views.board import dashboard_of, widget_of
 from finops.dashboards.widget_type import Config, WidgetType
 from finops.dashboards.widgets import CATALOGUE
@@ -40,10 +41,11 @@ def new(request: AccountRequest, dashboard_id: int) -> HttpResponse:
         return _page(request, dashboard, kind)
     try:
         draft = _draft_from_form(request, kind)
-        services.add_widget(dashboard=dashboard, actor=request.actor, widget=draft)
+        with undoable(request.session, dashboard, f"Added “{draft.shown_title}”"):
+            services.add_widget(dashboard=dashboard, actor=request.actor, widget=draft)
     except UserError as problem:
         return _page(request, dashboard, kind, problem=problem)
-    messages.success(request, f"{draft.shown_title} is on the board.")
+    messages.success(request, f"Added “{draft.shown_title}”.")
     return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
 
 
@@ -56,10 +58,13 @@ def edit(request: AccountRequest, widget_id: int) -> HttpResponse:
         return _page(request, row.dashboard, kind, row, config=kind.read_config(row.config))
     try:
         draft = _draft_from_form(request, kind)
-        services.change_widget(dashboard=row.dashboard, actor=request.actor, widget_id=row.pk, widget=draft)
+        with undoable(request.session, row.dashboard, f"Changed “{draft.shown_title}”"):
+            services.change_widget(
+                dashboard=row.dashboard, actor=request.actor, widget_id=row.pk, widget=draft
+            )
     except UserError as problem:
         return _page(request, row.dashboard, kind, row, problem=problem)
-    messages.success(request, f"{draft.shown_title} is changed.")
+    messages.success(request, f"Saved “{draft.shown_title}”.")
     return redirect("dashboard", slug=request.account.slug, dashboard_id=row.dashboard_id)
 
 
@@ -67,9 +72,21 @@ def edit(request: AccountRequest, widget_id: int) -> HttpResponse:
 @require_POST
 def remove(request: AccountRequest, widget_id: int) -> HttpResponse:
     row = widget_of(request, widget_id)
-    with ErrorMessages(request):
+    title = row.title or CATALOGUE[row.type].title
+    with ErrorMessages(request), undoable(request.session, row.dashboard, f"Removed “{title}”"):
         services.remove_widget(dashboard=row.dashboard, actor=request.actor, widget_id=row.pk)
-        messages.success(request, f"{row.title or CATALOGUE[row.type].title} is removed.")
+        messages.success(request, f"Removed “{title}”. Undo brings it back.")
+    return redirect("dashboard", slug=request.account.slug, dashboard_id=row.dashboard_id)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def duplicate(request: AccountRequest, widget_id: int) -> HttpResponse:
+    row = widget_of(request, widget_id)
+    title = row.title or CATALOGUE[row.type].title
+    with ErrorMessages(request), undoable(request.session, row.dashboard, f"Duplicated “{title}”"):
+        services.copy_widget(dashboard=row.dashboard, actor=request.actor, widget_id=row.pk)
+        messages.success(request, f"Duplicated “{title}”.")
     return redirect("dashboard", slug=request.account.slug, dashboard_id=row.dashboard_id)
 
 

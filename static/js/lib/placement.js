@@ -38,7 +38,24 @@ export function placeText(title, { x, y, w = 1, h = 1 }) {
   return `${title}: column ${x + 1}, row ${y + 1}, ${w} wide, ${h} high.`;
 }
 
-/** The layout that the form sends, from Gridstack's nodes: those leave out a size of 1. */
+const KEYS = {
+  ArrowLeft: ["left", "narrower"],
+  ArrowRight: ["right", "wider"],
+  ArrowUp: ["up", "shorter"],
+  ArrowDown: ["down", "taller"],
+};
+
+/** The step that an arrow key says; with Shift it resizes. Undefined for any other key. */
+export function stepOfKey(key, isResizing) {
+  return KEYS[key]?.[isResizing ? 1 : 0];
+}
+
+export function sameLayout(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** The layout that is saved, from Gridstack's nodes in the order of their ids: those leave out a size of 1. */
 export function layoutOf(nodes) {
-  return nodes.map(({ el, x, y, w = 1, h = 1 }) => ({ id: Number(el.dataset.widget), x, y, w, h }));
+  const places = nodes.map(({ el, x, y, w = 1, h = 1 }) => ({ id: Number(el.dataset.widget), x, y, w, h }));
+  return places.sort((a, b) => a.id - b.id);
 }

@@ -1,0 +1,44 @@
+"""One currency at a time in a widget: amounts of two are never added, and one below the other neither has room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+AMOUNTS: Final = ("totals", "rows", "moves", "recommendations")
+"""Fields of answers whose items are each in one currency."""
+
+DRAWINGS: Final = ("tables", "waterfalls", "trends")
+"""Parts of a widget's context that are drawn, each in one currency."""
+
+
+def in_one_currency(data: Mapping[str, Any], wanted: str = "") -> dict[str, Any]:
+    """A widget's context without what is in another currency than `wanted`: by default, and where nothing is in that one,
+    the currency of the first total. `currencies` in the result has those to choose from, `currency` the one that is
+    shown; what has no totals stays as it is."""
+    answer: Any = data.get("answer")
+    currencies = list(dict.fromkeys(total.currency for total in getattr(answer, "totals", ())))
+    if len(currencies) < 2:
+        return {**data, "currencies": []}
+    shown = wanted if wanted in currencies else currencies[0]
+    fields = [name for name in AMOUNTS if hasattr(answer, name)]
+    kept = {name: [each for each in getattr(answer, name) if each.currency == shown] for name in fields}
+    drawings = {name: _drawn_in(data[name], shown) for name in DRAWINGS if name in data}
+    return {
+        **data,
+        **drawings,
+        "answer": msgspec.structs.replace(answer, **kept),
+        "currencies": currencies,
+        "currency": shown,
+    }
+
+
+def _drawn_in(drawings: Sequence[Any], currency: str) -> list[Any]:
+    return [each for each in drawings if _currency_of(each) == currency]
+
+
+def _currency_of(drawing: Any) -> str:
+    total = getattr(drawing, "total", None)
+    return str(total.currency if total is not None else drawing.currency)

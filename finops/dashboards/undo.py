@@ -1,0 +1,95 @@
+"""The last changes of a person to boards, in the session, and how one is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, Final
+
+from django.contrib.sessions.backends.base import SessionBase
+
+from accounts.audit import Actor
+from finops.dashboards import services
+from finops.dashboards.layouts import WidgetDraft, draft_of
+from finops.dashboards.models import Dashboard, Widget
+from finops.dashboards.placement import Place
+from finops.dashboards.widgets import CATALOGUE
+from finops.lib.errors import UserError
+
+KEY: Final = "board_changes"
+MAX_CHANGES: Final = 5
+"""Each is up to 18 KB (`layouts.MAX_LAYOUT_BYTES`) of the session."""
+
+
+@contextmanager
+def undoable(session: SessionBase, dashboard: Dashboard, what: str) -> Iterator[None]:
+    """Around a change of a board's widgets: keeps what they were, as the last of the changes that can be taken back.
+    Nothing is kept of a change that fails or changes nothing. Two queries."""
+    before, changed_at = _rows(dashboard), dashboard.changed_at
+    yield
+    after = _changed_at(dashboard)
+    if after == changed_at:
+        return
+    change = {"dashboard": dashboard.pk, "what": what, "widgets": before, "after": after.isoformat()}
+    session[KEY] = [*session.get(KEY, []), change][-MAX_CHANGES:]
+
+
+def last_change(session: SessionBase, dashboard: Dashboard) -> str:
+    """What of this board can be taken back; empty for nothing, also where somebody else changed it since."""
+    change = _last(session, dashboard)
+    return f"Undo: {change['what']}" if change and _is_current(change, dashboard) else ""
+
+
+def undo(session: SessionBase, dashboard: Dashboard, actor: Actor) -> str:
+    """Take the last change of this board back; what it was. Raises UserError where there is none, where somebody changed
+    the board since, and as `services.restore_widgets` does."""
+    change = _last(session, dashboard)
+    if change is None:
+        raise UserError("There is no change to undo.")
+    if not _is_current(change, dashboard):
+        raise UserError("The dashboard has changed since. Its last change cannot be undone.")
+    rows = [(row["id"], _draft(row)) for row in change["widgets"]]
+    services.restore_widgets(dashboard=dashboard, actor=actor, rows=rows)
+    changes = [each for each in session[KEY] if each is not change]
+    # The change before it follows on the board as it is now.
+    earlier = next((each for each in reversed(changes) if each["dashboard"] == dashboard.pk), None)
+    if earlier is not None:
+        earlier["after"] = _changed_at(dashboard).isoformat()
+    session[KEY] = changes
+    return str(change["what"])
+
+
+def _last(session: SessionBase, dashboard: Dashboard) -> dict[str, Any] | None:
+    changes = reversed(session.get(KEY, []))
+    return next((each for each in changes if each["dashboard"] == dashboard.pk), None)
+
+
+def _is_current(change: dict[str, Any], dashboard: Dashboard) -> bool:
+    return bool(change["after"] == dashboard.changed_at.isoformat())
+
+
+def _changed_at(dashboard: Dashboard) -> datetime:
+    return Dashboard.objects.values_list("changed_at", flat=True).get(pk=dashboard.pk)
+
+
+def _rows(dashboard: Dashboard) -> list[dict[str, Any]]:
+    return [_row(widget) for widget in dashboard.widgets.all()]
+
+
+def _row(widget: Widget) -> dict[str, Any]:
+    draft = draft_of(widget)
+    return {
+        "id": widget.pk,
+        "type": widget.type,
+        "title": widget.title,
+        "config": draft.stored_config,
+        "place": [widget.x, widget.y, widget.w, widget.h],
+    }
+
+
+def _draft(row: dict[str, Any]) -> WidgetDraft:
+    kind = CATALOGUE[row["type"]]
+    return WidgetDraft(
+        type=kind, config=kind.read_config(row["config"]), title=row["title"], place=Place(*row["place"])
+    )
