@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, Final
 
+import msgspec
 from django.contrib.sessions.backends.base import SessionBase
 
 from accounts.audit import Actor
@@ -26,13 +27,12 @@ MAX_CHANGES: Final = 5
 def undoable(session: SessionBase, dashboard: Dashboard, what: str) -> Iterator[None]:
     """Around a change of a board's widgets: keeps what they were, as the last of the changes that can be taken back.
     Nothing is kept of a change that fails or changes nothing. Two queries."""
-    before, changed_at = _rows(dashboard), dashboard.changed_at
+    before = _rows(dashboard)
     yield
-    after = _changed_at(dashboard)
-    if after == changed_at:
-        return
-    change = {"dashboard": dashboard.pk, "what": what, "widgets": before, "after": after.isoformat()}
-    session[KEY] = [*session.get(KEY, []), change][-MAX_CHANGES:]
+    after = _rows(dashboard)
+    if _digest(after) != _digest(before):
+        change = {"dashboard": dashboard.pk, "what": what, "widgets": before, "after": _digest(after)}
+        session[KEY] = [*session.get(KEY, []), change][-MAX_CHANGES:]
 
 
 def last_change(session: SessionBase, dashboard: Dashboard) -> str:
@@ -51,12 +51,7 @@ def undo(session: SessionBase, dashboard: Dashboard, actor: Actor) -> str:
         raise UserError("The dashboard has changed since. Its last change cannot be undone.")
     rows = [(row["id"], _draft(row)) for row in change["widgets"]]
     services.restore_widgets(dashboard=dashboard, actor=actor, rows=rows)
-    changes = [each for each in session[KEY] if each is not change]
-    # The change before it follows on the board as it is now.
-    earlier = next((each for each in reversed(changes) if each["dashboard"] == dashboard.pk), None)
-    if earlier is not None:
-        earlier["after"] = _changed_at(dashboard).isoformat()
-    session[KEY] = changes
+    session[KEY] = [each for each in session[KEY] if each is not change]
     return str(change["what"])
 
 
@@ -66,11 +61,13 @@ def _last(session: SessionBase, dashboard: Dashboard) -> dict[str, Any] | None:
 
 
 def _is_current(change: dict[str, Any], dashboard: Dashboard) -> bool:
-    return bool(change["after"] == dashboard.changed_at.isoformat())
+    return bool(change["after"] == _digest(_rows(dashboard)))
 
 
-def _changed_at(dashboard: Dashboard) -> datetime:
-    return Dashboard.objects.values_list("changed_at", flat=True).get(pk=dashboard.pk)
+def _digest(rows: list[dict[str, Any]]) -> str:
+    """Of what a board shows and where: a widget that was restored has another id and is the same."""
+    shown = [[row["type"], row["title"], row["config"], row["place"]] for row in rows]
+    return hashlib.sha256(msgspec.json.encode(shown, order="sorted")).hexdigest()
 
 
 def _rows(dashboard: Dashboard) -> list[dict[str, Any]]:

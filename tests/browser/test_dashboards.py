@@ -65,25 +65,59 @@ def test_a_board_is_made_filled_and_arranged(new_page: NewPage) -> None:
     page.get_by_role("link", name=re.compile("^Table")).click()
     page.get_by_label("Title").fill("By region")
     page.get_by_label("Then by").select_option("region")
-    page.get_by_role("button", name="Add to the board").click()
+    page.get_by_role("button", name="Add widget").click()
     wait_until_drawn(page)
     expect(item(page, "By region").first).to_be_visible()
 
     before = at(page, "This month")
-    page.get_by_role("button", name="Arrange").click()
-    tools = page.get_by_role("group", name="Place and size of This month")
-    tools.get_by_role("button", name="Narrower").focus()
-    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Move This month").focus()
+    page.keyboard.press("Shift+ArrowLeft")
     expect(page.locator("#announcer")).to_contain_text("This month: column 1, row 1, 3 wide")
-    drag(page, item(page, "Anomalies").locator(".card-title"), by=-250)
-    page.get_by_role("button", name="Save arrangement").click()
-    expect(page.get_by_text("The arrangement is saved")).to_be_visible()
+    expect(page.locator("#announcer")).to_contain_text("Layout saved")
+    with page.expect_response(re.compile("/layout/")):
+        drag(page, page.get_by_role("button", name="Move Anomalies"), by=-250)
+    page.reload()
     wait_until_drawn(page)
 
     assert before == ("0", "0", "4", "4")
     assert at(page, "This month") == ("0", "0", "3", "4")
     assert at(page, "Anomalies")[1:] == ("0", "4", "4")
     assert at(page, "Anomalies")[0] != "8"
+    page.keyboard.press("Control+z")
+    expect(page.get_by_text("Undone: Layout changed")).to_be_visible()
+    assert at(page, "Anomalies") == ("8", "0", "4", "4")
+    delete(page, url)
+
+
+def test_a_widget_is_moved_by_buttons_shown_alone_and_removed(new_page: NewPage) -> None:
+    page = new_page("member")
+    url = make(page, "Menus")
+
+    page.get_by_role("button", name="Menu of This month").click()
+    page.get_by_role("button", name="Move and resize").locator("visible=true").click()
+    page.get_by_role("group", name="Place and size of This month").get_by_role(
+        "button", name="Taller"
+    ).click()
+    expect(page.locator("#announcer")).to_contain_text("This month: column 1, row 1, 4 wide, 5 high")
+    expect(page.locator("#announcer")).to_contain_text("Layout saved")
+
+    page.get_by_role("button", name="Menu of Anomalies").click()
+    item(page, "Anomalies").get_by_role("button", name="Full screen").click()
+    page.wait_for_function("document.fullscreenElement?.matches('.board-card')")
+    page.keyboard.press("Escape")
+    page.evaluate("document.exitFullscreen().catch(() => {})")
+    page.wait_for_function("!document.fullscreenElement")
+
+    with page.expect_response(re.compile("/dashboards/widgets/")):
+        page.get_by_role("button", name="Refresh all widgets").click()
+    wait_until_drawn(page)
+    page.get_by_role("button", name="Menu of Anomalies").click()
+    item(page, "Anomalies").get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("Removed “Anomalies”")).to_be_visible()
+    expect(item(page, "Anomalies")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(item(page, "Anomalies")).to_have_count(1)
+    wait_until_drawn(page)
     delete(page, url)
 
 
@@ -91,7 +125,6 @@ def test_the_days_and_filters_of_the_board_are_in_its_url(new_page: NewPage) -> 
     page = new_page("member")
     url = make(page, "Narrowed")
 
-    page.get_by_text("Days and filters of the whole board").click()
     page.get_by_label("Period").select_option("last_7_days")
     page.wait_for_url("**period=last_7_days*")
     wait_until_drawn(page)
@@ -115,7 +148,7 @@ def test_a_viewer_reads_a_board_that_fits_and_is_named(new_page: NewPage, width:
 
     assert page.evaluate(FAULTS) == []
     assert overflow(page) == 0
-    expect(page.get_by_role("button", name="Arrange")).to_have_count(0)
+    expect(page.locator(".board-grip")).to_have_count(0)
     tops = [box["y"] for each in page.locator(".board-item").all()[:2] if (box := each.bounding_box())]
     assert (tops[0] < tops[1]) == (width == 390)
     delete(member, url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date, timedelta
 from typing import Any
 
@@ -142,11 +143,18 @@ def test_a_viewer_reads_and_changes_nothing(payer: Account, cast: Cast) -> None:
     page = get_html(viewer, f"{URL}{dashboard.pk}/")
     assert "Weekly" in page
     assert "Add widget" not in page
-    assert "arrange" not in page
+    assert "Duplicate" not in page
+    assert "board-grip" not in page
     get_html(viewer, f"{URL}widgets/{pk}/")
     for url in ("new/", f"{dashboard.pk}/edit/", f"{dashboard.pk}/widgets/new/", f"widgets/{pk}/edit/"):
         assert viewer.get(f"{URL}{url}").status_code == 403
-    for url in ("new/", f"{dashboard.pk}/delete/", f"{dashboard.pk}/layout/", f"widgets/{pk}/remove/"):
+    for url in (
+        "new/",
+        f"{dashboard.pk}/delete/",
+        f"{dashboard.pk}/layout/",
+        f"{dashboard.pk}/undo/",
+        f"widgets/{pk}/remove/",
+    ):
         assert viewer.post(f"{URL}{url}").status_code == 403
 
 
@@ -163,7 +171,7 @@ def test_a_personal_board_of_another_is_not_there(acme: Account, cast: Cast) -> 
         f"widgets/{pk}/edit/",
     ):
         get_html(owner, f"{URL}{url}", 404)
-    for url in (f"{mine.pk}/delete/", f"{mine.pk}/layout/", f"widgets/{pk}/remove/"):
+    for url in (f"{mine.pk}/delete/", f"{mine.pk}/layout/", f"{mine.pk}/undo/", f"widgets/{pk}/remove/"):
         assert owner.post(f"{URL}{url}").status_code == 404
     assert "secret" in get_html(signed_in(cast.member), f"{URL}widgets/{pk}/")
 
@@ -243,24 +251,101 @@ def test_what_a_form_says_is_kept(
     assert "alert-danger" not in get_html(member, f"{URL}widgets/{row.pk}/edit/")
 
 
-def test_an_arrangement_is_saved_or_refused_as_a_whole(acme: Account, member: Client) -> None:
+def places_json(*places: tuple[int, int, int, int, int]) -> str:
+    return json.dumps([dict(zip(("id", "x", "y", "w", "h"), place, strict=True)) for place in places])
+
+
+def test_a_layout_is_saved_or_refused_as_a_whole(acme: Account, member: Client) -> None:
     dashboard = create_board(acme, "Weekly", widget("total"), widget("text"))
     one, other = (each.pk for each in dashboard.widgets.all())
+    url = f"{URL}{dashboard.pk}/"
 
-    def arrange(*places: tuple[int, int, int, int, int]) -> str:
-        moved = [dict(zip(("id", "x", "y", "w", "h"), place, strict=True)) for place in places]
-        return member.post(
-            f"{URL}{dashboard.pk}/layout/", {"layout": json.dumps(moved)}, follow=True
-        ).content.decode()
+    def refused(layout: str) -> str:
+        assert member.post(f"{url}layout/", {"layout": layout}).status_code == 400
+        return get_html(member, url)
 
-    assert "The arrangement is saved" in arrange((one, 6, 0, 6, 3), (other, 0, 0, 6, 3))
-    assert "have the same position" in arrange((one, 0, 0, 6, 3), (other, 0, 0, 3, 3))
-    assert "That widget is gone" in arrange((one, 0, 0, 6, 3), (other + 1, 6, 0, 3, 3))
+    saved = member.post(
+        f"{url}layout/", {"layout": places_json((one, 6, 0, 6, 3), (other, 0, 0, 6, 3))}
+    ).json()
+    assert saved == {"undo": "Undo: Layout changed"}
+    assert "have the same position" in refused(places_json((one, 0, 0, 6, 3), (other, 0, 0, 3, 3)))
+    assert "That widget is gone" in refused(places_json((one, 0, 0, 6, 3), (other + 1, 6, 0, 3, 3)))
     for unreadable in ("nonsense", '[{"a":' + "[" * 100_000):
-        answer = member.post(f"{URL}{dashboard.pk}/layout/", {"layout": unreadable}, follow=True)
-        assert "could not be read" in answer.content.decode()
+        assert "could not be read" in refused(unreadable)
 
     assert [place_of(each) for each in dashboard.widgets.all()] == [Place(6, 0, 6, 3), Place(0, 0, 6, 3)]
+
+
+def widgets_of(dashboard: Dashboard) -> list[tuple[str, str, dict[str, Any], Place]]:
+    return [(each.type, each.title, each.config, place_of(each)) for each in dashboard.widgets.all()]
+
+
+def test_each_change_of_a_board_can_be_undone_the_last_first(acme: Account, member: Client) -> None:
+    dashboard = create_board(
+        acme, "Weekly", widget("total", title="This month"), widget("text", title="Note", text="Read me")
+    )
+    url, before = f"{URL}{dashboard.pk}/", widgets_of(dashboard)
+    one, other = (each.pk for each in dashboard.widgets.all())
+    assert "hidden" in undo_button(member, url)
+
+    member.post(f"{url}layout/", {"layout": places_json((one, 6, 0, 6, 3), (other, 0, 0, 6, 3))})
+    moved = widgets_of(dashboard)
+    member.post(f"{URL}widgets/{other}/remove/")
+    assert [each[1] for each in widgets_of(dashboard)] == ["This month"]
+
+    assert "Undo: Removed “Note”" in undo_button(member, url)
+    assert "Undone: Removed “Note”" in member.post(f"{url}undo/", follow=True).content.decode()
+    assert widgets_of(dashboard) == moved
+    assert "Undo: Layout changed" in undo_button(member, url)
+    member.post(f"{url}undo/")
+    assert widgets_of(dashboard) == before
+    assert "There is no change to undo." in member.post(f"{url}undo/", follow=True).content.decode()
+
+
+def test_what_somebody_changed_since_is_not_undone(acme: Account, cast: Cast, member: Client) -> None:
+    dashboard = create_board(acme, "Weekly", widget("total", title="This month"))
+    url, pk = f"{URL}{dashboard.pk}/", dashboard.widgets.get().pk
+    member.post(f"{URL}widgets/{pk}/duplicate/")
+    signed_in(cast.owner).post(f"{URL}widgets/{pk}/remove/")
+
+    assert "hidden" in undo_button(member, url)
+    assert "has changed since" in member.post(f"{url}undo/", follow=True).content.decode()
+    assert len(widgets_of(dashboard)) == 1
+
+
+def undo_button(client: Client, url: str) -> str:
+    button = re.search(r'<button[^>]*id="undo"[^>]*>', get_html(client, url))
+    assert button is not None
+    return button[0]
+
+
+def test_a_copy_of_a_widget_takes_the_first_free_place(acme: Account, member: Client) -> None:
+    dashboard = create_board(acme, "Weekly", widget("text", (0, 0, 6, 2), "Note", text="Read me"))
+
+    member.post(f"{URL}widgets/{dashboard.widgets.get().pk}/duplicate/")
+
+    first, copied = widgets_of(dashboard)
+    assert copied == (*first[:3], Place(6, 0, 6, 2))
+
+
+@pytest.mark.parametrize(
+    "name", ["total", "spend_by", "table", "spend_over_time", "top_movers", "cost_tag_breakdown"]
+)
+def test_a_widget_shows_one_currency_at_a_time(payer: Account, member: Client, name: str) -> None:
+    first = date(2026, 1, 8)
+    euros = [cost(first + timedelta(days=count), "1.25", currency="EUR") for count in range(70)]
+    add_source(payer, euros, name="Euros")
+    dashboard = create_board(payer, "All", widget(name, **REQUIRED_SETTINGS.get(name, {})))
+    url = f"{URL}widgets/{dashboard.widgets.get().pk}/"
+
+    dollars, in_euros = get_html(member, url), get_html(member, f"{url}?currency=eur")
+
+    pressed = re.compile(r'data-currency="(...)"\s+aria-pressed="true"')
+    assert pressed.findall(dollars) == ["USD"]
+    assert pressed.findall(in_euros) == ["EUR"]
+    assert "36.25" in in_euros
+    assert "36.25" not in re.sub("<caption.*?</caption>", "", dollars, flags=re.DOTALL)
+    assert get_html(member, f"{url}?currency=XXX") == dollars
 
 
 def test_a_cost_tag_that_a_board_uses_names_the_board(payer: Account, cast: Cast) -> None:
