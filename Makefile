@@ -12,7 +12,7 @@ RUN_READY := $(VENV)/.ready-run
 DEV_READY := $(VENV)/.ready-dev
 NODE_READY := node_modules/.ready
 NODE_DEV_READY := node_modules/.ready-dev
-SCRIPTS := static/js tests/js eslint.config.js
+SCRIPTS := static/js tests/js vendor eslint.config.js
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint format bench bench-memory soak sync-faults setups chaos screenshots chromium pooler clean clean-data
@@ -91,16 +91,18 @@ $(DEV_READY): requirements-dev.txt requirements.txt | $(BIN)/python
 	@$(BIN)/python -m pip install -qq -r requirements-dev.txt
 	@touch $(RUN_READY) $@
 
-$(NODE_READY): package.json package-lock.json .npmrc | $(RUN_READY)
+$(NODE_READY): package.json package-lock.json .npmrc vendor/echarts.js | $(RUN_READY)
 	@echo "Installing front-end packages (once, seconds) …"
 	@$(BIN)/npm ci --omit=dev --loglevel=error
+	@$(BIN)/npm run build --silent
 	@touch $@
 
 # npm ci starts from an empty folder, so this is the front-end's packages again, and beside them the linter and the MCP
 # clients of the tests.
-$(NODE_DEV_READY): package.json package-lock.json .npmrc | $(RUN_READY)
+$(NODE_DEV_READY): package.json package-lock.json .npmrc vendor/echarts.js | $(RUN_READY)
 	@echo "Installing front-end packages, their linter and the MCP clients of the tests (once, half a minute) …"
 	@$(BIN)/npm ci --loglevel=error
+	@$(BIN)/npm run build --silent
 	@touch $(NODE_READY) $@
 
 # Browser tests say themselves why they cannot run where chromium is missing and cannot be installed.

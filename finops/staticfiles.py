@@ -16,7 +16,8 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 VENDOR: dict[str, tuple[str, tuple[str, ...]]] = {
     "tabler/css": ("@tabler/core/dist/css", ("tabler.min.css", "tabler.min.css.map")),
     "tabler/js": ("@tabler/core/dist/js", ("tabler.min.js", "tabler.min.js.map")),
-    "echarts": ("echarts/dist", ("echarts.min.js",)),
+    # Made by `npm run build` of the parts that vendor/echarts.js names.
+    "echarts": (".bundles/echarts", ("echarts.min.js",)),
     "gridstack": ("gridstack/dist", ("gridstack-all.js", "gridstack-all.js.map", "gridstack.min.css")),
     "sortablejs": ("sortablejs", ("Sortable.min.js",)),
 }
@@ -48,7 +49,7 @@ class VendorFinder(BaseFinder):
         return [
             Error(
                 f"The front-end packages are not installed: {missing[0]} is missing.",
-                hint="Run `make run` once (it runs `npm ci`).",
+                hint="Run `make run` once (it runs `npm ci` and `npm run build`).",
                 id="finops.E010",
             )
         ]

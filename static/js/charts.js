@@ -1,5 +1,5 @@
 // Draws every chart of a page from the JSON in its data-chart, in the page's theme. The page has a table of each chart.
-import { chartOptions, labelText, stepText, tooltipRows, waterfallOptions } from "./lib/chart-options.js";
+import { axisParts, chartOptions, labelText, stepText, tooltipRows, waterfallOptions } from "./lib/chart-options.js";
 import { setSymbols } from "./lib/numbers.js";
 import { ColorAssignment, chartTheme } from "./lib/palette.js";
 
@@ -7,9 +7,12 @@ import { ColorAssignment, chartTheme } from "./lib/palette.js";
 const charts = new Map();
 const colors = new ColorAssignment();
 
+// Asked once: each time the browser would style the whole page anew.
+let font;
+
 function currentTheme() {
-  const isDark = document.documentElement.getAttribute("data-bs-theme") === "dark";
-  return chartTheme(isDark, getComputedStyle(document.body).fontFamily);
+  font ??= getComputedStyle(document.body).fontFamily;
+  return chartTheme(document.documentElement.getAttribute("data-bs-theme") === "dark", font);
 }
 
 // Elements, not HTML: the content security policy forbids inline styles, and names are text that people entered.
@@ -50,17 +53,21 @@ function options(data, node) {
     colorIndexes: colors.assign(data.series),
     tooltip: (points) => (isWaterfall ? waterfallTooltip : tooltip)(data, points),
     animationDuration: matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 250,
+    height: node.clientHeight,
   };
   if (isWaterfall) return waterfallOptions(data, currentTheme(), node.clientWidth, context);
   return chartOptions(data, currentTheme(), context);
 }
 
+// A chart is told its size again when it is observed first, and drawing it twice would take twice as long.
 const resizer = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     const { chart, data } = charts.get(target) || {};
-    chart?.resize();
+    if (!chart || (chart.getWidth() === target.clientWidth && chart.getHeight() === target.clientHeight)) continue;
+    chart.resize();
     // The rotation of a waterfall's labels follows its width.
-    if (data?.kind === "waterfall") chart.setOption(options(data, target));
+    if (data.kind === "waterfall") chart.setOption(options(data, target));
+    else chart.setOption({ yAxis: { splitNumber: axisParts(target.clientHeight) } });
   }
 });
 
@@ -77,6 +84,42 @@ function draw(node) {
   node.dataset.drawn = "true";
 }
 
+// Charts are drawn one a task, so that the page answers between them: those in sight first, the others when the browser
+// has nothing else to do.
+const queue = [];
+const inSight = new Set();
+let isDrawing = false;
+
+function drawFirst() {
+  const node = queue.shift();
+  inSight.delete(node);
+  sight.unobserve(node);
+  if (node.isConnected) draw(node);
+}
+
+function drawNext() {
+  isDrawing = queue.length > 0;
+  if (!isDrawing) return;
+  const drawAndGoOn = () => {
+    if (queue.length) drawFirst();
+    drawNext();
+  };
+  if (inSight.has(queue[0]) || !globalThis.requestIdleCallback) setTimeout(drawAndGoOn);
+  else requestIdleCallback(drawAndGoOn, { timeout: 500 });
+}
+
+const sight = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) inSight.add(target);
+      else inSight.delete(target);
+    }
+    queue.sort((a, b) => inSight.has(b) - inSight.has(a));
+    if (!isDrawing) drawNext();
+  },
+  { rootMargin: "100px" },
+);
+
 function drawAll() {
   for (const [node, { chart }] of charts) {
     if (node.isConnected) continue;
@@ -85,12 +128,21 @@ function drawAll() {
     charts.delete(node);
   }
   // All charts are new: their colours are those that a page of its own would have.
-  if (!charts.size) colors.clear();
-  for (const node of document.querySelectorAll("[data-chart]")) if (!charts.has(node)) draw(node);
+  if (!charts.size && !queue.length) colors.clear();
+  for (const node of document.querySelectorAll("[data-chart]")) {
+    if (charts.has(node) || queue.includes(node)) continue;
+    // In the order of the page, whichever is drawn first.
+    colors.assign(JSON.parse(node.dataset.chart).series);
+    queue.push(node);
+    sight.observe(node);
+  }
 }
 
 document.addEventListener("DOMContentLoaded", drawAll);
 document.addEventListener("htmx:afterSettle", drawAll);
 document.addEventListener("console:theme", () => {
   for (const [node, { chart, data }] of charts) chart.setOption({ ...options(data, node), animation: false }, true);
+});
+addEventListener("beforeprint", () => {
+  while (queue.length) drawFirst();
 });

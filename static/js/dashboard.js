@@ -82,7 +82,7 @@ async function startGrid() {
       margin: 8,
       float: true,
       maxRow: 1000,
-      draggable: { handle: ".card-header", cancel: "button:not(.board-grip), a, .dropdown-menu" },
+      draggable: { handle: ".card-header", cancel: "button, a, .dropdown-menu" },
       resizable: { handles: "e,se,s,sw,w" },
       alwaysShowResizeHandle: true,
       animate: !matchMedia("(prefers-reduced-motion: reduce)").matches,

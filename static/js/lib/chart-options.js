@@ -132,14 +132,29 @@ function title(data, theme) {
   };
 }
 
-/** Of bars and lines. `colorIndexes` comes from ColorAssignment, `tooltip` makes the element of a list of points. */
-export function chartOptions(data, theme, { colorIndexes, tooltip, animationDuration }) {
+/** How many parts an axis has: its labels stand at least 40 px apart. `height` is that of the chart in px. */
+export function axisParts(height) {
+  return Math.max(1, Math.min(5, Math.floor((height - 72) / 40)));
+}
+
+/**
+ * Of bars and lines. `colorIndexes` comes from ColorAssignment, `tooltip` makes the element of a list of points,
+ * `height` is that of the chart in px.
+ */
+export function chartOptions(data, theme, { colorIndexes, tooltip, animationDuration, height = 320 }) {
   const hasLegend = data.series.length > 1;
   return {
     animationDuration,
     textStyle: { fontFamily: theme.font, color: theme.text },
     title: title(data, theme),
-    grid: { left: 8, right: 12, top: data.currency ? 32 : 16, bottom: hasLegend ? 36 : 8, containLabel: true },
+    grid: {
+      left: 8,
+      right: 12,
+      top: data.currency ? 32 : 16,
+      bottom: hasLegend ? 36 : 8,
+      outerBoundsMode: "same",
+      outerBoundsContain: "axisLabel",
+    },
     legend: hasLegend ? legend(data, theme) : undefined,
     tooltip: {
       trigger: "axis",
@@ -159,6 +174,7 @@ export function chartOptions(data, theme, { colorIndexes, tooltip, animationDura
     },
     yAxis: {
       type: "value",
+      splitNumber: axisParts(height),
       axisLabel: { color: theme.text, formatter: (value) => formatAxisValue(value, data.money) },
       splitLine: { lineStyle: { color: theme.line } },
     },

@@ -1,0 +1,28 @@
+// The parts of ECharts that static/js/charts.js draws with. `npm run build` makes one file of them, half of what the
+// whole library weighs. tests/js/echarts.test.js names a part that is missing here.
+import { BarChart, CandlestickChart, LineChart } from "echarts/charts";
+import {
+  GridComponent,
+  LegendScrollComponent,
+  MarkAreaComponent,
+  MarkLineComponent,
+  TitleComponent,
+  TooltipComponent,
+} from "echarts/components";
+import { use } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+
+use([
+  BarChart,
+  CandlestickChart,
+  LineChart,
+  GridComponent,
+  LegendScrollComponent,
+  MarkAreaComponent,
+  MarkLineComponent,
+  TitleComponent,
+  TooltipComponent,
+  CanvasRenderer,
+]);
+
+export { getInstanceByDom, init } from "echarts/core";
