@@ -15,6 +15,7 @@ urlpatterns = [
     path("dashboards/<int:dashboard_id>/layout/", board.layout, name="dashboard_layout"),
     path("dashboards/<int:dashboard_id>/undo/", board.undo, name="dashboard_undo"),
     path("dashboards/<int:dashboard_id>/widgets/new/", widgets.new, name="widget_new"),
+    path("dashboards/<int:dashboard_id>/widgets/preview/", widgets.preview, name="widget_preview"),
     path("dashboards/widgets/<int:widget_id>/", board.widget, name="widget"),
     path("dashboards/widgets/<int:widget_id>/edit/", widgets.edit, name="widget_edit"),
     path("dashboards/widgets/<int:widget_id>/remove/", widgets.remove, name="widget_remove"),

@@ -26,6 +26,7 @@ from finops.costs.tasks import run_due_imports
 from finops.dashboards.services import create_dashboard
 from finops.dashboards.starters import draft as widget_draft
 from finops.dashboards.starters import starter
+from finops.dashboards.widgets import CATALOGUE
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
 from finops.unitcosts.models import CustomerKey, UnitMetric
@@ -149,6 +150,25 @@ def _make_board(account: Account) -> None:
         name="Board",
         widgets=[table, *starter(account, "spend")],
     )
+
+
+def board_of_every_widget() -> int:
+    """The id of a board with each type of widget twice: as large as its type says, and a quarter of the board wide."""
+    account = Account.objects.get(slug="acme")
+    settings: dict[str, dict[str, str]] = {
+        "unit_cost": {"unit_metric": "Cost per 1,000 requests"},
+        "cost_tag_breakdown": {"cost_tag": "environment"},
+        "text": {"text": "Reviewed on Mondays.\n\nhttps://example.com/a-long-address-without-a-space-in-it"},
+    }
+    widgets, y = [], 0
+    for kind in CATALOGUE.values():
+        own = settings.get(kind.name, {})
+        small = widget_draft(kind.name, (0, y, 3, 4), f"Small {kind.title.lower()}", **own)
+        large = widget_draft(kind.name, (3, y, min(kind.width, 9), kind.height), kind.title, **own)
+        widgets += [small, large]
+        y += max(4, kind.height)
+    with account_scope(account):
+        return create_dashboard(account=account, actor=ACTOR, name="Every widget", widgets=widgets).pk
 
 
 def _make_team() -> None:

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages
@@ -16,13 +16,14 @@ from accounts.models import Role
 from finops.costs.dimensions import registry
 from finops.costs.views.choices import OPS, dimension_choices
 from finops.dashboards import services
+from finops.dashboards.currencies import in_one_currency
 from finops.dashboards.layouts import WidgetDraft
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.setting_fields import config_from_form, fields_of
 from finops.dashboards.undo import undoable
 from finops.dashboards.views.board import dashboard_of, widget_of
-from finops.dashboards.widget_type import Config, WidgetType
-from finops.dashboards.widgets import CATALOGUE
+from finops.dashboards.widget_type import CheckContext, Config, WidgetContext, WidgetType
+from finops.dashboards.widgets import CATALOGUE, find_type
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 
@@ -47,6 +48,23 @@ def new(request: AccountRequest, dashboard_id: int) -> HttpResponse:
         return _page(request, dashboard, kind, problem=problem)
     messages.success(request, f"Added “{draft.shown_title}”.")
     return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
+
+
+@account_page(Role.MEMBER)
+@require_safe
+def preview(request: AccountRequest, dashboard_id: int) -> HttpResponse:
+    """What a widget of `type` with the settings of its form would show. Nothing is stored."""
+    dashboard = dashboard_of(request, dashboard_id)
+    kind = find_type(request.GET.get("type", ""))
+    context: dict[str, Any] = {"widget": Widget(dashboard=dashboard, type=kind.name), "type": kind}
+    try:
+        config = config_from_form(kind, dict(request.GET.lists()))
+        kind.check(config, CheckContext(request.account))
+        data = kind.read(WidgetContext(request.account, config))
+    except UserError as problem:
+        return render(request, "dashboards/_problem.html", {**context, "error": problem.message})
+    shown = in_one_currency(data, request.GET.get("currency", "").upper())
+    return render(request, kind.template, {**context, **shown})
 
 
 @account_page(Role.MEMBER)

@@ -214,6 +214,32 @@ def test_a_widget_is_added_configured_and_removed(payer: Account, member: Client
     assert not Widget.objects.exists()
 
 
+def test_a_preview_shows_what_the_form_says_and_stores_nothing(payer: Account, member: Client) -> None:
+    dashboard = create_board(payer, "Weekly")
+    url = f"{URL}{dashboard.pk}/widgets/preview/?type=spend_by&group_by=region&top=5"
+
+    both = get_html(member, f"{url}&f0=region&f0op=in")
+    one = get_html(member, f"{url}&f0=region&f0op=in&f0v=eu")
+
+    assert ">us</a>" in both
+    assert ">eu</a>" in one
+    assert ">us</a>" not in one
+    assert "Nearest: region" in get_html(
+        member, f"{URL}{dashboard.pk}/widgets/preview/?type=spend_by&group_by=regoin"
+    )
+    assert not Widget.objects.exists()
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_type_of_widget_has_a_preview(payer: Account, member: Client, name: str) -> None:
+    dashboard = create_board(payer, "Weekly")
+    settings = "&".join(f"{key}={value}" for key, value in REQUIRED_SETTINGS.get(name, {}).items())
+
+    page = get_html(member, f"{URL}{dashboard.pk}/widgets/preview/?type={name}&{settings}")
+
+    assert "alert-danger" not in page
+
+
 @pytest.mark.parametrize(
     ("name", "said", "stored"),
     [
