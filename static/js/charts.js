@@ -1,4 +1,5 @@
 // Draws every chart of a page from the JSON in its data-chart, in the page's theme. The page has a table of each chart.
+import { selectRange } from "./chart-range.js";
 import { axisParts, chartOptions, labelText, stepText, tooltipRows, waterfallOptions } from "./lib/chart-options.js";
 import { setSymbols } from "./lib/numbers.js";
 import { ColorAssignment, chartTheme } from "./lib/palette.js";
@@ -75,11 +76,25 @@ const resizer = new ResizeObserver((entries) => {
 const symbols = document.documentElement.dataset.numberSymbols;
 if (symbols) setSymbols(JSON.parse(symbols));
 
+// A page that has links listens to chart:open: a click on a series, or a drag over buckets.
+function follow(node, chart, data) {
+  function open(url) {
+    if (url) node.dispatchEvent(new CustomEvent("chart:open", { bubbles: true, detail: url }));
+  }
+  const hasDragged = data.zoom ? selectRange(node, chart, data.zoom, open) : () => false;
+  if (data.links) {
+    chart.on("click", ({ componentType, seriesIndex }) => {
+      if (componentType === "series" && !hasDragged()) open(data.links[seriesIndex]);
+    });
+  }
+}
+
 function draw(node) {
   const data = JSON.parse(node.dataset.chart);
   const chart = echarts.init(node);
   charts.set(node, { chart, data });
   chart.setOption(options(data, node));
+  follow(node, chart, data);
   resizer.observe(node);
   node.dataset.drawn = "true";
 }

@@ -29,7 +29,7 @@ def test_a_person_finds_an_anomaly_and_says_that_it_was_expected(
     expect(page.locator("[data-chart][data-drawn]")).to_have_count(1)
     expect(page.get_by_role("region", name="By resource").first).to_contain_text("vm-1")
     assert page.evaluate(FAULTS) == []
-    page.get_by_text("Figures of this chart").click()
+    page.get_by_text("View data").click()
     day = clock.today() - timedelta(days=10)
     expect(page.get_by_role("row", name=str(day))).to_be_visible()
 

@@ -5,8 +5,14 @@ from __future__ import annotations
 from decimal import Decimal
 
 from django import template
+from msgspec import structs
 
+from finops.budgets.forecast_answers import ForecastRow
+from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.schemas import BudgetStatus
+from finops.costs import explorer_steps
+from finops.costs.spend_query import CostFilter
+from finops.costs.templatetags.costs import as_query
 from finops.lib.formats import numbers
 
 register = template.Library()
@@ -32,3 +38,12 @@ def bar_words(status: BudgetStatus) -> str:
 def size(amount: Decimal | None) -> Decimal | None:
     """Without its sign."""
     return None if amount is None else amount.copy_abs()
+
+
+@register.filter
+def finer_forecast(query: ForecastQuery, row: ForecastRow) -> str:
+    """The query string of the forecast narrowed to a row's group, by what is finer."""
+    filters = explorer_steps.narrow(query.filters, row.group)
+    groups = explorer_steps.finer_groups(filters, row.group)
+    of_cost = [CostFilter(dimension=item.dimension, op=item.op, values=item.values) for item in filters]
+    return as_query(structs.replace(query, filters=of_cost, group_by=groups).to_params())

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from django import template
 
-from finops.costs import charts
+from finops.costs import charts, explorer_steps
 from finops.costs.answers import AppliedCostView, PartAmount, SpendRow
 from finops.costs.models import CostImport
 from finops.costs.queries.spend_lake import COST_COLUMNS, UNITS
@@ -60,24 +60,16 @@ def as_query(params: Mapping[str, Sequence[str]]) -> str:
 
 
 @register.filter
+def finer_query(query: SpendQuery, row: SpendRow) -> str:
+    """The query string of the question narrowed to a row's group; empty where there is nothing finer."""
+    narrowed = explorer_steps.drill_down(query, row.group)
+    return explorer_steps.url_of(narrowed) if narrowed else ""
+
+
+@register.filter
 def drill_down(params: Mapping[str, Sequence[str]], row: SpendRow) -> str:
-    """The same query narrowed to a row's group, and grouped by what is one step finer."""
-    filter_count = sum(1 for name in params if name.startswith("f") and name[1:].isdigit())
-    narrowed = dict(params)
-    for index, (dimension, value) in enumerate(row.group.items(), start=filter_count):
-        narrowed |= {f"f{index}": [dimension], f"f{index}op": ["in"], f"f{index}v": [value]}
-    narrowed["group_by"] = [_FINER.get(next(iter(row.group)), "resource")]
-    narrowed.setdefault("granularity", ["day"])
-    return as_query(narrowed)
-
-
-_FINER = {
-    "provider": "service",
-    "service_category": "service",
-    "service": "usage_type",
-    "usage_type": "resource",
-    "resource": "usage_type",
-}
+    """The same on pages that link to the cost explorer, by URL parameters; the question itself where nothing is finer."""
+    return finer_query(SpendQuery.from_params(params), row) or as_query(params)
 
 
 @register.filter

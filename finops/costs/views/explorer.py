@@ -10,12 +10,15 @@ from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
+from finops.costs import explorer_steps
 from finops.costs.answers import SpendAnswer, SpendRow
-from finops.costs.charts import row_name, series_tables
+from finops.costs.charts import row_name
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.spend_lake import COST_COLUMNS
 from finops.costs.spend_query import QUANTITIES, SpendQuery
 from finops.costs.views.choices import MEASURES, ORDERS
+from finops.costs.views.explorer_charts import explorer_tables
+from finops.costs.views.explorer_toolbar import toolbar
 from finops.costs.views.query_page import CostQueryPage
 from finops.lib.errors import UserError
 from finops.lib.formats import numbers
@@ -28,7 +31,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
     """The question of the cost explorer."""
 
     template = "costs/explorer.html"
-    result_template = "costs/_explorer_result.html"
+    result_template = "costs/_explorer.html"
     first_query = SpendQuery(
         period="last_30_days", granularity="day", group_by=["service"], compare_to="previous_period"
     )
@@ -38,7 +41,15 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         return query_spend(self.request.account, query, with_notes=not self.as_csv)
 
     def result(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
-        return {"tables": series_tables(answer)}
+        return {"tables": explorer_tables(query, answer), "all_groups": _all_groups(query)}
+
+    def context(self, query: SpendQuery, answer: SpendAnswer | None) -> dict[str, Any]:
+        """The toolbar too, which changes with every question."""
+        choices = super().choices(query)
+        return {**choices, "toolbar": toolbar(query, choices["dimensions"], {})}
+
+    def choices(self, query: SpendQuery) -> dict[str, Any]:
+        return {}
 
     def csv(self, query: SpendQuery) -> HttpResponseBase:
         return _csv(self.all_rows(query))
@@ -65,6 +76,11 @@ def values(request: AccountRequest) -> HttpResponse:
         return JsonResponse({"values": [], "error": problem.message}, status=400)
     rows = [{"value": each.value, "hint": _hint(each.label, each.amounts)} for each in answer.values]
     return JsonResponse({"values": rows, "more": answer.total_values > len(rows)})
+
+
+def _all_groups(query: SpendQuery) -> str:
+    more = explorer_steps.with_all_groups(query)
+    return explorer_steps.url_of(more) if more else ""
 
 
 def _hint(label: str, costs: list[Any]) -> str:

@@ -1,6 +1,6 @@
 // ECharts options of a page's charts. Their data is the JSON of finops/lib/charts.py: kind (bar, line or waterfall),
 // labels, series, currency, and optionally texts (of labels that are days), money (what stands around an amount),
-// stacked, band, mark and places.
+// stacked, band, mark, places, links (a URL for each series) and zoom.
 import { formatAxisValue, formatMoney, formatNumber } from "./numbers.js";
 
 const TWO_DASHES = "path://M0 0h8v6h-8zM12 0h8v6h-8z";
@@ -94,6 +94,7 @@ function dataSeries(data, item, index, theme, colorIndexes) {
     stack: data.stacked ? "all" : undefined,
     data: item.values,
     color: seriesColor(item, theme, colorIndexes),
+    cursor: data.links?.[index] ? "pointer" : "default",
     barMaxWidth: 44,
     barCategoryGap: "28%",
     symbol: "circle",

@@ -113,7 +113,7 @@ def test_the_trend_has_thirteen_months_or_thirty_days_as_chart_and_table(
     assert charts[0]["labels"][-1] == "2026-11"
     (everything,) = charts[0]["series"]
     assert (everything["name"], everything["values"][-2:]) == ("(none)", [1080.0, 127.0])
-    assert all("<caption" in page and "Figures of this chart" in page for page in pages)
+    assert all("<caption" in page and "View data" in page for page in pages)
 
 
 def test_old_data_shows_its_newest_month(cast: Cast, source: CostSource) -> None:

@@ -1,0 +1,125 @@
+"""What stands above the cost explorer's chart: days, filters as chips, the way of a drill-down. Links are questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from finops.costs import explorer_steps
+from finops.costs.spend_query import Filter, SpendQuery
+from finops.costs.views.choices import COMPARISONS, OPS, PERIODS, DimensionChoices
+
+DATE_FIELDS: Final = ("period", "start_date", "end_date")
+OPTIONS: Final = ("measure", "basis", "splits", "order_by", "top", "spread", "charge_categories")
+CUSTOM_RANGE: Final = "Custom range"
+MAX_CHIP_VALUES: Final = 2
+
+
+@dataclass(frozen=True)
+class Link:
+    label: str
+    url: str
+    is_current: bool = False
+
+
+@dataclass(frozen=True)
+class FilterChip:
+    """A filter as people read it, and the form that changes it. `hidden` are the other fields of its form."""
+
+    index: int
+    title: str
+    op: str
+    values: str
+    filter: Filter
+    remove_url: str
+    hidden: list[tuple[str, str]]
+
+    @property
+    def text(self) -> str:
+        return f"{self.title} {self.op} {self.values}".strip()
+
+
+@dataclass(frozen=True)
+class Toolbar:
+    """`hidden` of a form are the parts of the question that its own fields do not have."""
+
+    period: str
+    comparison: str
+    periods: list[Link]
+    comparisons: list[Link]
+    chips: list[FilterChip]
+    new_filter: int
+    crumbs: list[Link]
+    hidden_of_dates: list[tuple[str, str]]
+    hidden_of_filters: list[tuple[str, str]]
+    hidden_of_groups: list[tuple[str, str]]
+    changed_options: int
+    """How many of the fields behind Options have another value than their default."""
+
+
+def toolbar(query: SpendQuery, dimensions: DimensionChoices, labels: Mapping[str, str]) -> Toolbar:
+    """`labels` are names of values that are ids."""
+    params = query.to_params()
+    titles = dict([*dimensions.plain, *dimensions.of_bill, *dimensions.tags])
+    return Toolbar(
+        period=dict(PERIODS).get(query.period or "", CUSTOM_RANGE),
+        comparison="" if query.compare_to == "none" else dict(COMPARISONS)[query.compare_to],
+        periods=[_period_link(query, name, label) for name, label in PERIODS],
+        comparisons=[_comparison_link(query, name, label) for name, label in COMPARISONS],
+        chips=[_chip(query, index, titles, labels) for index in range(len(query.filters))],
+        new_filter=len(query.filters),
+        crumbs=_crumb_links(query, labels),
+        hidden_of_dates=_hidden(params, DATE_FIELDS),
+        hidden_of_filters=_hidden(params, ()),
+        hidden_of_groups=[
+            *_hidden({name: params[name] for name in (*DATE_FIELDS, "compare_to") if name in params}, ()),
+            *_hidden({name: values for name, values in params.items() if _is_of_filter(name)}, ()),
+        ],
+        changed_options=sum(name in params for name in OPTIONS),
+    )
+
+
+def _period_link(query: SpendQuery, name: Any, label: str) -> Link:
+    return Link(label, explorer_steps.url_of(explorer_steps.with_period(query, name)), query.period == name)
+
+
+def _comparison_link(query: SpendQuery, name: Any, label: str) -> Link:
+    url = explorer_steps.url_of(explorer_steps.compared_to(query, name))
+    return Link(label, url, query.compare_to == name)
+
+
+def _chip(query: SpendQuery, index: int, titles: Mapping[str, str], labels: Mapping[str, str]) -> FilterChip:
+    item = query.filters[index]
+    names = [labels.get(value, value) for value in item.values[:MAX_CHIP_VALUES]]
+    more = len(item.values) - len(names)
+    own = (f"f{index}", f"f{index}op", f"f{index}v")
+    return FilterChip(
+        index=index,
+        title=titles.get(item.dimension, item.dimension),
+        op=dict(OPS)[item.op],
+        values=", ".join(names) + (f" +{more}" if more else ""),
+        filter=item,
+        remove_url=explorer_steps.url_of(explorer_steps.without_filter(query, index)),
+        hidden=_hidden(query.to_params(), own),
+    )
+
+
+def _crumb_links(query: SpendQuery, labels: Mapping[str, str]) -> list[Link]:
+    way = explorer_steps.crumbs(query)
+    return [
+        Link(
+            labels.get(crumb.value, crumb.value) or "All cost",
+            explorer_steps.url_of(crumb.query),
+            index == len(way) - 1,
+        )
+        for index, crumb in enumerate(way)
+    ]
+
+
+def _is_of_filter(name: str) -> bool:
+    return name[:1] == "f" and name[1:2].isdigit()
+
+
+def _hidden(params: Mapping[str, Sequence[str]], own: Sequence[str]) -> list[tuple[str, str]]:
+    return [(name, value) for name, values in params.items() if name not in own for value in values]

@@ -1,0 +1,52 @@
+// A range of buckets, chosen by dragging over a chart. Touch scrolls the page instead; the days have fields too.
+import { zoomQuery } from "./lib/zoom.js";
+
+const MIN_DRAG_PX = 6;
+
+/** The bucket at a place of the chart, or -1 outside the drawing. */
+function bucketAt(chart, x, count) {
+  const index = chart.convertFromPixel({ xAxisIndex: 0 }, x);
+  return Number.isFinite(index) ? Math.min(Math.max(index, 0), count - 1) : -1;
+}
+
+/** `onRange` gets the query string of the days that were chosen. Returns whether the last press was a drag. */
+export function selectRange(node, chart, zoom, onRange) {
+  const shade = document.createElement("div");
+  shade.className = "chart-range";
+  let startX = null;
+  let hasDragged = false;
+
+  function x(event) {
+    return event.clientX - node.getBoundingClientRect().left;
+  }
+
+  function end() {
+    startX = null;
+    shade.remove();
+  }
+
+  node.addEventListener("pointerdown", (event) => {
+    hasDragged = false;
+    if (event.button !== 0 || event.pointerType === "touch") return;
+    if (chart.containPixel("grid", [x(event), event.clientY - node.getBoundingClientRect().top])) startX = x(event);
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (startX === null || (!hasDragged && Math.abs(x(event) - startX) < MIN_DRAG_PX)) return;
+    if (!hasDragged) {
+      hasDragged = true;
+      node.setPointerCapture(event.pointerId);
+      node.append(shade);
+    }
+    shade.style.left = `${Math.min(startX, x(event))}px`;
+    shade.style.width = `${Math.abs(x(event) - startX)}px`;
+  });
+  node.addEventListener("pointerup", (event) => {
+    const [from, to] = startX === null || !hasDragged ? [-1, -1] : [startX, x(event)].sort((a, b) => a - b);
+    const count = zoom.from.length;
+    end();
+    if (to < 0) return;
+    onRange(zoomQuery(zoom, bucketAt(chart, from, count), bucketAt(chart, to, count)));
+  });
+  node.addEventListener("pointercancel", end);
+  return () => hasDragged;
+}

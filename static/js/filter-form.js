@@ -1,0 +1,139 @@
+// The form of one filter (data-filter-form): its text field searches the values of the dimension, which are ticked in a
+// list. With an operator on parts of a text, what is typed is the value. The server's form works without this.
+import { debounce } from "./suggest.js";
+
+const EXACT = ["in", "not_in"];
+const latestRequests = new WeakMap();
+
+function parts(form) {
+  return {
+    dimension: form.querySelector("[data-filter-dimension]"),
+    op: form.querySelector("[data-filter-op]"),
+    values: form.querySelector("[data-filter-values]"),
+    search: form.querySelector("[data-filter-search]"),
+    options: form.querySelector("[data-filter-options]"),
+  };
+}
+
+function option(name, value, hint, isChecked) {
+  const box = document.createElement("input");
+  Object.assign(box, { type: "checkbox", className: "form-check-input", name, value, checked: isChecked });
+  const text = document.createElement("span");
+  text.className = "form-check-label";
+  text.append(value);
+  if (hint) {
+    const small = document.createElement("small");
+    small.className = "text-secondary";
+    small.append(hint);
+    text.append(" ", small);
+  }
+  const label = document.createElement("label");
+  label.className = "form-check";
+  label.append(box, text);
+  return label;
+}
+
+function checkedOptions(options) {
+  return [...options.children].filter((label) => label.querySelector(":checked"));
+}
+
+function listed(options) {
+  return [...options.querySelectorAll("input")].map((box) => box.value.toLowerCase());
+}
+
+/** Lists what matches the search below the ticked values; a response that came late is ignored. */
+async function listValues(form) {
+  const { dimension, op, search, options } = parts(form);
+  if (!EXACT.includes(op.value)) return;
+  const request = Symbol("request");
+  latestRequests.set(form, request);
+  const url = form.closest("[data-values-url]").dataset.valuesUrl;
+  const query = new URLSearchParams({ dimension: dimension.value, q: search.value.trim() });
+  const response = await fetch(`${url}?${query}`, { headers: { Accept: "application/json" } });
+  if (!response.ok || latestRequests.get(form) !== request) return;
+  const { values } = await response.json();
+  options.replaceChildren(...checkedOptions(options));
+  const ticked = listed(options);
+  for (const { value, hint } of values) {
+    if (!ticked.includes(value.toLowerCase())) options.append(option(search.name, value, hint, false));
+  }
+}
+
+/** Ticks the value that is typed: the listed one of that name, the only match, or the text itself. */
+function tickTyped(form) {
+  const { search, options } = parts(form);
+  const text = search.value.trim();
+  if (!text) return false;
+  const boxes = [...options.querySelectorAll("input")];
+  const open = boxes.filter((box) => !box.checked && box.value.toLowerCase().includes(text.toLowerCase()));
+  const same = boxes.find((box) => box.value.toLowerCase() === text.toLowerCase());
+  const box = same || (open.length === 1 ? open[0] : undefined);
+  if (box) box.checked = true;
+  else options.prepend(option(search.name, text, "", true));
+  search.value = "";
+  return true;
+}
+
+function showFields(form) {
+  const { op, values, options, search } = parts(form);
+  const isExact = EXACT.includes(op.value);
+  values.hidden = op.value === "absent";
+  search.placeholder = isExact ? "Search values" : "Text";
+  for (const label of options.children) {
+    if (!isExact && !label.querySelector("input").checked) label.remove();
+  }
+}
+
+document.addEventListener(
+  "toggle",
+  ({ target }) => {
+    const form = target.open && target.querySelector?.(":scope > [data-filter-form]");
+    if (!form) return;
+    const { dimension, search } = parts(form);
+    showFields(form);
+    (target.closest(".filter-chip") ? search : dimension).focus();
+    listValues(form);
+  },
+  true,
+);
+
+document.addEventListener("change", ({ target }) => {
+  const form = target.closest?.("[data-filter-form]");
+  if (!form) return;
+  if (target.matches("[data-filter-dimension]")) parts(form).options.replaceChildren();
+  if (target.matches("[data-filter-dimension], [data-filter-op]")) {
+    showFields(form);
+    listValues(form);
+  }
+});
+
+document.addEventListener("input", ({ target }) => {
+  if (target.matches("[data-filter-search]")) debounce(target, () => listValues(target.closest("form")));
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !event.target.matches("[data-filter-search]")) return;
+  const form = event.target.closest("form");
+  const hasTicked = tickTyped(form);
+  event.preventDefault();
+  // Enter in the empty field, once something is ticked, applies.
+  if (!hasTicked) form.requestSubmit();
+});
+
+// What was searched for is no value once another is ticked.
+document.addEventListener(
+  "submit",
+  ({ target: form }) => {
+    if (!form.matches?.("[data-filter-form]")) return;
+    const { op, search, options } = parts(form);
+    if (EXACT.includes(op.value)) {
+      if (checkedOptions(options).length) search.value = "";
+      else tickTyped(form);
+    }
+    if (op.value === "absent") {
+      search.value = "";
+      options.replaceChildren();
+    }
+  },
+  true,
+);
