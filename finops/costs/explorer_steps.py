@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Final
 from urllib.parse import urlencode
 
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from finops.costs.dimension_names import plain_name
 from finops.costs.spend_query import MAX_FILTERS, MAX_TOP, CompareTo, Filter, Period, SpendQuery
-from finops.lib.periods import Granularity
+from finops.lib.periods import DateRange, Granularity
 
 LADDER: Final = ("provider", "service", "usage_type", "resource")
 """What a drill-down groups by, one after the other. It ends at a resource."""
@@ -120,6 +120,14 @@ def with_days(query: SpendQuery, start: date, end: date) -> SpendQuery:
     is_few = days <= ZOOMED_TO_DAYS.get(query.granularity, 0)
     granularity: Granularity = "day" if is_few else query.granularity
     return replace(query, period=None, start_date=start, end_date=end, granularity=granularity)
+
+
+def with_data(query: SpendQuery, asked: DateRange, data: DateRange) -> SpendQuery | None:
+    """Over as many days as were asked, the newest that have data; None where the asked days have some."""
+    if asked.start <= data.end and data.start <= asked.end:
+        return None
+    start = max(data.start, data.end - timedelta(days=asked.days - 1))
+    return replace(query, period=None, start_date=start, end_date=data.end)
 
 
 def compared_to(query: SpendQuery, compare_to: CompareTo) -> SpendQuery:

@@ -9,14 +9,22 @@ from finops.connections.optional_checks import optional_checks
 from finops.costs.answer_warnings import AnswerFacts, answer_warnings
 from finops.costs.queries.sources import FAILING, STALE
 from finops.costs.queries.spend_facts import spend_notes
+from finops.costs.resource_panels import ResourcePanel, ResourceQuestion, resource_panels
 from finops.insights.anomalies.lake import impacts_in_scope
+from finops.insights.cost_scope import CostReader
 from finops.insights.models import SERVICE, Anomaly
 from finops.insights.other_spellings import other_spellings
 from finops.insights.savings.recommendation_apis import check_recommendations
-from finops.insights.spend_change.queries import MOST, RelatedEventFacts, related_events
+from finops.insights.spend_change.queries import (
+    MOST,
+    RelatedEventFacts,
+    find_related_events,
+    related_events,
+)
 from finops.insights.spend_change.schemas import RelatedEvent
 from finops.lib import sentences
 from finops.lib.money import ratio
+from finops.lib.periods import previous_period
 
 RECENT_DAYS = 62
 """A source that stopped longer before the asked days than this is history and no news."""
@@ -40,6 +48,15 @@ def unhealthy_connections(facts: AnswerFacts) -> list[str]:
             if recent <= source.last_day < facts.days.end:
                 warnings.append(f"Source {source.name!r} is stale: {source.reason}")
     return warnings
+
+
+@resource_panels.register("events")
+def resource_events(asked: ResourceQuestion) -> ResourcePanel:
+    """Anomalies and new sources in the days, as far as they are in the resource's cost."""
+    question = asked.question
+    reader = CostReader(asked.account, asked.sources)
+    facts = RelatedEventFacts(reader, question.days, previous_period(question.days), question.filters)
+    return ResourcePanel("insights/_resource_events.html", {"events": find_related_events(facts)})
 
 
 @related_events.register("anomalies")

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_safe
+from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
 from finops.costs import explorer_steps
 from finops.costs.answers import SpendAnswer, SpendRow
 from finops.costs.charts import row_name
 from finops.costs.queries import list_dimension_values, query_spend
+from finops.costs.queries.resource import describe_resource
+from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS
+from finops.costs.resource_panels import ResourceQuestion, panels_of
 from finops.costs.spend_query import QUANTITIES, SpendQuery
 from finops.costs.views.choices import MEASURES, ORDERS
 from finops.costs.views.explorer_charts import explorer_tables
@@ -23,6 +28,7 @@ from finops.costs.views.query_page import CostQueryPage
 from finops.lib.errors import UserError
 from finops.lib.formats import numbers
 from finops.lib.listing import csv_response
+from finops.lib.periods import DateRange
 
 SUGGESTIONS = 20
 
@@ -37,11 +43,37 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
     )
     own_choices = {"orders": ORDERS, "measures": MEASURES}
 
+    @cached_property
+    def sources(self) -> Sources:
+        return load_sources(self.request.account)
+
     def answer(self, query: SpendQuery) -> SpendAnswer:
-        return query_spend(self.request.account, query, with_notes=not self.as_csv)
+        account = self.request.account
+        return query_spend(account, query, sources=self.sources, with_notes=not self.as_csv)
 
     def result(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
-        return {"tables": explorer_tables(query, answer), "all_groups": _all_groups(query)}
+        shown = {"tables": explorer_tables(query, answer), "all_groups": _all_groups(query)}
+        return shown | (self._resource(query) if answer.totals else self._way_out(query, answer))
+
+    def _way_out(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
+        """Of days or filters without cost: the days that have some, or the question without filters."""
+        coverage = self.sources.coverage
+        if coverage.first_day is None or coverage.last_day is None:
+            return {}
+        asked = DateRange(answer.period.start_date, answer.period.end_date)
+        other = explorer_steps.with_data(query, asked, DateRange(coverage.first_day, coverage.last_day))
+        if other is not None:
+            return {"data_days": other, "data_url": explorer_steps.url_of(other)}
+        return {"no_filters_url": explorer_steps.url_of(structs.replace(query, filters=[]))}
+
+    def _resource(self, query: SpendQuery) -> dict[str, Any]:
+        """The panel of the resource that the filters leave, where they do. Raises UserError."""
+        name = explorer_steps.pinned_values(query).get("resource")
+        if name is None:
+            return {}
+        question, facts = describe_resource(self.request.account, query, self.sources)
+        asked = ResourceQuestion(self.request.account, self.sources, question)
+        return {"resource": facts, "resource_name": name, "resource_parts": panels_of(asked)}
 
     def context(self, query: SpendQuery, answer: SpendAnswer | None) -> dict[str, Any]:
         """The toolbar too, which changes with every question."""

@@ -179,3 +179,82 @@ def test_a_question_without_days_shows_which_it_means(account_with_costs: Cast) 
     page = get(account_with_costs, {"group_by": "service"}).content.decode()
 
     assert re.search(r'aria-current="true">\s*Last 30 days', page)
+
+
+def test_days_without_cost_offer_the_newest_that_have_some(account_with_costs: Cast) -> None:
+    page = get(
+        account_with_costs, {"start_date": "2026-06-01", "end_date": "2026-06-03", "group_by": "service"}
+    ).content.decode()
+
+    assert "No cost in these days" in page
+    assert "?start_date=2026-01-03&amp;end_date=2026-01-05&amp;group_by=service" in page
+
+
+def test_filters_without_cost_offer_to_clear_them(account_with_costs: Cast) -> None:
+    query = {**JANUARY, "group_by": "service", "f0": "region", "f0v": "us", "f1": "service", "f1v": "Servers"}
+    page = get(account_with_costs, query).content.decode()
+
+    assert "No cost matches the filters" in page
+    assert re.search(
+        r'href="\?start_date=2026-01-01&amp;end_date=2026-01-31&amp;group_by=service">\s*Clear', page
+    )
+
+
+def test_each_filter_is_a_chip_with_dimension_operator_and_values(account_with_costs: Cast) -> None:
+    query = {
+        **JANUARY,
+        "f0": "region",
+        "f0op": "not_in",
+        "f0v": ["us", "eu", "af"],
+        "f1": "tag:Env",
+        "f1op": "absent",
+    }
+    page = get(account_with_costs, query).content.decode()
+
+    assert 'title="Region is not us, eu +1"' in page
+    assert 'title="Env has no value"' in page
+    assert 'aria-label="Remove Env has no value"' in page
+
+
+def test_a_form_without_javascript_keeps_the_rest_of_the_question(account_with_costs: Cast) -> None:
+    query = {**JANUARY, "group_by": "service", "f0": "region", "f0v": ["us", "eu"], "measure": "list_cost"}
+    page = get(account_with_costs, query).content.decode()
+
+    new_filter = page[page.index('aria-label="Add filter"') :]
+    hidden = re.findall(r'<input type="hidden"\s+name="(\w+)"\s+value="([^"]*)"', new_filter)
+    assert hidden == [
+        ("start_date", "2026-01-01"),
+        ("end_date", "2026-01-31"),
+        ("group_by", "service"),
+        ("measure", "list_cost"),
+        ("f0", "region"),
+        ("f0op", "in"),
+        ("f0v", "us"),
+        ("f0v", "eu"),
+    ]
+    assert 'name="f1"' in new_filter
+
+
+def test_a_resource_has_a_panel_with_its_tags_commitments_and_events(cast: Cast) -> None:
+    with account_scope(cast.account):
+        source = CostSource.objects.create(account=cast.account, name="Clouds")
+    machine = {"service": "Compute", "resource_id": "vm-1", "resource_name": "Web <1>", "region": "eu"}
+    rows = [
+        line(date(2026, 1, 2), "10", **machine, tags={"env": "dev"}),
+        line(date(2026, 1, 3), "20", **machine, tags={"env": "prod"}),
+        line(date(2026, 1, 3), "5", **machine, commitment_id="sp-1", commitment_name="Savings plan"),
+        line(date(2026, 1, 3), "7", service="Compute", resource_id="vm-2", tags={"env": "test"}),
+    ]
+    store(cast.account, rows, source_id=source.pk)
+
+    page = get(cast, {**JANUARY, "group_by": "resource", "f0": "service", "f0v": "Compute"}).content.decode()
+    (link,) = re.findall(r'href="(\?[^"]*f1v=vm-1)"', page)
+    panel = signed_in(cast.viewer).get(URL + link.replace("&amp;", "&")).content.decode()
+
+    assert "Web &lt;1&gt;" in panel
+    assert "env: prod" in panel
+    assert "env: dev" not in panel
+    assert "env: test" not in panel
+    assert re.search(r'title="sp-1">Savings plan</span>\s*<span class="amount">5.00', panel)
+    assert "No anomalies or events" in panel
+    assert "35.00" in panel

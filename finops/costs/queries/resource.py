@@ -1,0 +1,117 @@
+"""One resource as its cost lines describe it: what it is, its tags, the commitments that cover it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import reduce
+from operator import and_
+from typing import Any, Final
+
+from accounts.models import Account
+from finops.costs.dated_names import newest
+from finops.costs.filters import ResolvedFilter, all_of
+from finops.costs.queries.sources import Sources
+from finops.costs.queries.spend import Question, resolve_query
+from finops.costs.queries.spend_lake import NO_CURRENCY
+from finops.costs.spend_query import SpendQuery
+from finops.lake.engine import engine
+from finops.lake.schema import Kind, tag_column
+
+MAX_TAGS: Final = 200
+"""Tag keys that are looked for, the account's first."""
+
+FACTS: Final = {
+    "resource_name": "Name",
+    "resource_type": "Type",
+    "provider": "Provider",
+    "service": "Service",
+    "region": "Region",
+    "account_name": "Account",
+}
+
+
+@dataclass(frozen=True)
+class CoveringCommitment:
+    """A commitment that covers usage of the resource, and the amortized cost of that usage."""
+
+    id: str
+    name: str
+    amount: Decimal
+    currency: str
+
+
+@dataclass(frozen=True)
+class ResourceFacts:
+    """`facts` are title and text, `tags` key and value: those of the newest line that has one."""
+
+    facts: Sequence[tuple[str, str]]
+    tags: Sequence[tuple[str, str]]
+    commitments: Sequence[CoveringCommitment]
+
+
+@dataclass(frozen=True)
+class ResourceBuild:
+    """The newest of each text and tag, by commitment (null for none). Equal for equal questions."""
+
+    filters: tuple[ResolvedFilter, ...]
+    tag_keys: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(reduce(and_, all_of(table, self.filters)))
+        lines = lines.mutate(currency=lines.currency.coalesce(NO_CURRENCY))
+        texts = {name: newest(lines, lines[name]) for name in (*FACTS, "commitment_name")}
+        tags = {
+            f"tag{place}": newest(lines, lines[tag_column(key)]) for place, key in enumerate(self.tag_keys)
+        }
+        return lines.group_by(["commitment_id", "currency"]).aggregate(
+            amount=lines.effective_cost.sum(), last_day=lines.charge_date.max(), **texts, **tags
+        )
+
+
+def describe_resource(
+    account: Account, query: SpendQuery, sources: Sources, *, deadline: float | None = None
+) -> tuple[Question, ResourceFacts]:
+    """The resource that a question's filters leave, in its days. One lake query. Raises UserError as `query_spend` does."""
+    question = resolve_query(account, query, sources)
+    keys = tuple(question.context.tag_keys)[:MAX_TAGS]
+    build = ResourceBuild(question.filters, keys)
+    of_filters = [key for item in question.filters for key in item.dimension.tag_keys]
+    table = engine.run(
+        account,
+        Kind.COST,
+        question.days.start,
+        question.days.end,
+        build,
+        tag_keys=list(dict.fromkeys([*keys, *of_filters])),
+        manifest=sources.manifest,
+        deadline=deadline,
+    )
+    rows = sorted(table.to_pylist(), key=lambda row: row["last_day"], reverse=True)
+    texts = [(title, _first(rows, name)) for name, title in FACTS.items()]
+    tags = [(key, _first(rows, f"tag{place}")) for place, key in enumerate(keys)]
+    return question, ResourceFacts(
+        facts=[(title, text) for title, text in texts if text],
+        tags=[(key, value) for key, value in tags if value],
+        commitments=_commitments(rows),
+    )
+
+
+def _first(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+    """Of the newest line that has it."""
+    return next((row[name] for row in rows if row[name]), "")
+
+
+def _commitments(rows: Sequence[Mapping[str, Any]]) -> list[CoveringCommitment]:
+    found = [
+        CoveringCommitment(
+            row["commitment_id"],
+            row["commitment_name"] or row["commitment_id"],
+            row["amount"],
+            row["currency"],
+        )
+        for row in rows
+        if row["commitment_id"]
+    ]
+    return sorted(found, key=lambda each: (each.currency, -each.amount))
