@@ -52,7 +52,7 @@ class ResourceFacts:
 
 
 @dataclass(frozen=True)
-class ResourceBuild:
+class ResourceFactsBuild:
     """The newest of each text and tag, by commitment (null for none). Equal for equal questions."""
 
     filters: tuple[ResolvedFilter, ...]
@@ -76,7 +76,7 @@ def describe_resource(
     """The resource that a question's filters leave, in its days. One lake query. Raises UserError as `query_spend` does."""
     question = resolve_query(account, query, sources)
     keys = tuple(question.context.tag_keys)[:MAX_TAGS]
-    build = ResourceBuild(question.filters, keys)
+    build = ResourceFactsBuild(question.filters, keys)
     of_filters = [key for item in question.filters for key in item.dimension.tag_keys]
     table = engine.run(
         account,

@@ -139,7 +139,7 @@ def test_a_resource_that_is_chosen_has_nothing_finer() -> None:
     [("month", "2026-02-28", "day"), ("month", "2026-12-31", "month"), ("week", "2026-01-10", "day")],
 )
 def test_few_days_are_shown_by_day(granularity: str, end: str, expected: str) -> None:
-    query = SpendQuery(period="last_12_months", granularity=granularity)
+    query = SpendQuery.from_params({"period": ["last_12_months"], "granularity": [granularity]})
 
     zoomed = explorer_steps.with_days(query, date(2026, 1, 1), date.fromisoformat(end))
 
