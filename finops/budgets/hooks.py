@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from accounts.models import Account
 from finops.allocation.cost_tags.uses import dimension_uses
 from finops.allocation.models import Team
 from finops.allocation.team_panels import TeamPanel, team_panels
+from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses
+from finops.budgets.queries.forecasts import forecast_spend
+from finops.costs.spend_forecasts import Expected, ForecastQuestion, spend_forecasts
+from finops.costs.spend_query import CostFilter
 from finops.lib.errors import UserError
 
 TEMPLATE = "budgets/_team_panel.html"
@@ -22,6 +28,32 @@ def team_budgets(account: Account, team: Team) -> TeamPanel:
     except UserError as problem:
         return TeamPanel(TEMPLATE, {"error": problem.message})
     return TeamPanel(TEMPLATE, {"statuses": statuses})
+
+
+@spend_forecasts.register("budgets")
+def month_forecast(asked: ForecastQuestion) -> Expected:
+    """The forecast of this month, in buckets. One lake query."""
+    query = asked.query
+    filters = [CostFilter(dimension=item.dimension, op=item.op, values=item.values) for item in query.filters]
+    question = ForecastQuery(
+        filters=filters,
+        period="month",
+        granularity=query.granularity,
+        basis="amortized" if asked.view.basis == "amortized" else "billed",
+        charge_categories=query.charge_categories,
+        splits=query.splits,
+    )
+    try:
+        answer = forecast_spend(asked.account, question, sources=asked.sources)
+    except UserError:
+        # The answer about spend stands without it.
+        return {}
+    return {
+        (total.currency, date.fromisoformat(day)): amount
+        for total in answer.totals
+        for day, amount in total.series.items()
+        if amount is not None and total.lower_series.get(day) is not None
+    }
 
 
 @dimension_uses.register("budgets")

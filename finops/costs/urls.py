@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.costs.views import closed_months, explorer, imports, invoices, overview, settings
+from finops.costs.views import closed_months, explorer, imports, invoices, overview, saved_views, settings
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
     path("cost-explorer/", explorer.index, name="cost_explorer"),
     path("cost-explorer/values/", explorer.values, name="dimension_values"),
+    path("cost-explorer/views/", saved_views.index, name="saved_views"),
+    path("cost-explorer/views/menu/", saved_views.menu, name="saved_view_menu"),
+    path("cost-explorer/views/new/", saved_views.new, name="saved_view_new"),
+    path("cost-explorer/views/<int:saved_view_id>/", saved_views.show, name="saved_view"),
+    path("cost-explorer/views/<int:saved_view_id>/edit/", saved_views.edit, name="saved_view_edit"),
+    path("cost-explorer/views/<int:saved_view_id>/delete/", saved_views.delete, name="saved_view_delete"),
     path("connections/upload/", imports.upload, name="cost_upload"),
     path("connections/imports/<int:import_id>/", imports.cost_import, name="cost_import"),
     path("connections/imports/<int:import_id>/confirm/", imports.confirm, name="cost_import_confirm"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.dashboards.views import board, dashboards, widgets
+from finops.dashboards.views import board, dashboards, from_explorer, widgets
 
 urlpatterns = [
     path("dashboards/", dashboards.index, name="dashboards"),
     path("dashboards/new/", dashboards.new, name="dashboard_new"),
+    path("dashboards/add/", from_explorer.add, name="dashboard_add"),
     path("dashboards/<int:dashboard_id>/", board.page, name="dashboard"),
     path("dashboards/<int:dashboard_id>/edit/", dashboards.edit, name="dashboard_edit"),
     path("dashboards/<int:dashboard_id>/delete/", dashboards.delete, name="dashboard_delete"),

@@ -21,7 +21,7 @@ class Line:
     """One series, a value for each bucket; None: no data. `rest`: what all the others sum up to.
 
     `dashed` is what is not measured: forecasts, plans. `tone`: `limit` is drawn in red, `warning` in
-    amber, `like_first` as the first series.
+    amber, `forecast` pale, `like_first` as the first series.
     """
 
     name: str
@@ -88,7 +88,7 @@ def chart_spec(
         "stacked": stacked,
         "currency": unit,
         "labels": labels,
-        "series": [_series(each, places or PLACES) for each in lines],
+        "series": [series_spec(each, places or PLACES) for each in lines],
     }
     if places is None or is_money:
         own = numbers.browser_unit(unit)
@@ -109,7 +109,8 @@ def chart_spec(
 _DAY_OR_MONTH = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 
 
-def _series(line: Line, places: int) -> dict[str, Any]:
+def series_spec(line: Line, places: int = PLACES) -> dict[str, Any]:
+    """One series of a chart's `series`."""
     spec = {"name": line.name, "values": _to_floats(line.values, places), "rest": line.rest}
     return {
         **spec,

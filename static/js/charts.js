@@ -161,3 +161,15 @@ document.addEventListener("console:theme", () => {
 addEventListener("beforeprint", () => {
   while (queue.length) drawFirst();
 });
+
+// Each chart of the page as a picture, on the page's ground.
+document.addEventListener("click", ({ target }) => {
+  if (!target.closest("[data-chart-png]")) return;
+  for (const [node, { chart }] of charts) {
+    const link = document.createElement("a");
+    const backgroundColor = currentTheme().surface;
+    link.href = chart.getDataURL({ pixelRatio: 2, backgroundColor });
+    link.download = `${node.dataset.name}.png`;
+    link.click();
+  }
+});

@@ -22,7 +22,7 @@ from finops.alerts.models import AlertChannel, AlertDelivery, AlertRecipient, Al
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
 from finops.connections.models import CostConnection, CostPush, CostSync
-from finops.costs.models import ClosedMonth, CostImport, CostSource, InvoiceTotal
+from finops.costs.models import ClosedMonth, CostImport, CostSource, InvoiceTotal, SavedView
 from finops.dashboards.models import Dashboard, Widget
 from finops.insights.models import Anomaly, SavingsDismissal
 from finops.issues.models import IssueTracker, SavingIssue
@@ -279,6 +279,12 @@ def _dashboard(account: Account) -> int:
         return Dashboard.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
 
 
+def _saved_view(account: Account) -> int:
+    with account_scope(account):
+        name = f"walk {secrets.token_hex(4)}"
+        return SavedView.objects.create(account=account, name=name, question={"period": "last_30_days"}).pk
+
+
 def _widget(account: Account) -> int:
     with account_scope(account):
         return Widget.objects.create(
@@ -361,6 +367,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "team_value_id": _team_value,
     "budget_id": _budget,
     "dashboard_id": _dashboard,
+    "saved_view_id": _saved_view,
     "widget_id": _widget,
     "cost_tag_id": _cost_tag,
     "split_id": _split,

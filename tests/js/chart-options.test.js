@@ -184,3 +184,39 @@ test("labels of a waterfall turn where they have no room", () => {
   const many = { ...CHANGE, labels: Array(6).fill("EC2") };
   assert.equal(options(many, 800).xAxis.axisLabel.rotate, 30);
 });
+
+const PARTIAL = {
+  ...SPEND,
+  partialFrom: 1,
+  series: [...SPEND.series, { name: "Remaining forecast", values: [null, 30], dashed: true, tone: "forecast" }],
+};
+
+test("a bucket that is not complete is hatched, the others are not", () => {
+  const { series, aria } = options(PARTIAL);
+  assert.equal(series[0].data[0], 10);
+  assert.equal(series[0].data[1].value, 20);
+  assert.equal(series[0].data[1].itemStyle.decal.color, theme.hatch);
+  assert.equal(series[3].color, theme.forecast);
+  assert.equal(aria.enabled, true);
+  assert.equal(options(SPEND).aria.enabled, false);
+});
+
+test("the remaining forecast stands last in the tooltip and is no part of its total", () => {
+  const { rows } = tooltipRows(PARTIAL, pointsAt(PARTIAL, 1));
+  assert.deepEqual(
+    rows.map(({ name, text }) => [name, text]),
+    [
+      ["AWS", "20.00 USD"],
+      ["Remaining forecast", "30.00 USD"],
+      ["Total", "20.00 USD"],
+    ],
+  );
+});
+
+test("a series that a click follows has a pointer", () => {
+  const { series } = options({ ...SPEND, links: ["?group_by=service", "", ""] });
+  assert.deepEqual(
+    series.map(({ cursor }) => cursor),
+    ["pointer", "default", "default"],
+  );
+});

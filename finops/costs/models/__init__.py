@@ -13,6 +13,7 @@ from finops.costs.focus.values import DateOrder, NumberFormat
 from finops.costs.models.closed_months import ClosedMonth, ClosedMonthSum
 from finops.costs.models.column_mappings import ColumnMapping
 from finops.costs.models.invoices import BillingPeriod, InvoiceDetail, InvoiceTotal
+from finops.costs.models.saved_views import SavedView
 from finops.lib import clock
 from finops.lib.constraints import not_empty
 
@@ -31,6 +32,7 @@ __all__ = [
     "ImportReviewSettings",
     "InvoiceDetail",
     "InvoiceTotal",
+    "SavedView",
     "SourceCompleteness",
     "SourceOverlap",
     "default_actor_tag_keys",

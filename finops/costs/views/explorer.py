@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -20,9 +20,10 @@ from finops.costs.queries.resource import describe_resource
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS
 from finops.costs.resource_panels import ResourceQuestion, panels_of
+from finops.costs.spend_forecasts import Expected, ForecastQuestion, expected_cost
 from finops.costs.spend_query import QUANTITIES, SpendQuery
 from finops.costs.views.choices import MEASURES, ORDERS
-from finops.costs.views.explorer_charts import explorer_tables
+from finops.costs.views.explorer_charts import explorer_tables, first_incomplete
 from finops.costs.views.explorer_toolbar import toolbar
 from finops.costs.views.query_page import CostQueryPage
 from finops.lib.errors import UserError
@@ -43,6 +44,9 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
     )
     own_choices = {"orders": ORDERS, "measures": MEASURES}
 
+    labels: Mapping[str, str] = {}
+    """Names of values that are ids, as far as the answer has them."""
+
     @cached_property
     def sources(self) -> Sources:
         return load_sources(self.request.account)
@@ -52,7 +56,9 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         return query_spend(account, query, sources=self.sources, with_notes=not self.as_csv)
 
     def result(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
-        shown = {"tables": explorer_tables(query, answer), "all_groups": _all_groups(query)}
+        coverage = self.sources.coverage
+        tables = explorer_tables(query, answer, coverage, self._expected(query, answer))
+        shown = {"tables": tables, "all_groups": _all_groups(query)}
         return shown | (self._resource(query) if answer.totals else self._way_out(query, answer))
 
     def _way_out(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
@@ -66,6 +72,14 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
             return {"data_days": other, "data_url": explorer_steps.url_of(other)}
         return {"no_filters_url": explorer_steps.url_of(structs.replace(query, filters=[]))}
 
+    def _expected(self, query: SpendQuery, answer: SpendAnswer) -> Expected:
+        """The forecast, where a bucket is not complete. One lake query, else none."""
+        is_cost = query.measure == "cost" and query.spread == "none" and query.granularity != "none"
+        if not is_cost or first_incomplete(answer, self.sources.coverage) is None:
+            return {}
+        asked = ForecastQuestion(self.request.account, query, answer.view, self.sources)
+        return expected_cost(asked)
+
     def _resource(self, query: SpendQuery) -> dict[str, Any]:
         """The panel of the resource that the filters leave, where they do. Raises UserError."""
         name = explorer_steps.pinned_values(query).get("resource")
@@ -73,12 +87,13 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
             return {}
         question, facts = describe_resource(self.request.account, query, self.sources)
         asked = ResourceQuestion(self.request.account, self.sources, question)
-        return {"resource": facts, "resource_name": name, "resource_parts": panels_of(asked)}
+        self.labels = {name: dict(facts.facts).get("Name", name)}
+        return {"resource": facts, "resource_name": self.labels[name], "resource_parts": panels_of(asked)}
 
     def context(self, query: SpendQuery, answer: SpendAnswer | None) -> dict[str, Any]:
         """The toolbar too, which changes with every question."""
         choices = super().choices(query)
-        return {**choices, "toolbar": toolbar(query, choices["dimensions"], {})}
+        return {**choices, "toolbar": toolbar(query, choices["dimensions"], self.labels)}
 
     def choices(self, query: SpendQuery) -> dict[str, Any]:
         return {}

@@ -4,25 +4,70 @@ from __future__ import annotations
 
 from dataclasses import replace as with_values
 from datetime import date, timedelta
-from typing import Any
+from decimal import Decimal
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from finops.costs import explorer_steps
 from finops.costs.answers import SpendAnswer, SpendRow
 from finops.costs.charts import series_tables
+from finops.costs.coverage import Coverage
+from finops.costs.spend_forecasts import Expected
 from finops.costs.spend_query import SpendQuery
-from finops.lib.charts import SeriesTable
+from finops.lib.charts import Line, SeriesTable, series_spec
+from finops.lib.money import exact_sum
 from finops.lib.periods import next_bucket
 
+REMAINING: Final = "Remaining forecast"
 
-def explorer_tables(query: SpendQuery, answer: SpendAnswer) -> list[SeriesTable]:
-    """The charts of an answer, each series linked."""
-    zoom = _zoom(query, answer)
-    return [
-        with_values(table, chart={**table.chart, "links": _links(query, answer, table.currency), **zoom})
-        for table in series_tables(answer)
-    ]
+
+def explorer_tables(
+    query: SpendQuery, answer: SpendAnswer, coverage: Coverage, expected: Expected
+) -> list[SeriesTable]:
+    """The charts of an answer: each series linked, buckets that are not complete hatched, what they are expected to cost
+    yet on top."""
+    zoom, since = _zoom(query, answer), first_incomplete(answer, coverage)
+    hatch = {} if since is None else {"kind": "bar", "partialFrom": since}
+    tables = []
+    for table in series_tables(answer):
+        links = _links(query, answer, table.currency)
+        table = with_values(table, chart={**table.chart, "links": links, **zoom, **hatch})
+        tables.append(table if since is None else _with_remaining(answer, table, since, expected))
+    return tables
+
+
+def first_incomplete(answer: SpendAnswer, coverage: Coverage) -> int | None:
+    """The place of the first bucket with days that most sources have not all of, or that are still to come."""
+    through = coverage.complete_through_for_most
+    if not answer.totals or through is None:
+        return None
+    ends = [end for _start, end in _buckets(answer)]
+    return next((place for place, end in enumerate(ends) if end > through), None)
+
+
+def _with_remaining(answer: SpendAnswer, table: SeriesTable, since: int, expected: Expected) -> SeriesTable:
+    values: list[Decimal | None] = []
+    for place, (start, _end) in enumerate(_buckets(answer)):
+        whole = expected.get((table.currency, start)) if place >= since else None
+        remaining = whole - (table.totals[place] or Decimal(0)) if whole is not None else None
+        values.append(remaining if remaining is not None and remaining > 0 else None)
+    amounts = [value for value in values if value is not None]
+    if not amounts:
+        return table
+    line = Line(REMAINING, values, dashed=True, tone="forecast")
+    row = (f"{REMAINING}, not in the total", values, exact_sum(amounts))
+    return with_values(
+        table,
+        rows=[*table.rows, row],
+        chart={**table.chart, "series": [*table.chart["series"], series_spec(line)]},
+    )
+
+
+def _buckets(answer: SpendAnswer) -> list[tuple[date, date]]:
+    """First and last day of each bucket of the calendar."""
+    starts = [date.fromisoformat(day) for day in answer.totals[0].series]
+    return [(day, next_bucket(answer.granularity, day) - timedelta(days=1)) for day in starts]
 
 
 def _links(query: SpendQuery, answer: SpendAnswer, currency: str) -> list[str]:
@@ -42,14 +87,12 @@ def _zoom(query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
     """The question without days, the first and last day of each bucket, and up to how many days are shown by day."""
     if not answer.totals or len(answer.totals[0].series) < 2:
         return {}
-    starts = [date.fromisoformat(day) for day in answer.totals[0].series]
-    ends = [next_bucket(answer.granularity, day) - timedelta(days=1) for day in starts]
-    period = answer.period
+    period, buckets = answer.period, _buckets(answer)
     return {
         "zoom": {
             "url": explorer_steps.url_of(replace(query, period=None, start_date=None, end_date=None)),
-            "from": [max(day, period.start_date).isoformat() for day in starts],
-            "to": [min(day, period.end_date).isoformat() for day in ends],
+            "from": [max(day, period.start_date).isoformat() for day, _ in buckets],
+            "to": [min(day, period.end_date).isoformat() for _, day in buckets],
             "byDay": explorer_steps.ZOOMED_TO_DAYS.get(query.granularity, 0),
         }
     }

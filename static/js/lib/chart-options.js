@@ -1,8 +1,10 @@
 // ECharts options of a page's charts. Their data is the JSON of finops/lib/charts.py: kind (bar, line or waterfall),
 // labels, series, currency, and optionally texts (of labels that are days), money (what stands around an amount),
-// stacked, band, mark, places, links (a URL for each series) and zoom.
+// stacked, band, mark, places, links (a URL for each series), zoom and partialFrom (the index of the first bucket
+// that is not complete).
 import { formatAxisValue, formatMoney, formatNumber } from "./numbers.js";
 
+const PLAIN = [{ symbol: "none" }];
 const TWO_DASHES = "path://M0 0h8v6h-8zM12 0h8v6h-8z";
 
 /** "$12.00"; a quantity with its unit, if it has one. */
@@ -16,13 +18,14 @@ export function labelText(data, index) {
 }
 
 /**
- * The rows of the tooltip at one label, largest amount first: `{name, text, color, isDashed}`; the total and the band
- * have no colour. `points` is what ECharts gives to a tooltip's formatter.
+ * The rows of the tooltip at one label: `{name, text, color, isDashed}`, largest amount first, a forecast last and not
+ * in the total. The total and the band have no colour. `points` is what ECharts gives to a tooltip's formatter.
  */
 export function tooltipRows(data, points) {
+  const isForecast = (point) => data.series[point.seriesIndex].tone === "forecast";
   const values = points
     .filter((point) => point.seriesIndex < data.series.length && point.value !== null && point.value !== undefined)
-    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    .sort((a, b) => isForecast(a) - isForecast(b) || Math.abs(b.value) - Math.abs(a.value));
   const rows = values
     .filter((point) => Number(point.value) !== 0)
     .map((point) => ({
@@ -32,7 +35,8 @@ export function tooltipRows(data, points) {
       isDashed: Boolean(data.series[point.seriesIndex].dashed),
     }));
   if (values.length > 1 && data.stacked) {
-    const total = values.reduce((sum, point) => sum + Number(point.value), 0);
+    const spent = values.filter((point) => !isForecast(point));
+    const total = spent.reduce((sum, point) => sum + Number(point.value), 0);
     rows.push({ name: "Total", text: formatWithUnit(total, data), isTotal: true });
   }
   const index = points[0].dataIndex;
@@ -86,13 +90,20 @@ function markLine(data, theme) {
   };
 }
 
+/** The values, those of buckets that are not complete hatched. */
+function itemsOf(data, item, theme) {
+  if (data.partialFrom === undefined) return item.values;
+  const decal = { color: theme.hatch, dashArrayX: [1, 0], dashArrayY: [3, 4], rotation: -Math.PI / 4 };
+  return item.values.map((value, index) => (index < data.partialFrom ? value : { value, itemStyle: { decal } }));
+}
+
 function dataSeries(data, item, index, theme, colorIndexes) {
   const isLine = data.kind === "line";
   return {
     name: item.name,
     type: isLine ? "line" : "bar",
     stack: data.stacked ? "all" : undefined,
-    data: item.values,
+    data: itemsOf(data, item, theme),
     color: seriesColor(item, theme, colorIndexes),
     cursor: data.links?.[index] ? "pointer" : "default",
     barMaxWidth: 44,
@@ -146,6 +157,8 @@ export function chartOptions(data, theme, { colorIndexes, tooltip, animationDura
   const hasLegend = data.series.length > 1;
   return {
     animationDuration,
+    // Decals are drawn only where they are shown for all; the plain ones have none.
+    aria: { enabled: data.partialFrom !== undefined, label: { enabled: false }, decal: { show: true, decals: PLAIN } },
     textStyle: { fontFamily: theme.font, color: theme.text },
     title: title(data, theme),
     grid: {

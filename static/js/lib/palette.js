@@ -25,7 +25,10 @@ const DARK = [
   "#d8b08c",
 ];
 
-/** `limit` and `warning` are tones of a series, `up` and `down` the bars of a waterfall. */
+/**
+ * `limit`, `warning` and `forecast` are tones of a series, `up` and `down` the bars of a waterfall, `hatch` the lines
+ * over buckets that are not complete.
+ */
 export function chartTheme(isDark, font) {
   return {
     colors: isDark ? DARK : LIGHT,
@@ -34,6 +37,8 @@ export function chartTheme(isDark, font) {
     warning: isDark ? "#fbbf24" : "#d97706",
     up: isDark ? "#f87171" : "#dc2626",
     down: isDark ? "#4ade80" : "#16a34a",
+    forecast: isDark ? "rgba(148, 163, 184, 0.4)" : "rgba(100, 116, 139, 0.3)",
+    hatch: isDark ? "rgba(38, 38, 38, 0.55)" : "rgba(255, 255, 255, 0.6)",
     text: isDark ? "#a1a8b3" : "#5f6875",
     line: isDark ? "rgba(148, 163, 184, 0.18)" : "rgba(100, 116, 139, 0.16)",
     surface: isDark ? "#262626" : "#ffffff",

@@ -1,0 +1,109 @@
+"""Questions of the cost explorer are kept by name, for everyone or for oneself."""
+
+from __future__ import annotations
+
+import pytest
+
+from accounts.models import AuditEntry
+from accounts.scoping import account_scope
+from finops.costs.models import SavedView
+from tests.cast import Cast, signed_in
+
+VIEWS = "/a/acme/cost-explorer/views/"
+QUESTION = "?period=last_90_days&granularity=week&group_by=region&f0=service&f0op=in&f0v=A%26B"
+
+
+def save(cast: Cast, name: str, who: str = "", *, by: str = "member") -> int:
+    answer = signed_in(getattr(cast, by)).post(f"{VIEWS}new/{QUESTION}", {"name": name, "who": who})
+    assert answer.status_code == 302, answer.content.decode()
+    return int(answer["Location"].rstrip("/").rsplit("/", 1)[-1])
+
+
+def test_a_view_leads_to_its_question(cast: Cast) -> None:
+    pk = save(cast, "Weekly")
+
+    answer = signed_in(cast.member).get(f"{VIEWS}{pk}/")
+
+    assert answer.status_code == 302
+    assert answer["Location"] == f"/a/acme/cost-explorer/{QUESTION}"
+
+
+def test_a_shared_view_is_everyones_and_an_own_one_is_nobody_elses(cast: Cast) -> None:
+    shared, own = save(cast, "Ours", "shared"), save(cast, "Mine")
+    viewer = signed_in(cast.viewer)
+
+    for page in (viewer.get(VIEWS).content.decode(), viewer.get(f"{VIEWS}menu/").content.decode()):
+        assert "Ours" in page
+        assert "Mine" not in page
+    assert "Mine" in signed_in(cast.member).get(f"{VIEWS}menu/").content.decode()
+    assert viewer.get(f"{VIEWS}{shared}/").status_code == 302
+    assert viewer.get(f"{VIEWS}{own}/").status_code == 404
+    owner = signed_in(cast.owner)
+    assert owner.post(f"{VIEWS}{own}/delete/").status_code == 404
+    assert owner.get(f"{VIEWS}{own}/edit/").status_code == 404
+
+
+def test_a_viewer_saves_changes_and_deletes_nothing(cast: Cast) -> None:
+    pk = save(cast, "Ours", "shared")
+    viewer = signed_in(cast.viewer)
+
+    assert viewer.post(f"{VIEWS}new/{QUESTION}", {"name": "Theirs"}).status_code == 403
+    assert viewer.post(f"{VIEWS}{pk}/edit/", {"name": "Theirs", "who": "shared"}).status_code == 403
+    assert viewer.post(f"{VIEWS}{pk}/delete/").status_code == 403
+    assert "Save view" not in viewer.get("/a/acme/cost-explorer/").content.decode()
+
+
+def test_a_view_is_renamed_shared_and_deleted(cast: Cast) -> None:
+    pk = save(cast, "Mine")
+    member = signed_in(cast.member)
+
+    assert member.post(f"{VIEWS}{pk}/edit/", {"name": "Ours", "who": "shared"}).status_code == 302
+    assert "Ours" in signed_in(cast.viewer).get(VIEWS).content.decode()
+    assert signed_in(cast.owner).post(f"{VIEWS}{pk}/delete/").status_code == 302
+    with account_scope(cast.account):
+        assert not SavedView.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "who", "said"),
+    [
+        ("ours", "shared", "A shared view of this name exists already."),
+        ("MINE", "mine", "You have a view of this name already."),
+        ("", "mine", "Enter a name."),
+        ("x" * 101, "mine", "at most 100 characters"),
+    ],
+)
+def test_a_name_that_cannot_be_is_said_in_the_form(cast: Cast, name: str, who: str, said: str) -> None:
+    save(cast, "Ours", "shared")
+    save(cast, "Mine")
+
+    answer = signed_in(cast.member).post(f"{VIEWS}new/{QUESTION}", {"name": name, "who": who})
+
+    assert answer.status_code == 422
+    assert said in answer.content.decode()
+
+
+def test_people_may_have_own_views_of_one_name(cast: Cast) -> None:
+    save(cast, "Mine")
+    save(cast, "Mine", by="owner")
+
+    with account_scope(cast.account):
+        assert SavedView.objects.count() == 2
+
+
+def test_the_audit_log_names_shared_views_alone(cast: Cast) -> None:
+    save(cast, "Ours", "shared")
+    save(cast, "Secret plan")
+
+    with account_scope(cast.account):
+        entries = list(AuditEntry.objects.filter(action="saved_view.create").order_by("pk"))
+    assert [entry.target for entry in entries] == ["Ours", "a personal view"]
+    assert "Secret plan" not in str([entry.detail for entry in entries])
+
+
+def test_a_question_that_cannot_be_is_not_saved(cast: Cast) -> None:
+    answer = signed_in(cast.member).post(f"{VIEWS}new/?granularity=hour", {"name": "Hourly"})
+
+    assert answer.status_code == 302
+    with account_scope(cast.account):
+        assert not SavedView.objects.exists()
