@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.views import redirect_to_login
@@ -16,6 +17,7 @@ from accounts.models import Account, Membership, Role, User
 from accounts.scoping import account_scope
 from accounts.security.mfa import has_second_factor
 from finops.lib.query_page import HtmxRequest
+from finops.lib.registry import Registry
 from finops.web.admission import TENANT, tenant
 
 P = ParamSpec("P")
@@ -31,6 +33,18 @@ class AccountRequest(HtmxRequest):
 
 
 View = Callable[Concatenate[AccountRequest, P], HttpResponseBase]
+
+
+page_scopes: Registry[Callable[[AccountRequest], AbstractContextManager[None]]] = Registry("scope of pages")
+"""What apps above put around every page of an account, in the order of registration."""
+
+
+@contextmanager
+def _page_scope(request: AccountRequest) -> Iterator[None]:
+    with ExitStack() as scopes:
+        for scope in page_scopes.values():
+            scopes.enter_context(scope(request))
+        yield
 
 
 def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., HttpResponseBase]]:
@@ -62,7 +76,7 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
             request.account, request.membership = membership.account, membership
             request.META[TENANT] = tenant(membership.account_id)
             request.actor = Actor.of_user(request.user)
-            with account_scope(membership.account):
+            with account_scope(membership.account), _page_scope(request):
                 return _render_in_scope(view(request, *args, **kwargs))
 
         door.required_role = role  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from django.http import HttpRequest
 
 from accounts.models import Account, GlossaryTerm, MCPKey, Role, Theme, User
 from finops.lib import clock
+from finops.lib.currencies import ISO_4217
 from finops.lib.errors import UserError
 from finops.lib.formats import dates, numbers
 from finops.lib.formats.locales import (
@@ -144,6 +145,12 @@ class AccountForm(forms.Form):
         choices=lambda: [("", "No country"), *countries().items()],
         help_text="Forecasts treat them like Sundays where past ones were.",
     )
+    display_currency = forms.ChoiceField(
+        label="Display currency",
+        required=False,
+        choices=lambda: [("", "None: amounts stay as billed"), *((code, code) for code in sorted(ISO_4217))],
+        help_text="Amounts are converted to it by the exchange rate of their day.",
+    )
 
     @classmethod
     def of(cls, account: Account) -> AccountForm:
@@ -152,6 +159,7 @@ class AccountForm(forms.Form):
                 "name": account.name,
                 "fiscal_start_month": account.fiscal_start_month,
                 "holiday_country": account.holiday_country,
+                "display_currency": account.display_currency,
             }
         )
 

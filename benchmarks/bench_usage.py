@@ -171,7 +171,9 @@ def _parts(account: Account, waiting: int) -> Row:
         decode=lambda: snapshot._waiting(values, *YEAR, query.needed) if values else None,
         ranges=lambda: queries.data_range(account, Kind.USAGE),
         keys=lambda: queries.dimension_keys(account),
-        duckdb=lambda: engine._instance().execute(sql, float("inf"), waiting=parts.waiting),
+        duckdb=lambda: engine._instance().execute(
+            sql, float("inf"), {compiler.INBOX_TABLE: parts.waiting} if parts.waiting else {}
+        ),
     )
     return {
         "spent by a dimension": "",

@@ -153,6 +153,12 @@ MENU = (
             MenuItem("MCP keys", "mcp_keys", "key", ("mcp_key_new",)),
             MenuItem("Members", "members", "users"),
             MenuItem("Cost view", "cost_view", "adjustments"),
+            MenuItem(
+                "Exchange rates",
+                "exchange_rates",
+                "arrows-exchange",
+                ("exchange_rate_new", "exchange_rate_upload"),
+            ),
             MenuItem("Imports", "import_review", "file-import"),
             MenuItem("Customer key", "customer_key", "id"),
             MenuItem("Metrics", "usage_metrics", "ruler-measure", ("usage_metric",)),

@@ -82,6 +82,7 @@ INSTALLED_APPS = [
     "accounts",
     "finops.lake",
     "finops.activity",
+    "finops.exchange_rates",
     "finops.costs",
     "ingestion",
     "finops.connections",
@@ -133,7 +134,11 @@ TEMPLATES = [
                 "csp.context_processors.nonce",
                 "accounts.context.frame",
             ],
-            "builtins": ["finops.templatetags.console", "finops.templatetags.components"],
+            "builtins": [
+                "finops.templatetags.console",
+                "finops.templatetags.components",
+                "finops.exchange_rates.templatetags.exchange_rates",
+            ],
         },
     }
 ]
@@ -247,6 +252,9 @@ AWS_STS_URL: str = env.str("AWS_STS_URL", "")
 AWS_PRINCIPAL_ARN: str = env.str("AWS_PRINCIPAL_ARN", "")
 # Base URLs of vendors' APIs by connector, where not the vendor's own: a proxy, or a server of tests.
 CONNECTOR_BASE_URLS: dict[str, str] = env.dict("CONNECTOR_BASE_URLS", default={})
+
+# The European Central Bank's file of exchange rates, fetched twice a day; empty: none is fetched.
+EXCHANGE_RATES_URL: str = env.str("EXCHANGE_RATES_URL", "")
 
 # Sign-in.
 AUTH_USER_MODEL = "accounts.User"

@@ -21,6 +21,7 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.dashboards.urls")),
     path("", include("ingestion.urls")),
     path("", include("finops.activity.urls")),
+    path("", include("finops.exchange_rates.urls")),
     path("", include(account_urlpatterns)),
 ]
 

@@ -14,10 +14,12 @@ from psycopg.errors import QueryCanceled
 from psycopg.pq import ExecStatus, TransactionStatus
 
 from accounts.scoping import account_scope
+from finops.exchange_rates.answers import conversion_of
+from finops.exchange_rates.display import Display, display_of, display_scope
 from finops.lib.errors import UserError
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
-from mcpserver.registry import Tool, ToolAccess
+from mcpserver.registry import DISPLAY_CURRENCY, Tool, ToolAccess
 from mcpserver.results import MAX_ANSWER_BYTES, ToolOutcome, encode_to_size, new_incident
 
 log = logging.getLogger(__name__)
@@ -26,10 +28,17 @@ log = logging.getLogger(__name__)
 def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcome:
     """The outcome of a call; never raises. What the caller cannot repair is logged under the incident it names."""
     try:
+        arguments, display = _display_of(tool, arguments, call)
         decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
+        conversion = None
         with call_transaction(call, read_only=tool.access is ToolAccess.READ):
-            answer = tool.handler(call, decoded)
-        encoded = encode_to_size(answer, MAX_ANSWER_BYTES)
+            if display is None:
+                answer = tool.handler(call, decoded)
+            else:
+                with display_scope(display):
+                    answer = tool.handler(call, decoded)
+                    conversion = conversion_of(display)
+        encoded = encode_to_size(answer, MAX_ANSWER_BYTES, conversion)
         return _limit_answer_size(
             tool, ToolOutcome(answer=encoded, console_url=getattr(answer, "console_url", ""))
         )
@@ -49,6 +58,22 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOu
             problem=f"{tool.name} failed on our side; incident {incident} is logged. Try once more.",
             incident=incident,
         )
+
+
+def _display_of(
+    tool: Tool, arguments: Mapping[str, Any], call: ToolCall
+) -> tuple[Mapping[str, Any], Display | None]:
+    """The arguments without that of the door, and the currency that the answer is in; None: nothing is converted."""
+    if not tool.converts:
+        return arguments, None
+    choice = arguments.get(DISPLAY_CURRENCY)
+    if not choice and not call.account.display_currency:
+        return {name: value for name, value in arguments.items() if name != DISPLAY_CURRENCY}, None
+    if choice is not None and not isinstance(choice, str):
+        raise UserError(f"{DISPLAY_CURRENCY}: write a code such as EUR, or own.", field=DISPLAY_CURRENCY)
+    display = display_of(call.account, choice or "")
+    rest = {name: value for name, value in arguments.items() if name != DISPLAY_CURRENCY}
+    return rest, display if display.currency else None
 
 
 def _validation_text(validation_error: ValidationError) -> str:

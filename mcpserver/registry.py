@@ -44,6 +44,9 @@ from mcpserver.schema import Schema, answer_schema, arguments_schema
 
 ANSWER_FIELDS = ("account", "summary", "warnings", "hint", "console_url")
 
+DISPLAY_CURRENCY = "display_currency"
+"""The argument of every tool that converts."""
+
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the strictest host accepts
 
 Handler = TypeVar("Handler", bound=Callable[..., msgspec.Struct])
@@ -74,6 +77,8 @@ class Tool:
     examples: tuple[Mapping[str, Any], ...]
     input_schema: Schema
     output_schema: Schema
+    converts: bool = False
+    """Whether it takes `display_currency`, which the door reads: its amounts are of cost lines."""
 
     @property
     def hints(self) -> dict[str, bool]:
@@ -135,6 +140,7 @@ class ToolRegistry:
         examples: Sequence[Mapping[str, Any]] = (),
         destructive: bool = False,
         idempotent: bool | None = None,
+        converts: bool = False,
     ) -> Callable[[Handler], Handler]:
         """Registers the function below as a tool and returns it unchanged; raises RegistryError.
 
@@ -155,8 +161,9 @@ class ToolRegistry:
                     answer=answer,
                     handler=handler,
                     examples=tuple(examples),
-                    input_schema=arguments_schema(arguments),
+                    input_schema=_with_display_currency(arguments_schema(arguments), converts=converts),
                     output_schema=answer_schema(answer, ANSWER_FIELDS),
+                    converts=converts,
                 )
             )
             return handler
@@ -210,6 +217,13 @@ class ToolRegistry:
 
     def __len__(self) -> int:
         return len(self._tools)
+
+
+def _with_display_currency(schema: Schema, *, converts: bool) -> Schema:
+    if not converts:
+        return schema
+    argument = {"type": "string", "description": "Convert to, such as EUR; own: do not."}
+    return {**schema, "properties": {**schema.get("properties", {}), DISPLAY_CURRENCY: argument}}
 
 
 def _types_of(name: str, handler: Callable[..., object]) -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from finops.exchange_rates.answers import AppliedConversion
+from finops.lake.engine.conversion import display_currency
 from finops.lib.answers import largest_that_fits
 from finops.lib.money import round_amount
 from finops.lib.sentences import HIDDEN_CHARACTERS, escape_hidden, truncate
@@ -77,9 +79,14 @@ def _visible(value: Any) -> Any:
 MAX_ANSWER_BYTES = 25_000
 
 
+CONVERSION_BYTES = 4_500
+"""What an answer has less of them where its rates stand beside it."""
+
+
 def fits(answer: msgspec.Struct) -> bool:
     """Whether an answer is small enough for an assistant's context."""
-    return len(encode_answer(answer)) <= MAX_ANSWER_BYTES
+    room = MAX_ANSWER_BYTES - (CONVERSION_BYTES if display_currency() else 0)
+    return len(encode_answer(answer)) <= room
 
 
 Page = TypeVar("Page", bound=msgspec.Struct)
@@ -98,16 +105,33 @@ def page_that_fits(make: Callable[[int], Page], limit: int) -> Page:
     return largest_that_fits(page_of, limit, fits)
 
 
+def _conversion(conversion: AppliedConversion) -> dict[str, Any]:
+    """Rates keep all their digits, as text: six places are too few for a yen."""
+    fields: dict[str, Any] = msgspec.to_builtins(conversion, builtin_types=(Decimal,))
+    for rate in fields["exchange_rates"]:
+        rate["rate"] = f"{rate['rate'].normalize():f}"
+    return fields
+
+
+def _in_currency(url: str, currency: str) -> str:
+    """The page in the same currency."""
+    return f"{url}{'&' if '?' in url else '?'}currency={currency}" if url else ""
+
+
 _LENGTHS = (2000, 500, 200, 80, 40)
 _UNTRUNCATED_KEYS = ("console_url", "cursor")
 
 
-def encode_to_size(answer: msgspec.Struct, limit: int) -> bytes:
-    """The answer as JSON; when it has more bytes than `limit`, with its longest texts cut, which it says.
+def encode_to_size(answer: msgspec.Struct, limit: int, conversion: AppliedConversion | None = None) -> bytes:
+    """The answer as JSON, with its conversion where it has one; when it has more bytes than `limit`, with its longest texts cut, which it says.
 
     Whoever pushes usage or writes a bill may put megabytes into a name. Many short rows are for the tool to sum up.
     """
-    whole, encoded = _encode_visible(_to_json_numbers(msgspec.to_builtins(answer, builtin_types=(Decimal,))))
+    builtins = msgspec.to_builtins(answer, builtin_types=(Decimal,))
+    if conversion is not None:
+        builtins["conversion"] = _conversion(conversion)
+        builtins["console_url"] = _in_currency(builtins.get("console_url", ""), conversion.display_currency)
+    whole, encoded = _encode_visible(_to_json_numbers(builtins))
     for length in _LENGTHS:
         if len(encoded) <= limit:
             break

@@ -103,6 +103,12 @@ class Account(models.Model):
     second_factor_required = models.BooleanField(
         default=False, help_text="Members without a second factor see only where to set one up."
     )
+    display_currency = models.CharField(
+        max_length=3, blank=True, help_text="ISO 4217: what amounts are converted to; blank: nothing is."
+    )
+    currencies: models.JSONField[list[str], list[str]] = models.JSONField(
+        default=list, blank=True, editable=False, help_text="Of its cost lines, the one of most money first."
+    )
     created_at = models.DateTimeField(default=clock.now, editable=False)
     delete_after = models.DateTimeField(
         null=True,

@@ -12,6 +12,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, GlossaryTerm, Membership, Role, User
 from accounts.scoping import account_scope
+from finops.lib.currencies import currency_code
 from finops.lib.errors import UserError
 from finops.lib.holidays import countries
 
@@ -44,10 +45,12 @@ def change_account(
     name: str,
     fiscal_start_month: int,
     holiday_country: str | None = None,
+    display_currency: str | None = None,
 ) -> None:
-    """Rename an account, move its fiscal year, or say whose public holidays its forecasts know (None: as it is). The slug
-    stays: links and bookmarks hold it. Raises UserError for an unknown country."""
-    fields = ("name", "fiscal_start_month", "holiday_country")
+    """Rename an account, move its fiscal year, say whose public holidays its forecasts know or what its amounts are
+    converted to (None: as it is; empty: none). The slug stays: links and bookmarks hold it. Raises UserError for an
+    unknown country or currency."""
+    fields = ("name", "fiscal_start_month", "holiday_country", "display_currency")
     before = {field: getattr(account, field) for field in fields}
     account.name, account.fiscal_start_month = name.strip(), fiscal_start_month
     if holiday_country is not None:
@@ -56,6 +59,10 @@ def change_account(
                 f"{holiday_country!r} is no country whose holidays are known.", field="holiday_country"
             )
         account.holiday_country = holiday_country
+    if display_currency is not None:
+        account.display_currency = display_currency and currency_code(
+            display_currency, field="display_currency"
+        )
     account.full_clean()
     account.save(update_fields=fields)
     after = {field: getattr(account, field) for field in fields}

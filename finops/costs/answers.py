@@ -178,6 +178,7 @@ class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 # The answer of `query_spend`. Without group_by `rows` is empty and the totals say it all.
+# own_amounts: of a converted answer, the totals before conversion, by the currency of the bill.
 # spread: what spreading charges over their periods adds to each total, against the days they were charged on.
 class SpendAnswer(AccountAnswer, frozen=True, kw_only=True):
     view: AppliedCostView
@@ -195,6 +196,7 @@ class SpendAnswer(AccountAnswer, frozen=True, kw_only=True):
     console_url: str = ""
     applied_splits: list[AppliedSplit] = []
     spread: list[MoneyAmount] = []
+    own_amounts: list[MoneyAmount] | msgspec.UnsetType = msgspec.UNSET
 
 
 def in_units(answer: SpendAnswer) -> SpendAnswer:

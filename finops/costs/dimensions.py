@@ -16,7 +16,7 @@ from typing import Any
 from accounts.models import Account
 from finops.costs.dimension_names import EXTENSION, TITLED_EXTENSIONS, extension_title, plain_name
 from finops.costs.value_names import FormerName, ValueNames
-from finops.lake.schema import ExtensionKey, extension_column, tag_column
+from finops.lake.schema import OWN_CURRENCY, ExtensionKey, extension_column, tag_column
 from finops.lake.storage.manifest import CostKeys, Manifest, cost_tag_keys
 from finops.lib.errors import UserError, nearest_choices, unknown_value
 from finops.lib.registry import Registry
@@ -336,7 +336,7 @@ _column(
 _column(
     "commitment", "Commitment", "The reservation or savings plan.", "commitment_id", label="commitment_name"
 )
-_column("currency", "Currency", "What the line is billed in, such as EUR; never converted.", "currency")
+_column("currency", "Currency", "What the line is billed in, such as EUR; never converted.", OWN_CURRENCY)
 registry.register(
     DimensionKind("product", "Product", "The account's product key, else the service.", _product)
 )

@@ -44,6 +44,7 @@ def with_newest_names(context: DimensionContext, dimension: Dimension) -> Dimens
         tag_keys=dimension.tag_keys,
         allow_rollups=True,
         manifest=context.manifest,
+        in_own_currency=True,
     )
     rows = table.to_pylist()
     if not rows or len(rows) > MOST_NAMES:

@@ -33,6 +33,8 @@ MAX_EXTENSIONS: Final = 200
 
 TAG_PREFIX: Final = "tag:"
 EXTENSION_PREFIX: Final = "x:"
+OWN_CURRENCY: Final = "own_currency"
+"""A column of cost in questions and in no file: the currency that a line is billed in, converted or not."""
 DIMENSION_PREFIX: Final = "dim:"
 
 

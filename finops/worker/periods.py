@@ -37,4 +37,5 @@ TASK_SECONDS: Final[dict[str, int]] = {
     "issues.poll_due": 60,
     "issues.sweep": 86_400,
     "activity.sweep": 3_600,
+    "exchange_rates.fetch": 43_200,
 }

@@ -67,6 +67,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "ingestion.flush_usage": FLUSH,
     "alerts.evaluate": ALERTS,
     "alerts.send_delivery": DELIVERIES,
+    "exchange_rates.fetch": MAINTENANCE,
     "issues.create": DELIVERIES,
     "accounts.send_unsent_mails": DELIVERIES,
     "accounts.send_invitation": DELIVERIES,

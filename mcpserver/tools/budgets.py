@@ -25,6 +25,7 @@ PAGE = "budgets/"
     name="listBudgets",
     title="List budgets",
     access=ToolAccess.READ,
+    converts=True,
     description="""
         Budgets in their current period, worst first: spent, forecast for its end, status and why. What drives one:
         querySpend. Example: {"status": ["exceeded"]}

@@ -17,6 +17,7 @@ PAGE = "commitments/"
     name="getCommitmentUtilization",
     title="Get commitment utilization",
     access=ToolAccess.READ,
+    converts=True,
     description="""
         Reserved instances and savings plans: utilization, coverage, waste, effective savings rate, expiry, by commitment
         or type and over time. Amortized.

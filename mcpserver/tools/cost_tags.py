@@ -50,6 +50,7 @@ def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTags
     name="queryCostTag",
     title="Query cost tag",
     access=ToolAccess.READ,
+    converts=True,
     description="""
         Cost by the values of one cost tag before and after shared-cost splits, what is untagged, and by one more dimension.
         Trends: querySpend with group_by cost_tag:<key>. Example: {"cost_tag": "env", "by": "account"}

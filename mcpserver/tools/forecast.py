@@ -20,6 +20,7 @@ MAX_URL = 4_000
     name="forecastSpend",
     title="Forecast spend",
     access=ToolAccess.READ,
+    converts=True,
     description="""
         What the current month, quarter, year or the next days will cost, with an 80 % band, beside what is spent and the
         period before; null with a reason where history is too short. Example: {"group_by": ["service"]}

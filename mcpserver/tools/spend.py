@@ -27,6 +27,7 @@ MAX_LINKED_TEXT = 200
     name="querySpend",
     title="Query spend",
     access=ToolAccess.READ,
+    converts=True,
     description="""
         What was spent, in total or grouped by up to two dimensions, over time, compared with before. Use it for any
         question about cost, top drivers, trends, shares. It sums, ranks and compares exactly: do not add its rows
@@ -82,6 +83,7 @@ class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
     name="listDimensionValues",
     title="List dimension values",
     access=ToolAccess.READ,
+    converts=True,
     description="""
         The values that a dimension has in the data, largest cost first, with search. Use it before filtering by a
         value you have not seen. Not for amounts by group over time: querySpend does that.

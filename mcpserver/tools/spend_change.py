@@ -18,6 +18,7 @@ PAGE = "spend-change/"
     name="explainSpendChange",
     title="Explain a change of spend",
     access=ToolAccess.READ,
+    converts=True,
     description="""
         Why spend rose or fell between two periods: what moved most, new and gone, price against volume, adding up to
         the whole change; anomalies beside it. For trends use querySpend.

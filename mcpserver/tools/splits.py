@@ -25,6 +25,7 @@ class ListSharedCostSplitsArguments(msgspec.Struct, kw_only=True):
     name="listSharedCostSplits",
     title="List shared-cost splits",
     access=ToolAccess.READ,
+    converts=True,
     description="""
         Which cost is shared out among which values, how, and what each split moved in the last complete month.
         Figures after splits: querySpend or queryUnitCost with "splits": "after".

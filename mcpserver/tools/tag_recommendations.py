@@ -17,6 +17,7 @@ PAGE = "cost-tags/recommendations/"
     name="listTagRecommendations",
     title="List tag recommendations",
     access=ToolAccess.READ,
+    converts=True,
     description="""
         Tag keys by cost covered; keys or values that mean the same; rules for untagged cost: drafts and what each covers.
     """,

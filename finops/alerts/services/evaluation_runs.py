@@ -20,6 +20,7 @@ from finops.alerts.evaluation import AlertCandidate, Evaluation
 from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
 from finops.alerts.services.deliveries import deliver, hold_channel
 from finops.alerts.triggers.sources import FAILURES_TOLD
+from finops.exchange_rates.display import account_display
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.errors import UserError
@@ -102,7 +103,7 @@ def _evaluate_all(account: Account) -> tuple[list[AlertDelivery], str]:
     """What was sent, and what went wrong. What needs no lake query comes first."""
     deliveries: list[AlertDelivery] = []
     errors: list[str] = []
-    with account_scope(account):
+    with account_scope(account), account_display(account):
         evaluation = Evaluation(account, time.monotonic() + DEADLINE)
         parts = (
             evaluation.anomalies,

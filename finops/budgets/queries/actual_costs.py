@@ -7,10 +7,11 @@ Sums are before splits: a budget says what its scope's own lines cost, as the in
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from functools import cache
 from typing import Any, Final
 
 import ibis
@@ -31,7 +32,9 @@ from finops.costs.queries.spend_lake import (
     is_counted,
     part_of,
 )
+from finops.exchange_rates.display import display_of
 from finops.lake.engine import engine
+from finops.lake.engine.conversion import Currencies, currency_scope, current_currencies, display_currency
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
@@ -75,13 +78,26 @@ def daily_costs(
     Cost: a lake query for each grouping; PostgreSQL as resolving `team` and `cost_tag:<key>` takes.
     """
     context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
-    groups: dict[str, list[CostRequest]] = defaultdict(list)
+    groups: dict[tuple[str, Currencies | None], list[CostRequest]] = defaultdict(list)
+    in_currency = _currencies_of_budgets(account)
     for each in requests:
-        groups[grouping_of(each.budget)].append(each)
+        groups[grouping_of(each.budget), in_currency(each.budget.currency)].append(each)
     costs: dict[int, ScopeCosts] = {}
-    for grouping, members in groups.items():
-        costs |= _grouping_costs(context, grouping, members, sources, deadline)
+    for (grouping, currencies), members in groups.items():
+        with currency_scope(currencies):
+            costs |= _grouping_costs(context, grouping, members, sources, deadline)
     return costs
+
+
+def _currencies_of_budgets(account: Account) -> Callable[[str], Currencies | None]:
+    """A budget is an amount in its own currency: where answers are converted, its lines are converted to that; else those
+    of its currency count."""
+    shown, currencies = display_currency(), current_currencies()
+    if not shown:
+        return lambda _currency: None
+    return cache(
+        lambda currency: currencies if currency == shown else display_of(account, currency).currencies
+    )
 
 
 def grouping_of(budget: Budget) -> str:

@@ -147,6 +147,7 @@ def _run(
         tag_keys=keys,
         manifest=sources.manifest,
         deadline=deadline,
+        in_own_currency=True,
     )
 
 

@@ -153,6 +153,7 @@ def _query_values(
         allow_rollups=True,
         manifest=manifest,
         deadline=deadline,
+        in_own_currency=True,
     )
     labels_by_place: dict[int, LabelByValue] = {}
     for row in table.to_pylist():

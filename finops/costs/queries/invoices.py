@@ -264,6 +264,7 @@ def _lines(
         allow_rollups=True,
         manifest=sources.manifest,
         deadline=deadline,
+        in_own_currency=True,
     )
     rows = [row for row in table.to_pylist() if _month_of(row["billing_period"]) in months]
     return [_line(row) for row in rows]

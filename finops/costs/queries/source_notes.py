@@ -73,6 +73,7 @@ def _chosen_sources(
         tag_keys=[key for each in filters for key in each.dimension.tag_keys],
         manifest=sources.manifest,
         allow_rollups=True,
+        in_own_currency=True,
     )
     return empty | {int(each) for each in table["source"].to_pylist() if each is not None}
 

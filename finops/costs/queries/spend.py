@@ -34,6 +34,7 @@ from finops.costs.queries.spend_facts import (
 from finops.costs.queries.spend_lake import (
     ALL_GROUPS,
     COST_COLUMNS,
+    UNITS,
     MissingMeasureBuild,
     SpendBuild,
     SpendPlan,
@@ -44,6 +45,7 @@ from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
 from finops.costs.split_registry import SplitQuestion, SplitResult, run_splits
 from finops.costs.value_names import with_value_names
 from finops.lake.engine import engine
+from finops.lake.engine.conversion import currency_scope, display_currency
 from finops.lake.schema import Kind
 from finops.lake.storage.manifest import Manifest
 from finops.lib import clock
@@ -113,10 +115,24 @@ def query_spend(
         findings=findings,
         split_result=split,
         missing_measure=missing_measure_costs(account, plan, deadline, sources.manifest),
+        own_amounts=_own_amounts(account, plan, deadline, sources.manifest),
         after_splits=_split_preview(account, question, plan, sums, deadline, with_notes),
         related_notes=notes,
     )
     return assemble(facts, with_names(plan, sums))
+
+
+def _own_amounts(
+    account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest
+) -> dict[str, Decimal] | None:
+    """What counts in the currency of each bill; None where nothing is converted. One lake query, over rollups."""
+    if not display_currency() or plan.basis in UNITS:
+        return None
+    reduced = replace(
+        plan, dimensions=(), granularity="none", compared=None, previous=None, source_overrides=()
+    )
+    with currency_scope(None):
+        return _by_currency(reduced, run_plan(account, reduced, deadline, manifest))
 
 
 def _split_preview(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Protocol
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
@@ -13,6 +14,7 @@ from finops.costs.answers import (
     AccountRef,
     AppliedPeriod,
     Change,
+    MoneyAmount,
     PartAmount,
     Series,
     SpendAnswer,
@@ -35,11 +37,13 @@ from finops.costs.queries.spend_words import (
     split_preview_clause,
     spread_clause,
     summary_of,
+    unconverted_totals,
 )
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendOrder
+from finops.lake.engine.conversion import display_currency
 from finops.lib.money import currencies_by_amount, exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
-from finops.lib.sentences import truncate
+from finops.lib.sentences import join_with_and, money, truncate
 
 OTHER = "other"
 ZERO = Decimal(0)
@@ -85,8 +89,16 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         hint=hint_of(facts.query, facts.view, facts.sources.coverage, totals, rows),
         applied_splits=facts.split_result.applied_splits,
         spread=list(facts.split_result.spread),
+        own_amounts=_own_amounts(facts),
     )
     return in_units(answer) if facts.plan.basis in UNITS else answer
+
+
+def _own_amounts(facts: SpendFacts) -> list[MoneyAmount] | UnsetType:
+    if facts.own_amounts is None:
+        return UNSET
+    names = currencies_by_amount(facts.own_amounts)
+    return [MoneyAmount(amount=facts.own_amounts[name], currency=name) for name in names]
 
 
 def period_of(facts: SpendFacts) -> AppliedPeriod:
@@ -101,14 +113,12 @@ def period_of(facts: SpendFacts) -> AppliedPeriod:
 
 
 def totals_of(facts: SpendFacts, sums: Sequence[SpendSum], buckets: Sequence[Bucket]) -> list[SpendTotal]:
-    """One for each currency that has lines, the one of most money first."""
+    """One for each currency that has lines, the display currency first, then the one of most money."""
     totals = {
         currency: total_of(facts, sums, currency, buckets) for currency in {part.currency for part in sums}
     }
-    return [
-        totals[currency]
-        for currency in currencies_by_amount({name: each.amount for name, each in totals.items()})
-    ]
+    names = currencies_by_amount({name: each.amount for name, each in totals.items()})
+    return [totals[name] for name in sorted(names, key=lambda name: name != display_currency())]
 
 
 def total_of(
@@ -293,6 +303,9 @@ def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequen
 
 
 def _currency_warning(totals: Sequence[SpendTotal]) -> list[str]:
+    if unconverted := unconverted_totals(totals):
+        left_out = join_with_and([money(total.amount, total.currency) for total in unconverted])
+        return [f"No exchange rate to {display_currency()}: {left_out}. Not in the total."]
     if len(totals) < 2:
         return []
     names = ", ".join(total.currency for total in totals)

@@ -187,6 +187,8 @@ class SpendFacts:
     """What the lines cost that have no value in the measure."""
     after_splits: SplitPreview = field(default_factory=SplitPreview)
     """What splits would change, where the question is before them."""
+    own_amounts: Mapping[str, Decimal] | None = None
+    """The totals in the currencies of the bills, where the answer is converted."""
     related_notes: SpendNotes = field(default_factory=SpendNotes)
     """What apps above name beside the amount."""
 

@@ -26,6 +26,7 @@ from finops.costs.completeness import (
     partial_days,
 )
 from finops.costs.models import CostSource, DailyCostSnapshot, SourceCompleteness
+from finops.costs.services.currencies import refresh_currencies, take_bill_rates
 from finops.lake.engine import engine
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
@@ -79,13 +80,15 @@ def refresh_if_due() -> None:
 
 
 def refresh_completeness(source: CostSource) -> None:
-    """Read a source's completeness again. What fails is logged and done by the next `refresh_if_due`.
+    """Read a source's completeness again, and what it has of currencies. What fails is logged and done by the next `refresh_if_due`.
 
     Cost: two lake queries over 75 days of one source, a second when it has no daily usage in them; five of PostgreSQL.
     """
     try:
         with account_scope(source.account), transaction.atomic():
             _refresh(source)
+            refresh_currencies(source.account)
+            take_bill_rates(source)
     except (UserError, DatabaseError):
         logger.warning("costs: the completeness of source %s was not read", source.pk, exc_info=True)
 
@@ -205,12 +208,14 @@ def is_daily(lines: Any) -> Any:
 
 
 def _read_lines(account: Account, source: CostSource, days: tuple[date, date]) -> list[_Line]:
-    table = engine.run(account, Kind.COST, *days, _DaysBuild(str(source.pk)), allow_rollups=True)
+    build = _DaysBuild(str(source.pk))
+    table = engine.run(account, Kind.COST, *days, build, allow_rollups=True, in_own_currency=True)
     return [_Line(**row) for row in table.to_pylist()]
 
 
 def _newest_daily(account: Account, source: CostSource, first: date, last: date) -> date | None:
-    table = engine.run(account, Kind.COST, first, last, _NewestBuild(str(source.pk)), allow_rollups=True)
+    build = _NewestBuild(str(source.pk))
+    table = engine.run(account, Kind.COST, first, last, build, allow_rollups=True, in_own_currency=True)
     day: date | None = table["day"][0].as_py()
     return day
 

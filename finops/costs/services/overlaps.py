@@ -138,13 +138,21 @@ def _of_month(source: CostSource, month: date, manifest: Manifest) -> list[Sourc
         return []
     days = _days(month, manifest)
     account, mine = source.account, str(source.pk)
-    table = engine.run(account, Kind.COST, *days, PartsBuild(month), allow_rollups=True, manifest=manifest)
+    table = engine.run(
+        account,
+        Kind.COST,
+        *days,
+        PartsBuild(month),
+        allow_rollups=True,
+        manifest=manifest,
+        in_own_currency=True,
+    )
     parts = [MonthPart(**row) for row in table.to_pylist()]
     overlaps = _of_nodes(account, month, parts, mine, manifest)
     for other, accounts in sources_sharing_accounts(parts, mine).items():
         build = SharedCostBuild(month, mine, other, accounts_of(accounts))
         for row in engine.run(
-            account, Kind.COST, *days, build, allow_rollups=True, manifest=manifest
+            account, Kind.COST, *days, build, allow_rollups=True, manifest=manifest, in_own_currency=True
         ).to_pylist():
             alike = SharedCost(**row)
             share = overlap_share(alike, parts, mine, other)
@@ -164,7 +172,14 @@ def _of_nodes(
         days = _days(month, manifest)
         keys = build.keys
         table = engine.run(
-            account, Kind.COST, *days, build, tag_keys=keys, allow_rollups=True, manifest=manifest
+            account,
+            Kind.COST,
+            *days,
+            build,
+            tag_keys=keys,
+            allow_rollups=True,
+            manifest=manifest,
+            in_own_currency=True,
         )
         return list(table.to_pylist())
 

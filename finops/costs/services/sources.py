@@ -13,6 +13,7 @@ from finops.costs import dependants
 from finops.costs.models import CostSource
 from finops.costs.services.closed_months import restate_removed_source
 from finops.costs.services.completeness import refresh_completeness
+from finops.costs.services.currencies import refresh_currencies
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
 from finops.lib.errors import in_use_error
@@ -78,6 +79,7 @@ def delete_cost_source(*, source: CostSource, actor: Actor) -> None:
     with account_scope(account):
         dependents = dependants.audit_detail(source)
         restate_removed_source(source)
+        refresh_currencies(account)
         audit.record(
             account=account, actor=actor, action="cost_source.delete", target=source.name, detail=dependents
         )

@@ -21,6 +21,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.queries import cost_view
+from finops.exchange_rates.display import account_display
 from finops.insights.anomalies.detection import DetectionRun
 from finops.insights.anomalies.reconciliation import record
 from finops.insights.models import SERVICE, Anomaly, AnomalyRun, AnomalySettings
@@ -197,7 +198,7 @@ def detect_if_due(account: Account) -> bool:
         due = _due("AND account_id = %(account)s", account.pk) if mine else []
         if not due:
             return False
-        with account_scope(account):
+        with account_scope(account), account_display(account):
             _detect(account, due[0])
     return True
 

@@ -14,16 +14,20 @@ from typing import Any, Final
 
 import ibis
 import pyarrow as pa
+import sqlglot
 from ibis.backends.sql.compilers.duckdb import DuckDBCompiler
 from sqlglot import exp
 
 from finops.lake import schema as schemas
-from finops.lake.schema import Kind
+from finops.lake.engine.conversion import CONVERTED_COLUMNS, Currencies, DayRates, OneCurrency, converted_sql
+from finops.lake.schema import OWN_CURRENCY, Kind
 from finops.lib.errors import UserError
 
 DIALECT: Final = "duckdb"
 INBOX_TABLE: Final = "waiting"
 """The name of the table of events that are in no file yet."""
+RATES_TABLE: Final = "day_rates"
+"""The name of the table of exchange rates (`conversion.RATES_SCHEMA`)."""
 _compiler: Final = DuckDBCompiler()
 
 Build = Callable[[Any], Any]
@@ -36,6 +40,18 @@ class File:
 
     path: str
     columns: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Currency:
+    """What a question makes of currencies: converts by the rates, or keeps the lines of `currency` alone."""
+
+    currency: str
+    rates: DayRates | None = None
+
+    @property
+    def identity(self) -> str:
+        return f"{self.currency} {self.rates.identity if self.rates else 'alone'}"
 
 
 @dataclass(frozen=True)
@@ -55,12 +71,41 @@ class Query:
         parts = (self.kind.value, self.body, *self.table_expressions, *self.needed, str(self.result))
         return "\x00".join(parts)
 
-    def sql(self, files: Sequence[File], start: date, end: date, *, waiting: bool = False) -> str:
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The needed columns that files have."""
+        stored = ("currency" if name == OWN_CURRENCY else name for name in self.needed)
+        return tuple(dict.fromkeys(stored))
+
+    @cached_property
+    def has_amounts(self) -> bool:
+        """Whether it reads an amount in the currency of its line."""
+        return not CONVERTED_COLUMNS.isdisjoint(self.needed)
+
+    def currency(self, currencies: Currencies, start: date, end: date) -> Currency | None:
+        """What it makes of currencies in a scope: nothing where no line that it reads has a rate. Raises UserError."""
+        if self.kind is not Kind.COST:
+            return None
+        if isinstance(currencies, OneCurrency):
+            return Currency(currencies.currency)
+        rates = currencies.rates(start, end) if self.has_amounts or "currency" in self.needed else None
+        return Currency(currencies.currency, rates) if rates else None
+
+    def sql(
+        self,
+        files: Sequence[File],
+        start: date,
+        end: date,
+        *,
+        waiting: bool = False,
+        currency: Currency | None = None,
+    ) -> str:
         """The statement over these files and these days (inclusive). UserError for text that SQL cannot hold.
 
-        With `waiting` also over the table WAITING, which has the needed columns and facts of these days only.
+        With `waiting` also over the table WAITING, which has the needed columns and facts of these days only; a `currency`
+        with rates reads RATES_TABLE.
         """
-        facts: exp.Query = _facts(self, files, start, end)
+        facts: exp.Query = _facts(self, files, start, end, currency)
         if waiting:
             rest = exp.select(*[_column(name) for name in self.needed]).from_(_table(INBOX_TABLE))
             facts = exp.union(facts, rest, distinct=False) if files else rest
@@ -103,7 +148,10 @@ def cost_table(tag_keys: Collection[str] = ()) -> Any:
 def fact_table(kind: Kind, keys: tuple[str, ...] = ()) -> Any:
     """The unbound Ibis table of facts of `kind`; keys that no file has are there too, and null."""
     columns = schemas.segment_schema(kind, list(dict.fromkeys(keys)))
-    return ibis.table({field.name: _ibis_type(field.type) for field in columns}, name=kind.value)
+    types = {field.name: _ibis_type(field.type) for field in columns}
+    if kind is Kind.COST:
+        types[OWN_CURRENCY] = "string"
+    return ibis.table(types, name=kind.value)
 
 
 def rows_by_file_sql(files: Sequence[File], column: str, value: str) -> str:
@@ -161,11 +209,16 @@ def _needed_columns(
     return tuple(name for name in columns if name in named | passed_on) or (schemas.day_column(kind),)
 
 
-def _facts(query: Query, files: Sequence[File], start: date, end: date) -> exp.Select:
+def _facts(
+    query: Query, files: Sequence[File], start: date, end: date, currency: Currency | None = None
+) -> exp.Select:
     types = {field.name: field.type for field in schemas.base_schema(query.kind)}
-    counts = {name: sum(name in file.columns for file in files) for name in query.needed}
+    counts = {name: sum(name in file.columns for file in files) for name in query.columns}
     columns = [
-        _column(name) if counts[name] else _null(name, types.get(name, pa.string())) for name in query.needed
+        _fact(name, currency)
+        if counts["currency" if name == OWN_CURRENCY else name]
+        else _null(name, types.get(name, pa.string()))
+        for name in query.needed
     ]
     facts = exp.select(*columns)
     if not files:
@@ -174,7 +227,31 @@ def _facts(query: Query, files: Sequence[File], start: date, end: date) -> exp.S
     # refuses a file that lacks one of them.
     differ = any(0 < count < len(files) for count in counts.values())
     days = exp.Between(this=_column(schemas.day_column(query.kind)), low=_day(start), high=_day(end))
-    return facts.from_(_read_parquet(files, union_by_name=differ)).where(days)
+    facts = facts.from_(_read_parquet(files, union_by_name=differ)).where(days)
+    if currency is None:
+        return facts
+    if currency.rates is None:
+        return facts.where(exp.EQ(this=_column("currency"), expression=exp.Literal.string(currency.currency)))
+    return facts.join(_table(RATES_TABLE), on=_RATE_OF_LINE, join_type="left")
+
+
+_RATE_OF_LINE: Final = '"rate_currency" = "currency" AND "rate_day" = "charge_date"'
+
+
+def _fact(name: str, currency: Currency | None) -> exp.Expr:
+    """A column of facts, converted where its line has a rate."""
+    if name == OWN_CURRENCY:
+        return exp.alias_(_column("currency"), name, quoted=True)
+    if currency is None or currency.rates is None:
+        return _column(name)
+    if name == "currency":
+        has_rate = _column("rate").is_(exp.null()).not_()
+        code = exp.Case().when(has_rate, exp.Literal.string(currency.currency)).else_(_column("currency"))
+        return exp.alias_(code, name, quoted=True)
+    if name in CONVERTED_COLUMNS:
+        converted = sqlglot.parse_one(converted_sql(f'"{name}"', '"rate"'), dialect=DIALECT)
+        return exp.alias_(converted, name, quoted=True)
+    return _column(name)
 
 
 def _read_parquet(files: Sequence[File], *, union_by_name: bool) -> exp.Table:

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -22,8 +22,10 @@ import pyarrow as pa
 from django.conf import settings
 
 from accounts.models import Account
+from finops.lake import schema as schemas
 from finops.lake.engine import compiler, snapshot
-from finops.lake.engine.compiler import Build, File, Query, cost_table, fact_table
+from finops.lake.engine.compiler import Build, Currency, File, Query, cost_table, fact_table
+from finops.lake.engine.conversion import current_currencies
 from finops.lake.engine.result_cache import QueryResultCache, ResultKey
 from finops.lake.engine.watchdog import Watchdog
 from finops.lake.queries import SegmentFile
@@ -78,6 +80,7 @@ def run(
     allow_rollups: bool = False,
     manifest: Manifest | None = None,
     deadline: float | None = None,
+    in_own_currency: bool = False,
 ) -> pa.Table:
     """The answer of `build(facts)` over the account's own facts of these days (inclusive).
 
@@ -92,6 +95,9 @@ def run(
     one line with their sums: no line is counted, and amounts are only summed or compared with 0. Then rollups are read in
     place of the lines, where there are any that have these columns; the answer is the same (ADR 0015).
 
+    Inside a `currency_scope` cost is in its currency, unless `in_own_currency`: what is held against a bill stays as the
+    bill has it. Converted lines are not read from rollups.
+
     A question about cost over files that it was answered over before is not run again. `manifest` is what the
     caller has just read of `cost_manifest`, else it is read here.
 
@@ -104,22 +110,27 @@ def run(
     deadline = min(deadline, time_limit.end())
     _check(deadline)
     query = compiler.compile_query(kind, build, tag_keys)
+    currencies = None if in_own_currency else current_currencies()
+    currency = query.currency(currencies, start, end) if currencies else None
     if kind is Kind.COST and settings.LAKE_ANSWERS_BYTES:
-        cached = _cached_result(account, query, start, end, manifest or cost_manifest(account))
+        cached = _cached_result(account, query, start, end, currency, manifest or cost_manifest(account))
         if cached is not None:
             return cached
+    allow_rollups = allow_rollups and (currency is None or currency.rates is None)
     try:
-        return _answer(account, query, start, end, deadline, allow_rollups=allow_rollups)
+        return _answer(account, query, start, end, currency, deadline, allow_rollups=allow_rollups)
     except _UnreadableFile:
         logger.warning("lake: a segment of account %s was unreadable, asking the manifest again", account.pk)
-        return _answer_again(account, query, start, end, deadline)
+        return _answer_again(account, query, start, end, currency, deadline)
 
 
-def _answer_again(account: Account, query: Query, start: date, end: date, deadline: float) -> pa.Table:
+def _answer_again(
+    account: Account, query: Query, start: date, end: date, currency: Currency | None, deadline: float
+) -> pa.Table:
     """After a file could not be read, from the segments alone: what a rollup has is in its segment too. Garbage collection
     deletes a file an hour after its month was rewritten, so the manifest has a newer one by now. Raises LakeUnavailable."""
     try:
-        return _answer(account, query, start, end, deadline)
+        return _answer(account, query, start, end, currency, deadline)
     except _UnreadableFile as error:
         logger.exception("lake: a segment of account %s cannot be read", account.pk)
         raise LakeUnavailable(
@@ -129,12 +140,12 @@ def _answer_again(account: Account, query: Query, start: date, end: date, deadli
 
 
 def _cached_result(
-    account: Account, query: Query, start: date, end: date, manifest: Manifest
+    account: Account, query: Query, start: date, end: date, currency: Currency | None, manifest: Manifest
 ) -> pa.Table | None:
     """The result of the same query over the same files, if it is kept. Raises ValueError for another account's manifest."""
     if manifest.account_id != account.pk:
         raise ValueError("the manifest is of another account")
-    return _result_cache.get(_result_key(query, manifest.paths(start, end), start, end))
+    return _result_cache.get(_result_key(query, manifest.paths(start, end), start, end, currency))
 
 
 @contextmanager
@@ -165,18 +176,29 @@ class _UnreadableFile(Exception):
 
 
 def _answer(
-    account: Account, query: Query, start: date, end: date, deadline: float, *, allow_rollups: bool = False
+    account: Account,
+    query: Query,
+    start: date,
+    end: date,
+    currency: Currency | None,
+    deadline: float,
+    *,
+    allow_rollups: bool = False,
 ) -> pa.Table:
     _check(deadline)
-    live = snapshot.take(account, query.kind, start, end, query.needed, allow_rollups=allow_rollups)
-    key = _result_key(query, [file.path for file in live.files], start, end)
+    columns = query.columns if currency is None else _columns_with(query, currency)
+    live = snapshot.take(account, query.kind, start, end, columns, allow_rollups=allow_rollups)
+    key = _result_key(query, [file.path for file in live.files], start, end, currency)
     # What waits in the inbox changes with every push, so only what is in files is kept.
     cached = _result_cache.get(key) if live.waiting is None else None
     if cached is not None:
         return cached
     files = _local(live.files, deadline)
-    sql = query.sql(files, start, end, waiting=live.waiting is not None)
-    table = _instance().execute(sql, deadline, waiting=live.waiting)
+    sql = query.sql(files, start, end, waiting=live.waiting is not None, currency=currency)
+    tables = {} if live.waiting is None else {compiler.INBOX_TABLE: live.waiting}
+    if currency is not None and currency.rates is not None:
+        tables[compiler.RATES_TABLE] = currency.rates.table
+    table = _instance().execute(sql, deadline, tables)
     if table.schema != query.result:
         table = table.cast(query.result)
     if live.waiting is None:
@@ -184,8 +206,17 @@ def _answer(
     return table
 
 
-def _result_key(query: Query, paths: Sequence[str], start: date, end: date) -> ResultKey:
-    return ResultKey.of(storage().readable_directory, query, paths, start, end)
+def _columns_with(query: Query, currency: Currency) -> tuple[str, ...]:
+    """The columns that files must have where lines are told apart by their currency and day."""
+    return tuple(dict.fromkeys([*query.columns, "currency", schemas.day_column(query.kind)]))
+
+
+def _result_key(
+    query: Query, paths: Sequence[str], start: date, end: date, currency: Currency | None
+) -> ResultKey:
+    return ResultKey.of(
+        storage().readable_directory, query, paths, start, end, currency.identity if currency else ""
+    )
 
 
 def _local(segments: Sequence[SegmentFile], deadline: float) -> list[File]:
@@ -212,8 +243,8 @@ class _Instance:
     connection: duckdb.DuckDBPyConnection
     turns: threading.BoundedSemaphore
 
-    def execute(self, sql: str, deadline: float, *, waiting: pa.Table | None = None) -> pa.Table:
-        """All rows of a query, by the deadline (monotonic seconds); `waiting` is what it reads as the inbox.
+    def execute(self, sql: str, deadline: float, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
+        """All rows of a query, by the deadline (monotonic seconds); `tables` are what it reads besides files, by name.
 
         Raises LakeBusy without a turn in time, LakeTimeout past the deadline, LakeTooLarge for more memory or larger
         numbers than there may be, _UnreadableFile for a segment that is gone or damaged.
@@ -222,9 +253,9 @@ class _Instance:
             _check(deadline)
             cursor = self.connection.cursor()
             try:
-                if waiting is not None:
+                for name, table in (tables or {}).items():
                     # A view of this cursor alone: no other sees it, and it goes when the cursor closes.
-                    cursor.register(compiler.INBOX_TABLE, waiting)
+                    cursor.register(name, table)
                 with _watchdog.watch(cursor, deadline):
                     return cursor.execute(sql).to_arrow_table(RESULT_BATCH_ROWS)
             except duckdb.InterruptException as error:

@@ -34,14 +34,18 @@ class ResultKey:
     files: tuple[str, ...]
     start: date
     end: date
+    currency: str = ""
+    """The identity of the currency and its rates; empty: each line in its own."""
 
     @classmethod
-    def of(cls, directory: Path, query: Query, files: Sequence[str], start: date, end: date) -> ResultKey:
-        return cls(directory, query.identity, tuple(files), start, end)
+    def of(
+        cls, directory: Path, query: Query, files: Sequence[str], start: date, end: date, currency: str = ""
+    ) -> ResultKey:
+        return cls(directory, query.identity, tuple(files), start, end, currency)
 
     @property
     def bytes(self) -> int:
-        return sum(len(text) + _TEXT_BYTES for text in (self.query, *self.files))
+        return sum(len(text) + _TEXT_BYTES for text in (self.query, self.currency, *self.files))
 
 
 class QueryResultCache:

@@ -1,0 +1,98 @@
+"""What an import leaves to read of currencies: which ones the account's lines have, and the rates that bills were made with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from typing import Any, Final
+
+import ibis
+
+from accounts.models import Account
+from finops.costs.models import CostSource
+from finops.exchange_rates.display import account_currencies
+from finops.exchange_rates.models import ExchangeRate
+from finops.exchange_rates.rate_files import checked_rate
+from finops.exchange_rates.rates import SourceRate
+from finops.exchange_rates.services import store_bill_rates
+from finops.lake.engine import engine
+from finops.lake.engine.conversion import RATE_SCALE
+from finops.lake.schema import ExtensionKey, Kind, extension_column
+from finops.lake.storage.manifest import cost_tag_keys
+from finops.lib.errors import UserError
+
+AZURE_RATE: Final = ExtensionKey("BillingExchangeRate")
+"""Of one unit of the pricing currency in the billing currency: Microsoft's exchangeRatePricingToBilling."""
+AZURE_PRICING: Final = ExtensionKey("PricingCurrency")
+"""FOCUS 1.0 of Microsoft; later versions have the column PricingCurrency of FOCUS."""
+GOOGLE_RATE: Final = ExtensionKey("CurrencyConversionRate")
+"""Of one US dollar in the billing currency: Google's currency_conversion_rate."""
+_KEYS: Final = (AZURE_RATE, AZURE_PRICING, GOOGLE_RATE)
+_UNIT: Final = Decimal(1).scaleb(-RATE_SCALE)
+
+
+def refresh_currencies(account: Account) -> None:
+    """Keep which currencies the account's lines have, the one of most money first: pages show one at a time. One lake
+    query."""
+    currencies = account_currencies(account)
+    # One statement of its own: whoever changes the account meanwhile keeps what they wrote.
+    Account.objects.filter(pk=account.pk).exclude(currencies=currencies).update(currencies=currencies)
+
+
+def take_bill_rates(source: CostSource) -> int:
+    """Keep the rates of a source's own lines, by the day of the charge, and say how many are new. Where a day has several,
+    that of most lines counts. No lake query where no bill of the account has such columns."""
+    extensions = set(cost_tag_keys(source.account).extensions)
+    if not extensions & {str(AZURE_RATE), str(GOOGLE_RATE)}:
+        return 0
+    table = engine.run(
+        source.account,
+        Kind.COST,
+        date.min,
+        date.max,
+        _BillRates(str(source.pk)),
+        tag_keys=_KEYS,
+        in_own_currency=True,
+    )
+    rates: dict[tuple[date, str, str], SourceRate] = {}
+    rows = sorted(table.to_pylist(), key=lambda row: (-row["lines"], row["rate"]))
+    for rate in _readable(rows):
+        rates.setdefault((rate.day, rate.base, rate.quote), rate)
+    return store_bill_rates(account=source.account, rates=rates.values())
+
+
+def _readable(rows: list[dict[str, Any]]) -> Iterator[SourceRate]:
+    """Without those that are no rates: a bill may say anything in a column of its own."""
+    for row in rows:
+        try:
+            rate = Decimal(row["rate"]).quantize(_UNIT, rounding=ROUND_HALF_EVEN)
+            yield checked_rate(row["day"], row["base"], row["quote"], rate, ExchangeRate.Source.BILL)
+        except (UserError, InvalidOperation):
+            continue
+
+
+@dataclass(frozen=True)
+class _BillRates:
+    """Days, pairs and rates of a source, with the number of their lines."""
+
+    source: str
+
+    def __call__(self, table: Any) -> Any:
+        azure, google = table[extension_column(AZURE_RATE)], table[extension_column(GOOGLE_RATE)]
+        pricing = ibis.coalesce(table.pricing_currency, table[extension_column(AZURE_PRICING)])
+        rows = table.select(
+            "source",
+            day=table.charge_date,
+            base=ibis.ifelse(azure.notnull(), pricing, ibis.literal("USD")),
+            quote=table.currency,
+            rate=ibis.coalesce(azure, google),
+        )
+        rows = rows.filter(
+            (rows.source == self.source)
+            & rows.rate.notnull()
+            & rows.base.notnull()
+            & (rows.base != rows.quote)
+        )
+        return rows.group_by(["day", "base", "quote", "rate"]).aggregate(lines=rows.count())

@@ -1,0 +1,125 @@
+"""The reader's currency on pages: `?currency=` of the address, kept in the session, and the switch that chooses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from django.http import HttpRequest, QueryDict
+
+from accounts.doors import AccountRequest
+from accounts.models import Account
+from finops.exchange_rates.display import ONLY, OWN, Display, display_of, display_scope
+from finops.lib.errors import UserError
+
+PARAMETER: Final = "currency"
+
+COST_PAGES: Final = frozenset(
+    {
+        *("overview", "cost_explorer", "spend_change", "forecast", "budgets", "budget", "commitments"),
+        *(
+            "savings",
+            "saving",
+            "anomalies",
+            "anomaly",
+            "cost_tags",
+            "cost_tag",
+            "splits",
+            "split",
+            "teams",
+            "team",
+        ),
+        *("unit_economics", "unit_metrics", "dashboard"),
+    }
+)
+"""URL names of pages whose amounts follow the choice, and which show the switch."""
+
+COMMON: Final = ("EUR", "USD", "GBP")
+
+
+@dataclass(frozen=True)
+class SwitchOption:
+    """A choice of the switch and the address that makes it."""
+
+    label: str
+    href: str
+    is_current: bool
+
+
+@dataclass(frozen=True)
+class CurrencySwitch:
+    """What the page shows: one of the account's currencies alone, or all of them converted."""
+
+    label: str
+    own: list[SwitchOption]
+    converted: list[SwitchOption]
+
+
+@contextmanager
+def page_currency(request: AccountRequest) -> Iterator[None]:
+    """Around a page: the currency that its reader chose, else the account's display currency; where that is none, and the
+    lines have several, the first of them alone. No query. What changes something is answered without."""
+    if request.method not in ("GET", "HEAD"):
+        yield
+        return
+    choice = _choice(request)
+    account = request.account
+    if not choice and not account.display_currency and len(account.currencies) < 2:
+        yield
+        return
+    display = _display(account, choice)
+    setattr(request, "display", display)  # noqa: B010 - pages that have none lack the attribute
+    with display_scope(display):
+        yield
+
+
+def _choice(request: AccountRequest) -> str:
+    """The choice of the address, which the session keeps, else that of the session. An address of a form means its own
+    field by the same name."""
+    key = f"display-currency-{request.account.pk}"
+    asked = request.GET.get(PARAMETER)
+    match = request.resolver_match
+    if asked is None or match is None or match.url_name not in COST_PAGES:
+        return str(request.session.get(key, ""))
+    try:
+        display_of(request.account, asked)
+    except UserError:
+        return str(request.session.get(key, ""))
+    if request.session.get(key, "") != asked:
+        request.session[key] = asked
+    return asked
+
+
+def _display(account: Account, choice: str) -> Display:
+    """A currency that the account no longer has lines of is no choice."""
+    display = display_of(account, choice)
+    if display.only and display.only not in account.currencies:
+        display = display_of(account)
+    if not display.only and not display.currency and len(account.currencies) > 1:
+        return Display(account, only=account.currencies[0])
+    return display
+
+
+def switch_of(request: HttpRequest) -> CurrencySwitch | None:
+    """The switch of a page; None where it has nothing to choose."""
+    display: Display | None = getattr(request, "display", None)
+    match = request.resolver_match
+    if display is None or match is None or match.url_name not in COST_PAGES:
+        return None
+    account = display.account
+    codes = dict.fromkeys([account.display_currency, display.currency, *account.currencies, *COMMON])
+    return CurrencySwitch(
+        label=display.currency or display.only or "Own currencies",
+        own=[_option(request, f"{ONLY}{code}", code, display.only == code) for code in account.currencies]
+        if len(account.currencies) > 1
+        else [_option(request, OWN, "Not converted", not display.currency)],
+        converted=[_option(request, code, code, display.currency == code) for code in codes if code],
+    )
+
+
+def _option(request: HttpRequest, choice: str, label: str, is_current: bool) -> SwitchOption:
+    params: QueryDict = request.GET.copy()
+    params[PARAMETER] = choice
+    return SwitchOption(label, f"?{params.urlencode()}", is_current)

@@ -1,0 +1,13 @@
+"""What the worker does for exchange rates."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from finops.exchange_rates import services
+
+
+@shared_task(name="exchange_rates.fetch")
+def fetch() -> None:
+    """Twice a day: the file of EXCHANGE_RATES_URL, where there is one."""
+    services.fetch_rates()

@@ -1,0 +1,129 @@
+"""Settings → Exchange rates: the list, entering one, uploading a file."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages, FormErrors
+from accounts.models import Role
+from finops.exchange_rates import services
+from finops.exchange_rates.forms import RateForm, RateUploadForm
+from finops.exchange_rates.models import ExchangeRate
+from finops.exchange_rates.queries import table_of
+from finops.exchange_rates.rate_files import parse_day
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
+
+PAGE = 50
+EDITABLE = (ExchangeRate.Source.ENTERED, ExchangeRate.Source.UPLOADED)
+
+
+def _number(rate: Decimal) -> Decimal:
+    """Without the zeros at its end, and never with an exponent."""
+    return Decimal(f"{rate.normalize():f}")
+
+
+RATES = ListPage[ExchangeRate](
+    name="exchange-rates",
+    title="Exchange rates",
+    noun="exchange rate",
+    order="-day",
+    actions="Delete",
+    filters=[
+        ListFilter("source", "Source", "Every source", ExchangeRate.Source.choices),
+    ],
+    columns=[
+        Column("day", "Date", lambda row: row.day, css="nowrap"),
+        Column("from", "From", lambda row: row.base, sortable=False, row_header=True),
+        Column("to", "To", lambda row: row.quote, sortable=False),
+        Column("rate", "Rate", lambda row: _number(row.rate), numeric=True, sortable=False),
+        Column("source", "Source", lambda row: row.get_source_display(), sortable=False),
+        Column("recorded", "Recorded", lambda row: row.recorded_at, sortable=False, exported=False),
+    ],
+)
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    rows = _rows(request)
+    if wants_csv(request):
+        return RATES.csv(rows.iterator(chunk_size=500))
+    page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    context = {
+        "listing": RATES.listing_of_page(request, page),
+        "table": table_of(request.account),
+        "is_fetched": bool(settings.EXCHANGE_RATES_URL),
+        "editable": EDITABLE,
+    }
+    return render(request, "exchange_rates/rates.html", context)
+
+
+def _rows(request: AccountRequest) -> QuerySet[ExchangeRate]:
+    """By the source, and each word a currency or a date."""
+    rows = ExchangeRate.objects.all()
+    if source := request.GET.get("source", "").replace("\0", ""):
+        rows = rows.filter(source=source)
+    for word in request.GET.get("q", "").replace("\0", "").split():
+        rows = rows.filter(_matches(word))
+    first = "day" if request.GET.get("sort") == "day" else "-day"
+    return rows.order_by(first, "base", "quote", "source")
+
+
+def _matches(word: str) -> Q:
+    try:
+        return Q(day=parse_day(word))
+    except UserError:
+        return Q(base=word.upper()) | Q(quote=word.upper())
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: AccountRequest) -> HttpResponse:
+    form = RateForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        with FormErrors(form):
+            row = services.enter_rate(account=request.account, actor=request.actor, **form.cleaned_data)
+            messages.success(
+                request, f"Rate saved: 1 {row.base} = {_number(row.rate)} {row.quote} on {row.day}."
+            )
+            return redirect("exchange_rates", slug=request.account.slug)
+    return _form_page(request, "exchange_rates/rate_new.html", form)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload(request: AccountRequest) -> HttpResponse:
+    form = RateUploadForm(request.POST, request.FILES) if request.method == "POST" else RateUploadForm()
+    if request.method == "POST" and form.is_valid():
+        file = form.cleaned_data["file"]
+        with FormErrors(form):
+            count = services.upload_rates(
+                account=request.account, actor=request.actor, content=file.read(), name=file.name or ""
+            )
+            messages.success(request, f"{count:,} rate{'s' * (count != 1)} uploaded.")
+            return redirect("exchange_rates", slug=request.account.slug)
+    return _form_page(request, "exchange_rates/rate_upload.html", form)
+
+
+def _form_page(request: AccountRequest, template: str, form: RateForm | RateUploadForm) -> HttpResponse:
+    return render(request, template, {"form": form}, status=422 if form.errors else 200)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def delete(request: AccountRequest, rate_id: int) -> HttpResponse:
+    rate = get_object_or_404(ExchangeRate.objects.select_related("account"), pk=rate_id)
+    with ErrorMessages(request):
+        services.delete_rate(rate=rate, actor=request.actor)
+        messages.success(request, "Rate deleted.")
+    return redirect("exchange_rates", slug=request.account.slug)
