@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from django.conf import settings
@@ -59,8 +60,11 @@ def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
         return RATES.csv(rows.iterator(chunk_size=500))
     page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    listing = RATES.listing_of_page(request, page)
+    if listing.is_narrowed and not listing.total:
+        listing = replace(listing, total=ExchangeRate.objects.count())
     context = {
-        "listing": RATES.listing_of_page(request, page),
+        "listing": listing,
         "table": table_of(request.account),
         "is_fetched": bool(settings.EXCHANGE_RATES_URL),
         "editable": EDITABLE,
