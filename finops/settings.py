@@ -134,11 +134,7 @@ TEMPLATES = [
                 "csp.context_processors.nonce",
                 "accounts.context.frame",
             ],
-            "builtins": [
-                "finops.templatetags.console",
-                "finops.templatetags.components",
-                "finops.exchange_rates.templatetags.exchange_rates",
-            ],
+            "builtins": ["finops.templatetags.console", "finops.templatetags.components"],
         },
     }
 ]
@@ -253,9 +249,9 @@ AWS_PRINCIPAL_ARN: str = env.str("AWS_PRINCIPAL_ARN", "")
 # Base URLs of vendors' APIs by connector, where not the vendor's own: a proxy, or a server of tests.
 CONNECTOR_BASE_URLS: dict[str, str] = env.dict("CONNECTOR_BASE_URLS", default={})
 
-# The European Central Bank's file of exchange rates, fetched twice a day; empty: none is fetched.
-EXCHANGE_RATES_URL: str = env.str("EXCHANGE_RATES_URL", "")
 
+# The European Central Bank's file of exchange rates; empty: none.
+EXCHANGE_RATES_URL: str = env.str("EXCHANGE_RATES_URL", "")
 # Sign-in.
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["accounts.security.backend.AuthenticationBackend"]
@@ -412,9 +408,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-LANGUAGE_CODE = "en-gb"
-TIME_ZONE = "UTC"
-USE_I18N = False
+LANGUAGE_CODE, TIME_ZONE, USE_I18N = "en-gb", "UTC", False
 
 LOGGING = {
     "version": 1,

@@ -179,6 +179,7 @@ class _EcbReader:
         self._day: date | None = None
 
     def refuse(self, *_: Any) -> None:
+        """Raises RateFileError, at the first of them."""
         raise RateFileError("The file has a document type or entities, which are not read.")
 
     def start(self, name: str, attributes: dict[str, str]) -> None:

@@ -79,7 +79,7 @@ def store_bill_rates(*, account: Account, rates: Iterable[SourceRate]) -> int:
     """Keep the rates that a bill was made with, and say how many were new or other than before. No audit entry: the import
     has its own."""
     with account_scope(account):
-        changed = _changed(rates)
+        changed = _new_or_different(rates)
         if changed:
             lock_account(account)
             _store(account, changed, None)
@@ -98,7 +98,7 @@ def fetch_rates() -> int:
         error = str(getattr(problem, "message", problem))[:500]
     changed = 0
     for account in Account.objects.iterator():
-        changed += _keep_fetched(account, rates, error)
+        changed += _store_ecb_rates(account, rates, error)
     return changed
 
 
@@ -119,11 +119,11 @@ def _download(url: str) -> bytes:
 
 
 @transaction.atomic
-def _keep_fetched(account: Account, rates: Sequence[SourceRate], error: str) -> bool:
+def _store_ecb_rates(account: Account, rates: Sequence[SourceRate], error: str) -> bool:
     """Whether any of them is new or another than before."""
     with account_scope(account):
         lock_account(account)
-        changed = _changed(rates)
+        changed = _new_or_different(rates)
         if changed:
             _store(account, changed, None)
         fetched = {"fetch_error": error} if error else {"fetch_error": "", "fetched_at": clock.now()}
@@ -131,7 +131,7 @@ def _keep_fetched(account: Account, rates: Sequence[SourceRate], error: str) -> 
     return bool(changed)
 
 
-def _changed(rates: Iterable[SourceRate]) -> list[SourceRate]:
+def _new_or_different(rates: Iterable[SourceRate]) -> list[SourceRate]:
     """Those that the account in scope does not have yet. One query."""
     by_key = {(rate.day, rate.base, rate.quote, rate.source): rate for rate in rates}
     if not by_key:

@@ -24,6 +24,7 @@ from finops.budgets.models import Budget
 from finops.connections.models import CostConnection, CostPush, CostSync
 from finops.costs.models import ClosedMonth, CostImport, CostSource, InvoiceTotal, SavedView
 from finops.dashboards.models import Dashboard, Widget
+from finops.exchange_rates.models import ExchangeRate
 from finops.insights.models import Anomaly, SavingsDismissal
 from finops.issues.models import IssueTracker, SavingIssue
 from finops.issues.tracker_configs import seal_secret
@@ -254,6 +255,13 @@ def _savings_dismissal(account: Account) -> str:
         ).key
 
 
+def _exchange_rate(account: Account) -> int:
+    with account_scope(account):
+        first = ExchangeRate.objects.filter(source="entered").order_by("-day").first()
+        day = first.day + timedelta(days=1) if first else date(2026, 1, 1)
+        return ExchangeRate.objects.create(day=day, base="EUR", quote="USD", rate=1, source="entered").pk
+
+
 def _issue_tracker(account: Account) -> int:
     with account_scope(account):
         tracker = IssueTracker(account=account, name=f"walk {secrets.token_hex(4)}", kind="linear")
@@ -375,4 +383,5 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "channel_id": _alert_channel,
     "delivery_id": _alert_delivery,
     "call_id": _assistant_call,
+    "rate_id": _exchange_rate,
 }

@@ -25,7 +25,7 @@ def currency_switch(context: template.Context) -> dict[str, Any]:
     if request is None or switch is None:
         return {}
     display: Display = request.display
-    used = _used(display)
+    used = _rates_behind(display)
     return {
         "switch": switch,
         "account": context.get("account"),
@@ -36,7 +36,7 @@ def currency_switch(context: template.Context) -> dict[str, Any]:
     }
 
 
-def _used(display: Display) -> UsedRates:
+def _rates_behind(display: Display) -> UsedRates:
     """None of a page that asked for no cost, and where the lake cannot say now."""
     try:
         return used_rates(display)

@@ -82,9 +82,9 @@ class Query:
         """Whether it reads an amount in the currency of its line."""
         return not CONVERTED_COLUMNS.isdisjoint(self.needed)
 
-    def currency(self, currencies: Currencies, start: date, end: date) -> Currency | None:
-        """What it makes of currencies in a scope: nothing where no line that it reads has a rate. Raises UserError."""
-        if self.kind is not Kind.COST:
+    def currency(self, currencies: Currencies | None, start: date, end: date) -> Currency | None:
+        """What it makes of currencies in a scope: nothing without one, and where no line that it reads has a rate."""
+        if currencies is None or self.kind is not Kind.COST:
             return None
         if isinstance(currencies, OneCurrency):
             return Currency(currencies.currency)

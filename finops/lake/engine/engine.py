@@ -95,8 +95,7 @@ def run(
     one line with their sums: no line is counted, and amounts are only summed or compared with 0. Then rollups are read in
     place of the lines, where there are any that have these columns; the answer is the same (ADR 0015).
 
-    Inside a `currency_scope` cost is in its currency, unless `in_own_currency`: what is held against a bill stays as the
-    bill has it. Converted lines are not read from rollups.
+    Inside a `currency_scope` cost is in its currency, unless `in_own_currency`, which is for what is held against a bill.
 
     A question about cost over files that it was answered over before is not run again. `manifest` is what the
     caller has just read of `cost_manifest`, else it is read here.
@@ -110,13 +109,11 @@ def run(
     deadline = min(deadline, time_limit.end())
     _check(deadline)
     query = compiler.compile_query(kind, build, tag_keys)
-    currencies = None if in_own_currency else current_currencies()
-    currency = query.currency(currencies, start, end) if currencies else None
+    currency = None if in_own_currency else query.currency(current_currencies(), start, end)
     if kind is Kind.COST and settings.LAKE_ANSWERS_BYTES:
         cached = _cached_result(account, query, start, end, currency, manifest or cost_manifest(account))
         if cached is not None:
             return cached
-    allow_rollups = allow_rollups and (currency is None or currency.rates is None)
     try:
         return _answer(account, query, start, end, currency, deadline, allow_rollups=allow_rollups)
     except _UnreadableFile:
@@ -187,6 +184,8 @@ def _answer(
 ) -> pa.Table:
     _check(deadline)
     columns = query.columns if currency is None else _columns_with(query, currency)
+    # The lines of a rollup would be rounded together.
+    allow_rollups = allow_rollups and (currency is None or currency.rates is None)
     live = snapshot.take(account, query.kind, start, end, columns, allow_rollups=allow_rollups)
     key = _result_key(query, [file.path for file in live.files], start, end, currency)
     # What waits in the inbox changes with every push, so only what is in files is kept.
