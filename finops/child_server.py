@@ -12,16 +12,19 @@ import signal
 
 import django
 
+from finops.lib import garbage
+
 # `manage.py up` asks the whole group to end: the worker waits for its import, and this server ends with the worker.
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-django.setup()
 
-for name in (
-    "finops.costs.services.attempts",
-    "finops.connections.services.month_fetch",
-    "finops.connections.services.source_looks",
-    "finops.connections.transports.s3_session",
-    "s3fs",
-    "ingestion.services.uploads",
-):
-    importlib.import_module(name)
+with garbage.loading():
+    django.setup()
+    for name in (
+        "finops.costs.services.attempts",
+        "finops.connections.services.month_fetch",
+        "finops.connections.services.source_looks",
+        "finops.connections.transports.s3_session",
+        "s3fs",
+        "ingestion.services.uploads",
+    ):
+        importlib.import_module(name)

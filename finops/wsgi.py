@@ -11,6 +11,7 @@ from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse
 from django.urls import reverse
 
+from finops.lib import garbage
 from finops.web.server import BESIDE_OTHERS
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ def _load_django() -> WSGIHandler:
     processes take requests meanwhile, they go first: on Linux niceness is that of the calling thread."""
     if sys.platform == "linux" and BESIDE_OTHERS in os.environ:
         os.nice(LOADING_NICENESS)
-    django = get_wsgi_application()
-    reverse("account_login")
+    with garbage.loading():
+        django = get_wsgi_application()
+        reverse("account_login")
     return django
 
 

@@ -62,6 +62,8 @@ def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = ["tests.hashers.QuickHasher", *settings.PASSWORD_HASHERS]
     # No thread writes beside a test's transaction: notes of calls wait until a test has them written.
     settings.ACTIVITY_WRITE_SECONDS = 0
+    # As for the database: tests kill processes and never the machine, and a file takes milliseconds to reach its disk.
+    pytest.MonkeyPatch().setattr(os, "fsync", lambda _descriptor: None)
 
 
 def pytest_unconfigure() -> None:

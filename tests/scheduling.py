@@ -41,6 +41,15 @@ class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
             self.workqueue.move_to_end(FIRST, last=False)
         super()._assign_work_unit(node)
 
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """Without the units that are done: pytest-xdist counts all that a worker ever had, after each test."""
+        nodeid = self.registered_collections[node][item_index]
+        units, name = self.assigned_work[node], self._split_scope(nodeid)
+        units[name][nodeid] = True
+        if all(units[name].values()):
+            del units[name]
+        self._reschedule(node)
+
     def _split_scope(self, nodeid: str) -> str:
         return self.groups.get(nodeid, nodeid)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 
+import django
+
+from finops.lib import garbage
 from finops.worker.programs import NICENESS, celery_arguments
 from finops.worker.queues import QUEUES, SHORT
 
@@ -17,8 +20,10 @@ def main() -> None:
     # Before any thread, since niceness is a thread's and passed on to those it starts; and before the application is
     # loaded, which takes 2 s of CPU.
     os.nice(NICENESS.get(arguments.queue, NICENESS[SHORT]))
-    from finops.celery import app
+    with garbage.loading():
+        from finops.celery import app
 
+        django.setup()
     app.start(celery_arguments(arguments.queue, beat=arguments.beat))
 
 
