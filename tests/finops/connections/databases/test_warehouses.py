@@ -205,7 +205,7 @@ def test_a_job_of_bigquery_that_failed_says_why_and_what_to_do(
     failed = vendor.findings(cast)
 
     assert [each.is_ok for each in failed] == [False]
-    assert failed[0].fix.endswith(f"BigQuery's message: {message}")
+    assert failed[0].fix.endswith(f"{message}")
     if as_job or reason != "brandNew":
         assert words in failed[0].fix
 

@@ -185,4 +185,4 @@ def test_a_look_that_takes_too_long_is_ended(cast: Cast, tmp_path: Path, setting
     )
     with account_scope(cast.account):
         sync = sync_now(connection)
-    assert sync.error.startswith("Listing the months took longer than 0 minutes, so it was ended.")
+    assert sync.error.startswith("Listing the months took longer than 0 minutes and was stopped.")
