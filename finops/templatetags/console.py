@@ -48,6 +48,13 @@ def _amount(text: str) -> SafeString:
     return format_html('<span class="amount">{}</span>', text)
 
 
+def _short(text: str, full: str, exact: Decimal) -> SafeString:
+    """The short text with the full one on hovering, where they differ."""
+    if text == full:
+        return _amount(full)
+    return format_html('<data class="amount" value="{}" title="{}">{}</data>', f"{exact:f}", full, text)
+
+
 @register.filter
 def money(amount: Decimal | float | None, currency: str) -> SafeString:
     """`$1,234.56`, for tables and text. None is an em dash."""
@@ -66,11 +73,7 @@ def headline(amount: Decimal | float | None, currency: str) -> SafeString:
     if amount is None:
         return _NOTHING
     text, full = numbers.headline(amount, currency), numbers.money(amount, currency)
-    if text == full:
-        return _amount(full)
-    return format_html(
-        '<data class="amount" value="{:f}" title="{}">{}</data>', Decimal(str(amount)), full, text
-    )
+    return _short(text, full, Decimal(str(amount)))
 
 
 @register.filter
@@ -99,9 +102,7 @@ def headline_quantity(value: Decimal | None, unit: str | None = None) -> SafeStr
         return _NOTHING
     exact = round_amount(value)
     text, full = numbers.quantity(exact, unit, short=True), numbers.quantity(exact, unit)
-    if text == full:
-        return _amount(full)
-    return format_html('<data class="amount" value="{:f}" title="{}">{}</data>', exact, full, text)
+    return _short(text, full, exact)
 
 
 @register.filter

@@ -19,6 +19,7 @@ from finops.lake.usage import flush_scheduler
 from finops.lake.usage.flush_scheduler import StuckFlush
 from finops.lake.usage.usage_segments import live_usage
 from finops.lib import clock
+from finops.lib.formats import dates
 from finops.lib.periods import add_months, month_start
 
 # Bounds for the ledger's index (account, received_at); a date is midnight in UTC, Django's connection is in UTC.
@@ -162,5 +163,6 @@ def meter_chart(months: Sequence[MeteredMonth]) -> dict[str, Any]:
         "currency": "events",
         "places": 0,
         "labels": [f"{row.month:%Y-%m}" for row in ascending],
+        "texts": [dates.month(row.month) for row in ascending],
         "series": [{"name": "Metered", "values": values, "rest": False}],
     }

@@ -141,7 +141,7 @@ def test_a_new_password_is_logged_told_and_ends_other_sessions(cast: Cast, membe
     )
 
     assert kinds(member)[-2:] == ["change_password", "end_session"]
-    assert [sent.subject for sent in mail.outbox] == ["Password Changed"]
+    assert [sent.subject for sent in mail.outbox] == ["Password changed"]
     assert audit_entries(cast, "user.change_password")
     assert elsewhere.get("/auth/sessions/").status_code == 302
     assert client.get("/auth/sessions/").status_code == 200

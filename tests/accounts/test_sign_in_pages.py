@@ -15,7 +15,9 @@ LABELS = re.compile(r"<(title|h1|h2|button|label|summary)\b[^>]*>(.*?)</\1>", re
 
 
 def labels_of(page: str) -> list[str]:
-    texts = (" ".join(re.sub(r"<[^>]+>", " ", body).split()) for _tag, body in LABELS.findall(page))
+    texts = (
+        " ".join(text.split()) for _tag, body in LABELS.findall(page) for text in re.split(r"<[^>]+>", body)
+    )
     return [text.replace("FinOps Console", "") for text in texts if text]
 
 
