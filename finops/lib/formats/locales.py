@@ -46,7 +46,7 @@ class ReaderFormats:
     time_zone: str = DEFAULT_TIME_ZONE
 
     @classmethod
-    def supported(cls, locale: str, time_zone: str) -> Self:
+    def from_names(cls, locale: str, time_zone: str) -> Self:
         """The default where one is empty or not supported."""
         return cls(
             locale if locale in LOCALES else DEFAULT_LOCALE,
@@ -72,7 +72,7 @@ def active() -> ReaderFormats:
 @contextmanager
 def reader_formats(locale: str = "", time_zone: str = "") -> Iterator[None]:
     """Inside, texts are written in this locale and time zone; the default where one is empty or not supported."""
-    token = _active.set(ReaderFormats.supported(locale, time_zone))
+    token = _active.set(ReaderFormats.from_names(locale, time_zone))
     try:
         yield
     finally:

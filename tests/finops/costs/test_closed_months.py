@@ -72,7 +72,7 @@ def test_a_closed_month_stays_and_what_restates_it_is_said(
             data_health(cast.account).warnings
         )
         page = viewer.get("/a/acme/invoices/closed-months/").content.decode()
-        assert "+12.34 USD" in page
+        assert "+$12.34" in page
         assert "Reopen" not in page
 
         import_bill(cast, source, bill(tmp_path, "10"))

@@ -56,7 +56,7 @@ def test_the_page_says_what_moved_and_why(account_with_costs: Cast) -> None:
     assert "<b>Compute" not in page
     assert "+$10.00" in page  # twice the hours at 2 USD
     assert "+$4.50" in page  # 10 hours, 45 cents more each
-    assert "VM hours: +14.50 USD, volume" in page
+    assert 'VM hours: <span class="amount">+$14.50</span>, volume' in page
 
 
 def test_the_waterfall_goes_from_the_earlier_amount_to_the_later(account_with_costs: Cast) -> None:
