@@ -48,7 +48,12 @@ MENU = (
     MenuGroup(
         "Costs",
         (
-            MenuItem("Cost explorer", "cost_explorer", "chart-histogram"),
+            MenuItem(
+                "Cost explorer",
+                "cost_explorer",
+                "chart-histogram",
+                ("saved_views", "saved_view", "saved_view_new", "saved_view_edit"),
+            ),
             MenuItem("What changed", "spend_change", "arrows-diff"),
             MenuItem("Forecast", "forecast", "chart-line"),
             MenuItem("Budgets", "budgets", "wallet", ("budget", "budget_new", "budget_edit")),

@@ -14,6 +14,7 @@ urlpatterns = [
     path("cost-explorer/views/menu/", saved_views.menu, name="saved_view_menu"),
     path("cost-explorer/views/new/", saved_views.new, name="saved_view_new"),
     path("cost-explorer/views/<int:saved_view_id>/", saved_views.show, name="saved_view"),
+    path("cost-explorer/views/<int:saved_view_id>/update/", saved_views.update, name="saved_view_update"),
     path("cost-explorer/views/<int:saved_view_id>/edit/", saved_views.edit, name="saved_view_edit"),
     path("cost-explorer/views/<int:saved_view_id>/delete/", saved_views.delete, name="saved_view_delete"),
     path("connections/upload/", imports.upload, name="cost_upload"),

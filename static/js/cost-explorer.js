@@ -7,7 +7,7 @@ import "./popover.js";
 async function copyLink(button) {
   const label = button.querySelector("[data-copy-label]");
   try {
-    await navigator.clipboard.writeText(location.href);
+    await navigator.clipboard.writeText(new URL(button.dataset.copyLink, location.href).href);
     label.textContent = "Copied";
     announce("Link copied.");
   } catch {

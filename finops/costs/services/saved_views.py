@@ -62,6 +62,18 @@ def change_saved_view(*, view: SavedView, actor: Actor, name: str, owner: User |
 
 
 @transaction.atomic
+def replace_saved_question(*, view: SavedView, actor: Actor, query: SpendQuery) -> SavedView:
+    """Another question under the same name. Raises UserError for a view that is gone."""
+    with account_scope(view.account):
+        lock_account(view.account)
+        row = existing(SavedView.objects.all(), view, "saved view")
+        row.question, row.changed_at = msgspec.to_builtins(query), clock.now()
+        row.save(update_fields=["question", "changed_at"])
+        _record(row, actor, "saved_view.replace_question", _snapshot(row))
+    return row
+
+
+@transaction.atomic
 def delete_saved_view(*, view: SavedView, actor: Actor) -> None:
     """Remove a view. Raises UserError for one that is gone already."""
     with account_scope(view.account):

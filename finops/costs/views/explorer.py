@@ -15,6 +15,7 @@ from accounts.doors import AccountRequest, account_page
 from finops.costs import explorer_steps
 from finops.costs.answers import SpendAnswer, SpendRow
 from finops.costs.charts import row_name
+from finops.costs.models import SavedView
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.resource import describe_resource
 from finops.costs.queries.sources import Sources, load_sources
@@ -57,7 +58,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
 
     def result(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
         coverage = self.sources.coverage
-        tables = explorer_tables(query, answer, coverage, self._expected(query, answer))
+        tables = explorer_tables(query, answer, coverage, self._forecast(query, answer))
         shown = {"tables": tables, "all_groups": _all_groups(query)}
         return shown | (self._resource(query) if answer.totals else self._way_out(query, answer))
 
@@ -72,7 +73,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
             return {"data_days": other, "data_url": explorer_steps.url_of(other)}
         return {"no_filters_url": explorer_steps.url_of(structs.replace(query, filters=[]))}
 
-    def _expected(self, query: SpendQuery, answer: SpendAnswer) -> Expected:
+    def _forecast(self, query: SpendQuery, answer: SpendAnswer) -> Expected:
         """The forecast, where a bucket is not complete. One lake query, else none."""
         is_cost = query.measure == "cost" and query.spread == "none" and query.granularity != "none"
         if not is_cost or first_incomplete(answer, self.sources.coverage) is None:
@@ -100,6 +101,17 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
 
     def csv(self, query: SpendQuery) -> HttpResponseBase:
         return _csv(self.all_rows(query))
+
+
+class SavedViewPage(ExplorerPage):
+    """The cost explorer with a saved view's question, until its URL has another one."""
+
+    def __init__(self, request: AccountRequest, view: SavedView) -> None:
+        super().__init__(request)
+        self.view, self.first_query = view, view.query
+
+    def context(self, query: SpendQuery, answer: SpendAnswer | None) -> dict[str, Any]:
+        return {**super().context(query, answer), "view": self.view, "is_changed": query != self.view.query}
 
 
 @account_page()

@@ -8,17 +8,21 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role, User
-from finops.costs.explorer_steps import url_of
 from finops.costs.models import SavedView
 from finops.costs.queries.saved_views import saved_views_of
-from finops.costs.services.saved_views import change_saved_view, create_saved_view, delete_saved_view
+from finops.costs.services.saved_views import (
+    change_saved_view,
+    create_saved_view,
+    delete_saved_view,
+    replace_saved_question,
+)
 from finops.costs.spend_query import SpendQuery
+from finops.costs.views.explorer import SavedViewPage
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage
 from finops.lib.url_query import query_from_params
@@ -92,10 +96,20 @@ def new(request: AccountRequest) -> HttpResponse:
 @account_page()
 @require_safe
 def show(request: AccountRequest, saved_view_id: int) -> HttpResponseBase:
-    """A view's question in the cost explorer."""
+    """The cost explorer with the view's question."""
+    return SavedViewPage(request, _view_of(request, saved_view_id)).response()
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def update(request: AccountRequest, saved_view_id: int) -> HttpResponse:
+    """The URL's question takes the place of the view's."""
     view = _view_of(request, saved_view_id)
-    explorer = reverse("cost_explorer", args=[request.account.slug])
-    return redirect(f"{explorer}{url_of(view.query)}")
+    with ErrorMessages(request):
+        query = query_from_params(dict(request.GET.lists()), view.query)
+        replace_saved_question(view=view, actor=request.actor, query=query)
+        messages.success(request, f"View “{view.name}” updated.")
+    return redirect("saved_view", slug=request.account.slug, saved_view_id=view.pk)
 
 
 @account_page(Role.MEMBER)

@@ -59,7 +59,7 @@ def add(request: AccountRequest) -> HttpResponse:
             services.add_widget(dashboard=dashboard, actor=request.actor, widget=draft)
             messages.success(request, f"Widget added to {dashboard.name}.")
             return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
-    context = {"form": form, "boards": boards, "not_kept": _not_kept(query)}
+    context = {"form": form, "boards": boards, "not_kept": _omissions(query)}
     return render(request, "dashboards/from_explorer.html", context, status=422 if form.is_bound else 200)
 
 
@@ -79,7 +79,7 @@ def widget_of_question(query: SpendQuery, title: str = "") -> WidgetDraft:
     return WidgetDraft(type=CATALOGUE["spend_over_time"], config=config, title=title.strip())
 
 
-def _not_kept(query: SpendQuery) -> list[str]:
+def _omissions(query: SpendQuery) -> list[str]:
     """What of the question such a widget cannot have, in words."""
     params = query.to_params()
     words = [text for name, text in NOT_KEPT.items() if name in params]

@@ -19,13 +19,29 @@ def save(cast: Cast, name: str, who: str = "", *, by: str = "member") -> int:
     return int(answer["Location"].rstrip("/").rsplit("/", 1)[-1])
 
 
-def test_a_view_leads_to_its_question(cast: Cast) -> None:
+def test_a_view_shows_its_question_and_takes_another(cast: Cast) -> None:
     pk = save(cast, "Weekly")
+    member = signed_in(cast.member)
 
-    answer = signed_in(cast.member).get(f"{VIEWS}{pk}/")
+    page = member.get(f"{VIEWS}{pk}/").content.decode()
+    assert 'title="Service is A&amp;B"' in page
+    assert "<title>Weekly" in page
+    assert "Update view" not in page
 
-    assert answer.status_code == 302
-    assert answer["Location"] == f"/a/acme/cost-explorer/{QUESTION}"
+    other = "?period=last_30_days&granularity=day&group_by=service"
+    assert "Update view" in member.get(f"{VIEWS}{pk}/{other}").content.decode()
+    assert member.post(f"{VIEWS}{pk}/update/{other}").status_code == 302
+    with account_scope(cast.account):
+        assert SavedView.objects.get().query.group_by == ["service"]
+    assert "A&amp;B" not in member.get(f"{VIEWS}{pk}/").content.decode()
+
+
+def test_the_link_of_an_own_view_is_one_that_others_may_open(cast: Cast) -> None:
+    pk = save(cast, "Mine")
+
+    page = signed_in(cast.member).get(f"{VIEWS}{pk}/").content.decode()
+
+    assert 'data-copy-link="/a/acme/cost-explorer/?period=last_90_days&amp;' in page
 
 
 def test_a_shared_view_is_everyones_and_an_own_one_is_nobody_elses(cast: Cast) -> None:
@@ -36,7 +52,7 @@ def test_a_shared_view_is_everyones_and_an_own_one_is_nobody_elses(cast: Cast) -
         assert "Ours" in page
         assert "Mine" not in page
     assert "Mine" in signed_in(cast.member).get(f"{VIEWS}menu/").content.decode()
-    assert viewer.get(f"{VIEWS}{shared}/").status_code == 302
+    assert viewer.get(f"{VIEWS}{shared}/").status_code == 200
     assert viewer.get(f"{VIEWS}{own}/").status_code == 404
     owner = signed_in(cast.owner)
     assert owner.post(f"{VIEWS}{own}/delete/").status_code == 404
@@ -49,6 +65,7 @@ def test_a_viewer_saves_changes_and_deletes_nothing(cast: Cast) -> None:
 
     assert viewer.post(f"{VIEWS}new/{QUESTION}", {"name": "Theirs"}).status_code == 403
     assert viewer.post(f"{VIEWS}{pk}/edit/", {"name": "Theirs", "who": "shared"}).status_code == 403
+    assert viewer.post(f"{VIEWS}{pk}/update/{QUESTION}").status_code == 403
     assert viewer.post(f"{VIEWS}{pk}/delete/").status_code == 403
     assert "Save view" not in viewer.get("/a/acme/cost-explorer/").content.decode()
 
