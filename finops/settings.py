@@ -249,7 +249,6 @@ AWS_PRINCIPAL_ARN: str = env.str("AWS_PRINCIPAL_ARN", "")
 # Base URLs of vendors' APIs by connector, where not the vendor's own: a proxy, or a server of tests.
 CONNECTOR_BASE_URLS: dict[str, str] = env.dict("CONNECTOR_BASE_URLS", default={})
 
-
 # The European Central Bank's file of exchange rates; empty: none.
 EXCHANGE_RATES_URL: str = env.str("EXCHANGE_RATES_URL", "")
 # Sign-in.
