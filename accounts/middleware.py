@@ -24,4 +24,6 @@ def reader_formats(
 
 def _formats(request: HttpRequest) -> ReaderFormats:
     user = request.user
-    return ReaderFormats.from_names(user.locale, user.time_zone) if isinstance(user, User) else ReaderFormats()
+    return (
+        ReaderFormats.from_names(user.locale, user.time_zone) if isinstance(user, User) else ReaderFormats()
+    )

@@ -206,9 +206,9 @@ test("the remaining forecast stands last in the tooltip and is no part of its to
   assert.deepEqual(
     rows.map(({ name, text }) => [name, text]),
     [
-      ["AWS", "20.00 USD"],
-      ["Remaining forecast", "30.00 USD"],
-      ["Total", "20.00 USD"],
+      ["AWS", "$20.00"],
+      ["Remaining forecast", "$30.00"],
+      ["Total", "$20.00"],
     ],
   );
 });
