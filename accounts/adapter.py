@@ -28,7 +28,7 @@ from accounts.services.mails import send_or_keep
 from finops.lib.client_address import client_address
 from finops.lib.sentences import sentence_case
 
-NOT_SENT_YET: Final = "We could not send the e-mail yet. It is sent as soon as the mail server answers."
+NOT_SENT_YET: Final = "The e-mail was not sent yet. It is sent when the mail server is available."
 CONFIRMATION_SENT: Final = "account/messages/email_confirmation_sent.txt"
 
 

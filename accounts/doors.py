@@ -71,7 +71,7 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
                 return _second_factor_page(request, membership.account)
             if not membership.may(role):
                 raise PermissionDenied(
-                    f"This needs the role {role.label}; you are {membership.get_role_display()}."
+                    f"This requires the role {role.label}. Your role is {membership.get_role_display()}."
                 )
             request.account, request.membership = membership.account, membership
             request.META[TENANT] = tenant(membership.account_id)

@@ -71,20 +71,20 @@ class ErrorMessages(AbstractContextManager[None, bool]):
 class NewKeyForm(forms.Form):
     name = forms.CharField(
         max_length=100,
-        help_text="What will use it, so that you know later what you revoke. For example: Cursor on Ana's laptop.",
-        error_messages={"required": "Give the key a name."},
+        help_text="For example: Cursor on Ana's laptop.",
+        error_messages={"required": "Enter a name."},
     )
     scope = forms.ChoiceField(
         choices=MCPKey.Scope.choices,
         initial=MCPKey.Scope.READ,
         widget=forms.RadioSelect,
-        help_text="Read answers questions. Read/write may also create budgets, alert subscriptions and dashboards.",
+        help_text="Read/write can also create budgets, alert subscriptions and dashboards.",
     )
     expires_on = forms.DateField(
         label="Expires on",
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="Optional: the key's last day (UTC). Without one it works until it is revoked.",
+        help_text="Last valid day (UTC). Default: no expiry.",
     )
     form_token = forms.CharField(widget=forms.HiddenInput, max_length=64)
 
@@ -94,7 +94,7 @@ class NewKeyForm(forms.Form):
         if day is None:
             return None
         if day < clock.today():
-            raise ValidationError("The expiry lies in the past; choose a later day, or none.")
+            raise ValidationError("The expiry is in the past. Choose a later day, or none.")
         return datetime.combine(day + timedelta(days=1), time(), tzinfo=UTC)
 
 
@@ -102,14 +102,14 @@ class NewAccountForm(forms.Form):
     name = forms.CharField(
         max_length=100,
         label="Account name",
-        help_text="Your company or team. You become its owner.",
-        error_messages={"required": "Give the account a name."},
+        help_text="Your company or team. You become the owner.",
+        error_messages={"required": "Enter a name."},
     )
 
 
 class InvitationForm(forms.Form):
     email = forms.EmailField(
-        label="E-mail", max_length=254, help_text="They get a mail with a link, which works for 7 days."
+        label="E-mail", max_length=254, help_text="The invitation link is valid for 7 days."
     )
     role = forms.ChoiceField(choices=Role.below_owner(), initial=Role.VIEWER)
 
@@ -123,7 +123,7 @@ class DeletionForm(forms.Form):
         label="Name of the account",
         max_length=100,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        error_messages={"required": "Type the name of the account."},
+        error_messages={"required": "Enter the name of the account."},
     )
 
 
@@ -132,18 +132,18 @@ class TransferForm(forms.Form):
 
 
 class AccountForm(forms.Form):
-    name = forms.CharField(max_length=100, error_messages={"required": "Give the account a name."})
+    name = forms.CharField(max_length=100, error_messages={"required": "Enter a name."})
     fiscal_start_month = forms.TypedChoiceField(
         label="Fiscal year starts in",
         coerce=int,
         choices=[(number, calendar.month_name[number]) for number in range(1, 13)],
-        help_text="Quarters and years of reports begin here.",
+        help_text="First month of quarters and years in reports.",
     )
     holiday_country = forms.ChoiceField(
-        label="Public holidays of",
+        label="Public holidays",
         required=False,
         choices=lambda: [("", "No country"), *countries().items()],
-        help_text="Forecasts treat them like Sundays where past ones were.",
+        help_text="Forecasts treat holidays like Sundays.",
     )
     display_currency = forms.ChoiceField(
         label="Display currency",
@@ -220,7 +220,9 @@ class GlossaryForm(forms.Form):
                 "placeholder": "GMV: gross merchandise value, in the usage metric gmv\nedge: the services tagged team=edge",
             }
         ),
-        help_text="One entry a line, as term: meaning. Assistants are told them before they ask.",
+        help_text=(
+            "One term per line, as term: meaning. Assistants receive them with the account's context."
+        ),
     )
 
     @classmethod
@@ -235,7 +237,7 @@ class GlossaryForm(forms.Form):
         ]
         wrong = [line for line, (term, meaning) in zip(lines, pairs, strict=True) if not (term and meaning)]
         if wrong:
-            raise ValidationError(f"“{wrong[0]}”: write it as term: meaning.")
+            raise ValidationError(f"“{wrong[0]}”: use the format term: meaning.")
         return pairs
 
 
@@ -243,8 +245,8 @@ class SecurityForm(forms.Form):
     second_factor_required = forms.BooleanField(
         required=False,
         label="Require two-factor sign-in",
-        help_text="Members without a second factor see only where to set one up, and the apps that they connected are "
-        "refused until they have. MCP keys and source keys go on.",
+        help_text="Members without a second factor, and their connected apps, lose access until they "
+        "set one up. MCP keys and source keys keep working.",
     )
 
     @classmethod

@@ -78,7 +78,7 @@ def mint_mcp_key(
     Raises ValidationError for a bad name or scope, UserError for an expiry that is past.
     """
     if expires_at is not None and expires_at <= clock.now():
-        raise UserError("The expiry lies in the past; choose a later day, or none.", field="expires_at")
+        raise UserError("The expiry is in the past. Choose a later day, or none.", field="expires_at")
     plaintext, lookup = new_secret(PREFIX)
     key = MCPKey(
         account=account,

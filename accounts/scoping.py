@@ -57,7 +57,7 @@ def existing(rows: models.QuerySet[M], row: M, noun: str) -> M:
     """The row as it is now, of `rows`. Raises UserError when somebody deleted it meanwhile."""
     current = rows.filter(pk=row.pk).first()
     if current is None:
-        raise UserError(f"That {noun} is gone already.")
+        raise UserError(f"That {noun} was already deleted.")
     return current
 
 

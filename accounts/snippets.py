@@ -37,7 +37,7 @@ def snippets_for(url: str, key: str) -> list[Snippet]:
             "In .vscode/mcp.json, or by the command MCP: Open User Configuration.",
             _json({"servers": {"finops": {"type": "http", "url": url, "headers": headers}}}),
         ),
-        Snippet("curl", "curl", "Asks the server for its tools.", _curl(url, bearer)),
+        Snippet("curl", "curl", "Lists the server's tools.", _curl(url, bearer)),
     ]
 
 
@@ -104,8 +104,8 @@ def hints_for(url: str) -> list[Hint]:
         ),
         Hint(
             "other",
-            "Any other client",
-            "One that starts local programs alone connects through mcp-remote.",
+            "Other clients",
+            "Clients that only start local programs connect through mcp-remote.",
             f"npx mcp-remote {url}",
         ),
     ]
@@ -122,32 +122,32 @@ ASSISTANT_PROMPTS = (
     AssistantPrompt(
         "weekly_cost_digest",
         "Weekly cost digest",
-        "What a week cost, what moved against the week before, and what to watch: anomalies, budgets, month end.",
+        "Weekly spend, changes from the previous week, anomalies, budgets and month-end forecast.",
     ),
     AssistantPrompt(
         "top_cost_drivers",
         "Top cost drivers this month",
-        "What most of the money goes to this month, what drives it up or down, and what the month will cost.",
+        "Largest costs this month, what changed, and the month-end forecast.",
     ),
     AssistantPrompt(
         "anomaly_check",
         "Anomaly check",
-        "Open anomalies, worst first: what each costs by month end, its likely cause, and whether the data is sound.",
+        "Open anomalies by impact, with month-end impact, likely cause and data quality.",
     ),
     AssistantPrompt(
         "budget_health",
         "Budget health check",
-        "Which budgets are exceeded or will be, when, what drives them, and which cost no budget watches.",
+        "Budgets over or at risk, when, why, and cost without a budget.",
     ),
     AssistantPrompt(
         "savings_review",
         "Savings review",
-        "What could be saved a month, proven by cost lines: what to do first by saving, effort and risk.",
+        "Potential monthly savings, by amount, effort and risk.",
     ),
     AssistantPrompt(
         "commitment_review",
         "Commitment review",
-        "How reserved instances and savings plans are used: waste, coverage, what expires, whether to buy or let go.",
+        "Utilization, coverage, waste and expiry of reservations and savings plans.",
     ),
 )
 """The prompts of mcpserver/prompts/, which a test compares."""

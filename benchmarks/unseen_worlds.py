@@ -202,7 +202,10 @@ DEVELOPMENT = World(
         "flat": (3, _flat),
         "compound": (2, _compound),
         "month start": (1, _month_start),
-        "month end": (1, _month_end),
+        "Weekly spend, changes from the previous week, anomalies, budgets and month-end forecast.": (
+            1,
+            _month_end,
+        ),
         "quarterly": (1, _quarterly),
         "weekly batch": (1, _weekly_batch),
         "bursts": (2, _bursts),
@@ -332,7 +335,10 @@ HELD_OUT = World(
         "support plan": (1, _support),
         "quarter end": (1, _quarter_end),
         "two batches": (1, _two_batches),
-        "month end": (1, _month_end),
+        "Weekly spend, changes from the previous week, anomalies, budgets and month-end forecast.": (
+            1,
+            _month_end,
+        ),
         "trainings": (2, _trainings),
     },
     _mixed_noise,

@@ -32,8 +32,7 @@ CHUNK_BYTES: Final = 4 * 2**20
 
 NOT_UTF8: Final = "the line is not UTF-8"
 NO_LINE_ENDS: Final = (
-    "Line {line} is no CSV: it is longer than 1 MiB, or has a quote that nothing closes, or ends in another way than "
-    "the rest."
+    "Line {line} is not valid CSV: longer than 1 MiB, an unclosed quote, or different line endings."
 )
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -95,9 +94,7 @@ class _Reader:
         if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise UserError("The file is UTF-16. Save it as “CSV UTF-8”.", field="upload")
         if first.startswith((b"\x1f\x8b", b"PK\x03\x04", b"PAR1")):
-            raise UserError(
-                "The file is packed or of another format. Upload it as plain CSV.", field="upload"
-            )
+            raise UserError("The file is compressed or not CSV. Upload it as plain CSV.", field="upload")
         if not first.strip():
             raise UserError("The file has no header line.", field="upload")
         return _text(first.removeprefix(codecs.BOM_UTF8))
@@ -166,17 +163,15 @@ def _parse_header(cells: Sequence[str]) -> list[str]:
     header = [name if name.startswith(DIMENSION) else name.lower() for name in names]
     for place, name in enumerate(header, 1):
         if not name:
-            raise UserError(
-                f"Column {place} of the header has no name. Name it or take it out.", field="upload"
-            )
+            raise UserError(f"Column {place} of the header has no name. Name or remove it.", field="upload")
         if header.count(name) > 1:
-            raise UserError(f"The column {name[:60]} is there twice.", field="upload", value=name)
+            raise UserError(f"The column {name[:60]} is given twice.", field="upload", value=name)
         if name not in COLUMNS and not (name.startswith(DIMENSION) and len(name) > len(DIMENSION)):
             raise UserError(_unknown(name), field="upload", value=name)
     missing = [name for name in REQUIRED if name not in header]
     if missing:
         raise UserError(
-            f"The header lacks {', '.join(missing)}. It must have {', '.join(REQUIRED)}.", field="upload"
+            f"The header has no {', '.join(missing)}. Required: {', '.join(REQUIRED)}.", field="upload"
         )
     return header
 
@@ -185,8 +180,7 @@ def _unknown(name: str) -> str:
     close = nearest_choices(name, COLUMNS)
     hint = f"Did you mean {close[0]}? " if close else ""
     return (
-        f"The column “{name[:60]}” is not known. {hint}"
-        f"Columns are {', '.join(COLUMNS)}, and dim:<key> for each dimension."
+        f"Unknown column “{name[:60]}”. {hint}Columns are {', '.join(COLUMNS)}, and dim:<key> per dimension."
     )
 
 

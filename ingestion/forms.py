@@ -10,8 +10,8 @@ from ingestion.models import UsageMetric
 class UsageSourceForm(forms.Form):
     name = forms.CharField(
         max_length=100,
-        help_text="What sends the usage. For example: API gateway, production.",
-        error_messages={"required": "Give the usage source a name."},
+        help_text="For example: API gateway, production.",
+        error_messages={"required": "Enter a name."},
     )
 
 
@@ -28,11 +28,11 @@ class UsageRetentionForm(forms.Form):
         required=False,
         min_value=1,
         max_value=240,
-        help_text="Whole months before the running one, by when the events happened. Empty: for ever.",
+        help_text="Full months before the current one, by event time. Default: forever.",
         error_messages={
-            "invalid": "Give a whole number of months, or nothing to keep usage for ever.",
-            "min_value": "Keep usage for 1 to 240 months, or for ever.",
-            "max_value": "Keep usage for 1 to 240 months, or for ever.",
+            "invalid": "Enter a whole number of months, or leave empty to keep usage forever.",
+            "min_value": "Keep usage for 1 to 240 months, or forever.",
+            "max_value": "Keep usage for 1 to 240 months, or forever.",
         },
     )
     confirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)
@@ -42,12 +42,12 @@ class MetricForm(forms.Form):
     label = forms.CharField(
         max_length=100,
         required=False,
-        help_text="What people read instead of the name. Your backend goes on sending the name.",
+        help_text="Shown instead of the name. Your backend keeps sending the name.",
     )
     aggregation = forms.ChoiceField(
-        label="Adds up by",
+        label="Aggregation",
         choices=UsageMetric.Aggregation.choices,
         widget=forms.RadioSelect,
-        help_text="Changes every answer about this metric at once, also about the past: Usage, unit costs, queryUsage, "
-        "queryUnitCost. The events stay as they are, so it can be changed back.",
+        help_text="Applies to all usage and unit cost of this metric, including past days. Events "
+        "are unchanged, so you can change it back.",
     )

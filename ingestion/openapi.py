@@ -16,52 +16,57 @@ from ingestion.parsing import MAX_EVENTS
 
 _EVENT: Schema = {
     "type": "object",
-    "description": "Fields that are not named here are ignored. Lengths count Unicode characters.",
+    "description": "Other fields are ignored. Lengths are in Unicode characters.",
     "required": ["customer_id", "metric", "quantity", "timestamp"],
     "properties": {
         "customer_id": {
             "type": "string",
             "minLength": 1,
             "maxLength": MAX_CUSTOMER_ID,
-            "description": "Your own name for the customer. Not of blanks only.",
+            "description": "Your own ID of the customer. Must not be blank.",
         },
         "customer_name": {
             "type": ["string", "null"],
-            "description": "Stored with the customer; the last one given wins.",
+            "description": "Stored with the customer; the latest one wins.",
         },
         "metric": {
             "type": "string",
             "minLength": 1,
             "maxLength": MAX_METRIC,
-            "description": "What is counted. Not of blanks only.",
+            "description": "Name of the metric. Must not be blank.",
         },
         "unit": {
             "type": ["string", "null"],
-            "description": "A label; it does not change what is added up. Not of blanks only.",
+            "description": "A label; quantities are not converted. Must not be blank.",
         },
         "quantity": {
             "type": "number",
             "exclusiveMinimum": -(10**20),
             "exclusiveMaximum": 10**20,
-            "description": "Exact decimal to 12 places, rounded half-even where it has more; negative is a correction.",
+            "description": (
+                "Exact decimal with up to 12 places (rounded half-even beyond); negative is a correction."
+            ),
         },
         "dimensions": {
             "type": ["object", "null"],
             "additionalProperties": {"type": "string"},
             "propertyNames": {"maxLength": MAX_DIMENSION_KEY},
-            "description": f"What else to slice by. A source has up to {MAX_DIMENSION_KEYS:,} different keys.",
+            "description": (f"Further dimensions. A source has up to {MAX_DIMENSION_KEYS:,} different keys."),
         },
         "timestamp": {
             "type": "string",
-            "description": "When it happened: ISO 8601, RFC 2822, unix seconds or milliseconds as text, or any text that names year, month "
-            "and day. A zone is an offset or an IANA name; without one it is UTC.",
+            "description": "Event time: ISO 8601, RFC 2822, Unix seconds or milliseconds as text, or "
+            "any text with year, month and day. The zone is an offset or an IANA "
+            "name; default UTC.",
             "examples": ["2026-11-20T12:00:00Z"],
         },
         "event_id": {
             "type": ["string", "null"],
             "minLength": 1,
             "maxLength": MAX_EVENT_ID,
-            "description": "Your name for this event. The same event sent again within 35 days is accepted and stored once.",
+            "description": (
+                "Your ID of this event. Events sent again within 35 days are accepted and stored once."
+            ),
         },
     },
 }
@@ -81,12 +86,12 @@ _RESULT = _object(
     accepted={
         "type": "integer",
         "minimum": 0,
-        "description": "With those that were stored by an earlier push.",
+        "description": "Including events stored by an earlier push.",
     },
     rejected={"type": "integer", "minimum": 0},
     errors={
         "type": "array",
-        "description": "One for each rejected event, ascending by index.",
+        "description": "One per rejected event, by index.",
         "items": _object(
             index={"type": "integer", "minimum": 0, "description": "Place in `events`."},
             error={"type": "string"},
@@ -107,22 +112,20 @@ def _count(description: str) -> Schema:
 
 
 _LIMITS: Schema = {
-    "RateLimit-Limit": _count("Requests that the account may make in any 60 seconds."),
-    "RateLimit-Remaining": _count("How many of them are left."),
-    "RateLimit-Reset": _count("Seconds until the oldest that counts no longer does."),
+    "RateLimit-Limit": _count("Requests allowed per account in any 60 seconds."),
+    "RateLimit-Remaining": _count("Requests left."),
+    "RateLimit-Reset": _count("Seconds until the oldest request expires."),
 }
 _OF_A_PUSH: Schema = {
     "Usage-Batch-Id": {
-        "description": "Names this push in the console, where it can be voided. Not on a dry run.",
+        "description": "ID of this push in the console, where it can be voided. Not on a dry run.",
         "schema": {"type": "string", "format": "uuid"},
     },
     "Usage-Rejected": _count("Rejected events."),
-    "Usage-Duplicates": _count(
-        "Accepted events that an earlier push, or an earlier place of this one, has stored."
-    ),
+    "Usage-Duplicates": _count("Accepted events already stored by an earlier push or earlier in this one."),
     "Usage-Rounded": _count("Accepted events whose quantity was rounded to 12 decimal places."),
     "Idempotent-Replayed": {
-        "description": "This is the answer of the first request under this Idempotency-Key.",
+        "description": "The response of the first request with this Idempotency-Key.",
         "schema": {"type": "string", "enum": ["true"]},
     },
 }
@@ -130,36 +133,38 @@ _RETRY_AFTER: Schema = {"Retry-After": _count("Seconds to wait.")}
 
 _ERRORS: dict[str, tuple[str, Schema]] = {
     "400": (
-        "Not JSON, no `events` array, more events than allowed, or a header or parameter of another form.",
+        "Not JSON, no `events` array, too many events, or an invalid header or parameter.",
         _LIMITS,
     ),
     "401": (
         "The key is missing, unknown, revoked or replaced.",
         {"WWW-Authenticate": {"description": "Bearer", "schema": {"type": "string"}}},
     ),
-    "405": ("Only POST.", {"Allow": {"description": "POST", "schema": {"type": "string"}}, **_LIMITS}),
-    "413": ("The body is too large; send smaller batches.", _LIMITS),
+    "405": ("Use POST.", {"Allow": {"description": "POST", "schema": {"type": "string"}}, **_LIMITS}),
+    "413": ("The body is too large. Send smaller batches.", _LIMITS),
     "415": (
         "Content-Encoding is neither gzip nor identity.",
-        {"Accept-Encoding": {"description": "What is understood.", "schema": {"type": "string"}}, **_LIMITS},
+        {"Accept-Encoding": {"description": "Supported values.", "schema": {"type": "string"}}, **_LIMITS},
     ),
     "422": ("The Idempotency-Key was sent with another body.", _LIMITS),
     "429": ("Too many requests of the account.", {**_RETRY_AFTER, **_LIMITS}),
-    "500": ("Our fault; the message has an incident number.", _LIMITS),
-    "503": ("Storage is not available; send it again.", {**_RETRY_AFTER, **_LIMITS}),
+    "500": ("Server error, with an incident number.", _LIMITS),
+    "503": ("Storage is not available. Retry.", {**_RETRY_AFTER, **_LIMITS}),
 }
 
 _PARAMETERS: list[Schema] = [
     {
         "name": "dry_run",
         "in": "query",
-        "description": "With true: the same answer, and nothing is stored.",
+        "description": "If true, validates and returns the same response without storing.",
         "schema": {"type": "string", "enum": ["true", "false", "1", "0"]},
     },
     {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "Your name for this request. Sent again within 24 hours it gets the same answer and is stored once.",
+        "description": (
+            "Your ID of this request. Retries within 24 hours get the same response and are stored once."
+        ),
         "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
     },
     {
@@ -177,7 +182,7 @@ def document() -> Schema:
         "info": {
             "title": "Usage ingestion",
             "version": "1",
-            "description": "Push product usage by customer: what cost is divided by.",
+            "description": "Push product usage by customer, the denominator of unit cost.",
         },
         "servers": [{"url": settings.PUBLIC_URL}],
         "security": [{"usage_key": []}],
@@ -199,8 +204,9 @@ def _operation() -> Schema:
     return {
         "operationId": "pushUsageEvents",
         "summary": "Push usage events",
-        "description": "Each event is checked on its own: a wrong one is reported by its index, the others are stored. "
-        f"At most {settings.USAGE_MAX_BODY_BYTES:,} bytes, before and after inflating.",
+        "description": "Each event is validated separately: invalid ones are reported by index, the "
+        f"others are stored. At most {settings.USAGE_MAX_BODY_BYTES:,} bytes, before "
+        "and after decompression.",
         "parameters": _PARAMETERS,
         "requestBody": {
             "required": True,
@@ -221,7 +227,7 @@ def _operation() -> Schema:
             },
         },
         "responses": {
-            "200": _response("What became of each event.", "IngestionResult", {**_OF_A_PUSH, **_LIMITS}),
+            "200": _response("The result of each event.", "IngestionResult", {**_OF_A_PUSH, **_LIMITS}),
             **{
                 status: _response(description, "Error", headers)
                 for status, (description, headers) in _ERRORS.items()

@@ -36,24 +36,24 @@ class UsageFilter(msgspec.Struct, frozen=True, kw_only=True):
 class UsageQuery(UrlQuery, frozen=True, kw_only=True):
     """Days are UTC, both ends inside; without any dates, the last 30 days."""
 
-    metric: Annotated[str, Meta(description="getAccountContext lists them. Left out: the first.")] = ""
-    start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
+    metric: Annotated[str, Meta(description="See getAccountContext. Default: the first metric.")] = ""
+    start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
     end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
     period: Annotated[
         Period | None,
-        Meta(description="Instead of dates; last_N_days end yesterday."),
+        Meta(description="Relative period instead of dates; last_N_days end yesterday."),
     ] = None
     granularity: Annotated[Granularity, Meta(description="Time buckets; weeks begin on Monday.")] = "none"
     group_by: Annotated[str, Meta(description="customer, or dimension:<key>.")] = ""
     customers: Annotated[
         list[str],
-        Meta(description="Only these: ids or names.", max_length=MAX_CUSTOMERS),
+        Meta(description="Only these customers (IDs or names).", max_length=MAX_CUSTOMERS),
     ] = []
-    filters: Annotated[list[UsageFilter], Meta(description="Joined by and.", max_length=MAX_FILTERS)] = []
-    top: Annotated[int, Meta(description="Groups listed; the rest is in row other.", ge=1, le=MAX_TOP)] = (
+    filters: Annotated[list[UsageFilter], Meta(description="Combined with AND.", max_length=MAX_FILTERS)] = []
+    top: Annotated[int, Meta(description="Maximum groups; the rest is in other.", ge=1, le=MAX_TOP)] = (
         DEFAULT_TOP
     )
-    compare_to: Annotated[CompareTo, Meta(description="Adds change.")] = "none"
+    compare_to: Annotated[CompareTo, Meta(description="Adds the change from a previous period.")] = "none"
 
     @classmethod
     def raw_fields(cls, params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -74,12 +74,12 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which events; without days, of any day."""
 
     metric: Annotated[str, Meta(description="Only this metric.")] = ""
-    customer: Annotated[str, Meta(description="Only this customer: its id or name.")] = ""
-    start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
+    customer: Annotated[str, Meta(description="Only this customer (ID or name).")] = ""
+    start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
     end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
-    period: Annotated[Period | None, Meta(description="Instead of dates.")] = None
+    period: Annotated[Period | None, Meta(description="Relative period instead of dates.")] = None
     limit: Annotated[int, Meta(ge=1, le=MAX_EVENTS)] = DEFAULT_EVENTS
-    cursor: Annotated[str, Meta(description="From the answer before, for older events.")] = ""
+    cursor: Annotated[str, Meta(description="Cursor of the previous page, for older events.")] = ""
 
 
 def query_days(account: Account, query: UsageQuery) -> DateRange:

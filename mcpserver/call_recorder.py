@@ -91,4 +91,4 @@ class CallRecorder:
         elif isinstance(error, InsufficientScope):
             self._came, self._problem = CallOutcome.REFUSED, f"{error} needs read/write access."
         else:
-            self._came, self._problem = CallOutcome.INCIDENT, "It failed on our side."
+            self._came, self._problem = CallOutcome.INCIDENT, "Server error."

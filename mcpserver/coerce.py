@@ -79,8 +79,8 @@ def _is_omitted(value: Any, field: inspect.Field) -> bool:
 def _refuse_unknown(name: str, valid_names: list[str], *, path: str, owner: str) -> NoReturn:
     where, word = (path, "field") if path else (owner, "argument")
     close = nearest_choices(name, valid_names, limit=3)
-    hint = f" Nearest: {', '.join(close)}." if close else ""
-    valid = f"It takes {', '.join(valid_names)}." if valid_names else "It takes no arguments."
+    hint = f" Similar: {', '.join(close)}." if close else ""
+    valid = f"Arguments: {', '.join(valid_names)}." if valid_names else "It takes no arguments."
     raise UserError(f"{where} has no {word} {_excerpt(name)}.{hint} {valid}", field=name)
 
 
@@ -130,9 +130,9 @@ def _coerce_decimal(kind: inspect.DecimalType | inspect.FloatType, value: Any, p
     try:
         number = Decimal(str(value).strip())
     except InvalidOperation:
-        _refuse(path, value, "a number", "Write it without signs for thousands or currency, such as 11500.50")
+        _refuse(path, value, "a number", ("Use no thousands separator or currency sign, such as 11500.50"))
     if not number.is_finite() or abs(number.adjusted()) > 30:
-        _refuse(path, value, "a number of a size that makes sense")
+        _refuse(path, value, "a number in range")
     if isinstance(kind, inspect.FloatType):
         return float(_in_range(kind, float(number), path))
     return number
@@ -167,7 +167,7 @@ def _coerce_str(kind: inspect.StrType, value: Any, path: str) -> str:
     if not isinstance(text, str):
         _refuse(path, value, "a text")
     if "\x00" in text:
-        _refuse(path, text, "a text that can be stored (it has a NUL character)")
+        _refuse(path, text, "text without NUL characters")
     if kind.max_length is not None and len(text) > kind.max_length:
         _refuse(path, text, f"short enough ({len(text)} characters)", f"At most {kind.max_length} characters")
     if kind.min_length is not None and len(text) < kind.min_length:

@@ -49,13 +49,11 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOu
         return ToolOutcome(problem=_validation_text(validation_error))
     except Exception as error:
         if isinstance(error, OperationalError) and isinstance(error.__cause__, QueryCanceled):
-            return ToolOutcome(
-                problem=f"{tool.name} took too long and was stopped. Ask for a shorter period or less detail."
-            )
+            return ToolOutcome(problem=f"{tool.name} timed out. Use a shorter period or less detail.")
         incident = new_incident()
         log.exception("incident %s: tool %s of account %s failed", incident, tool.name, call.account.pk)
         return ToolOutcome(
-            problem=f"{tool.name} failed on our side; incident {incident} is logged. Try once more.",
+            problem=f"{tool.name} failed with a server error (incident {incident}). Retry once.",
             incident=incident,
         )
 
@@ -119,7 +117,5 @@ def _limit_answer_size(tool: Tool, outcome: ToolOutcome) -> ToolOutcome:
         log.warning(
             "an answer of %s has %d bytes, more than %d", tool.name, len(outcome.answer), MAX_ANSWER_BYTES
         )
-        return ToolOutcome(
-            problem=f"The answer of {tool.name} is larger than 25 KB. Ask for fewer rows or days."
-        )
+        return ToolOutcome(problem=f"The answer of {tool.name} exceeds 25 KB. Use fewer rows or days.")
     return outcome

@@ -19,7 +19,10 @@ from finops.lib.sentences import escape_hidden
 MAX_DEPTH = 64  # deeper is no honest message, and each level costs stack in whatever walks it
 MAX_BATCH = 50
 
-NOT_JSON = "The body is not JSON, or nested too deeply. NaN, numbers beyond 1e308 and half a surrogate pair are no JSON."
+NOT_JSON = (
+    "The body is not valid JSON, or nested too deeply. NaN, numbers beyond 1e308 and lone "
+    "surrogates are not allowed."
+)
 
 Id = str | int
 
@@ -112,17 +115,17 @@ def _children(value: Any) -> Iterable[Any]:
 
 def _message(value: Any) -> Message:
     if not isinstance(value, dict):
-        return _invalid("A message is a JSON object.")
+        return _invalid("A message must be a JSON object.")
     id_ = value.get("id")
     if isinstance(id_, bool) or not isinstance(id_, str | int):
         id_ = None
     if value.get("jsonrpc") != "2.0":
-        return _invalid('A message has "jsonrpc": "2.0".', id_)
+        return _invalid('A message must have "jsonrpc": "2.0".', id_)
     if "method" not in value:
         return (
             ResponseMessage()
             if "result" in value or "error" in value
-            else _invalid("A message has a method.", id_)
+            else _invalid("A message must have a method.", id_)
         )
     return _call(value, id_)
 
@@ -130,13 +133,13 @@ def _message(value: Any) -> Message:
 def _call(value: dict[str, Any], id_: Id | None) -> Message:
     method, params = value["method"], value.get("params", {})
     if not isinstance(method, str):
-        return _invalid("method is a string.", id_)
+        return _invalid("method must be a string.", id_)
     if not isinstance(params, dict):
-        return _invalid("params is an object.", id_)
+        return _invalid("params must be an object.", id_)
     if "id" not in value:
         return Notification(method, params)
     if id_ is None:
-        return _invalid("id is a string or an integer.")
+        return _invalid("id must be a string or an integer.")
     return Request(id_, method, params)
 
 

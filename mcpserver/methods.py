@@ -145,7 +145,7 @@ def _find_tool(ctx: MethodContext) -> Tool:
     tool = ctx.server.registry.get(name)
     if tool is None:
         close = nearest_choices(name[:64], ctx.server.registry.names())
-        hint = f" Nearest: {', '.join(close)}." if close else ""
+        hint = f" Similar: {', '.join(close)}." if close else ""
         raise RpcError(
             Code.INVALID_PARAMS,
             f"Unknown tool: {name[:64]}.{hint} tools/list has them all.{_console_hint(name, ctx.call)}",
@@ -170,15 +170,16 @@ def _console_hint(name: str, call: ToolCall) -> str:
     if not casefolded_name.startswith(("update", "edit", "change", "set", "delete", "remove", "rename")):
         return ""
     page = next((page for part, page in _PAGES.items() if part in casefolded_name), "")
-    return f" What no tool changes, members change on its page in the console: {call.console_url(page)}"
+    return f" Members change this in the console: {call.console_url(page)}"
 
 
 def _read_only_problem(tool: Tool, call: ToolCall) -> str:
     if call.credential.kind is CredentialKind.OAUTH:
         raise InsufficientScope(tool.name)
     return (
-        f"{tool.name} changes the account, and this key, {call.credential.label}, may only read. Nothing was changed. "
-        f"A person with the member role can mint a Read/write key at {call.console_url('settings/mcp-keys/')}."
+        f"{tool.name} needs write access, and this key, {call.credential.label}, is read-only. "
+        "Nothing was changed. Members can create a Read/write key at "
+        f"{call.console_url('settings/mcp-keys/')}."
     )
 
 
@@ -228,7 +229,7 @@ def complete(ctx: MethodContext) -> Result:
     ref, argument = _object(ctx.params, "ref"), _object(ctx.params, "argument")
     if ref.get("type") != "ref/prompt":
         raise RpcError(
-            Code.INVALID_PARAMS, "params.ref.type is ref/prompt: only prompts have arguments here."
+            Code.INVALID_PARAMS, "params.ref.type must be ref/prompt; only prompts have completions."
         )
     prompt = prompt_requests.find_prompt(ctx.server.registry, _text(ref, "name", "params.ref"))
     completion = prompt_requests.complete(
@@ -268,7 +269,7 @@ def read_resource(ctx: MethodContext) -> Result:
 def _text(params: Mapping[str, Any], name: str, where: str = "params") -> str:
     value = params.get(name)
     if not isinstance(value, str):
-        raise RpcError(Code.INVALID_PARAMS, f"{where}.{name} is a string.")
+        raise RpcError(Code.INVALID_PARAMS, f"{where}.{name} must be a string.")
     return value
 
 
@@ -277,14 +278,14 @@ def _object(params: Mapping[str, Any], name: str, where: str = "params") -> Mapp
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise RpcError(Code.INVALID_PARAMS, f"{where}.{name} is an object.")
+        raise RpcError(Code.INVALID_PARAMS, f"{where}.{name} must be an object.")
     return value
 
 
 def _refuse_cursor(ctx: MethodContext) -> None:
     """Each list fits one page, so no cursor was ever given out."""
     if ctx.params.get("cursor") is not None:
-        raise RpcError(Code.INVALID_PARAMS, "This list has one page; leave cursor out.")
+        raise RpcError(Code.INVALID_PARAMS, "This list has one page. Remove cursor.")
 
 
 METHODS: Mapping[str, Method] = {

@@ -105,7 +105,7 @@ def _accept(message: Message, headers: Headers) -> Reply:
         return _refusal(_unsupported_version_error(str(headers.version)))
     if headers.version == MODERN.name and not isinstance(message, Notification):
         return _refusal(
-            RpcError(Code.INVALID_REQUEST, "A client sends requests and notifications, no responses.")
+            RpcError(Code.INVALID_REQUEST, ("A client must send requests or notifications, not responses."))
         )
     return Reply(HTTPStatus.ACCEPTED)
 
@@ -194,10 +194,12 @@ def _answer_batch(batch: MessageBatch, headers: Headers, server: Server, call: T
     revision = OLDEST if headers.version is None else legacy(headers.version)
     if revision is None or not revision.has_batches:
         return _refusal(
-            RpcError(Code.INVALID_REQUEST, "Batches exist in revision 2025-03-26 only; send one message.")
+            RpcError(
+                Code.INVALID_REQUEST, ("Batches are only supported in revision 2025-03-26. Send one message.")
+            )
         )
     if not 0 < len(batch.messages) <= MAX_BATCH:
-        return _refusal(RpcError(Code.INVALID_REQUEST, f"A batch has 1 to {MAX_BATCH} messages."))
+        return _refusal(RpcError(Code.INVALID_REQUEST, f"A batch must have 1 to {MAX_BATCH} messages."))
     end = time.monotonic() + BATCH_SECONDS
     answers = [reply for item in batch.messages if (reply := _answer_item(item, headers, server, call, end))]
     return Reply(HTTPStatus.OK, jsonrpc.encode_batch(answers)) if answers else Reply(HTTPStatus.ACCEPTED)
@@ -210,12 +212,12 @@ def _answer_item(item: Message, headers: Headers, server: Server, call: ToolCall
         return None
     if item.method == "initialize":
         return jsonrpc.encode_error(
-            RpcError(Code.INVALID_REQUEST, "initialize stands alone, in no batch."), item.id
+            RpcError(Code.INVALID_REQUEST, "initialize must not be in a batch."), item.id
         )
     if time.monotonic() > end:
         late = (
-            f"Not run, and nothing was changed: the requests before it in the batch took more than {BATCH_SECONDS:.0f} s. "
-            "Send it again, alone or in a smaller batch."
+            "Not run, nothing was changed: earlier requests of the batch took more than "
+            f"{BATCH_SECONDS:.0f} s. Send it again, alone or in a smaller batch."
         )
         return jsonrpc.encode_error(RpcError(NOT_RUN, late), item.id)
     return _answer_legacy(item, headers, server, call).body

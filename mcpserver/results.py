@@ -99,7 +99,7 @@ def page_that_fits(make: Callable[[int], Page], limit: int) -> Page:
         answer = make(count)
         if count == limit:
             return answer
-        note = f"{count} of the {limit} asked for: one answer holds {MAX_ANSWER_BYTES // 1_000} KB."
+        note = f"{count} of {limit} requested: answers are limited to {MAX_ANSWER_BYTES // 1000} KB."
         return msgspec.structs.replace(answer, truncated=f"{note} {getattr(answer, 'truncated', '')}".strip())
 
     return largest_that_fits(page_of, limit, fits)
@@ -137,7 +137,7 @@ def encode_to_size(answer: msgspec.Struct, limit: int, conversion: AppliedConver
             break
         short = _truncate_texts(whole, length)
         if "truncated" in short:
-            short["truncated"] = f"{short['truncated']} Texts are cut at {length} characters.".strip()
+            short["truncated"] = f"{short['truncated']} Texts are truncated to {length} characters.".strip()
         encoded = _encoder.encode(short)
     return encoded
 

@@ -115,7 +115,7 @@ def _answer(request: HttpRequest, server: Server) -> HttpResponse:
     _check_origin(request)
     if request.method != "POST":
         raise HttpError(
-            HTTPStatus.METHOD_NOT_ALLOWED, "Only POST; this server opens no stream.", {"Allow": "POST"}
+            HTTPStatus.METHOD_NOT_ALLOWED, "Use POST. This server does not open streams.", {"Allow": "POST"}
         )
     body = _read_body(request)
     if (extra := protocol.count_requests(body) - 1) > 0:
@@ -133,7 +133,7 @@ def _check_admission(request: HttpRequest) -> None:
     if BUSY in request.META:
         raise HttpError(
             HTTPStatus.SERVICE_UNAVAILABLE,
-            "Too many requests are waiting; nothing was done. Try again in a few seconds.",
+            "Too many requests are waiting. Nothing was done. Retry in a few seconds.",
             {"Retry-After": str(request.META[BUSY])},
         )
 
@@ -180,7 +180,7 @@ def _check_origin(request: HttpRequest) -> None:
     try:
         allowed = cors.allows_origin(request)
     except DisallowedHost as error:
-        raise HttpError(HTTPStatus.BAD_REQUEST, "This host name is not served here.") from error
+        raise HttpError(HTTPStatus.BAD_REQUEST, "This host name is not allowed.") from error
     if not allowed:
         raise HttpError(HTTPStatus.FORBIDDEN, "This origin is not allowed.")
 
@@ -195,7 +195,7 @@ def _read_body(request: HttpRequest) -> bytes:
         message = f"The body is larger than {limit} bytes."
         raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, body=bytes(read)) from error
     except request_body.ClientDisconnect as error:
-        raise HttpError(HTTPStatus.BAD_REQUEST, "The body broke off.", body=b"") from error
+        raise HttpError(HTTPStatus.BAD_REQUEST, "The body is incomplete.", body=b"") from error
     return bytes(read)
 
 

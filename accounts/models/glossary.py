@@ -19,7 +19,7 @@ class GlossaryTerm(AccountModel):
         ordering = [Lower("term")]
         constraints = [
             unique_in_account(
-                "term", name="glossary_term_unique", message="This term is in the glossary already."
+                "term", name="glossary_term_unique", message="This term is already in the glossary."
             ),
             not_empty(
                 "term", "meaning", name="glossary_term_says_something", message="A term needs a meaning."

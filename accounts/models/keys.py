@@ -38,7 +38,7 @@ class MCPKey(AccountModel):
             models.CheckConstraint(
                 condition=models.Q(scope__in=["read", "read_write"]), name="mcp_key_scope_is_known"
             ),
-            not_empty("name", name="mcp_key_has_a_name", message="Give the key a name."),
+            not_empty("name", name="mcp_key_has_a_name", message="Enter a name."),
         ]
 
     def __str__(self) -> str:

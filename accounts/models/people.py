@@ -59,7 +59,7 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
             models.UniqueConstraint(
                 Lower("email"),
                 name="user_email_unique",
-                violation_error_message="This e-mail already has a sign-in.",
+                violation_error_message="This e-mail is already in use.",
             )
         ]
 
@@ -94,14 +94,14 @@ class Account(models.Model):
 
     name = models.CharField(max_length=100)
     slug = models.SlugField(
-        max_length=60, unique=True, error_messages={"unique": "Another account has this address already."}
+        max_length=60, unique=True, error_messages={"unique": "Another account already has this address."}
     )
     fiscal_start_month = models.PositiveSmallIntegerField(default=1)
     holiday_country = models.CharField(
-        max_length=2, blank=True, help_text="ISO 3166: whose public holidays forecasts know; blank: none."
+        max_length=2, blank=True, help_text=("ISO 3166 country of public holidays in forecasts; blank: none.")
     )
     second_factor_required = models.BooleanField(
-        default=False, help_text="Members without a second factor see only where to set one up."
+        default=False, help_text="Members without a second factor can only set one up."
     )
     display_currency = models.CharField(
         max_length=3, blank=True, help_text="ISO 4217: what amounts are converted to; blank: nothing is."
@@ -115,7 +115,7 @@ class Account(models.Model):
         blank=True,
         db_index=True,
         editable=False,
-        help_text="When it is deleted, if its owner wants it.",
+        help_text="When the account is deleted, if scheduled.",
     )
     transfer_to = models.ForeignKey(
         User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"
@@ -153,7 +153,7 @@ class Membership(models.Model):
             models.UniqueConstraint(
                 fields=["account", "user"],
                 name="membership_once_per_person",
-                violation_error_message="This person is a member already.",
+                violation_error_message="This person is already a member.",
             ),
             models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role_is_known"),
             models.UniqueConstraint(

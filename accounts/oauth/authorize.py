@@ -90,7 +90,7 @@ class ConsentForm(forms.Form):
         account, access = cleaned.get("account"), cleaned.get("access")
         role = next((row for row in self.memberships if account is not None and row.account == account), None)
         if role and access == OAuthConnection.Access.READ_WRITE and not role.may(Role.MEMBER):
-            problem = f"You are a viewer of {role.account.name}: let the client read there, or choose another account."
+            problem = f"You are a viewer of {role.account.name}. Choose read access, or another account."
             raise ValidationError({"access": problem})
         return cleaned
 
@@ -226,7 +226,7 @@ class AuthorizeView(BaseAuthorizationView):
     def _check(self, auth_request: AuthorizationRequest, method: str | None) -> None:
         repeated = [key for key, values in self.request.GET.lists() if len(values) > 1 and key != "resource"]
         if repeated:  # RFC 6749 3.1; oauthlib looks at five of them
-            raise _refusal(auth_request, "invalid_request", "A parameter is there twice.")
+            raise _refusal(auth_request, "invalid_request", "Duplicate parameter.")
         if method != "S256" or not _S256.fullmatch(auth_request.code_challenge):
             raise _refusal(
                 auth_request, "invalid_request", "Send code_challenge with code_challenge_method=S256."

@@ -64,7 +64,7 @@ def _respond(request: HttpRequest, answer: Answer) -> HttpResponse:
 
 def _form_problem(request: HttpRequest) -> HttpResponse | None:
     if request.META.get("QUERY_STRING"):
-        return problem(400, "invalid_request", "Parameters go into the body, never into the URL.")
+        return problem(400, "invalid_request", "Send parameters in the body, not in the URL.")
     if request.content_type != FORM:
         return problem(400, "invalid_request", f"The body is {FORM}.")
     length = request.META.get("CONTENT_LENGTH") or "0"
@@ -73,7 +73,7 @@ def _form_problem(request: HttpRequest) -> HttpResponse | None:
     try:
         repeated = {key for key, values in request.POST.lists() if len(values) > 1} - {"resource"}
     except (BadRequest, RequestDataTooBig, SuspiciousOperation, UnreadablePostError):
-        return problem(400, "invalid_request", "The body could not be read as a form.")
+        return problem(400, "invalid_request", "The body is not a valid form.")
     if repeated:
-        return problem(400, "invalid_request", f"{sorted(repeated)[0][:40]!r} is there twice.")
+        return problem(400, "invalid_request", f"{sorted(repeated)[0][:40]!r} is given twice.")
     return None

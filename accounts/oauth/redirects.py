@@ -30,14 +30,16 @@ class UnknownScheme(UnsafeRedirectUri):
 def check(uri: str) -> None:
     """Raise UnsafeRedirectUri unless a code may be sent there: https, http on loopback, or a known editor's scheme."""
     if len(uri) > MAX_LENGTH:
-        raise UnsafeRedirectUri(f"a redirect URI has at most {MAX_LENGTH} characters")
+        raise UnsafeRedirectUri(f"a redirect URI must have at most {MAX_LENGTH} characters")
     if ODD.search(uri):
-        raise UnsafeRedirectUri("a redirect URI holds no spaces, control characters or unescaped characters")
+        raise UnsafeRedirectUri(
+            "a redirect URI must not have spaces, control characters or unescaped characters"
+        )
     parts = _split(uri)
     if "#" in uri:
-        raise UnsafeRedirectUri("a redirect URI has no fragment (RFC 6749 3.1.2)")
+        raise UnsafeRedirectUri("a redirect URI must not have a fragment (RFC 6749 3.1.2)")
     if "@" in parts.netloc:
-        raise UnsafeRedirectUri("a redirect URI holds no user name")
+        raise UnsafeRedirectUri("a redirect URI must not have a user name")
     _check_scheme(parts)
 
 
@@ -46,9 +48,9 @@ def _split(uri: str) -> SplitResult:
         parts = urlsplit(uri)
         port = parts.port  # raises for what is no number
     except ValueError as error:
-        raise UnsafeRedirectUri(f"{uri[:80]!r} is no URI") from error
+        raise UnsafeRedirectUri(f"{uri[:80]!r} is not a URI") from error
     if port == 0:
-        raise UnsafeRedirectUri("a redirect URI has no port 0")
+        raise UnsafeRedirectUri("a redirect URI must not have port 0")
     return parts
 
 
@@ -56,13 +58,13 @@ def _check_scheme(parts: SplitResult) -> None:
     scheme = parts.scheme
     if scheme in {"https", "http"}:
         if not is_host(parts.hostname or ""):
-            raise UnsafeRedirectUri("a redirect URI names a host")
+            raise UnsafeRedirectUri("a redirect URI needs a host")
         if scheme == "http" and not is_loopback(parts.geturl()):
-            raise UnsafeRedirectUri("http is for localhost, 127.0.0.1 and [::1] alone; use https")
+            raise UnsafeRedirectUri("http is allowed only for localhost, 127.0.0.1 and [::1]; use https")
     elif scheme in {"javascript", "data", "file", "vbscript", "blob", "about", "ftp", "ws", "wss", ""}:
-        raise UnsafeRedirectUri(f"the scheme {scheme!r} is not served")
+        raise UnsafeRedirectUri(f"the scheme {scheme!r} is not supported")
     elif scheme not in {*PRIVATE_SCHEMES, *settings.OAUTH_REDIRECT_SCHEMES}:
-        raise UnknownScheme(f"the scheme {scheme!r} is not known here")
+        raise UnknownScheme(f"the scheme {scheme!r} is not supported")
 
 
 def is_host(host: str) -> bool:

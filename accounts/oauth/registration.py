@@ -72,12 +72,14 @@ def _read(request: HttpRequest) -> Registration:
     except (RequestDataTooBig, UnreadablePostError):
         body = None
     if body is None:
-        raise RegistrationError("invalid_client_metadata", f"The body is JSON of at most {MAX_BODY} bytes.")
+        raise RegistrationError(
+            "invalid_client_metadata", f"The body must be JSON of at most {MAX_BODY} bytes."
+        )
     try:
         return msgspec.json.decode(body, type=Registration)
     except (msgspec.DecodeError, RecursionError) as error:
         raise RegistrationError(
-            "invalid_client_metadata", f"The body is no client metadata: {error}"
+            "invalid_client_metadata", f"The body is not valid client metadata: {error}"
         ) from error
 
 
@@ -96,7 +98,7 @@ def _redirect_uris(requested_uris: list[str]) -> list[str]:
         else:
             accepted_uris.append(uri)
     if not accepted_uris:
-        raise RegistrationError("invalid_redirect_uri", f"No redirect URI is left: {reason}.")
+        raise RegistrationError("invalid_redirect_uri", f"No valid redirect URI: {reason}.")
     return list(dict.fromkeys(accepted_uris))
 
 
@@ -105,14 +107,12 @@ def _auth_method(metadata: Registration) -> str:
     method = metadata.token_endpoint_auth_method or "none"
     if method not in AUTH_METHODS:
         raise RegistrationError(
-            "invalid_client_metadata", f"token_endpoint_auth_method is one of {AUTH_METHODS}."
+            "invalid_client_metadata", f"token_endpoint_auth_method must be one of {AUTH_METHODS}."
         )
     if metadata.grant_types is not None and "authorization_code" not in metadata.grant_types:
-        raise RegistrationError(
-            "invalid_client_metadata", "grant_types holds authorization_code; nothing else starts here."
-        )
+        raise RegistrationError("invalid_client_metadata", "grant_types must include authorization_code.")
     if metadata.response_types is not None and "code" not in metadata.response_types:
-        raise RegistrationError("invalid_client_metadata", "response_types holds code.")
+        raise RegistrationError("invalid_client_metadata", "response_types must include code.")
     return method
 
 

@@ -45,15 +45,18 @@ def open_connection(
         .first()
     )
     if membership is None:
-        raise UserError("You are not a member of this account; choose another.", field="account")
+        raise UserError("You are not a member of this account. Choose another.", field="account")
     if account.second_factor_required and not membership.has_second_factor:
         raise UserError(
-            f"{account.name} requires two-factor sign-in. Set it up in your sign-in's settings, then connect again.",
+            (
+                f"{account.name} requires two-factor sign-in. Set it up in your sign-in settings, then "
+                "connect again."
+            ),
             field="account",
         )
     if access == OAuthConnection.Access.READ_WRITE and not membership.may(Role.MEMBER):
         raise UserError(
-            f"You are a viewer of {account.name}, so you can let a client read there, not write.",
+            f"You are a viewer of {account.name} and can grant read access only.",
             field="access",
         )
     connection = OAuthConnection(

@@ -249,5 +249,5 @@ def _refuse_other_resources(request: Request) -> None:
     resources = [value for key, value in request.decoded_body or [] if key == "resource"]
     if any(not is_ours(value) for value in resources if value):
         raise errors.CustomOAuth2Error(
-            error="invalid_target", description=f"Tokens are for {resource()} alone.", request=request
+            error="invalid_target", description=f"Tokens are only valid for {resource()}.", request=request
         )

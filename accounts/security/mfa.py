@@ -37,8 +37,8 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
             return str(sealing.unseal(encrypted_text, purpose=_PURPOSE)["secret"])
         except sealing.Unsealable as error:
             raise ValidationError(
-                "This second factor can no longer be read, because the server's secret key was replaced. Ask whoever "
-                "runs this installation to remove it."
+                "This second factor is unreadable because the server's secret key was replaced. Ask "
+                "the operator of this server to remove it."
             ) from error
 
 

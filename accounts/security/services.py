@@ -90,7 +90,7 @@ def change_second_factor_policy(*, account: Account, actor: Actor, second_factor
         has_second_factor("pk"), pk=actor.user.pk if actor.user else 0
     ):
         raise UserError(
-            "Set up a second factor of your own first; you would shut yourself out.",
+            "Set up your own second factor first, or you would lock yourself out.",
             field="second_factor_required",
         )
     row.second_factor_required = second_factor_required

@@ -35,9 +35,9 @@ def end(request: SignedInRequest) -> HttpResponse:
     key = request.POST.get("key", "")
     count = end_sessions(user=request.user, request=request, keys=[key] if key else None)
     if count:
-        messages.success(request, "The session is ended." if key else f"{count} other sessions are ended.")
+        messages.success(request, "Session ended." if key else f"{count} other sessions ended.")
     else:
-        messages.info(request, "That session had ended already." if key else "There is no other session.")
+        messages.info(request, "That session had already ended." if key else "No other sessions.")
     return redirect("sessions")
 
 

@@ -56,7 +56,7 @@ def change_account(
     if holiday_country is not None:
         if holiday_country and holiday_country not in countries():
             raise UserError(
-                f"{holiday_country!r} is no country whose holidays are known.", field="holiday_country"
+                f"Public holidays of {holiday_country!r} are not available.", field="holiday_country"
             )
         account.holiday_country = holiday_country
     if display_currency is not None:
@@ -86,10 +86,10 @@ def replace_glossary(*, account: Account, actor: Actor, terms: Sequence[tuple[st
     for one that is empty or too long.
     """
     if len(terms) > MAX_TERMS:
-        raise UserError(f"A glossary has at most {MAX_TERMS} terms, {len(terms)} were given.", field="terms")
+        raise UserError(f"{len(terms)} terms; the maximum is {MAX_TERMS}.", field="terms")
     names = [term.casefold() for term, _meaning in terms]
     if twice := next((name for name in names if names.count(name) > 1), ""):
-        raise UserError(f"The term {twice!r} is there twice; say its meaning in one line.", field="terms")
+        raise UserError(f"The term {twice!r} is given twice. Use one line per term.", field="terms")
     with account_scope(account):
         before = {row.term: row.meaning for row in GlossaryTerm.objects.select_for_update()}
         GlossaryTerm.objects.all().delete()

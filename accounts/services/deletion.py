@@ -37,7 +37,7 @@ def ask_for_deletion(*, account: Account, actor: Actor, name: str) -> datetime:
     """Delete the account in 14 days: when that is. Raises UserError unless `name` is the account's, letter by letter."""
     account = Account.objects.select_for_update().get(pk=account.pk)
     if name.strip() != account.name:
-        raise UserError("Type the name of the account exactly as it is.", field="name")
+        raise UserError("Enter the exact name of the account.", field="name")
     if account.delete_after is None:
         account.delete_after = clock.now() + GRACE
         account.save(update_fields=["delete_after"])
@@ -56,7 +56,7 @@ def restore_account(*, account: Account, actor: Actor) -> None:
     if account.delete_after is None:
         return
     if account.delete_after <= clock.now():
-        raise UserError("The deletion of this account has begun.")
+        raise UserError("This account is being deleted.")
     account.delete_after = None
     account.save(update_fields=["delete_after"])
     audit.record(account=account, actor=actor, action="account.restore", target=account.name)

@@ -53,7 +53,7 @@ def invite(*, account: Account, email: str, role: str, actor: Actor) -> Invitati
     email = email.strip().lower()
     _lock(account)
     if Membership.objects.filter(account=account, user__email__iexact=email).exists():
-        raise UserError(f"{email} is a member already.", field="email")
+        raise UserError(f"{email} is already a member.", field="email")
     _refuse_too_many(account, actor)
     invitation = Invitation.objects.unscoped().filter(OPEN, account=account, email=email).first()
     again = invitation is not None
@@ -125,7 +125,7 @@ def accept_invitation(*, token: str, user: User) -> Membership:
     invitation = _lock_by_token(token)
     if not may_accept(invitation, user):
         raise UserError(
-            f"This invitation is for {invitation.email}, which is not a verified address of yours."
+            f"This invitation is for {invitation.email}, which is not one of your verified addresses."
         )
     _verify(user, invitation.email)
     membership, created = Membership.objects.get_or_create(
@@ -219,14 +219,14 @@ def _refuse_too_many(account: Account, actor: Actor) -> None:
     if rows.filter(account=account).count() >= PER_DAY or (
         actor.user is not None and rows.filter(actor_user=actor.user).count() >= PER_DAY
     ):
-        raise UserError(f"At most {PER_DAY} invitations are sent in 24 hours; send this one later.")
+        raise UserError(f"Limit of {PER_DAY} invitations in 24 hours reached. Try again later.")
 
 
 def _lock_open_invitation(invitation: Invitation) -> Invitation:
     rows = Invitation.objects.unscoped().select_for_update(of=("self",)).select_related("account")
     row = rows.filter(OPEN, pk=invitation.pk).first()
     if row is None:
-        raise UserError("This invitation has been answered or withdrawn already.")
+        raise UserError("This invitation was already answered or withdrawn.")
     return row
 
 
@@ -234,7 +234,7 @@ def _lock_by_token(token: str) -> Invitation:
     rows = Invitation.objects.unscoped().select_for_update(of=("self",)).select_related("account")
     invitation = rows.filter(digest=digest_of(token)).first()
     if invitation is None or invitation.state != "open":
-        raise UserError("This invitation is no longer valid. Ask for another.")
+        raise UserError("This invitation is no longer valid. Ask for a new one.")
     return invitation
 
 
@@ -243,7 +243,7 @@ def _verify(user: User, email: str) -> None:
         user=user, email=email, defaults={"primary": not EmailAddress.objects.filter(user=user).exists()}
     )
     if not address.set_verified():
-        raise UserError(f"{email} is the verified address of somebody else.")
+        raise UserError(f"{email} is the verified address of another person.")
     free_address(email=email, owner=user)
 
 

@@ -149,7 +149,7 @@ def mail_ownership_offer(*, account: Account, to: User, by: User) -> None:
     queue(
         automatic_mail(
             to=to.email,
-            subject="You are offered the ownership of an account in the FinOps Console",
+            subject="Ownership transfer of an account in the FinOps Console",
             text=text,
         )
     )
@@ -172,17 +172,17 @@ def mail_deletion_cancellation(*, account: Account, actor: Actor) -> None:
         f"deleted.\n\n{_settings_url(account)}\n"
     )
     _mail_administrators(
-        account, "The deletion of an account in the FinOps Console is cancelled", lambda: text
+        account, "The deletion of an account in the FinOps Console was canceled", lambda: text
     )
 
 
 def mail_deletion(*, account: Account) -> None:
     """Before the memberships go."""
     text = (
-        f"The account {quoted_name(account.name)} in the FinOps Console is deleted, as scheduled. Nobody can open or "
-        "restore it any more; its data is removed now.\n"
+        f"The account {quoted_name(account.name)} in the FinOps Console was deleted as scheduled. It "
+        "cannot be restored. Its data is being removed.\n"
     )
-    _mail_administrators(account, "An account in the FinOps Console is deleted", lambda: text)
+    _mail_administrators(account, "An account in the FinOps Console was deleted", lambda: text)
 
 
 def _mail_administrators(account: Account, subject: str, text: Callable[[], str]) -> None:

@@ -29,7 +29,7 @@ def _lock_below_owner(membership: Membership) -> None:
     """Raises UserError for the account's owner, also who became it a moment ago."""
     row = Membership.objects.select_for_update().get(pk=membership.pk)
     if row.role == Role.OWNER:
-        raise UserError("An account keeps its owner: transfer the ownership first.", field="role")
+        raise UserError("The owner cannot be removed. Transfer ownership first.", field="role")
 
 
 @transaction.atomic
@@ -37,7 +37,7 @@ def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
     """Give a member another role below owner. Raises UserError for the owner, and for that role: ownership moves by
     offer and acceptance (accounts.services.ownership)."""
     if role == Role.OWNER:
-        raise UserError("Ownership is offered under Settings → Account, and accepted.", field="role")
+        raise UserError("Transfer ownership in Settings → Account.", field="role")
     _lock_below_owner(membership)
     before = membership.role
     membership.role = role

@@ -17,7 +17,7 @@ def offer_ownership(*, account: Account, to: User, by: User) -> None:
     somebody who is no member or admin of the account, and when `by` does not own it."""
     account = _lock_account(account)
     if _role(account, by) != Role.OWNER:
-        raise UserError("Only its owner hands an account over.")
+        raise UserError("Only the owner can transfer ownership.")
     if _role(account, to) not in (Role.MEMBER, Role.ADMIN):
         raise UserError("Choose a member or admin of the account.", field="membership_id")
     _set_offer(account, to)
@@ -42,9 +42,9 @@ def accept_ownership(*, account: Account, user: User) -> None:
     account = _lock_account(account)
     owner = account.owner
     if account.transfer_to != user or owner is None:
-        raise UserError("This account is not offered to you any more.")
+        raise UserError("This ownership transfer is no longer available.")
     if _role(account, user) not in (Role.MEMBER, Role.ADMIN):
-        raise UserError("Only a member or admin becomes owner.")
+        raise UserError("Only a member or admin can become the owner.")
     # First, since an account has one owner.
     Membership.objects.filter(account=account, user=owner).update(role=Role.ADMIN)
     Membership.objects.filter(account=account, user=user).update(role=Role.OWNER)

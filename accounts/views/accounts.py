@@ -30,7 +30,7 @@ def create(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with FormErrors(form):
             account = create_account(name=form.cleaned_data["name"], owner=request.user)
-            messages.success(request, f"The account {account.name} is ready. Connect a source of cost next.")
+            messages.success(request, f"Account {account.name} created. Next, connect a cost source.")
             next_url = request.GET.get("next", "")
             if next_url and url_has_allowed_host_and_scheme(next_url, allowed_hosts=None):
                 return redirect(next_url)  # to a client that waits for consent
@@ -46,12 +46,12 @@ def settings(request: AccountRequest) -> HttpResponse:
     if request.method != "POST":
         return _settings_page(request, AccountForm.of(request.account))
     if not request.membership.may(Role.ADMIN):
-        raise PermissionDenied("Only an admin or owner may change the account.")
+        raise PermissionDenied("Only admins and owners can change the account.")
     form = AccountForm(request.POST)
     if form.is_valid():
         with FormErrors(form):
             change_account(account=request.account, actor=request.actor, **form.cleaned_data)
-            messages.success(request, "The account is saved.")
+            messages.success(request, "Account saved.")
             return redirect("account_settings", slug=request.account.slug)
         request.account.refresh_from_db()
     return _settings_page(request, form)

@@ -46,7 +46,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     actions = AuditEntry.objects.order_by("action").values_list("action", flat=True).distinct()
     declared = replace(
         AUDIT_LOG,
-        filters=[ListFilter("action", "Action", "Every action", [(action, action) for action in actions])],
+        filters=[ListFilter("action", "Action", "All actions", [(action, action) for action in actions])],
     )
     page = Paginator(entries, PAGE).get_page(request.GET.get("page"))
     return render(request, "accounts/audit_log.html", {"listing": declared.listing_of_page(request, page)})

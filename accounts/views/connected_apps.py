@@ -27,7 +27,7 @@ APPS = ListPage[ConnectedApp](
     muted=lambda app: app.state != "connected",
     columns=[
         Column("app", "App", lambda app: app.title),
-        Column("name", "Calls itself", lambda app: app.name, shown=False),
+        Column("name", "Unverified name", lambda app: app.name, shown=False),
         Column("account", "Account", lambda app: app.account, shown=False),
         Column("access", "Access", lambda app: app.access_label, css="nowrap"),
         Column("person", "Connected by", lambda app: app.person, css="cell-name"),
@@ -65,7 +65,7 @@ def end(request: AccountRequest, connection_id: int) -> HttpResponse:
     except to an admin."""
     connection = get_object_or_404(OAuthConnection.objects.all(), pk=connection_id)
     if connection.user_id != request.user.pk and not request.membership.may(Role.ADMIN):
-        raise PermissionDenied("Only an admin or owner may disconnect what somebody else connected.")
+        raise PermissionDenied("Only admins and owners can disconnect other people's apps.")
     disconnect(connection=connection, actor=request.actor)
-    messages.success(request, "It is disconnected. It gets 401 from its next request on.")
+    messages.success(request, "App disconnected.")
     return redirect("connected_apps", slug=request.account.slug)

@@ -22,12 +22,12 @@ def index(request: AccountRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request, GlossaryForm.of(queries.glossary(request.account)))
     if not request.membership.may(Role.ADMIN):
-        raise PermissionDenied("Only an admin or owner may change the glossary: every assistant reads it.")
+        raise PermissionDenied("Only admins and owners can change the glossary.")
     form = GlossaryForm(request.POST)
     if form.is_valid():
         with FormErrors(form):
             replace_glossary(account=request.account, actor=request.actor, terms=form.cleaned_data["terms"])
-            messages.success(request, "The glossary is saved. Assistants are told it from now on.")
+            messages.success(request, "Glossary saved.")
             return redirect("glossary", slug=request.account.slug)
     return _page(request, form)
 

@@ -38,9 +38,7 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
         return redirect("invitation", token)
     with ErrorMessages(request):
         membership = services.accept_invitation(token=token, user=request.user)
-        messages.success(
-            request, f"You are a member of {membership.account.name} now, as {membership.get_role_display()}."
-        )
+        messages.success(request, f"You joined {membership.account.name} as {membership.get_role_display()}.")
         return redirect("overview", slug=membership.account.slug)
     return redirect("invitation", token)
 

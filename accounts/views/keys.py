@@ -75,8 +75,8 @@ def new(request: AccountRequest) -> HttpResponse:
     if not cache.add(spent, True, timeout=86_400):
         messages.warning(
             request,
-            "This form has made its key already, and a key is shown only once. "
-            "If you did not keep it, revoke it and make a new one.",
+            "The key was already created, and a key is shown only once. If you did not copy it, "
+            "revoke it and create a new one.",
         )
         return redirect("mcp_keys", slug=request.account.slug)
     try:
@@ -115,5 +115,5 @@ def _minted_page(request: AccountRequest, key: MCPKey, plaintext: str) -> HttpRe
 def revoke(request: AccountRequest, key_id: int) -> HttpResponse:
     key = get_object_or_404(MCPKey.objects.all(), pk=key_id)
     revoke_mcp_key(key=key, actor=request.actor)
-    messages.success(request, f"The key {key.name} is revoked. Whatever used it gets 401 from now on.")
+    messages.success(request, f"Key {key.name} revoked.")
     return redirect("mcp_keys", slug=request.account.slug)

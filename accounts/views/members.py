@@ -62,7 +62,7 @@ def invite(request: AccountRequest) -> HttpResponse:
             invitation = services.invite(account=request.account, actor=request.actor, **form.cleaned_data)
             messages.success(
                 request,
-                f"{invitation.email} is invited, as {invitation.get_role_display()}. A mail is on its way.",
+                f"Invited {invitation.email} as {invitation.get_role_display()}.",
             )
             return redirect("members", slug=request.account.slug)
     return _page(request, form)
@@ -74,9 +74,7 @@ def resend(request: AccountRequest, invitation_id: int) -> HttpResponse:
     invitation = get_object_or_404(Invitation.objects, pk=invitation_id)
     with ErrorMessages(request):
         services.resend_invitation(invitation=invitation, actor=request.actor)
-        messages.success(
-            request, f"Another mail to {invitation.email} is on its way. Its link works for 7 days."
-        )
+        messages.success(request, f"Invitation to {invitation.email} resent. The link is valid for 7 days.")
     return redirect("members", slug=request.account.slug)
 
 
@@ -86,7 +84,7 @@ def withdraw(request: AccountRequest, invitation_id: int) -> HttpResponse:
     invitation = get_object_or_404(Invitation.objects, pk=invitation_id)
     with ErrorMessages(request):
         services.withdraw_invitation(invitation=invitation, actor=request.actor)
-        messages.success(request, f"The invitation of {invitation.email} is withdrawn.")
+        messages.success(request, f"Invitation of {invitation.email} withdrawn.")
     return redirect("members", slug=request.account.slug)
 
 
@@ -96,7 +94,7 @@ def change(request: AccountRequest, membership_id: int) -> HttpResponse:
     membership = _membership(request, membership_id)
     form = RoleForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Choose one of the roles of the list.")
+        messages.error(request, "Choose a role from the list.")
         return redirect("members", slug=request.account.slug)
     role = form.cleaned_data["role"]
     with ErrorMessages(request):
@@ -113,7 +111,7 @@ def remove(request: AccountRequest, membership_id: int) -> HttpResponse:
     with ErrorMessages(request):
         remove_member(membership=membership, actor=request.actor)
         messages.success(
-            request, f"{label} is no longer a member, nor are their apps. Keys that they made keep working."
+            request, f"Removed {label} and their connected apps. Keys they created keep working."
         )
         return redirect("home") if oneself else redirect("members", slug=request.account.slug)
     return redirect("members", slug=request.account.slug)

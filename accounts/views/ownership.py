@@ -28,7 +28,8 @@ def delete(request: AccountRequest) -> HttpResponse:
                 account=request.account, actor=request.actor, name=form.cleaned_data["name"]
             )
             messages.success(
-                request, f"The account is deleted on {dates.day(when.date())}. Until then you can restore it."
+                request,
+                (f"The account will be deleted on {dates.day(when.date())}. Until then you can restore it."),
             )
             return redirect("account_settings", slug=request.account.slug)
     return render(request, "accounts/delete.html", {"form": form}, status=422 if form.errors else 200)
@@ -40,7 +41,7 @@ def restore(request: AccountRequest) -> HttpResponse:
     return _redirect_after(
         request,
         lambda: services.restore_account(account=request.account, actor=request.actor),
-        "The account stays.",
+        "Deletion canceled.",
     )
 
 
@@ -57,7 +58,7 @@ def transfer(request: AccountRequest) -> HttpResponse:
     return _redirect_after(
         request,
         lambda: services.offer_ownership(account=request.account, to=to, by=request.user),
-        f"{to.label} becomes owner when they accept: they get a mail. You become an admin then.",
+        f"Ownership offered to {to.label} by e-mail. When they accept, you become an admin.",
     )
 
 
@@ -67,7 +68,7 @@ def withdraw(request: AccountRequest) -> HttpResponse:
     return _redirect_after(
         request,
         lambda: services.withdraw_ownership_offer(account=request.account, actor=request.actor),
-        "The account stays with its owner.",
+        "Ownership offer withdrawn.",
     )
 
 
@@ -77,7 +78,7 @@ def accept(request: AccountRequest) -> HttpResponse:
     return _redirect_after(
         request,
         lambda: services.accept_ownership(account=request.account, user=request.user),
-        f"You own {request.account.name} now.",
+        f"You are now the owner of {request.account.name}.",
     )
 
 
@@ -86,7 +87,7 @@ def accept(request: AccountRequest) -> HttpResponse:
 def decline(request: AccountRequest) -> HttpResponse:
     """Of the person who was named alone; anybody else changes nothing."""
     if request.account.transfer_to_id != request.user.pk:
-        messages.error(request, "This account is not offered to you.")
+        messages.error(request, "No ownership offer for you.")
         return redirect("account_settings", slug=request.account.slug)
     return _redirect_after(
         request,

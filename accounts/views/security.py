@@ -23,7 +23,7 @@ def index(request: AccountRequest) -> HttpResponse:
     if form.is_valid():
         with FormErrors(form):
             change_second_factor_policy(account=request.account, actor=request.actor, **form.cleaned_data)
-            messages.success(request, "The account is saved.")
+            messages.success(request, "Account saved.")
             return redirect("account_security", slug=request.account.slug)
     return _page(request, form)
 

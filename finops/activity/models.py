@@ -19,9 +19,9 @@ class CallOutcome(models.TextChoices):
     """What a call came to, as the assistant was told."""
 
     OK = "ok", "Answered"
-    ERROR = "error", "Error to repair"
+    ERROR = "error", "Error"
     REFUSED = "refused", "Refused"
-    INCIDENT = "incident", "Failed on our side"
+    INCIDENT = "incident", "Server error"
 
 
 class OfCredential(AccountModel):

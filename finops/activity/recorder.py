@@ -76,7 +76,7 @@ class Recorder:
         try:
             return self.flush()
         except Exception:
-            log.exception("notes of assistants' calls could not be written")
+            log.exception("the activity log could not be written")
             return False
         finally:
             connection.close()

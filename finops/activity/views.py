@@ -77,7 +77,7 @@ def retention(request: AccountRequest) -> HttpResponse:
             row = services.set_activity_retention(
                 account=request.account, actor=request.actor, days=form.cleaned_data["days"]
             )
-            messages.success(request, f"Activity is kept for {row.days} days from now on.")
+            messages.success(request, f"Activity is now kept for {row.days} days.")
             return redirect("assistant_activity", slug=request.account.slug)
     return _page(request, ActivityQuery(), form, status=422)
 
@@ -124,7 +124,7 @@ def _page(
 def _days(days_kept: int, query_days: int) -> list[tuple[int, str]]:
     """The spans that what is kept can fill, and one that the URL asks for."""
     spans = [span for span in DAYS if span[0] <= days_kept]
-    spans.append((days_kept + 1, "All that is kept"))
+    spans.append((days_kept + 1, "All"))
     offered_days = {days for days, _label in spans}
     return spans if query_days in offered_days else sorted([*spans, (query_days, f"Last {query_days} days")])
 
@@ -141,7 +141,7 @@ def _columns(request: AccountRequest) -> list[Column[AssistantCall]]:
         Column("outcome", "Outcome", lambda row: row.get_outcome_display()),
         Column("problem", "Error", lambda row: row.problem),
         Column("milliseconds", "Milliseconds", lambda row: round(row.milliseconds, 2), numeric=True),
-        Column("answer_bytes", "Bytes of the answer", lambda row: row.answer_bytes, numeric=True),
+        Column("answer_bytes", "Response bytes", lambda row: row.answer_bytes, numeric=True),
         Column("console", "Console", lambda row: console + row.console_page if row.console_page else ""),
         Column("id", "Id", lambda row: row.pk, numeric=True),
     ]
@@ -170,10 +170,10 @@ class ActivityRetentionForm(forms.Form):
         label="Days to keep",
         min_value=FEWEST_DAYS,
         max_value=MOST_DAYS,
-        help_text=f"{FEWEST_DAYS} to {MOST_DAYS} days before today. Older calls are deleted within the hour, for good.",
+        help_text=(f"{FEWEST_DAYS} to {MOST_DAYS} days. Older calls are permanently deleted within an hour."),
         error_messages={
             "required": _BOUNDS,
-            "invalid": "Give a whole number of days.",
+            "invalid": "Enter a whole number of days.",
             "min_value": _BOUNDS,
             "max_value": _BOUNDS,
         },

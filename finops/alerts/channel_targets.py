@@ -123,7 +123,7 @@ def read_target(kind: str, fields_given: Mapping[str, object], *, signing_secret
     unknown = [name for name in fields_given if name not in _TYPES[kind].fields]
     if unknown:
         fields = ", ".join(_TYPES[kind].fields)
-        raise UserError(f"{unknown[0]}: a channel of kind {kind} takes {fields}.", field=unknown[0])
+        raise UserError(f"{unknown[0]}: channels of kind {kind} take {fields}.", field=unknown[0])
     return _READERS[kind](fields_given, signing_secret)
 
 
@@ -166,14 +166,14 @@ def _email_target(values: Mapping[str, object], _signing_secret: str) -> Target:
     raw = values.get("addresses", ())
     parts = re.split(r"[\s,;]+", raw) if isinstance(raw, str) else raw
     if not isinstance(parts, list | tuple) or not all(isinstance(each, str) for each in parts):
-        raise UserError("addresses: enter e-mail addresses, one a line.", field="addresses")
+        raise UserError("addresses: enter one e-mail address per line.", field="addresses")
     addresses = {each.casefold(): each for each in parts if each}
     for address in addresses.values():
         _check_address(address)
     if not 1 <= len(addresses) <= MAX_ADDRESSES:
         raise UserError(
-            f"addresses: enter 1 to {MAX_ADDRESSES} e-mail addresses, {len(addresses)} were given. For more people, use a "
-            "mailing list.",
+            f"addresses: {len(addresses)} e-mail addresses; the maximum is {MAX_ADDRESSES}. Use a "
+            "mailing list for more people.",
             field="addresses",
         )
     return EmailTarget(addresses=tuple(addresses.values()))
@@ -184,7 +184,7 @@ def _check_address(address: str) -> None:
         validate_email(address)
     except ValidationError as error:
         raise UserError(
-            f"addresses: {truncate(address, 80)!r} is no e-mail address.",
+            f"addresses: {truncate(address, 80)!r} is not an e-mail address.",
             field="addresses",
             value=address[:320],
         ) from error
@@ -194,7 +194,10 @@ def _pagerduty_target(values: Mapping[str, object], _signing_secret: str) -> Tar
     key = str(values.get("routing_key", "")).strip()
     if not re.fullmatch(r"[0-9A-Za-z]{32}", key):
         raise UserError(
-            "routing_key: enter the Integration Key of a service's Events API v2 integration, 32 letters and digits.",
+            (
+                "routing_key: enter the integration key of an Events API v2 integration, 32 letters and "
+                "digits."
+            ),
             field="routing_key",
         )
     return PagerDutyTarget(routing_key=key, url=_url(values) if str(values.get("url", "")).strip() else "")
@@ -217,7 +220,7 @@ def _url(values: Mapping[str, Any]) -> str:
     url = str(values.get("url", "")).strip()
     outbound.check_url(url, field="url")
     if urlsplit(url).path in ("", "/"):
-        raise UserError("url: enter the whole webhook URL, with the path after its host.", field="url")
+        raise UserError("url: enter the full webhook URL, including its path.", field="url")
     return url
 
 

@@ -17,7 +17,7 @@ from finops.lib.params import id_of
 
 Kind, Trigger = AlertChannel.Kind, AlertSubscription.Trigger
 
-KEEP_HINT = "Leave it empty to keep what is there, which is not shown."
+KEEP_HINT = "Leave empty to keep the current value."
 
 
 def _secret(label: str, help_text: str, missing: str) -> forms.CharField:
@@ -38,29 +38,31 @@ def _target_fields(kind: str) -> dict[str, forms.Field]:
             label="Addresses",
             max_length=5_000,
             widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
-            help_text="One a line, or with commas. Each gets every message of this channel.",
-            error_messages={"required": "Write at least one address."},
+            help_text=("One per line or separated by commas. Each receives every message of this channel."),
+            error_messages={"required": "Enter at least one address."},
         )
         return {"addresses": addresses}
     if kind == Kind.PAGERDUTY:
         key = _secret(
-            "Integration key", "32 letters and digits.", "Paste the integration key of the PagerDuty service."
+            "Integration key",
+            "32 letters and digits.",
+            ("Enter the integration key of the PagerDuty service."),
         )
         url = forms.CharField(
             label="Events API address",
             required=False,
             max_length=2_000,
             widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-            help_text="Only for an account in PagerDuty's EU region: https://events.eu.pagerduty.com/v2/enqueue",
+            help_text="Only for PagerDuty's EU region: https://events.eu.pagerduty.com/v2/enqueue",
         )
         return {"routing_key": key, "url": url}
     helps = {
-        Kind.SLACK.value: "It begins with https://hooks.slack.com/services/ and is as secret as a password.",
-        Kind.MICROSOFT_TEAMS.value: "The workflow's whole address, with its sig=… at the end. It is as secret as a password.",
-        Kind.WEBHOOK.value: "Your endpoint, by https. Every message is a POST of JSON, signed.",
+        Kind.SLACK.value: "Begins with https://hooks.slack.com/services/. Keep it secret.",
+        Kind.MICROSOFT_TEAMS.value: ("The workflow's full URL, including sig=… at the end. Keep it secret."),
+        Kind.WEBHOOK.value: "HTTPS URL of your endpoint. Messages are signed JSON POST requests.",
     }
     label = "Endpoint URL" if kind == Kind.WEBHOOK else "Webhook URL"
-    return {"url": _secret(label, helps[kind], "Paste the webhook's URL.")}
+    return {"url": _secret(label, helps[kind], "Enter the webhook URL.")}
 
 
 class ChannelForm(forms.Form):
@@ -68,8 +70,8 @@ class ChannelForm(forms.Form):
 
     name = forms.CharField(
         max_length=100,
-        help_text="What people and assistants call it, such as #finops.",
-        error_messages={"required": "Give the channel a name."},
+        help_text="For example #finops.",
+        error_messages={"required": "Enter a name."},
     )
 
     def __init__(self, kind: str, *args: Any, channel: AlertChannel | None = None, **kwargs: Any) -> None:
@@ -136,42 +138,42 @@ class SubscriptionForm(forms.Form):
     """Fields that do not go with the trigger, or with the scope, are left out; so is, for a subscription that exists, what
     it is about, which stays."""
 
-    channel = _choice("Send to", "Choose the channel that is told.")
+    channel = _choice("Send to", "Choose a channel.")
     trigger = forms.ChoiceField(label="When", choices=Trigger.choices)
-    budget = _choice("Budget", "Choose the budget that the alert is of.")
+    budget = _choice("Budget", "Choose a budget.")
     thresholds = forms.CharField(
         label="Thresholds",
         max_length=100,
-        help_text="Percent of the budget's amount, with commas. Each is told once in a period.",
-        error_messages={"required": "Say at which percentages, such as 80, 100."},
+        help_text="Percent of the budget's amount, separated by commas. Each alerts once per period.",
+        error_messages={"required": "Enter percentages, such as 80, 100."},
     )
     measure = forms.ChoiceField(label="Measured by", choices=AlertSubscription.Measure.choices)
     scope = forms.ChoiceField(label="Anomalies of", choices=AlertSubscription.Scope.choices)
-    cost_source = _choice("Cost source", "Choose the cost source whose anomalies are told.")
-    team = _choice("Team", "Choose the team whose anomalies are told.")
-    cost_tag = _choice("Cost tag", "Choose the cost tag whose value the anomalies are of.")
+    cost_source = _choice("Cost source", "Choose a cost source.")
+    team = _choice("Team", "Choose a team.")
+    cost_tag = _choice("Cost tag", "Choose a cost tag.")
     cost_tag_value = forms.CharField(
         label="Value",
         max_length=255,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="Capitals do not matter.",
-        error_messages={"required": "Write the value of the cost tag."},
+        help_text="Not case-sensitive.",
+        error_messages={"required": "Enter a value of the cost tag."},
     )
     minimum_impact = forms.DecimalField(
-        label="From an impact of",
+        label="Minimum impact",
         required=False,
         min_value=Decimal(0),
         max_digits=20,
         decimal_places=2,
-        help_text="What it has cost beyond the expected so far. Left empty: every anomaly.",
+        help_text="Excess cost so far. Default: every anomaly.",
     )
     currency = forms.CharField(
         required=False,
         max_length=3,
         widget=forms.TextInput(attrs={"list": "currencies", "autocomplete": "off"}),
-        help_text="Of the impact, such as USD.",
+        help_text="Currency of the impact, such as USD.",
     )
-    frequency = forms.ChoiceField(label="How often", choices=AlertSubscription.Frequency.choices)
+    frequency = forms.ChoiceField(label="Frequency", choices=AlertSubscription.Frequency.choices)
 
     def __init__(self, *args: Any, subscription: AlertSubscription | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -233,7 +235,10 @@ class SubscriptionForm(forms.Form):
         wrong = next((part for part in parts if id_of(part) is None), "")
         if wrong or not parts:
             raise forms.ValidationError(
-                f"“{wrong[:20] or self.cleaned_data['thresholds']}” is not a whole number; write percentages such as 80, 100."
+
+                    f"“{wrong[:20] or self.cleaned_data['thresholds']}” is not a whole number. Enter "
+                    "percentages such as 80, 100."
+
             )
         return [int(part) for part in parts]
 

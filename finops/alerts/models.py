@@ -23,12 +23,12 @@ class AlertChannel(AccountModel):
         PAGERDUTY = "pagerduty", "PagerDuty"
         WEBHOOK = "webhook", "Signed webhook"
 
-    name = models.CharField(max_length=100, error_messages={"blank": "Give the channel a name."})
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     kind = models.CharField(max_length=20, choices=Kind.choices)
     target = models.TextField(help_text="Sealed JSON, by kind: url, addresses, routing_key, signing_secret.")
-    shown_target = models.CharField(max_length=300, blank=True, help_text="What may be shown of the target.")
+    shown_target = models.CharField(max_length=300, blank=True, help_text="Displayed part of the target.")
     tested_at = models.DateTimeField(
-        null=True, blank=True, help_text="When a test message last arrived there."
+        null=True, blank=True, help_text="When a test message was last delivered."
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -42,9 +42,9 @@ class AlertChannel(AccountModel):
             unique_in_account(
                 "name",
                 name="alert_channel_name_unique",
-                message="An alert channel of this name exists already.",
+                message="An alert channel with this name already exists.",
             ),
-            not_empty("name", name="alert_channel_has_a_name", message="Give the channel a name."),
+            not_empty("name", name="alert_channel_has_a_name", message="Enter a name."),
         ]
 
     def __str__(self) -> str:
@@ -125,15 +125,17 @@ class AlertSubscription(AccountModel):
     )
     cost_tag_value = models.CharField(max_length=255, blank=True)
     minimum_impact = models.DecimalField(
-        max_digits=20, decimal_places=2, null=True, blank=True, help_text="Of the impact so far, in currency."
+        max_digits=20,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        help_text="Minimum impact so far, in currency.",
     )
     currency = models.CharField(max_length=3, blank=True)
     # A digest.
     frequency = models.CharField(max_length=10, choices=Frequency.choices, blank=True)
 
-    fingerprint = models.CharField(
-        max_length=64, help_text="Of channel, trigger and what it is about: the same twice is refused."
-    )
+    fingerprint = models.CharField(max_length=64, help_text="Hash of channel, trigger and scope; unique.")
     paused_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -146,7 +148,7 @@ class AlertSubscription(AccountModel):
             models.UniqueConstraint(
                 fields=["account", "fingerprint"],
                 name="alert_subscription_unique",
-                violation_error_message="The channel is subscribed to this already.",
+                violation_error_message="The channel already has this subscription.",
             ),
             models.CheckConstraint(
                 condition=(
@@ -173,7 +175,7 @@ class AlertSubscription(AccountModel):
                     frequency="",
                 ),
                 name="alert_subscription_is_of_one_trigger",
-                violation_error_message="A subscription says what its trigger needs, and nothing of another's.",
+                violation_error_message="A subscription has exactly the fields of its trigger.",
             ),
             models.CheckConstraint(
                 condition=Q(scope__in=["", "account"], cost_source=None, team=None, cost_tag=None)
@@ -184,7 +186,7 @@ class AlertSubscription(AccountModel):
                     & ~Q(cost_tag_value="")
                 ),
                 name="alert_subscription_scope_is_whole",
-                violation_error_message="A subscription names what its scope is of, and nothing else.",
+                violation_error_message="A subscription has exactly the fields of its scope.",
             ),
             models.CheckConstraint(
                 condition=Q(minimum_impact=None, currency="") | (Q(minimum_impact__gte=0) & ~Q(currency="")),

@@ -52,10 +52,10 @@ class Recipients:
     def notice(self) -> str:
         """`Nothing is mailed to 'a@example.com' until …`; empty where all are allowed."""
         sentences = [
-            f"Nothing is mailed to {_quoted_list(self.waiting)} until the confirmation mail is answered."
+            f"No e-mail is sent to {_quoted_list(self.waiting)} until the address is confirmed."
             if self.waiting
             else "",
-            f"Nothing is mailed to {_quoted_list(self.unsubscribed)}, which unsubscribed."
+            f"No e-mail is sent to {_quoted_list(self.unsubscribed)}, which unsubscribed."
             if self.unsubscribed
             else "",
         ]
@@ -152,7 +152,9 @@ def count_test_mails(account: Account, addresses: Sequence[str]) -> None:
         raise UserError(status.notice)
     for address in status.allowed:
         if seconds_to_wait("alert test mails", address.lower(), limit=TESTS_AN_HOUR, seconds=3600):
-            raise UserError(f"{address} had {TESTS_AN_HOUR} test mails within an hour. Try again later.")
+            raise UserError(
+                f"{address} received {TESTS_AN_HOUR} test e-mails within an hour. Try again later."
+            )
 
 
 def _set_subscription(account: Account, address: str, *, is_subscribed: bool) -> None:

@@ -16,10 +16,10 @@ TriggerName = Literal["budget", "anomaly", "digest"]
 
 class SubscriptionsQuery(msgspec.Struct, frozen=True, kw_only=True):
     trigger: Annotated[list[TriggerName], Meta(description="Left out: all.")] = []
-    channel_id: Annotated[int | None, Meta(description="From listAlertChannels.")] = None
-    budget_id: Annotated[int | None, Meta(description="From listBudgets.")] = None
+    channel_id: Annotated[int | None, Meta(description="Id from listAlertChannels.")] = None
+    budget_id: Annotated[int | None, Meta(description="Id from listBudgets.")] = None
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
-    cursor: Annotated[str, Meta(description="From the answer before.")] = ""
+    cursor: Annotated[str, Meta(description="Cursor of the previous page.")] = ""
 
 
 DeliveryStatusName = Literal["waiting", "delivered", "failed"]
@@ -27,10 +27,10 @@ DeliveryStatusName = Literal["waiting", "delivered", "failed"]
 
 class DeliveriesQuery(msgspec.Struct, frozen=True, kw_only=True):
     status: Annotated[list[DeliveryStatusName], Meta(description="Left out: all.")] = []
-    channel_id: Annotated[int | None, Meta(description="From listAlertChannels.")] = None
-    include_tests: Annotated[bool, Meta(description="Of the test button.")] = True
+    channel_id: Annotated[int | None, Meta(description="Id from listAlertChannels.")] = None
+    include_tests: Annotated[bool, Meta(description="Include test messages.")] = True
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
-    cursor: Annotated[str, Meta(description="From the answer before.")] = ""
+    cursor: Annotated[str, Meta(description="Cursor of the previous page.")] = ""
 
 
 class ChannelLine(msgspec.Struct, frozen=True, kw_only=True):

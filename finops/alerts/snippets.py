@@ -27,7 +27,7 @@ _INFOS: Final = (
         "slack",
         "Slack",
         "brand-slack",
-        "Messages in a channel of your workspace, with figures and a button to the page.",
+        "Messages in a channel of your workspace, with figures and a link.",
         (
             "Open api.slack.com/apps and choose Create New App, From scratch, in your workspace.",
             "Under Features, open Incoming Webhooks and switch them on.",
@@ -45,7 +45,7 @@ _INFOS: Final = (
             "In Teams, open the … menu of the channel and choose Workflows.",
             "Choose “Send webhook alerts to a channel”, or search for “webhook”.",
             "Name it, pick team and channel, and choose Add workflow.",
-            "Copy the address that it shows. Addresses of the retired Office 365 connectors do not work.",
+            "Copy the URL. URLs of the retired Office 365 connectors do not work.",
         ),
         "https://support.microsoft.com/office/8ae491c7-0394-4861-ba59-055e33f75498",
     ),
@@ -55,17 +55,17 @@ _INFOS: Final = (
         "mail",
         "To people or a list, as text and HTML.",
         (
-            "Use addresses whose owners want these messages; a distribution list is one address.",
-            "Send a test after saving, and look into the spam folder if nothing comes.",
+            "Recipients confirm before the first alert. A mailing list counts as one address.",
+            "Send a test after saving. Check the spam folder if it does not arrive.",
         ),
     ),
     KindInfo(
         "pagerduty",
         "PagerDuty",
         "urgent",
-        "Incidents of a service; what is told again about the same thing joins its incident.",
+        "Incidents of a service. Repeated alerts are grouped into one incident.",
         (
-            "In PagerDuty, open Services, Service Directory, and the service that is to be alerted.",
+            "In PagerDuty, open Services, Service Directory, and your service.",
             "On its Integrations tab, choose Add an integration, then Events API V2.",
             "Open the new integration and copy its Integration Key.",
         ),
@@ -75,11 +75,11 @@ _INFOS: Final = (
         "webhook",
         "Signed webhook",
         "webhook",
-        "A POST of JSON to your own endpoint, signed by the Standard Webhooks specification.",
+        "Signed JSON POST requests to your endpoint, by the Standard Webhooks specification.",
         (
-            "Give the address of an endpoint of yours that answers with a status of 200 to 299 within 10 seconds.",
-            "After saving, the signing secret is shown once: your endpoint checks each message with it.",
-            "A message that is tried again has the same webhook-id, so that you can drop what you have had.",
+            "Enter the URL of an endpoint that returns a 2xx status within 10 seconds.",
+            "The signing secret is shown once after saving. Verify each message with it.",
+            "Retries have the same webhook-id, so you can discard duplicates.",
         ),
         "https://www.standardwebhooks.com",
     ),
@@ -114,7 +114,7 @@ app.post("/alerts", express.raw({{ type: "application/json" }}), (request, respo
 
 def verification_snippets(secret: str = PLACEHOLDER) -> list[dict[str, str]]:
     """Receivers that check the signature, with the secret in them or a place for it."""
-    hint = "Check the signature before you read the message."
+    hint = "Verify the signature before you parse the message."
     return [
         {"id": "python", "title": "Python", "hint": hint, "text": _PYTHON.format(secret=secret)},
         {"id": "node", "title": "Node.js", "hint": hint, "text": _NODE.format(secret=secret)},

@@ -105,14 +105,17 @@ def resolve_draft(draft: SubscriptionDraft) -> ResolvedSubscription:
     for name in _ALL:
         if name not in takes and getattr(draft, name) not in (None, "", (), []):
             raise UserError(
-                f"{name} does not go with trigger {draft.trigger}; leave it out. That takes {', '.join(takes) or 'nothing'}.",
+                (
+                    f"{name} is not allowed with trigger {draft.trigger}. Remove it; allowed: "
+                    f"{', '.join(takes) or 'nothing'}."
+                ),
                 field=name,
             )
     channel = find_row("channel", draft.channel, AlertChannel, "name")
     if channel is None:
         raise UserError(
-            "channel is missing: name the alert channel to send to. listAlertChannels lists them; people make one on "
-            "the page Alerts.",
+            "channel is missing: set the alert channel. Use listAlertChannels; members create "
+            "channels on the Alerts page.",
             field="channel",
         )
     if draft.trigger == Trigger.BUDGET:
@@ -128,9 +131,7 @@ def resolve_draft(draft: SubscriptionDraft) -> ResolvedSubscription:
 def _resolve_budget(draft: SubscriptionDraft, channel: int) -> ResolvedSubscription:
     budget = find_row("budget", draft.budget, Budget, "name")
     if budget is None:
-        raise UserError(
-            "budget is missing: name the budget that the alert is of. listBudgets lists them.", field="budget"
-        )
+        raise UserError("budget is missing: set the budget. Use listBudgets.", field="budget")
     return ResolvedSubscription(
         channel_id=channel,
         trigger=draft.trigger,
@@ -151,7 +152,7 @@ def _thresholds(percentages: Sequence[int]) -> tuple[int, ...]:
         )
     if len(thresholds) > MAX_THRESHOLDS:
         raise UserError(
-            f"thresholds: at most {MAX_THRESHOLDS} for one subscription, {len(thresholds)} were given.",
+            f"thresholds: {len(thresholds)} given; the maximum is {MAX_THRESHOLDS}.",
             field="thresholds",
         )
     return tuple(thresholds)
@@ -180,13 +181,16 @@ def _impact(draft: SubscriptionDraft) -> tuple[Decimal | None, str]:
     if impact is None:
         if draft.currency.strip():
             raise UserError(
-                "minimum_impact is missing: currency goes with an amount. 0 means every anomaly in that currency.",
+                (
+                    "minimum_impact is missing: currency needs an amount. 0 means every anomaly in that "
+                    "currency."
+                ),
                 field="minimum_impact",
             )
         return None, ""
     if not draft.currency.strip():
         raise UserError(
-            f"currency is missing: say which one the minimum_impact of {impact} is in, such as USD.",
+            f"currency is missing: set the currency of the minimum_impact of {impact}, such as USD.",
             field="currency",
         )
     currency = currency_code(draft.currency)

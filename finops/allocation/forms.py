@@ -27,15 +27,15 @@ class CostTagForm(forms.Form):
     key = forms.CharField(
         max_length=100,
         label="Key",
-        help_text="Questions ask for cost_tag:<key>. It stays as you choose it.",
+        help_text="Used as cost_tag:<key>. Cannot be changed later.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        error_messages={"required": "Give the cost tag a key, such as team or environment."},
+        error_messages={"required": "Enter a key, such as team or environment."},
     )
     default_value = forms.CharField(
         max_length=255,
         required=False,
         label="Default value",
-        help_text="Of lines that no rule catches.",
+        help_text="For lines that match no rule.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     description = forms.CharField(max_length=500, required=False, label="Description")
@@ -68,7 +68,7 @@ class CostTagForm(forms.Form):
         try:
             return json.loads(self.cleaned_data["rules"] or "[]")
         except (ValueError, RecursionError) as error:
-            raise ValidationError("The rules could not be read. Reload the page and try again.") from error
+            raise ValidationError("The rules are unreadable. Reload the page and try again.") from error
 
 
 class YamlForm(forms.Form):
@@ -92,7 +92,7 @@ class YamlForm(forms.Form):
         if file is None:
             return ""
         if file.size > MAX_BYTES:
-            raise ValidationError(f"The file has {file.size:,} bytes; rules have at most {MAX_BYTES:,}.")
+            raise ValidationError(f"The file has {file.size:,} bytes; the maximum is {MAX_BYTES:,}.")
         try:
             return str(file.read().decode("utf-8-sig"))
         except UnicodeDecodeError as error:
@@ -108,10 +108,10 @@ class YamlForm(forms.Form):
 
 
 METHODS = [
-    (EVEN, "Even: the same for each"),
-    ("proportional", "Proportional: by what each costs that day"),
+    (EVEN, "Even: equal shares"),
+    ("proportional", "Proportional: by each target's daily cost"),
     (FIXED, "Fixed: by percentages"),
-    (USAGE, "By usage: by a metric that you push"),
+    (USAGE, "By usage: by a pushed usage metric"),
 ]
 BLANK_ROWS = 2
 SUGGESTED = {"autocomplete": "off", "data-suggest": "", "list": "split-values"}
@@ -120,38 +120,38 @@ SUGGESTED = {"autocomplete": "off", "data-suggest": "", "list": "split-values"}
 class SplitForm(forms.Form):
     name = forms.CharField(
         max_length=100,
-        help_text="As answers name it: Shared cluster.",
-        error_messages={"required": "Give the split a name."},
+        help_text="For example Shared cluster.",
+        error_messages={"required": "Enter a name."},
     )
     dimension = forms.ChoiceField(
-        help_text="Cost moves from one of its values to others.",
-        error_messages={"required": "Choose the dimension whose values share the cost."},
+        help_text="Cost moves from one value to others.",
+        error_messages={"required": "Choose a dimension."},
     )
     source_value = forms.CharField(
         max_length=255,
         label="Shared cost",
-        help_text="The value whose cost is shared out, as the cost has it; (untagged) is cost without one.",
+        help_text="Value with the shared cost, as in the bills. (untagged) is cost without a value.",
         widget=forms.TextInput(attrs=SUGGESTED),
-        error_messages={"required": "Choose the value whose cost is shared."},
+        error_messages={"required": "Choose a value."},
     )
-    method = forms.ChoiceField(label="Shared out", choices=METHODS, initial=EVEN)
+    method = forms.ChoiceField(label="Method", choices=METHODS, initial=EVEN)
     usage_metric = forms.ChoiceField(label="Usage metric", required=False)
     every_customer = forms.BooleanField(
         required=False,
-        label="Among every customer that used it that day",
-        help_text="Also those to come. The values of the dimension are then customer ids.",
+        label="Among all customers with usage that day",
+        help_text="Includes future customers. The dimension's values must be customer IDs.",
     )
     valid_from = forms.DateField(
         required=False,
         label="From",
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="Empty: since ever.",
+        help_text="Default: no start.",
     )
     valid_to = forms.DateField(
         required=False,
         label="To",
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="Its last day. Empty: for good.",
+        help_text="Last day. Default: no end.",
     )
 
     @classmethod
@@ -228,11 +228,11 @@ def _dimensions(account: Account, current: str) -> list[Any]:
 class TeamForm(forms.Form):
     name = forms.CharField(
         max_length=100,
-        help_text="As people say it: Payments. Filters and answers name the team by it.",
-        error_messages={"required": "Give the team a name."},
+        help_text="For example Payments.",
+        error_messages={"required": "Enter a name."},
     )
     description = forms.CharField(
-        max_length=500, required=False, help_text="Optional: what it is for, or where to reach it."
+        max_length=500, required=False, help_text="Optional description or contact."
     )
 
     @classmethod
@@ -243,8 +243,10 @@ class TeamForm(forms.Form):
 class TeamKeyForm(forms.Form):
     dimension = forms.ChoiceField(
         label="Team key",
-        help_text="Each team owns values of it. A cost tag can gather the spellings of a tag, or several tags, first.",
-        error_messages={"required": "Choose the tag or dimension whose values teams own."},
+        help_text=(
+            "Teams own values of this dimension. Use a cost tag to combine spellings or several tags."
+        ),
+        error_messages={"required": "Choose a tag or dimension."},
     )
 
     @classmethod

@@ -20,13 +20,13 @@ registry.register(
     DimensionKind(
         "cost_tag:",
         "Cost tag",
-        "A tag by the account's own rules: cost_tag:customer.",
+        "A tag by the account's own rules, such as cost_tag:customer.",
         resolve_cost_tag,
         own_keys=lambda: list(CostTag.objects.values_list("key", flat=True)),
     )
 )
 registry.register(
-    DimensionKind("team", "Team", "Who owns the cost: the team that owns the team key's value.", resolve_team)
+    DimensionKind("team", "Team", "The team that owns the value of the team key.", resolve_team)
 )
 splitters.add("splits", split_moves)
 

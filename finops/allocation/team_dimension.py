@@ -20,10 +20,7 @@ NO_TEAM = "(no team)"
 
 _KNOWN, _RESOLVING = "team", "resolving team"
 
-NO_TEAM_KEY = (
-    "No team key is chosen, so every cost line is of (no team). A member chooses on the page Teams the tag or dimension "
-    "whose values teams own."
-)
+NO_TEAM_KEY = "No team key is set, so all cost is in (no team). Members set it on the Teams page."
 
 Owned = tuple[tuple[str, tuple[str, ...]], ...]
 """Teams by name, each with the values that it owns."""
@@ -84,8 +81,8 @@ def resolve_team(context: DimensionContext, _key: str) -> Dimension:
     """
     if _RESOLVING in context.known:
         raise UserError(
-            "Teams own values of a cost tag whose rules ask for the team: a circle. Choose another team key on the page "
-            "Teams, or take team out of the cost tag's rules."
+            "Circular reference: the team key is a cost tag whose rules use team. Choose another "
+            "team key, or remove team from the rules."
         )
     if _KNOWN not in context.known:
         context.known[_RESOLVING] = True

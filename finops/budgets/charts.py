@@ -14,7 +14,7 @@ from finops.lib.charts import BandLine, Line, chart_spec
 from finops.lib.money import exact_sum, ratio
 
 SPENT, FORECAST, PACE, AMOUNT = "Spent", "Forecast", "Even pace", "Budget"
-BAND: Final = "80 % band"
+BAND: Final = "80% range"
 
 
 @dataclass(frozen=True)

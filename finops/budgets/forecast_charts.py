@@ -20,7 +20,7 @@ MOST_DAYS: Final = 100
 DAYS_BEFORE: Final = 45
 MONTHS_BEFORE: Final = 12
 SPENT, FORECAST = "Spent", "Forecast"
-BAND: Final = "80 % band"
+BAND: Final = "80% range"
 
 
 @dataclass(frozen=True)

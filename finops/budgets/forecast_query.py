@@ -24,12 +24,13 @@ class ForecastQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
     filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
     period: Annotated[
-        ForecastPeriod, Meta(description="The current one, to its end; next_days: from today.")
+        ForecastPeriod,
+        Meta(description=("Current month, quarter or year to its end, or next_days from today.")),
     ] = "month"
-    days: Annotated[int, Meta(description="With next_days.", ge=1, le=MAX_DAYS)] = 30
-    granularity: Annotated[Granularity, Meta(description="Also series of the totals.")] = "none"
+    days: Annotated[int, Meta(description="Number of days; only with next_days.", ge=1, le=MAX_DAYS)] = 30
+    granularity: Annotated[Granularity, Meta(description="Also returns the totals as a series.")] = "none"
     group_by: Annotated[list[str], Meta(description="One dimension.", max_length=MAX_GROUPS)] = []
-    basis: Annotated[BasisName | None, Meta(description="Else the account's planning basis.")] = None
-    charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
+    basis: Annotated[BasisName | None, Meta(description="Default: the account's planning basis.")] = None
+    charge_categories: Annotated[list[str], Meta(description="Default: the cost view.")] = []
     splits: Splits = "before"
-    top: Annotated[int, Meta(description="Groups listed.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
+    top: Annotated[int, Meta(description="Maximum groups.", ge=1, le=MAX_TOP)] = DEFAULT_TOP

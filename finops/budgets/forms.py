@@ -34,45 +34,39 @@ _SCOPE_FIELDS = {
 class BudgetForm(forms.Form):
     """Fields that do not go with the scope are left out. `amount_<first day>` is the amount of one period."""
 
-    name = forms.CharField(max_length=100, error_messages={"required": "Give the budget a name."})
+    name = forms.CharField(max_length=100, error_messages={"required": "Enter a name."})
     scope = forms.ChoiceField(label="Budget for", choices=Budget.Scope.choices)
-    cost_source = forms.ChoiceField(
-        label="Cost source", error_messages={"required": "Choose the cost source that the budget is for."}
-    )
-    team = forms.ChoiceField(
-        label="Team", error_messages={"required": "Choose the team that the budget is for."}
-    )
-    cost_tag = forms.ChoiceField(
-        label="Cost tag", error_messages={"required": "Choose the cost tag whose value the budget is for."}
-    )
+    cost_source = forms.ChoiceField(label="Cost source", error_messages={"required": "Choose a cost source."})
+    team = forms.ChoiceField(label="Team", error_messages={"required": "Choose a team."})
+    cost_tag = forms.ChoiceField(label="Cost tag", error_messages={"required": "Choose a cost tag."})
     cost_tag_value = forms.CharField(
         label="Value",
         max_length=255,
         widget=forms.TextInput(attrs={"list": "cost-tag-values", "autocomplete": "off"}),
-        help_text="Capitals do not matter. (untagged) is the cost that no rule catches.",
-        error_messages={"required": "Write the value of the cost tag that the budget is for."},
+        help_text="Not case-sensitive. (untagged) is cost that matches no rule.",
+        error_messages={"required": "Enter a value of the cost tag."},
     )
     period = forms.ChoiceField(choices=Budget.Period.choices)
     currency = forms.CharField(
         max_length=3,
         widget=forms.TextInput(attrs={"list": "currencies", "autocomplete": "off"}),
-        help_text="Cost in other currencies is named and not counted.",
-        error_messages={"required": "Say the currency, such as USD."},
+        help_text="Cost in other currencies is listed but not counted.",
+        error_messages={"required": "Enter a currency, such as USD."},
     )
     amount = forms.DecimalField(
         max_digits=20,
         decimal_places=2,
         min_value=Decimal("0.01"),
         error_messages={
-            "required": "Say what may be spent in a period.",
-            "min_value": "A budget's amount is more than 0.",
+            "required": "Enter an amount.",
+            "min_value": "The amount must be more than 0.",
         },
     )
     warning_percent = forms.IntegerField(
-        label="Warn at percent of the amount",
+        label="Warning threshold (% of amount)",
         min_value=1,
         max_value=100,
-        help_text="It also warns as soon as the forecast reaches the amount.",
+        help_text="Also warns when the forecast reaches the amount.",
     )
 
     def __init__(self, account: Account, *args: Any, budget: Budget | None = None, **kwargs: Any) -> None:
@@ -91,7 +85,7 @@ class BudgetForm(forms.Form):
                 decimal_places=2,
                 min_value=Decimal("0.01"),
                 label=self.period_name(day),
-                error_messages={"min_value": "More than 0, or nothing."},
+                error_messages={"min_value": "Enter more than 0, or leave empty."},
             )
 
     def current_value(self, name: str, default: str = "") -> str:

@@ -25,7 +25,7 @@ class Budget(AccountModel):
         TEAM = "team", "One team"
         COST_TAG = "cost_tag", "One cost tag value"
 
-    name = models.CharField(max_length=100, error_messages={"blank": "Give the budget a name."})
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     amount = models.DecimalField(max_digits=20, decimal_places=2)
     currency = models.CharField(max_length=3)
     period = models.CharField(max_length=20, choices=Period.choices, default=Period.MONTHLY)
@@ -50,13 +50,13 @@ class Budget(AccountModel):
         ordering = ["name"]
         constraints = [
             unique_in_account(
-                "name", name="budget_name_unique", message="A budget of this name exists already."
+                "name", name="budget_name_unique", message="A budget with this name already exists."
             ),
-            not_empty("name", name="budget_has_a_name", message="Give the budget a name."),
+            not_empty("name", name="budget_has_a_name", message="Enter a name."),
             models.CheckConstraint(
                 condition=Q(amount__gt=0),
                 name="budget_amount_is_positive",
-                violation_error_message="A budget's amount is more than 0.",
+                violation_error_message="The amount must be more than 0.",
             ),
             models.CheckConstraint(
                 condition=Q(warning_percent__gte=1, warning_percent__lte=100),
@@ -78,7 +78,7 @@ class Budget(AccountModel):
                     & ~Q(cost_tag_value="")
                 ),
                 name="budget_scope_is_whole",
-                violation_error_message="A budget names what its scope is of, and nothing else.",
+                violation_error_message="A budget has exactly the fields of its scope.",
             ),
         ]
 
@@ -99,11 +99,11 @@ class BudgetAmount(AccountModel):
             models.UniqueConstraint(
                 fields=["budget", "starts_on"],
                 name="budget_amount_unique",
-                violation_error_message="The period has an amount already.",
+                violation_error_message="The period already has an amount.",
             ),
             models.CheckConstraint(
                 condition=Q(amount__gt=0),
                 name="budget_period_amount_is_positive",
-                violation_error_message="A budget's amount is more than 0.",
+                violation_error_message="The amount must be more than 0.",
             ),
         ]

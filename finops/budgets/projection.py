@@ -125,7 +125,7 @@ def incomplete_cost(parts: Sequence[CostPart], days: DateRange) -> Decimal:
     )
 
 
-NO_HISTORY: Final = "The scope has had no cost in this currency to forecast from."
+NO_HISTORY: Final = "No cost in this currency to forecast from."
 
 
 @dataclass(frozen=True)

@@ -101,11 +101,11 @@ def find_scope(draft: ScopeDraft, *, of: str = "a budget") -> ResolvedScope:
 def _check_presence(name: str, value: Any, scope: str, of: str, *, needed: bool) -> None:
     is_present = value is not None and str(value).strip() != ""
     if needed and not is_present:
-        listed = f" {_LISTED_BY[name]} lists them." if name in _LISTED_BY else ""
-        raise UserError(f"{name} is missing: {of} of scope {scope} names it.{listed}", field=name)
+        listed = f" Use {_LISTED_BY[name]}." if name in _LISTED_BY else ""
+        raise UserError(f"{name} is missing: required for {of} of scope {scope}.{listed}", field=name)
     if is_present and not needed:
         raise UserError(
-            f"{name} does not go with scope {scope}; leave it out, or choose another scope.",
+            f"{name} is not allowed with scope {scope}. Remove it, or choose another scope.",
             field=name,
             value=value,
         )
@@ -169,8 +169,8 @@ def check_scope_in_data(account: Account, budget: Budget) -> None:
     currencies = currencies_of(account, load_sources(account))
     if currencies and budget.currency not in currencies:
         raise UserError(
-            f"currency: no cost line of the account is in {budget.currency}; there is cost in {join_with_and(currencies)}. Cost in "
-            "one currency does not count in a budget of another.",
+            f"currency: the account has no cost in {budget.currency}, only in "
+            f"{join_with_and(currencies)}. A budget counts cost in its own currency only.",
             field="currency",
             value=budget.currency,
         )
@@ -189,8 +189,8 @@ def _check_value(account: Account, dimension: str, value: str) -> None:
         return  # the name of no value, which a search does not find
     close = nearest_choices(value, valid_values) or valid_values[:NAMED]
     raise UserError(
-        f"cost_tag_value: no cost has {dimension} {quote(value, SHOWN_LENGTH)}. Nearest: "
-        f"{', '.join(quote(each, SHOWN_LENGTH) for each in close)}. listDimensionValues lists the values.",
+        f"cost_tag_value: no cost has {dimension} {quote(value, SHOWN_LENGTH)}. Similar: "
+        f"{', '.join(quote(each, SHOWN_LENGTH) for each in close)}. Use listDimensionValues.",
         field="cost_tag_value",
         value=truncate(value, SHOWN_LENGTH),
     )

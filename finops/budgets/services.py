@@ -126,8 +126,8 @@ def _check_name(name: str, *, but: int | None) -> None:
     existing = Budget.objects.filter(name__iexact=name.strip()).first()
     if existing is not None and existing.pk != but:
         raise UserError(
-            f"name: the budget {existing.name!r} exists already, with id {existing.pk}. A member changes that one "
-            "on its page; or choose another name.",
+            f"name: budget {existing.name!r} already exists with id {existing.pk}. Choose another "
+            "name, or edit it on its page.",
             field="name",
             value=name[:100],
             page=f"budgets/{existing.pk}/",
@@ -137,9 +137,7 @@ def _check_name(name: str, *, but: int | None) -> None:
 def _check_cap() -> None:
     cap, count = settings.BUDGETS_PER_ACCOUNT, Budget.objects.count()
     if count >= cap:
-        raise UserError(
-            f"An account has at most {cap} budgets, and this one has {count}. Delete one that is not needed first."
-        )
+        raise UserError(f"The account has {count} budgets; the maximum is {cap}. Delete a budget first.")
 
 
 def _fill(budget: Budget, draft: BudgetDraft, account: Account) -> None:
@@ -162,15 +160,15 @@ def _fill(budget: Budget, draft: BudgetDraft, account: Account) -> None:
 def _check_first_days(draft: BudgetDraft, account: Account) -> None:
     if len(draft.amounts) > MAX_AMOUNTS:
         raise UserError(
-            f"amounts: at most {MAX_AMOUNTS} periods have an amount of their own, {len(draft.amounts)} were given.",
+            f"amounts: {len(draft.amounts)} periods; the maximum is {MAX_AMOUNTS}.",
             field="amounts",
         )
     for day in draft.amounts:
         if not is_first_day(draft.period, day, account.fiscal_start_month):
             first = period_of(draft.period, day, account.fiscal_start_month).start
             raise UserError(
-                f"amounts: {day} is not the first day of a {draft.period} period of this account; its period begins on "
-                f"{first}.",
+                f"amounts: {day} is not the first day of a {draft.period} period of this account. The "
+                f"period begins on {first}.",
                 field="amounts",
                 value=str(day),
             )

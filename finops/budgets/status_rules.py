@@ -59,16 +59,14 @@ def reason_of(inputs: StatusInputs, *, crosses_on: date | None) -> str:
         return f"{words.spent}, at or above the amount{since}."
     parts = []
     if _past_threshold(inputs):
-        parts.append(f"{words.spent}, at or above the warning threshold of {inputs.warning_percent} %.")
+        parts.append(f"{words.spent}, at or above the warning threshold of {inputs.warning_percent}%.")
     if _forecast_above(inputs):
         on = f", reached about {crosses_on}" if crosses_on else ""
         parts.append(f"{words.forecast}, at or above the amount{on}.")
     if parts:
         return " ".join(parts)
     if inputs.spent is None:
-        return "No cost of this period is known yet." + (
-            f" {words.forecast}." if inputs.forecast is not None else ""
-        )
+        return "No cost in this period yet." + (f" {words.forecast}." if inputs.forecast is not None else "")
     return f"{words.spent}" + (
         f"; {words.forecast[0].lower()}{words.forecast[1:]}." if words.forecast else "."
     )

@@ -65,8 +65,8 @@ def _warn_unfinished_days(facts: AnswerFacts) -> list[str]:
         return []
     ends = {last for last in facts.coverage.active_sources.values() if last < days.end}
     if len(ends) < 2:
-        return [f"Data is complete through {through}; amounts of later days are missing or will still grow."]
-    return [f"Days are complete {_ends_text(facts)}; amounts of later days are missing or will still grow."]
+        return [f"Data is complete through {through}. Later days are incomplete."]
+    return [f"Days are complete {_ends_text(facts)}. Later days are incomplete."]
 
 
 def _ends_text(facts: AnswerFacts) -> str:
@@ -90,7 +90,7 @@ def _warn_outside_data(facts: AnswerFacts) -> list[str]:
     if first is None or last is None:
         return ["The account has no cost data yet."]
     if days.end < first or days.start > last:
-        return [f"The period has no data: cost lines are of {first} to {last}."]
+        return [f"No data in the period. Data is available from {first} to {last}."]
     if days.start < first:
-        return [f"Data begins on {first}, so the period's first days are empty."]
+        return [f"Data begins on {first}, so the first days of the period are empty."]
     return []

@@ -173,7 +173,7 @@ class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """What it did, for people; why something stayed is a warning's matter."""
         moved = join_with_and([money(part.amount, part.currency) for part in self.moved]) or "nothing"
         stayed = join_with_and([money(part.amount, part.currency) for part in self.stayed])
-        kept = f"; {stayed} stayed" if stayed else ""
+        kept = f"; {stayed} not moved" if stayed else ""
         return f"Split {self.name!r} moved {moved} of {self.source_value} ({self.dimension}) to its targets{kept}."
 
 

@@ -18,7 +18,7 @@ from finops.lib.sentences import join_with_and, money, percent_text, truncate
 NAME_LENGTH = 60
 NAMED_SOURCES = 5
 
-NOTHING_COMPLETE = "No day of the period has complete data yet, so there is nothing to compare."
+NOTHING_COMPLETE = "No complete day in the period to compare."
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def note_of(compared: ComparisonRanges, days: DateRange, names: Mapping[int, str
         )
     parts += source_override_sentences(compared, names)
     if current.days != previous.days:
-        parts.append(f"The earlier side has {previous.days} days, this side {current.days}.")
+        parts.append(f"The previous period has {previous.days} days, this one {current.days}.")
     return " ".join(parts)
 
 
@@ -156,10 +156,10 @@ def source_override_sentences(compared: ComparisonRanges, names: Mapping[int, st
     sentences = []
     if own:
         overrides = join_with_and([_override_text(each, names) for each in own[:NAMED_SOURCES]])
-        sentences.append(f"Each source is compared over its own complete days: {overrides}.")
+        sentences.append(f"Each source is compared over its complete days: {overrides}.")
     if left_out:
         quoted = join_with_and([repr(truncate(name, NAME_LENGTH)) for name in left_out[:NAMED_SOURCES]])
-        sentences.append(f"Left out of the comparison, without a complete day in the period: {quoted}.")
+        sentences.append(f"Not compared, no complete day in the period: {quoted}.")
     return sentences
 
 
@@ -205,10 +205,10 @@ def one_sided_words(current: Decimal, previous: Decimal, one_sided: Decimal, cur
         else f"it is {money(change_without.copy_abs(), currency)} {word}"
         + (f" ({percent_text(share.copy_abs())})" if share is not None else "")
     )
-    side = "these days" if one_sided > 0 else "the earlier days"
+    side = "these days" if one_sided > 0 else "the previous period"
     return (
-        f"; {money(one_sided.copy_abs(), currency)} of that are charges for a month or once, in {side} only: without them "
-        f"{rest}"
+        f"; {money(one_sided.copy_abs(), currency)} of that are monthly or one-time charges, in "
+        f"{side} only: without them {rest}"
     )
 
 

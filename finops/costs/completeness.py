@@ -97,12 +97,12 @@ class SourceDays:
 def settle_words(days: SourceDays) -> str:
     """How long a source's days take, and how that is known."""
     if days.is_billed_monthly:
-        return "It bills by the month: it is complete to the end of what it has billed."
+        return "Billed monthly, complete to the end of the last bill."
     count = "1 day" if days.settle_days == 1 else f"{days.settle_days} days"
     origin = {
-        ACCOUNT: "as this account says",
-        LEARNT: "learnt from its imports",
-        DOCUMENTED: f"as {days.provider or 'its provider'} documents; its imports have not shown it yet",
+        ACCOUNT: "set in this account",
+        LEARNT: "from its imports",
+        DOCUMENTED: f"as documented by {days.provider or 'its provider'}; not confirmed by imports yet",
     }[days.settle_from]
     return f"{count}, {origin}."
 

@@ -128,7 +128,7 @@ class DimensionRegistry:
         """
         if len(name) > MAX_NAME_LENGTH:
             raise UserError(
-                f"{field}: {name[:60]!r}… has {len(name)} characters, a dimension at most {MAX_NAME_LENGTH}.",
+                (f"{field}: {name[:60]!r}… has {len(name)} characters; the maximum is {MAX_NAME_LENGTH}."),
                 field=field,
             )
         own = self._kinds.get(name.strip()[: len(EXTENSION)].lower())
@@ -160,16 +160,14 @@ class DimensionRegistry:
             return dimension
         if isinstance(unknown[0], ExtensionKey):
             raise UserError(
-                f"{field}: no cost line has column x_{unknown[0][:60]}. Import cost that has it first, or choose another "
-                "dimension.",
+                f"{field}: no cost has column x_{unknown[0][:60]}. Choose another dimension.",
                 field=field,
                 value=name,
             )
         close = nearest_choices(unknown[0], context.tag_keys)
-        advice = f" Nearest: {', '.join(quote(f'tag:{key}') for key in close)}." if close else ""
+        advice = f" Similar: {', '.join(quote(f'tag:{key}') for key in close)}." if close else ""
         raise UserError(
-            f"{field}: no cost line has tag key {unknown[0][:60]!r}.{advice} Import cost with that tag first, or choose "
-            "another dimension.",
+            f"{field}: no cost has tag key {unknown[0][:60]!r}.{advice} Choose another dimension.",
             field=field,
             value=name,
         )
@@ -186,7 +184,10 @@ def _with_meaning_warning(context: DimensionContext, dimension: Dimension, name:
         return dimension
     tags = [f"tag:{key}" for key in context.tag_keys if key.strip().lower() == lowered]
     other = f" {tags[0]} is the tag." if tags else ""
-    note = f"{name!r} was taken for {dimension.name}: {dimension.title.lower()}, subscription or project of the provider.{other}"
+    note = (
+        f"{name!r} was interpreted as {dimension.name}: {dimension.title.lower()}, subscription or "
+        f"project of the provider.{other}"
+    )
     return replace(dimension, warnings=(*dimension.warnings, note))
 
 
@@ -263,10 +264,10 @@ def _extension(context: DimensionContext, key: str) -> Dimension:
     names = context.tag_keys.extensions
     folded = [column for column in names if column.casefold() == key.casefold()]
     alike = [column for column in names if column == key] or folded
-    no_column = f"No cost line has column {quote(f'x_{key}')}."
+    no_column = f"No cost has column {quote(f'x_{key}')}."
     column_name, warning = (alike[0], "") if len(alike) == 1 else (key, no_column)
     if warning and (close := alike or nearest_choices(key, names)):
-        warning += f" Nearest: {', '.join(quote(f'x_{name}') for name in close)}."
+        warning += f" Similar: {', '.join(quote(f'x_{name}') for name in close)}."
     return Dimension(
         name=f"x_{column_name}",
         title=extension_title(column_name),
@@ -282,10 +283,10 @@ def _match_tag_key(context: DimensionContext, key: str) -> tuple[str, str]:
         return key, ""
     alike = [tag_key for tag_key in context.tag_keys if tag_key.strip().casefold() == key.strip().casefold()]
     if len(alike) == 1:
-        return alike[0], f"Tag key {key!r} was read as {alike[0]!r}, as the data has it."
+        return alike[0], f"Tag key {key!r} was interpreted as {alike[0]!r}."
     close = alike or nearest_choices(key, context.tag_keys)
-    advice = f" Nearest: {', '.join(map(quote, close))}." if close else ""
-    return key, f"No cost line has tag key {key!r}.{advice} getAccountContext lists the keys."
+    advice = f" Similar: {', '.join(map(quote, close))}." if close else ""
+    return key, f"No cost has tag key {key!r}.{advice} See getAccountContext."
 
 
 def _product(context: DimensionContext, _key: str) -> Dimension:
@@ -305,7 +306,7 @@ def _product(context: DimensionContext, _key: str) -> Dimension:
     )
 
 
-_column("provider", "Provider", "Who sells the service: a cloud, a SaaS or an AI vendor.", "provider")
+_column("provider", "Provider", "Cloud, SaaS or AI vendor that sells the service.", "provider")
 _column("service", "Service", "The provider's service, such as Amazon Simple Storage Service.", "service")
 _column(
     "service_category", "Service category", "Compute, Storage, AI and Machine Learning …", "service_category"
@@ -316,7 +317,7 @@ _column(
     "Virtual Machines, Object Storage, Generative AI …",
     "service_subcategory",
 )
-_column("region", "Region", "The provider's region id.", "region")
+_column("region", "Region", "The provider's region ID.", "region")
 _column("availability_zone", "Availability zone", "The zone in the region.", "availability_zone")
 _column(
     "account",
@@ -325,10 +326,10 @@ _column(
     "account_id",
     label="account_name",
 )
-_column("usage_type", "Usage type", "What is metered: the SKU's meter, else the SKU.", "usage_type")
-_column("sku", "SKU", "The provider's SKU id.", "sku_id")
-_column("resource", "Resource", "One machine, bucket, database …", "resource_id", label="resource_name")
-registry.register(DimensionKind("source", "Source", "The cost source that brought the line.", _source))
+_column("usage_type", "Usage type", "The SKU's meter, else the SKU.", "usage_type")
+_column("sku", "SKU", "The provider's SKU ID.", "sku_id")
+_column("resource", "Resource", "Machine, bucket, database …", "resource_id", label="resource_name")
+registry.register(DimensionKind("source", "Source", "The cost source of the line.", _source))
 _column("charge_category", "Charge category", "Usage, Purchase, Tax, Credit, Adjustment.", "charge_category")
 _column(
     "pricing_category", "Pricing category", "Standard, Dynamic (spot), Committed, Other.", "pricing_category"
@@ -336,34 +337,34 @@ _column(
 _column(
     "commitment", "Commitment", "The reservation or savings plan.", "commitment_id", label="commitment_name"
 )
-_column("currency", "Currency", "What the line is billed in, such as EUR; never converted.", OWN_CURRENCY)
+_column("currency", "Currency", "The currency of the bill, such as EUR; not converted.", OWN_CURRENCY)
 registry.register(
     DimensionKind("product", "Product", "The account's product key, else the service.", _product)
 )
 _column(
-    "actor", "Actor", "Who caused the cost: a user, role, API key, or creator tag.", "actor", absent=UNKNOWN
+    "actor", "Actor", "The user, role, API key or creator tag that caused the cost.", "actor", absent=UNKNOWN
 )
 registry.register(
     DimensionKind(
         "billing_period",
         "Billing period",
-        "The month that is billed, 2026-05.",
+        "The billed month, such as 2026-05.",
         lambda _context, _key: Dimension(name="billing_period", title="Billing period", value=_Month()),
         of_bill=True,
     )
 )
-_column("invoice", "Invoice", "The invoice's id.", "invoice_id", of_bill=True)
+_column("invoice", "Invoice", "The invoice ID.", "invoice_id", of_bill=True)
 _column(
     "billing_account",
     "Billing account",
-    "The account that is billed: payer, billing profile.",
+    "The billed account: payer, billing profile.",
     "billing_account_id",
     label="billing_account_name",
     of_bill=True,
 )
-_column("invoice_issuer", "Invoice issuer", "Who sends the invoice.", "invoice_issuer", of_bill=True)
-_column("publisher", "Publisher", "Who made what was bought.", "publisher", of_bill=True)
-_column("host_provider", "Host provider", "On whose cloud the service runs.", "host_provider", of_bill=True)
+_column("invoice_issuer", "Invoice issuer", "The issuer of the invoice.", "invoice_issuer", of_bill=True)
+_column("publisher", "Publisher", "The publisher of the product.", "publisher", of_bill=True)
+_column("host_provider", "Host provider", "The cloud that hosts the service.", "host_provider", of_bill=True)
 _column("charge_class", "Charge class", "Correction of an earlier period.", "charge_class", of_bill=True)
 _column(
     "charge_frequency",

@@ -148,19 +148,19 @@ def resolved_filter(dimension: Dimension, op: Op, values: Sequence[str]) -> Reso
 def _check_values(dimension: Dimension, item: Filter) -> None:
     if item.op == "absent" and item.values:
         raise UserError(
-            f"filters: op absent on {dimension.name} takes no values; leave values empty, or use op in.",
+            f"filters: op absent on {dimension.name} has no values. Remove values, or use op in.",
             field="filters",
             value=item.values,
         )
     if item.op != "absent" and not [value for value in item.values if value]:
         raise UserError(
-            f"filters: op {item.op} on {dimension.name} needs at least one value. listDimensionValues lists them; "
-            "for lines without a value use op absent.",
+            f"filters: op {item.op} on {dimension.name} needs at least one value (see "
+            "listDimensionValues). For lines without a value use op absent.",
             field="filters",
         )
     if len(item.values) > MAX_VALUES:
         raise UserError(
-            f"filters: {dimension.name} has {len(item.values)} values, at most {MAX_VALUES} are taken. "
+            f"filters: {dimension.name} has {len(item.values)} values; the maximum is {MAX_VALUES}. "
             "Use op contains, starts_with or ends_with.",
             field="filters",
         )

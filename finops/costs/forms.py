@@ -35,7 +35,7 @@ class FilesField(forms.FileField):
         """Raises ValidationError for more than MAX_FILES files, and for what a single file field refuses."""
         files = data if isinstance(data, list | tuple) else [data]
         if len(files) > MAX_FILES:
-            raise ValidationError(f"Send at most {MAX_FILES} files at once.")
+            raise ValidationError(f"Upload at most {MAX_FILES} files at once.")
         return [super(FilesField, self).clean(each, initial) for each in files or [None]]
 
 
@@ -52,7 +52,7 @@ class OverlapForm(forms.Form):
         try:
             return [month_of(name) for name in self.cleaned_data["months"].split()]
         except ValueError as error:
-            raise ValidationError("A month is written as 2026-09.") from error
+            raise ValidationError("Use the format 2026-09.") from error
 
 
 upload_cautions: Registry[Callable[[Account], Mapping[int, str]]] = Registry("upload caution")
@@ -65,7 +65,7 @@ class BillUploadForm(forms.Form):
         required=False,
         empty_label="A new source",
         label="Cost source",
-        help_text="The billing months that the files carry whole are replaced in the source.",
+        help_text="Complete billing months in the files replace those of the source.",
     )
     name = forms.CharField(
         max_length=100,
@@ -83,28 +83,28 @@ class BillUploadForm(forms.Form):
         max_length=60,
         required=False,
         label="Billing currency",
-        help_text="For files without a BillingCurrency column, for example USD.",
+        help_text="For files without BillingCurrency, for example USD.",
     )
     defaults = forms.CharField(
         required=False,
-        label="Values of other missing columns",
+        label="Values for missing columns",
         widget=forms.Textarea(
             attrs={"rows": 3, "placeholder": "ProviderName=AWS\nInvoiceIssuerName=@ProviderName"}
         ),
-        help_text="One Column=value a line, for every row. @Column copies another column. Nothing is guessed.",
+        help_text="One Column=value per line. @Column copies another column.",
     )
 
     number_format = forms.ChoiceField(
         choices=[("", "Automatic"), *((one.value, shown) for one, shown in NUMBERS_SHOWN.items())],
         required=False,
         label="Number format",
-        help_text="Automatic reads it from each file, and refuses a file in which 12,345 could be either.",
+        help_text="Automatic detects it per file and rejects ambiguous files (12,345).",
     )
     date_order = forms.ChoiceField(
         choices=[("", "Automatic"), *((one.value, shown) for one, shown in DATES_SHOWN.items())],
         required=False,
         label="Date order",
-        help_text="Of dates such as 05/09/2026. Automatic reads it from each file and its billing periods.",
+        help_text="For dates such as 05/09/2026. Automatic detects it per file.",
     )
 
     is_sure = forms.BooleanField(
@@ -132,13 +132,13 @@ class BillUploadForm(forms.Form):
         lines = [line.strip() for line in self.cleaned_data["defaults"].splitlines() if line.strip()]
         wrong = [line for line in lines if "=" not in line]
         if wrong:
-            raise ValidationError(f"“{wrong[0]}”: write it as Column=value.")
+            raise ValidationError(f"“{wrong[0]}”: use the format Column=value.")
         return {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in lines)}
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
         if not data.get("source") and not data.get("name", "").strip() and not self.errors.get("source"):
-            self.add_error("name", "Give the new source a name, or choose an existing one.")
+            self.add_error("name", "Enter a name, or choose an existing source.")
         source = data.get("source")
         if source is not None and source.pk in self.cautions and not data.get("is_sure"):
             self.add_error("source", self.cautions[source.pk])
@@ -156,7 +156,7 @@ class BillUploadForm(forms.Form):
 
 
 class SourceForm(forms.Form):
-    name = forms.CharField(max_length=100, error_messages={"required": "Give the cost source a name."})
+    name = forms.CharField(max_length=100, error_messages={"required": "Enter a name."})
 
 
 class ImportReviewForm(forms.Form):
@@ -164,20 +164,23 @@ class ImportReviewForm(forms.Form):
         min_value=1,
         max_value=100,
         label="Decrease (%)",
-        help_text="A billing month whose billed or effective cost falls by this much or more needs review.",
+        help_text="Imports that reduce a billing month's cost by this share need review.",
     )
     growth_percent = forms.IntegerField(
         min_value=1,
         max_value=100_000,
         label="Increase (%)",
-        help_text="The same for a month that grows. Where an import brings new days, the cost of a day counts.",
+        help_text=(
+            "Imports that increase a billing month's cost by this share need review (cost per "
+            "day if days are added)."
+        ),
     )
     least_amount = forms.DecimalField(
         min_value=0,
         max_digits=20,
         decimal_places=2,
         label="Minimum change",
-        help_text="Smaller changes never need review. In whole units of the bill's currency, for example 10 for 10 USD.",
+        help_text="Smaller changes need no review. In the bill's currency, for example 10.",
     )
 
     @classmethod
@@ -191,7 +194,7 @@ class SettleDaysForm(forms.Form):
         min_value=0,
         max_value=MAX_SETTLE_DAYS,
         label="Days until a day is complete",
-        help_text="Empty: learnt from this source's imports, and what its provider documents until then.",
+        help_text="Default: detected from imports, or as documented by the provider.",
     )
 
 
@@ -199,32 +202,37 @@ class CostViewForm(forms.Form):
     basis = forms.ChoiceField(
         choices=Basis.choices,
         widget=forms.RadioSelect,
-        help_text="Billed is what the invoices say. Amortized spreads prepaid commitments over the usage that they cover.",
+        help_text=("Billed matches invoices. Amortized spreads prepaid commitments over the covered usage."),
     )
     planning_basis = forms.ChoiceField(
         choices=Basis.choices,
         required=False,
         label="Basis of unit cost, budgets and forecasts",
-        help_text="Amortized: an upfront payment does not distort the month that it is paid in. Each page can switch.",
+        help_text="With amortized, upfront payments do not distort a month. Can be changed per page.",
     )
     charge_categories = forms.MultipleChoiceField(
         choices=[(name, name) for name in CHARGE_CATEGORIES],
         widget=forms.CheckboxSelectMultiple,
-        label="Charge categories that count",
-        help_text="With all of them totals equal the invoices. What is left out is always named with its amount.",
-        error_messages={"required": "At least one charge category must count."},
+        label="Charge categories",
+        help_text="With all categories, totals equal the invoices. Excluded amounts are always shown.",
+        error_messages={"required": "Choose at least one charge category."},
     )
     product_key = forms.CharField(
         max_length=256,
         required=False,
         label="Product key",
-        help_text="The tag key that names your product, such as app, or a cost tag: cost_tag:app. Empty: the service.",
+        help_text=(
+            "Tag key of your product, such as app, or a cost tag: cost_tag:app. Default: the service."
+        ),
     )
     actor_tag_keys = forms.CharField(
         required=False,
-        label="Tags that name who caused a cost",
+        label="Creator tags",
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="One a line, the first present wins. Counts for files imported from now on. Empty: the usual ones.",
+        help_text=(
+            "One per line; the first one present is used. Applies to new imports. Default: "
+            "common creator tags."
+        ),
     )
 
     def clean_actor_tag_keys(self) -> list[str]:
@@ -245,6 +253,4 @@ class InvoiceTotalForm(forms.Form):
         label="Invoice total",
         help_text="In the invoice's currency, for example 1234.56.",
     )
-    note = forms.CharField(
-        max_length=1000, required=False, label="Note", help_text="Where the figure is from."
-    )
+    note = forms.CharField(max_length=1000, required=False, label="Note", help_text="Source of the amount.")

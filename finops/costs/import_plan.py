@@ -261,8 +261,9 @@ def reviews_of(
 
 def _partial_reason(month: date, in_files: MonthInFiles, own: LiveMonth) -> list[str]:
     reason = (
-        f"The files have {in_files.rows:,} {_lines(in_files.rows)} of {name_of(month)} on {_days(len(in_files.days))} where the"
-        f" source has {own.rows:,} on {_days(len(own.days))}: a part of the month, or the month anew?"
+        f"The files have {in_files.rows:,} {_lines(in_files.rows)} of {name_of(month)} on "
+        f"{_days(len(in_files.days))}; the source has {own.rows:,} on {_days(len(own.days))}. Are "
+        "they a part of the month, or the full month?"
     )
     return [reason]
 
@@ -287,7 +288,7 @@ def _change_reasons(
                 other.currency for other in of_month if not other.rows_before and other.rows_after
             ]
             if new_currencies and not change.rows_after:
-                return [f"{text}; its lines are in {join_with_and(new_currencies)} now."]
+                return [f"{text}; its lines are now in {join_with_and(new_currencies)}."]
             return [f"{text}."]
     return []
 
@@ -323,25 +324,27 @@ def notes_of(
         if each.carried_by and each.month in parts.whole and not any(each is one for one in gone)
     ]
     notes.extend(
-        f"Corrections of {name_of(each.month)} that the import of {name_of(each.carried_by or each.month)} brought"
-        f" ({_billed_amounts(each.sums or {})}) stay. If these files have them too, they count twice."
+        f"Corrections of {name_of(each.month)} from the import of "
+        f"{name_of(each.carried_by or each.month)} ({_billed_amounts(each.sums or {})}) are kept. If "
+        "these files include them, they count twice."
         for each in stay
     )
     unread = sorted({name_of(each.month) for each in live if each.sums is None and each.month in files})
     if unread:
-        notes.append(
-            f"What the source had of {join_with_and(unread)} could not be read, so nothing was held against it."
-        )
+        notes.append(f"Existing data of {join_with_and(unread)} could not be read, so it was not compared.")
     return [*notes, *_other_providers(files, live)]
 
 
 def _correction_note(month: date, by: date, in_files: MonthInFiles) -> str:
     what = f"{in_files.rows:,} {_lines(in_files.rows)} of {name_of(month)} ({_billed_amounts(in_files.sums)})"
     if by == month:
-        return f"Added as corrections: {what}. The month's own lines stay; the corrections go when it is imported whole."
+        return (
+            f"Added as corrections: {what}. The month's own lines are kept; a full import of the "
+            "month removes the corrections."
+        )
     return (
-        f"Kept as corrections that {name_of(by)} carries: {what}. The month's own lines stay; the corrections are replaced"
-        f" when {name_of(by)} is imported again."
+        f"Kept as corrections from {name_of(by)}: {what}. The month's own lines are kept; importing "
+        f"{name_of(by)} again replaces the corrections."
     )
 
 
@@ -351,7 +354,10 @@ def _other_providers(files: Mapping[date, MonthInFiles], live: Sequence[LiveMont
     if not providers or not new or providers & new:
         return []
     return [
-        f"These files are of {join_with_and(sorted(new))}, and the source had {join_with_and(sorted(providers))}: is it the right source?"
+        (
+            f"The files are of {join_with_and(sorted(new))}, but the source has "
+            f"{join_with_and(sorted(providers))}. Check that this is the right source."
+        )
     ]
 
 

@@ -15,8 +15,8 @@ Status = Literal["matches", "rounding", "differs", "no_lines", "no_invoice_detai
 
 
 class InvoiceQuery(msgspec.Struct, frozen=True, kw_only=True):
-    month: Annotated[str, Meta(description="Billing month, 2026-05. Left out: newest 3.")] = ""
-    invoice: Annotated[str, Meta(description="InvoiceId: with its parts.")] = ""
+    month: Annotated[str, Meta(description="Billing month, such as 2026-05. Default: the newest 3.")] = ""
+    invoice: Annotated[str, Meta(description="InvoiceId; returns its parts.")] = ""
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
 
 

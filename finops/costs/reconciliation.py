@@ -220,12 +220,12 @@ def _status(key: Key, lines: Decimal | None, invoiced: Decimal | None) -> Status
 
 
 _REASONS: Final[Mapping[str, str]] = {
-    "no_invoice_detail": "No Invoice Detail of it was imported and no total was entered.",
-    "not_invoiced": "Lines without InvoiceId: not invoiced yet, or the bill names no invoices.",
-    "no_lines": "No cost line names this invoice in this billing period.",
+    "no_invoice_detail": "No Invoice Detail imported and no total entered.",
+    "not_invoiced": "Lines without InvoiceId: not invoiced yet, or the bill has no invoice IDs.",
+    "no_lines": "No cost lines of this invoice in this billing period.",
     "rounding": "Below 0.01: rounding.",
 }
-_VOIDED_REASON: Final = "The invoice is voided: its details count 0."
+_VOIDED_REASON: Final = "The invoice is voided; its details count as 0."
 
 
 def _invoice_status(details: Sequence[DetailSum]) -> str:

@@ -41,7 +41,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
             description="not_in and not_contains keep lines without a value; absent keeps only those, values empty."
         ),
     ] = "in"
-    values: Annotated[list[str], Meta(description="listDimensionValues lists them.")] = []
+    values: Annotated[list[str], Meta(description="Values from listDimensionValues.")] = []
 
 
 # The same without its words, for tools that say "as in querySpend": all definitions together have 40 KB.
@@ -55,34 +55,42 @@ class CostFilter(Filter, frozen=True, kw_only=True):
 class SpendQuery(UrlQuery, frozen=True, kw_only=True):
     """A question about spend. Days are UTC, both ends inside; without any dates, the last 30 days."""
 
-    filters: Annotated[list[Filter], Meta(description="Joined by and.", max_length=MAX_FILTERS)] = []
-    start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
+    filters: Annotated[list[Filter], Meta(description="Combined with AND.", max_length=MAX_FILTERS)] = []
+    start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
     end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
     period: Annotated[
         Period | None,
-        Meta(description="Instead of dates. last_N_days end yesterday, last_N_months before this month."),
+        Meta(
+            description=(
+                "Relative period instead of dates. last_N_days end yesterday, last_N_months "
+                "before this month."
+            )
+        ),
     ] = None
     granularity: Annotated[Granularity, Meta(description="Time buckets; weeks begin on Monday.")] = "none"
     group_by: Annotated[list[str], Meta(description="Up to two dimensions.", max_length=MAX_GROUPS)] = []
-    basis: Annotated[BasisName | None, Meta(description="Left out: the account's cost view.")] = None
+    basis: Annotated[BasisName | None, Meta(description="Default: the account's cost view.")] = None
     charge_categories: Annotated[
         list[str],
         Meta(
-            description="Those that count: Usage, Purchase, Tax, Credit, Adjustment; or all. Left out: the cost view."
+            description=(
+                "Included: Usage, Purchase, Tax, Credit, Adjustment; or all. Default: the cost view."
+            )
         ),
     ] = []
     top: Annotated[
         int,
-        Meta(description="Groups listed for each currency; the rest is summed in other.", ge=1, le=MAX_TOP),
+        Meta(description="Maximum groups per currency; the rest is in other.", ge=1, le=MAX_TOP),
     ] = DEFAULT_TOP
     compare_to: Annotated[CompareTo, Meta(description="Adds change to totals and rows.")] = "none"
-    order_by: Annotated[SpendOrder, Meta(description="change: its size; needs compare_to.")] = "amount"
+    order_by: Annotated[SpendOrder, Meta(description="change: absolute; needs compare_to.")] = "amount"
     splits: Annotated[Splits, Meta(description="Before or after shared-cost splits.")] = "before"
     spread: Annotated[
-        Literal["none", "charge_period"], Meta(description="Monthly charges (tax, seats) evenly by day.")
+        Literal["none", "charge_period"],
+        Meta(description=("Spreads monthly charges (tax, seats) evenly by day.")),
     ] = "none"
     measure: Annotated[
-        Measure, Meta(description="cost is in the basis; quantities have a unit, not a currency.")
+        Measure, Meta(description="cost uses basis; quantities have a unit, not a currency.")
     ] = "cost"
 
 

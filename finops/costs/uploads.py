@@ -28,7 +28,7 @@ class SignedInUploadHandler(TemporaryFileUploadHandler):
         encoding: str | None = None,
     ) -> None:
         if content_length > settings.UPLOAD_MAX_BYTES + ROOM_FOR_FIELDS:
-            raise RequestDataTooBig(f"An upload may have {settings.UPLOAD_MAX_BYTES:,} bytes.")
+            raise RequestDataTooBig(f"The maximum upload size is {settings.UPLOAD_MAX_BYTES:,} bytes.")
         self._length = content_length
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:

@@ -86,7 +86,7 @@ def arrange_widgets(
     """
     if len(drafts) > MAX_WIDGETS:
         raise UserError(
-            f"widgets: a dashboard has at most {MAX_WIDGETS} widgets, {len(drafts)} were given.",
+            f"widgets: {len(drafts)} widgets; the maximum is {MAX_WIDGETS}.",
             field="widgets",
         )
     names = [_name(index, draft) for index, draft in enumerate(drafts)]
@@ -120,13 +120,13 @@ def _name(index: int, draft: WidgetDraft) -> str:
 def _check_title(name: str, title: str) -> None:
     if len(title) > MAX_TITLE or "\x00" in title:
         raise UserError(
-            f"{name}: a title has at most {MAX_TITLE} characters, none of them NUL.", field="title"
+            f"{name}: the title must have at most {MAX_TITLE} characters and no NUL.", field="title"
         )
 
 
 def _check_settings(name: str, draft: WidgetDraft, context: CheckContext) -> None:
     if "\\u0000" in settings_of(draft)[1]:
-        raise UserError(f"{name}: its config has a NUL character, which cannot be stored.", field="config")
+        raise UserError(f"{name}: the config must not have a NUL character.", field="config")
     try:
         draft.type.check(draft.config, context)
     except UserError as problem:
@@ -141,7 +141,8 @@ def _check_size(placed_widgets: Sequence[PlacedWidget]) -> None:
     if sum(sizes) > MAX_LAYOUT_BYTES:
         longest = max(range(len(sizes)), key=sizes.__getitem__)
         raise UserError(
-            f"widgets: the layout has {sum(sizes):,} bytes, at most {MAX_LAYOUT_BYTES:,} fit into one answer. The longest is "
-            f"{_name(longest, placed_widgets[longest].draft)} with {sizes[longest]:,}: shorten its text or filters.",
+            f"widgets: the layout has {sum(sizes):,} bytes; the maximum is {MAX_LAYOUT_BYTES:,}. The "
+            f"longest is {_name(longest, placed_widgets[longest].draft)} with {sizes[longest]:,}: "
+            "shorten its text or filters.",
             field="widgets",
         )

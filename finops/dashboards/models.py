@@ -15,7 +15,7 @@ from finops.lib.constraints import not_empty
 class Dashboard(AccountModel):
     """Shared when it has no owner; else that person's alone."""
 
-    name = models.CharField(max_length=100, error_messages={"blank": "Give the dashboard a name."})
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
@@ -33,7 +33,7 @@ class Dashboard(AccountModel):
                 Lower("name"),
                 condition=Q(owner=None),
                 name="dashboard_shared_name_unique",
-                violation_error_message="A shared dashboard of this name exists already.",
+                violation_error_message="A shared dashboard with this name already exists.",
             ),
             models.UniqueConstraint(
                 "account",
@@ -41,9 +41,9 @@ class Dashboard(AccountModel):
                 Lower("name"),
                 condition=Q(owner__isnull=False),
                 name="dashboard_own_name_unique",
-                violation_error_message="You have a dashboard of this name already.",
+                violation_error_message="You already have a dashboard with this name.",
             ),
-            not_empty("name", name="dashboard_has_a_name", message="Give the dashboard a name."),
+            not_empty("name", name="dashboard_has_a_name", message="Enter a name."),
         ]
 
     def __str__(self) -> str:

@@ -87,8 +87,8 @@ def _check(name: str, place: Place) -> None:
             )
     if place.x + place.w > COLUMNS:
         raise UserError(
-            f"{name}: x {place.x} and w {place.w} reach column {place.x + place.w}, beyond the board's {COLUMNS} columns. "
-            f"At x {place.x} a widget is at most {COLUMNS - place.x} wide.",
+            f"{name}: x {place.x} and w {place.w} reach column {place.x + place.w}; the dashboard has "
+            f"{COLUMNS} columns. At x {place.x} the maximum width is {COLUMNS - place.x}.",
             field="position",
             value=place.x + place.w,
         )
@@ -102,8 +102,8 @@ def _check_apart(requests: Sequence[PlacementRequest]) -> None:
         at = (each.place.x, each.place.y)
         if at in first:
             raise UserError(
-                f"{first[at]} and {each.name} have the same position, x {at[0]} and y {at[1]}. Change one of them, or leave "
-                "position out: then the widget takes the first free place.",
+                f"{first[at]} and {each.name} have the same position, x {at[0]} and y {at[1]}. Change "
+                "one, or remove position to use the first free place.",
                 field="position",
             )
         first[at] = each.name

@@ -37,7 +37,7 @@ def shared_dashboard(dashboard_id: int) -> Dashboard:
         names = Dashboard.objects.filter(owner=None).values_list("pk", "name")[:SHOWN_NAMES]
         valid = ", ".join(f"{pk} ({quote(name, 40)})" for pk, name in names) or "none"
         raise UserError(
-            f"dashboard_id: {dashboard_id} is not known. Valid: {valid}. listDashboards lists them.",
+            f"dashboard_id: {dashboard_id} does not exist. Valid: {valid}. See listDashboards.",
             field="dashboard_id",
             value=dashboard_id,
         )
@@ -68,16 +68,16 @@ def list_dashboards(
     next_offset = offset + len(page)
     remaining = len(matches) - next_offset
     noun = "dashboard" if len(every) == 1 else "dashboards"
-    match_note = "" if len(matches) == len(every) else f"; {len(matches)} asked for"
+    match_note = "" if len(matches) == len(every) else f"; {len(matches)} requested"
     return DashboardsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=f"{quote(account.name)} has {len(every)} shared {noun}{match_note}.",
         dashboards=[_row(each) for each in page],
         places_left=max(0, settings.DASHBOARDS_PER_ACCOUNT - len(every)),
         cursor=next_cursor(next_offset, "dashboards", search) if remaining else "",
-        truncated=f"{remaining} more dashboards: ask again with cursor." if remaining else "",
+        truncated=f"{remaining} more dashboards. Use cursor for the next page." if remaining else "",
         warnings=[],
-        hint="getDashboard gives one's widgets; create_dashboard makes one.",
+        hint="Use getDashboard for widgets, create_dashboard to create one.",
     )
 
 
@@ -103,7 +103,7 @@ def board_answer(dashboard: Dashboard, *, done: str = "") -> BoardAnswer:
             id=dashboard.pk, name=dashboard.name, widgets=[layout_of(each) for each in widgets]
         ),
         warnings=[],
-        hint="set_dashboard_widgets takes the whole list again, changed; the figures are on the page.",
+        hint="Use set_dashboard_widgets with the complete list to change it. Figures are on its page.",
     )
 
 
@@ -114,5 +114,5 @@ def no_board_answer(account: Account) -> BoardAnswer:
         summary=f"{quote(account.name)} has no shared dashboard.",
         dashboard=None,
         warnings=[],
-        hint="create_dashboard makes one; listWidgetTypes says what it can show.",
+        hint="Use create_dashboard to create one, listWidgetTypes for widget types.",
     )

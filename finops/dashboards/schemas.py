@@ -26,8 +26,8 @@ class WidgetLayout(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     type: Annotated[str, Meta(description="From listWidgetTypes.")]
     title: Annotated[str, Meta(max_length=100)] = ""
-    config: Annotated[dict[str, Any], Meta(description="By the type's schema.")] = {}
-    position: Annotated[Position | None, Meta(description="Left out: the first free place.")] = None
+    config: Annotated[dict[str, Any], Meta(description="Config by the type's schema.")] = {}
+    position: Annotated[Position | None, Meta(description="Default: the first free place.")] = None
 
 
 class BoardLayout(msgspec.Struct, frozen=True, kw_only=True):

@@ -214,17 +214,17 @@ def _places(rows: Rows) -> list[Place]:
 def _check_there(rows: Rows, ids: Sequence[int]) -> None:
     there = {pk for pk, _draft in rows}
     if not there.issuperset(ids):
-        raise UserError("That widget is gone: somebody changed the dashboard meanwhile. Load the page again.")
+        raise UserError("The widget no longer exists. Reload the page.")
 
 
 def _check_name(name: str, owner: User | None, *, but: int | None) -> None:
     if "\x00" in name:
-        raise UserError("name: a name has no NUL character.", field="name")
+        raise UserError("name: must not have a NUL character.", field="name")
     existing = Dashboard.objects.filter(owner=owner, name__iexact=name.strip()).first()
     if existing is not None and existing.pk != but:
         raise UserError(
-            f"name: the dashboard {existing.name!r} exists already, with id {existing.pk}. Change that one, or choose another "
-            "name.",
+            f"name: dashboard {existing.name!r} already exists with id {existing.pk}. Choose another "
+            "name, or edit that one.",
             field="name",
             value=name[:100],
             page=f"dashboards/{existing.pk}/",
@@ -234,9 +234,7 @@ def _check_name(name: str, owner: User | None, *, but: int | None) -> None:
 def _check_cap() -> None:
     cap, count = settings.DASHBOARDS_PER_ACCOUNT, Dashboard.objects.filter(owner=None).count()
     if count >= cap:
-        raise UserError(
-            f"An account has at most {cap} shared dashboards, and this one has {count}. Delete one that is not needed first."
-        )
+        raise UserError(f"The account has {count} shared dashboards; the maximum is {cap}. Delete one first.")
 
 
 def _current_widgets(dashboard: Dashboard) -> list[PlacedWidget]:

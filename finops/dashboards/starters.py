@@ -15,8 +15,8 @@ from finops.unitcosts.models import UnitMetric
 from ingestion.models import UsageMetric
 
 STARTERS: Final = [
-    ("empty", "Nothing: an empty board"),
-    ("spend", "Spend overview: what cost, why, and what next"),
+    ("empty", "Empty dashboard"),
+    ("spend", "Spend overview"),
 ]
 
 

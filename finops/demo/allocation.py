@@ -38,7 +38,7 @@ class TeamPlan:
 TEAM_PLANS = (
     TeamPlan(
         "Platform",
-        "Clusters, network and everything that all others stand on",
+        "Clusters, network and shared infrastructure",
         ("platform",),
         ("maya.okafor",),
     ),
@@ -59,7 +59,7 @@ def ensure_teams(account: Account, actor: Actor) -> None:
             account=account,
             actor=actor,
             key=TEAM_TAG,
-            description="The team tag, however a cloud spells it",
+            description="The team tag in all spellings",
             rules=read_rules(TEAM_RULES),
         )
     if not TeamKey.objects.exists():
@@ -92,7 +92,7 @@ def _on(dimension: str, *values: str, op: str = "in") -> dict[str, Any]:
 
 _ENVIRONMENT = CostTagDraft(
     key="environment",
-    description="Production, staging or development, however a cloud and a team spell it",
+    description="Production, staging or development, in all spellings",
     rules=read_rules(
         [
             {
@@ -126,7 +126,7 @@ _ENVIRONMENT = CostTagDraft(
 
 _CUSTOMER = CostTagDraft(
     key="customer",
-    description="The customer of dedicated resources, with the spellings of three scripts put right",
+    description="The customer of dedicated resources, in all spellings",
     default_value="Shared by all customers",
     rules=read_rules(
         [
@@ -144,7 +144,7 @@ _CUSTOMER = CostTagDraft(
 
 _COST_CENTRE = CostTagDraft(
     key="cost-centre",
-    description="Who answers for the cost in the ledger",
+    description="Owner of the cost in the ledger",
     default_value="Not assigned",
     rules=read_rules(
         [
@@ -209,14 +209,14 @@ _REQUESTS = "requests"
 
 _SPLITS = (
     SplitDraft(
-        name="Platform by what each team costs",
+        name="Platform by team cost",
         dimension="tag:team",
         source_value="platform",
         method="proportional",
         targets=[(team, "") for team in _BUILDERS],
     ),
     SplitDraft(
-        name="Security, the same for every team",
+        name="Security, evenly by team",
         dimension="tag:team",
         source_value="security",
         method="even",

@@ -19,19 +19,19 @@ PROD = CostFilter(dimension="tag:env", op="contains", values=["prod"])
 
 PLANS = {
     "Cost per 1,000 requests": (
-        "What serving a thousand API requests costs, production alone",
+        "Production cost per thousand API requests",
         UnitCostQuery(usage_metric="requests", per=1_000, filters=[PROD]),
     ),
     "Cost per document": (
-        "Everything we pay, for each document that customers let us process",
+        "Total cost per processed document",
         UnitCostQuery(usage_metric="documents_processed", splits="after"),
     ),
     "Cost per seat, by customer": (
-        "Whose seats cost more than they bring",
+        "Cost per seat by customer",
         UnitCostQuery(usage_metric="seats", mode="per_customer", basis="amortized"),
     ),
     "Cloud cost as share of revenue": (
-        "Dollars of cloud and AI for each dollar of revenue, before tax",
+        "Cloud and AI cost divided by revenue, before tax",
         UnitCostQuery(usage_metric="revenue", charge_categories=["Usage", "Purchase"]),
     ),
 }

@@ -79,9 +79,9 @@ class CostScope(msgspec.Struct, frozen=True, kw_only=True):
     """All four empty: the whole account."""
 
     __doc__ = None
-    team: Annotated[str, Meta(description="Its name.")] = ""
-    source: Annotated[str, Meta(description="Its name.")] = ""
-    account: Annotated[str, Meta(description="Id or name.")] = ""
+    team: Annotated[str, Meta(description="Name.")] = ""
+    source: Annotated[str, Meta(description="Name.")] = ""
+    account: Annotated[str, Meta(description="ID or name.")] = ""
     provider: Annotated[str, Meta(description="Such as AWS.")] = ""
 
     @property

@@ -99,16 +99,18 @@ MAX_GAPS: Final = 12
 FAILING_SHARE: Final = 0.5
 """From this share of rejected events on, a usage source fails; any smaller one is a matter of single events."""
 
-IRREGULAR = f"No rhythm yet: fewer than {FEWEST} deliveries on different days."
+IRREGULAR = f"Schedule unknown: fewer than {FEWEST} deliveries on different days."
 WORST_FIRST: Final = (FAILING, STALE, PARTIAL, NO_DATA, IMPORTING, HEALTHY)
 SHOWN = 50
 NAMED = 5
 
 _COST_ADVICE = {
-    FAILING: "Open the connection, read what the import says, and import the corrected file.",
-    STALE: "Import the newest export file, or check that the provider still writes it.",
-    NO_DATA: "Import a first FOCUS file.",
-    PARTIAL: "Import the days again when the provider has completed them; until then they count as not final.",
+    FAILING: "Open the connection, read the import's error and import the corrected file.",
+    STALE: "Import the newest export file, or check that the provider still writes the export.",
+    NO_DATA: "Import the first file.",
+    PARTIAL: (
+        "Import these days again when the provider has completed them. Until then they count as incomplete."
+    ),
 }
 
 
@@ -253,19 +255,19 @@ def usage_connection(source: UsageDeliveries, now: datetime) -> ConnectionHealth
 def _usage_state(source: UsageDeliveries, overdue: bool) -> tuple[str, str, str]:
     total = source.accepted + source.rejected
     if source.last_event_at is None:
-        key = "Generate its API key and push."
-        advice = key if source.lacks_key else "Let your backend push its first events."
+        key = "Create an API key and push usage."
+        advice = key if source.lacks_key else "Push the first events from your backend."
         return NO_DATA, f"No event has been accepted in the last {LEDGER_DAYS} days.", advice
     if total and source.rejected >= total * FAILING_SHARE:
         reason = f"{source.rejected:,} of its newest {total:,} events were rejected."
-        return FAILING, reason, "Its page lists the rejected events with their reasons."
+        return FAILING, reason, "Its page lists rejected events with reasons."
     when = f"{source.last_event_at:%Y-%m-%d %H:%M} UTC"
     if source.lacks_key:
         reason = f"It has no API key; its last event came at {when}."
-        return STALE, reason, "Generate an API key if it should go on."
+        return STALE, reason, "Create an API key to continue."
     if overdue:
         reason = f"Its last event came at {when}, earlier than usual."
-        return STALE, reason, "Check that your backend still pushes."
+        return STALE, reason, "Check that your backend still pushes events."
     return HEALTHY, f"Its last event came at {when}.", ""
 
 
@@ -286,13 +288,13 @@ def data_health(account: Account, *, deadline: float | None = None, shown: int =
     return HealthAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, sources, connections, unwell, notices)
-        + (" Moving usage to the lake is stuck." if usage else "")
+        + (" Usage ingestion is delayed." if usage else "")
         + (" Imports and uploads wait for disk space." if low_disk else ""),
         today=sources.coverage.today,
         data_from=sources.coverage.first_day,
         data_through=sources.coverage.complete_through,
         connections=connections[:shown],
-        truncated=f"{shown} of {len(connections)} connections are listed, the unhealthy ones first."
+        truncated=f"{shown} of {len(connections)} connections listed, unhealthy ones first."
         if len(connections) > shown
         else "",
         warnings=[
@@ -360,7 +362,7 @@ def _present(reader: CostReader, days: DateRange | None) -> tuple[list[str], Map
     try:
         return [], days_of_sources(reader, days)
     except (LakeUnavailable, LakeTooLarge) as problem:
-        return [f"Days without cost lines were not looked for: {problem.message}"], {}
+        return [f"Days without cost lines were not checked: {problem.message}"], {}
 
 
 def _warnings(unwell: Sequence[ConnectionHealth], usage: StuckFlush | None) -> list[str]:
@@ -370,9 +372,9 @@ def _warnings(unwell: Sequence[ConnectionHealth], usage: StuckFlush | None) -> l
     ]
     if usage is not None:
         warnings.append(
-            f"Usage events are accepted and counted, but have not been moved to the lake since "
-            f"{usage.since:%Y-%m-%d %H:%M} UTC: {usage.reason}. Nothing is lost, and it is tried again by itself; "
-            "if it stays so, the operator of this server must look into it."
+            "Usage events are accepted and counted, but have not been written to the lake since "
+            f"{usage.since:%Y-%m-%d %H:%M} UTC: {usage.reason}. No event is lost; the server retries. "
+            "If this persists, contact the operator of this server."
         )
     return warnings
 
@@ -390,12 +392,12 @@ def _summary(
 ) -> str:
     count = len(connections)
     if not count:
-        return f"{quote(account.name)} has no connection yet."
+        return f"{quote(account.name)} has no connections."
     through = sources.coverage.complete_through
     data = f"cost data is complete through {through}" if through else "there is no cost data yet"
     noun = "connection" if count == 1 else "connections"
     if not unwell:
-        well = "all delivering" if notices.summary else "all well"
+        well = "all up to date" if notices.summary else "all healthy"
         return f"{quote(account.name)} has {count} {noun}, {well}; {data}{notices.summary}."
     names = join_with_and([f"{quote(each.name)} ({_word(each)})" for each in unwell[:NAMED]])
     more = f" and {len(unwell) - NAMED} more" if len(unwell) > NAMED else ""
@@ -405,7 +407,9 @@ def _summary(
 
 def _hint(connections: Sequence[ConnectionHealth], unwell: Sequence[ConnectionHealth]) -> str:
     if not connections:
-        return "Connect a cost source and import its FOCUS files on the Connections page."
+        return "Connect a cost source on the Connections page."
     if unwell:
-        return "Each connection's page says what went wrong and what to do; until then say what is missing."
-    return "The data is as new as its sources deliver; querySpend answers from it."
+        return (
+            "Each connection's page shows the error and what to do. Until it is fixed, say what is missing."
+        )
+    return "The data is up to date. Query it with querySpend."

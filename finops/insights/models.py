@@ -61,7 +61,7 @@ class Anomaly(AccountModel):
         max_digits=38, decimal_places=18, help_text="The impact at the end of the last day's month."
     )
     days = models.JSONField(
-        default=list, help_text="For the chart, before, during, after: [day, actual, expected, low, high]."
+        default=list, help_text=("Chart points before, during and after: [day, actual, expected, low, high].")
     )
     causes = models.JSONField(default=list, help_text="finops.insights.anomalies.causes.Causes.")
     primary = models.ForeignKey(
@@ -70,7 +70,7 @@ class Anomaly(AccountModel):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="views",
-        help_text="The anomaly that stands for the incident which this one shows by another dimension.",
+        help_text="The primary anomaly of the incident that this one shows by another dimension.",
     )
     shared_impact = models.DecimalField(
         max_digits=38,
@@ -85,7 +85,7 @@ class Anomaly(AccountModel):
     )
     marked_at = models.DateTimeField(null=True, blank=True)
     gone_at = models.DateTimeField(
-        null=True, blank=True, help_text="When the detector found that a restated bill shows it no more."
+        null=True, blank=True, help_text="When a restated bill no longer contained it."
     )
     found_at = models.DateTimeField(default=clock.now, editable=False)
     updated_at = models.DateTimeField(default=clock.now, editable=False)
@@ -123,7 +123,7 @@ class AnomalySettings(AccountModel):
         models.CharField(max_length=300),
         default=list,
         blank=True,
-        help_text="Dimensions watched by source beside the service: team, cost_tag:<key>, tag:<key>.",
+        help_text=("Dimensions monitored by source besides the service: team, cost_tag:<key>, tag:<key>."),
     )
     minimum_impacts = models.JSONField(
         default=dict,
@@ -146,8 +146,10 @@ class AnomalyRun(AccountModel):
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="anomaly_run")
     data_version = models.CharField(max_length=60, blank=True)
     data_through = models.DateField(null=True, blank=True)
-    asks = models.PositiveIntegerField(default=0, help_text="How often a person changed what it is to learn.")
-    asks_seen = models.PositiveIntegerField(default=0, help_text="Those that the last look knew of.")
+    asks = models.PositiveIntegerField(
+        default=0, help_text=("How often a person changed what detection learns from.")
+    )
+    asks_seen = models.PositiveIntegerField(default=0, help_text="Found by the last detection.")
     finished_at = models.DateTimeField(null=True, blank=True)
     series = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
@@ -165,7 +167,7 @@ class SavingsDismissal(AccountModel):
 
     class Status(models.TextChoices):
         DISMISSED = "dismissed", "Dismissed"
-        ACTED = "acted", "Acted on"
+        ACTED = "acted", "Done"
 
     key = models.CharField(
         max_length=24, help_text="The id of the recommendation, made of rule, scope and currency."
@@ -213,7 +215,9 @@ class ImportedSaving(AccountModel):
     rule = models.CharField(
         max_length=40,
         default="cost_optimization_hub",
-        help_text="Whose it is: the name of the savings rule of AWS Cost Optimization Hub, Azure Advisor or Google Recommender.",
+        help_text=(
+            "Savings rule of the provider: AWS Cost Optimization Hub, Azure Advisor or Google Recommender."
+        ),
     )
     recommendation_id = models.CharField(max_length=300)
     action = models.CharField(
@@ -223,30 +227,34 @@ class ImportedSaving(AccountModel):
         blank=True, help_text="ARN, Azure resource id or full name at Google; empty for commitments."
     )
     resource_type = models.CharField(max_length=100, blank=True)
-    current = models.TextField(blank=True, help_text="What there is, in the provider's words.")
-    recommended = models.TextField(blank=True, help_text="What to do, in the provider's words.")
+    current = models.TextField(blank=True, help_text="Current resource, as the provider describes it.")
+    recommended = models.TextField(blank=True, help_text="Recommended action, as the provider describes it.")
     sub_account = models.CharField(
         max_length=100, blank=True, help_text="FOCUS SubAccountId: account, subscription or project."
     )
     sub_account_name = models.CharField(max_length=255, blank=True)
     region = models.CharField(max_length=60, blank=True)
-    found_by = models.CharField(max_length=60, blank=True, help_text="The provider's own source of it.")
+    found_by = models.CharField(
+        max_length=60, blank=True, help_text="The provider's source of the recommendation."
+    )
     effort = models.CharField(max_length=20, blank=True)
     restart_needed = models.BooleanField(null=True, blank=True)
     rollback_possible = models.BooleanField(null=True, blank=True)
     lookback_days = models.PositiveIntegerField(null=True, blank=True)
     term = models.CharField(max_length=10, blank=True, help_text="Of a commitment: P1Y, P3Y.")
     commitment = models.CharField(
-        max_length=300, blank=True, help_text="What to commit to; alternatives by term and lookback share it."
+        max_length=300,
+        blank=True,
+        help_text=("Commitment scope, shared by alternatives by term and lookback."),
     )
     is_shared = models.BooleanField(
-        default=False, help_text="A commitment for all accounts of the bill, not for its own alone."
+        default=False, help_text="A commitment shared by all accounts of the bill."
     )
     covers_compute = models.BooleanField(default=False)
     monthly_cost = models.DecimalField(max_digits=38, decimal_places=18, null=True, blank=True)
     monthly_saving = models.DecimalField(max_digits=38, decimal_places=18)
     currency = models.CharField(max_length=3)
-    formula = models.TextField(blank=True, help_text="How the provider's amount became that of a month.")
+    formula = models.TextField(blank=True, help_text=("How the provider's amount was converted to a month."))
     refreshed_at = models.DateTimeField(null=True, blank=True)
     imported_at = models.DateTimeField(default=clock.now, editable=False)
 
@@ -279,15 +287,15 @@ class RecommendationRefresh(AccountModel):
     rule = models.CharField(max_length=40)
     origin = models.CharField(max_length=4, choices=Origin.choices)
     tried_at = models.DateTimeField()
-    succeeded_at = models.DateTimeField(null=True, blank=True, help_text="Empty: nothing was ever read.")
+    succeeded_at = models.DateTimeField(null=True, blank=True, help_text="Empty: never read.")
     kept = models.PositiveIntegerField(default=0)
-    left_out = models.PositiveIntegerField(default=0, help_text="Recommendations that could not be read.")
+    left_out = models.PositiveIntegerField(default=0, help_text="Recommendations that failed to parse.")
     gaps: models.JSONField[Any, list[str]] = models.JSONField(
         default=list, blank=True, help_text="Accounts that were not read, each with the reason."
     )
-    error = models.TextField(blank=True, help_text="Why the last read failed; empty when it did not.")
+    error = models.TextField(blank=True, help_text="Error of the last read; empty if it succeeded.")
     is_denied = models.BooleanField(
-        default=False, help_text="Whether the last read failed for want of a permission."
+        default=False, help_text="Whether the last read failed on a missing permission."
     )
 
     class Meta:

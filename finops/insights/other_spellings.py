@@ -60,9 +60,7 @@ SPELT = {
 }
 """Operators that name a value to which there may be other spellings."""
 
-TOO_LATE = (
-    "Other spellings of tags were not looked up: there was no time left. Ask for fewer days to see them."
-)
+TOO_LATE = "Similar tag spellings were not checked: time limit reached. Use fewer days."
 
 
 @dataclass(frozen=True)

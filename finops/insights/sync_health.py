@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _RETRY: Final = "Fix the last error, then sync again."
 _RESUME: Final = "Resume syncs on its page."
-_NOTHING: Final = "Check the connection settings, and that the provider writes its export there."
+_NOTHING: Final = "Check the connection's settings and that the provider writes its export there."
 MONTHS_NAMED: Final = 6
 _OLD: Final = "The last sync found no newer data. Check that the provider still writes its export."
 
@@ -55,7 +55,7 @@ def with_syncs(
             known, status=IMPORTING, reason="The first sync is running.", what_to_do=""
         )
     if health.status == NO_DATA:
-        reason = "Syncs have found no cost lines yet."
+        reason = "No cost lines found yet."
         return msgspec.structs.replace(known, reason=reason, what_to_do=_NOTHING)
     if health.overdue or health.status not in (HEALTHY, IMPORTING, PARTIAL, FAILING):
         return msgspec.structs.replace(known, what_to_do=_OLD)
@@ -66,7 +66,7 @@ def _uploaded_text(months: Sequence[date]) -> str:
     names = join_with_and([f"{month:%Y-%m}" for month in months[-MONTHS_NAMED:]])
     more = f" and {len(months) - MONTHS_NAMED} more" if len(months) > MONTHS_NAMED else ""
     verb = "was" if len(months) == 1 else "were"
-    return f"{names}{more} {verb} changed by an upload: the next sync replaces that, unless syncs are paused."
+    return f"{names}{more} {verb} changed by an upload. The next sync replaces it unless syncs are paused."
 
 
 def with_recommendations(health: ConnectionHealth, refresh: RecommendationRefresh) -> ConnectionHealth:
@@ -78,7 +78,7 @@ def with_recommendations(health: ConnectionHealth, refresh: RecommendationRefres
 
 
 def _pause_facts(health: ConnectionHealth, since: datetime) -> ConnectionHealth:
-    text = f"Syncs are paused since {since:%Y-%m-%d %H:%M} UTC."
+    text = f"Syncs have been paused since {since:%Y-%m-%d %H:%M} UTC."
     return msgspec.structs.replace(
         health,
         reason=f"{health.reason} {text}",

@@ -37,7 +37,9 @@ def _document(content: IssueContent, marker: str) -> Node:
         blocks.append(_list(items))
     link = {"type": "link", "attrs": {"href": content.url}}
     blocks.append(_paragraph(_text("Open in FinOps Console", link)))
-    blocks.append(_paragraph(_text(f"Reference {marker} ties this issue to the saving: keep this line.")))
+    blocks.append(
+        _paragraph(_text(f"Reference {marker} links this issue to the recommendation. Keep this line."))
+    )
     return {"type": "doc", "version": 1, "content": blocks}
 
 

@@ -73,11 +73,11 @@ def _amount_text(row: Recommendation) -> str:
 
 
 def _facts(row: Recommendation, period: str) -> list[IssueFact]:
-    saving = "Waste a month" if row.monthly_waste is not None else "Saving a month"
+    saving = "Monthly waste" if row.monthly_waste is not None else "Monthly savings"
     only = row.evidence[0] if row.evidence_count == 1 and row.evidence else None
     return [
         _fact(saving, _amount_text(row) or row.saving_reason or "not known"),
-        _fact("Cost a month", _money(row.monthly_cost, row.currency)),
+        _fact("Monthly cost", _money(row.monthly_cost, row.currency)),
         _fact("Resource", only.resource if only else ""),
         _fact("Account", row.account),
         _fact("Region", ", ".join(sorted({each.region for each in row.evidence} - {""}))),
@@ -93,7 +93,7 @@ def _facts(row: Recommendation, period: str) -> list[IssueFact]:
 
 def _texts(row: Recommendation) -> list[IssueFact]:
     return [
-        IssueFact("What to do", truncate(one_line(row.advice), 2_000)),
+        IssueFact("Action", truncate(one_line(row.advice), 2_000)),
         IssueFact("Risk", truncate(one_line(row.risk_reason), 2_000)),
         IssueFact("Formula", truncate(one_line(row.formula), 2_000)),
     ]

@@ -80,7 +80,7 @@ class TrackerForm(forms.Form):
     name = forms.CharField(
         max_length=100,
         help_text="Shown on savings.",
-        error_messages={"required": "Give the tracker a name."},
+        error_messages={"required": "Enter a name."},
     )
 
     def __init__(self, kind: str, *args: Any, tracker: IssueTracker | None = None, **kwargs: Any) -> None:
@@ -95,7 +95,7 @@ class TrackerForm(forms.Form):
             help_text="Leave empty to keep the stored one."
             if tracker
             else "Stored encrypted and never shown again.",
-            error_messages={"required": "Paste the token."},
+            error_messages={"required": "Enter the token."},
         )
 
     @property

@@ -26,7 +26,7 @@ def markdown(content: IssueContent, marker: str) -> str:
     if content.more_evidence:
         lines.append(f"- and {content.more_evidence:,} more on the page")
     lines += ["", f"[Open in FinOps Console](<{content.url}>)"]
-    lines += ["", f"Reference {marker} ties this issue to the saving: keep this line."]
+    lines += ["", f"Reference {marker} links this issue to the recommendation. Keep this line."]
     return "\n".join(lines)
 
 

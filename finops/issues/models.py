@@ -24,28 +24,26 @@ class IssueTracker(AccountModel):
         JIRA = "jira", "Jira"
         LINEAR = "linear", "Linear"
 
-    name = models.CharField(max_length=100, error_messages={"blank": "Give the tracker a name."})
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     kind = models.CharField(max_length=10, choices=Kind.choices)
     config: models.JSONField[Any, dict[str, Any]] = models.JSONField(
         help_text="finops.issues.tracker_configs, by kind: what is no secret."
     )
     credentials = models.TextField(help_text="The token or API key, sealed (finops.lib.sealing).")
     credentials_changed_at = models.DateTimeField(default=clock.now)
-    tested_at = models.DateTimeField(null=True, blank=True, help_text="The last test that found nothing.")
+    tested_at = models.DateTimeField(null=True, blank=True, help_text="Last successful test.")
     cursor: models.JSONField[Any, dict[str, Any]] = models.JSONField(
         default=dict,
         blank=True,
-        help_text="Where the next look at changes begins, as the vendor's client keeps it.",
+        help_text="Cursor of the next poll, in the vendor client's format.",
     )
     next_poll_at = models.DateTimeField(default=clock.now)
-    polled_at = models.DateTimeField(null=True, blank=True, help_text="The last look that worked.")
+    polled_at = models.DateTimeField(null=True, blank=True, help_text="Last successful poll.")
     verified_at = models.DateTimeField(
         null=True, blank=True, help_text="When completed issues were last compared with the bills."
     )
-    failures = models.PositiveIntegerField(
-        default=0, help_text="Looks that failed since the last that worked."
-    )
-    error = models.TextField(blank=True, help_text="Why the last look failed.")
+    failures = models.PositiveIntegerField(default=0, help_text="Failed polls since the last success.")
+    error = models.TextField(blank=True, help_text="Error of the last poll.")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -58,9 +56,9 @@ class IssueTracker(AccountModel):
             unique_in_account(
                 "name",
                 name="issue_tracker_name_unique",
-                message="An issue tracker of this name exists already.",
+                message="An issue tracker with this name already exists.",
             ),
-            not_empty("name", name="issue_tracker_has_a_name", message="Give the tracker a name."),
+            not_empty("name", name="issue_tracker_has_a_name", message="Enter a name."),
         ]
         indexes = [models.Index(fields=["next_poll_at"], name="issue_tracker_due")]
 

@@ -51,8 +51,7 @@ def key_of(cursor: str, *query: object) -> tuple[str, ...]:
 
 def foreign_cursor_error(cursor: str) -> UserError:
     return UserError(
-        "cursor belongs to another question (everything else stays the same while paging), or is not one of "
-        "ours. Leave it out to begin again.",
+        "cursor does not belong to these arguments. Remove it to start again.",
         field="cursor",
         value=cursor,
     )

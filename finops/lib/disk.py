@@ -32,9 +32,9 @@ def low_disk(needed_bytes: int = 0) -> str:
         return ""
     too_large = f", and this needs {_gb(needed_bytes)}" if free >= settings.LOW_DISK_BYTES else ""
     return (
-        f"This server has {_gb(free)} of disk space left{too_large}. Imports, uploads and merges wait below "
-        f"{_gb(settings.LOW_DISK_BYTES)}, so that the database goes on; pushes are accepted. Its operator must free space; "
-        "what waits then goes on by itself."
+        f"This server has {_gb(free)} of disk space left{too_large}. Imports, uploads and merges are "
+        f"paused below {_gb(settings.LOW_DISK_BYTES)}; pushes are accepted. They resume when the "
+        "operator frees space."
     )
 
 

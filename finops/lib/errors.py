@@ -65,11 +65,11 @@ def unknown_value(
     a choice: `str` where all of them are words of ours, `dimension_words` for dimensions."""
     choice_list = list(choices)
     suggestions = [truncate(choice, MAX_CHOICE) for choice in nearest_choices(value, choice_list)]
-    parts = [f"{field}: {truncate(value, MAX_CHOICE)!r} is not known."]
+    parts = [f"{field}: {truncate(value, MAX_CHOICE)!r} does not exist."]
     if suggestions:
-        parts.append(f"Nearest: {', '.join(map(show, suggestions))}.")
+        parts.append(f"Similar: {', '.join(map(show, suggestions))}.")
     if len(choice_list) <= 20 and not (suggestions and listed_by):
         parts.append(f"Valid: {', '.join(map(show, choice_list))}.")
     if listed_by:
-        parts.append(f"{listed_by} lists them.")
+        parts.append(f"Use {listed_by}.")
     return UserError(" ".join(parts), field=field, value=value)

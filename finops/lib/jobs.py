@@ -46,22 +46,25 @@ def failure_in_child(result: ChildResult, what: str, *, place: str, is_last: boo
         case ChildOutcome.MEMORY:
             return too_much_memory(what, place)
         case ChildOutcome.DIED if is_last:
-            return f"The process of the {what} ended three times by itself, the last time {place} ({result.cause})."
+            return (
+                f"The process of the {what} ended unexpectedly three times, the last time {place} "
+                f"({result.cause})."
+            )
         case _:
             return ""
 
 
 def too_much_memory(what: str, place: str) -> str:
     return (
-        f"The {what} was stopped {place}, because it took more than {child_process.memory_limit() >> 20:,} MB of memory. Files of "
-        "any length take less: look for lines, values or lists of unusual size, or split the file."
+        f"The {what} was stopped {place}: it used more than {child_process.memory_limit() >> 20:,} MB "
+        "of memory. Check for unusually large lines, values or lists, or split the file."
     )
 
 
 def _too_long(what: str) -> str:
     return (
-        f"The {what} took longer than {_hours(settings.JOB_MAX_SECONDS)} and was stopped. Split the file and send its "
-        "parts one after another, or ask whoever runs this console for a longer limit."
+        f"The {what} took longer than {_hours(settings.JOB_MAX_SECONDS)} and was stopped. Split the "
+        "file, or ask the operator of this server for a higher limit."
     )
 
 
@@ -69,8 +72,8 @@ def check_job_limit(unfinished: int, what: str, *, field: str) -> None:
     """Raise UserError when `unfinished` of an account's jobs ("import") leave no room for another."""
     if unfinished >= settings.JOBS_PER_ACCOUNT:
         raise UserError(
-            f"This account has {unfinished} {what}{'' if unfinished == 1 else 's'} waiting or running, which is the most "
-            "at once. Wait until one is done, or cancel one on its page, and send this again.",
+            f"This account has {unfinished} {what}{('' if unfinished == 1 else 's')} waiting or "
+            "running, the maximum. Try again when one has finished, or cancel one on its page.",
             field=field,
         )
 

@@ -172,23 +172,21 @@ def resolve_range(
     Raises UserError when both ways are used, one end is missing, or the end lies before the start.
     """
     if period and (start or end):
-        raise UserError(
-            "Give either period, or start_date and end_date, not both.", field="period", value=period
-        )
+        raise UserError("Use either period, or start_date and end_date.", field="period", value=period)
     if not (start or end):
         return named_period(period or default, today=today, fiscal_start_month=fiscal_start_month)
     if start is None or end is None:
         missing = "start_date" if start is None else "end_date"
         raise UserError(
-            f"{missing} is missing: start_date and end_date (both inclusive) go together.", field=missing
+            f"{missing} is missing. Use start_date and end_date together (both inclusive).", field=missing
         )
     _check_year(start, "start_date")
     _check_year(end, "end_date")
     if end < start:
-        raise UserError(f"end_date {end} lies before start_date {start}.", field="end_date", value=str(end))
+        raise UserError(f"end_date {end} is before start_date {start}.", field="end_date", value=str(end))
     if (end - start).days > MAX_RANGE_DAYS:
         raise UserError(
-            f"start_date to end_date spans over {MAX_RANGE_DAYS} days; ask for less.", field="start_date"
+            f"start_date to end_date is longer than the maximum of {MAX_RANGE_DAYS} days.", field="start_date"
         )
     return DateRange(start, end)
 

@@ -69,7 +69,7 @@ def body_chunks(request: HttpRequest, limit: BodyLimit) -> Iterator[bytes]:
         too_inflated = isinstance(error, _InflationLimitError)
         raise (_inflation_error(limit) if too_inflated else _too_large_error(limit)) from error
     except request_body.ClientDisconnect as error:
-        raise PushError(HTTPStatus.BAD_REQUEST, "broken_off", "The body broke off.") from error
+        raise PushError(HTTPStatus.BAD_REQUEST, "broken_off", "The body is incomplete.") from error
 
 
 class _InflationLimitError(request_body.BodyTooLarge):
@@ -80,7 +80,10 @@ def _too_large_error(limit: BodyLimit) -> PushError:
     return PushError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "body_too_large",
-        f"The body is larger than {limit.max_bytes:,} bytes, which is also the limit after inflating; {limit.advice}.",
+        (
+            f"The body is larger than {limit.max_bytes:,} bytes, also the limit after decompression; "
+            f"{limit.advice}."
+        ),
     )
 
 
@@ -88,7 +91,7 @@ def _inflation_error(limit: BodyLimit) -> PushError:
     return PushError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "body_too_large",
-        f"The body inflates to more than {limit.ratio:,} times what was sent; {limit.ratio_advice}.",
+        f"The body decompresses to more than {limit.ratio:,} times its size; {limit.ratio_advice}.",
     )
 
 
@@ -119,5 +122,5 @@ def _inflate(parts: Iterator[bytes], limit: BodyLimit) -> Iterator[bytes]:
 
 def _invalid_gzip_error() -> PushError:
     return PushError(
-        HTTPStatus.BAD_REQUEST, "invalid_gzip", "Content-Encoding says gzip, but the body is not whole gzip."
+        HTTPStatus.BAD_REQUEST, "invalid_gzip", ("Content-Encoding is gzip, but the body is not valid gzip.")
     )

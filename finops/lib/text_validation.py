@@ -8,7 +8,7 @@ from finops.lib.errors import UserError
 
 _FORBIDDEN_CATEGORIES = {
     "Cc": "a control character",
-    "Cs": "half a surrogate pair",
+    "Cs": "a lone surrogate",
     "Zl": "a line break",
     "Zp": "a line break",
 }
@@ -21,10 +21,10 @@ def single_line(text: str, *, field: str, longest: int) -> str:
     for char in line:
         if unicodedata.category(char) in _FORBIDDEN_CATEGORIES:
             problem = "NUL" if char == "\x00" else _FORBIDDEN_CATEGORIES[unicodedata.category(char)]
-            raise UserError(f"{field} has {problem} in it (U+{ord(char):04X}). Remove it.", field=field)
+            raise UserError(f"{field} contains {problem} (U+{ord(char):04X}). Remove it.", field=field)
     if len(line) > longest:
         raise UserError(
-            f"{field} has at most {longest} characters; {len(line):,} were given.",
+            f"{field} has {len(line):,} characters; the maximum is {longest}.",
             field=field,
             value=line[:longest],
         )

@@ -45,6 +45,4 @@ def end() -> float:
 def check() -> None:
     """Raise TimeLimitError after the end."""
     if time.monotonic() >= _limit.end:
-        raise TimeLimitError(
-            "This took longer than a task may, and was stopped. It is tried again by itself."
-        )
+        raise TimeLimitError("This took too long and was stopped. It will be retried.")

@@ -254,7 +254,7 @@ BADGES: dict[str, dict[str, tuple[str, str, str]]] = {
     "saving": {
         "open": ("blue", "Open", ""),
         "dismissed": ("secondary", "Dismissed", ""),
-        "acted": ("green", "Acted on", ""),
+        "acted": ("green", "Done", ""),
     },
     "saving_issue": {
         "creating": ("blue", "Being created", ""),

@@ -101,7 +101,7 @@ def _chart(
         places=_places(values),
         is_money=is_money,
     )
-    about = f"Chart of {name} in {unit}, {labels[0]} to {labels[-1]}; the table below has its figures"
+    about = f"{name} in {unit}, {labels[0]} to {labels[-1]}. Data in the table below."
     return Chart(name.replace(" ", "-"), title, about, data)
 
 

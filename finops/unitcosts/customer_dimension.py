@@ -25,8 +25,7 @@ MAX_NAMED = 500
 _KEY, _RESOLVING, _ALIASES = "customer key", "resolving customer", "customer aliases"
 
 NO_CUSTOMER_KEY = (
-    "No customer key is chosen, so every cost line is of (no customer). A member chooses the tag or dimension whose values "
-    "are customers in Settings, Customer key."
+    "No customer key is set, so all cost is in (no customer). Members set it in Settings, Customer key."
 )
 
 
@@ -98,8 +97,8 @@ def resolve_customer(context: DimensionContext, _key: str) -> Dimension:
     """
     if _RESOLVING in context.known:
         raise UserError(
-            "The customer key is a cost tag whose rules ask for the customer: a circle. Choose another customer key, or take "
-            "customer out of the cost tag's rules."
+            "Circular reference: the customer key is a cost tag whose rules use customer. Choose "
+            "another customer key, or remove customer from the rules."
         )
     key = _key_of(context)
     if not key:

@@ -14,7 +14,7 @@ registry.register(
     DimensionKind(
         NAME,
         "Customer",
-        "Whose cost it is: the customer key, aliases folded in; ids or names.",
+        "Customer by the customer key, with aliases; IDs or names.",
         resolve_customer,
     )
 )

@@ -35,7 +35,7 @@ class CustomerAlias(AccountModel):
             models.UniqueConstraint(
                 fields=["account", "value"],
                 name="customer_alias_value_unique",
-                violation_error_message="This value is mapped already; remove that alias first.",
+                violation_error_message="This value is already mapped. Remove that alias first.",
             ),
             not_empty(
                 "value",
@@ -62,7 +62,7 @@ class UsageDimensionMapping(AccountModel):
             models.UniqueConstraint(
                 fields=["account", "cost_dimension"],
                 name="usage_dimension_mapping_unique",
-                violation_error_message="This dimension of cost is mapped already; remove that mapping first.",
+                violation_error_message=("This cost dimension is already mapped. Remove that mapping first."),
             ),
             not_empty(
                 "cost_dimension",
@@ -87,7 +87,7 @@ class UnitMetric(AccountModel):
         BEFORE = "before", "Before splits"
         AFTER = "after", "After splits"
 
-    name = models.CharField(max_length=100, error_messages={"blank": "Give the unit metric a name."})
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     description = models.CharField(max_length=500, blank=True)
     filters = models.JSONField(default=list, blank=True)
     usage_filters = models.JSONField(default=list, blank=True)
@@ -95,7 +95,9 @@ class UnitMetric(AccountModel):
     charge_categories = models.JSONField(default=list, blank=True)
     splits = models.CharField(max_length=10, choices=Splits.choices, default=Splits.BEFORE)
     usage_metric = models.CharField(max_length=100)
-    per = models.PositiveBigIntegerField(default=1, help_text="The unit cost is shown for so many units.")
+    per = models.PositiveBigIntegerField(
+        default=1, help_text="Number of units that the unit cost is shown for."
+    )
     mode = models.CharField(max_length=20, choices=Mode.choices, default=Mode.TOTAL)
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
@@ -103,7 +105,7 @@ class UnitMetric(AccountModel):
         ordering = ["name"]
         constraints = [
             unique_in_account(
-                "name", name="unit_metric_name_unique", message="A unit metric of this name exists already."
+                "name", name="unit_metric_name_unique", message="A unit metric with this name already exists."
             ),
             not_empty(
                 "name",

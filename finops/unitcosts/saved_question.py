@@ -87,7 +87,7 @@ def merge_question(metric: UnitMetric, overrides: UnitCostQuery) -> tuple[UnitCo
     ]
     if not changed:
         return merged, ""
-    what = f"Beside unit metric {truncate(metric.name, 60)!r} was given, and overrides what it saved"
+    what = f"Overrides the saved arguments of unit metric {truncate(metric.name, 60)!r}"
     return merged, f"{what}: {join_with_and(changed)}."
 
 

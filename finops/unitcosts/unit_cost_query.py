@@ -43,26 +43,31 @@ class UsedFilter(msgspec.Struct, frozen=True, kw_only=True):
 class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
     filters: Annotated[
-        list[CostFilter], Meta(description="On cost, as in querySpend.", max_length=MAX_FILTERS)
+        list[CostFilter], Meta(description="Cost filters, as in querySpend.", max_length=MAX_FILTERS)
     ] = []
-    unit_metric: Annotated[str, Meta(description="A saved one; arguments beside it override.")] = ""
-    usage_metric: Annotated[str, Meta(description="The pushed metric that cost is divided by.")] = ""
+    unit_metric: Annotated[str, Meta(description="Saved unit metric; other arguments override it.")] = ""
+    usage_metric: Annotated[str, Meta(description="Pushed usage metric that cost is divided by.")] = ""
     mode: Annotated[Mode | None, Meta(description="per_customer: by the customer key.")] = None
     start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
     end_date: Annotated[date | None, Meta(description="Last day.")] = None
-    period: Annotated[str | None, Meta(description="Instead of dates, as in querySpend.")] = None
+    period: Annotated[
+        str | None, Meta(description=("Relative period instead of dates, as in querySpend."))
+    ] = None
     granularity: Granularity = "none"
     usage_filters: Annotated[
         list[UsedFilter],
         Meta(
-            description="On usage: dimension key or customer. Filters on dimensions that usage has too apply by themselves.",
+            description=(
+                "Usage filters: dimension key or customer. Cost filters on dimensions that "
+                "usage also has apply automatically."
+            ),
             max_length=MAX_FILTERS,
         ),
     ] = []
-    customers: Annotated[list[str], Meta(description="Ids or names.", max_length=MAX_CUSTOMERS)] = []
+    customers: Annotated[list[str], Meta(description="IDs or names.", max_length=MAX_CUSTOMERS)] = []
     per: Annotated[Scale | None, Meta(description="1000: cost per 1,000 units.")] = None
-    basis: Annotated[BasisName | None, Meta(description="Else the account's planning basis.")] = None
-    charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
+    basis: Annotated[BasisName | None, Meta(description="Default: the account's planning basis.")] = None
+    charge_categories: Annotated[list[str], Meta(description="Default: the cost view.")] = []
     compare_to: CompareTo = "none"
     splits: Splits | None = None
     order_by: Annotated[UnitCostOrder, Meta(description="margin: revenue - cost, lowest first.")] = "cost"

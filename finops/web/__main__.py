@@ -20,7 +20,9 @@ from finops.web.server import BACKLOG, activated_socket, listening_socket, local
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m finops.web", description="Serve the console.")
+    parser = argparse.ArgumentParser(
+        prog="python -m finops.web", description="Run the web server of the console."
+    )
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: this machine alone)"
     )

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from finops.web.admission import BUSY
 
-MESSAGE = "Too many requests are waiting. Nothing was done; try again in a few seconds."
+MESSAGE = "Too many requests are waiting. Nothing was done. Retry in a few seconds."
 
 
 def answer_busy(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

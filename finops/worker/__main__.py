@@ -13,7 +13,9 @@ from finops.worker.queues import QUEUES, SHORT
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m finops.worker", description="Do the console's work.")
+    parser = argparse.ArgumentParser(
+        prog="python -m finops.worker", description="Run the worker of the console."
+    )
     parser.add_argument("queue", nargs="?", choices=QUEUES, help="what it does (default: everything)")
     parser.add_argument("--beat", action="store_true", help="be the clock as well; exactly one is")
     arguments = parser.parse_args()

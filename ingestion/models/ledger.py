@@ -30,11 +30,11 @@ class UsageBatch(AccountModel):
     received_at = models.DateTimeField(default=clock.now, editable=False)
     accepted = models.IntegerField()
     rejected = models.IntegerField()
-    duplicates = models.IntegerField(default=0, help_text="Accepted, and stored by an earlier batch already.")
-    first_day = models.DateField(null=True, blank=True, help_text="The first day that an event of it is of.")
+    duplicates = models.IntegerField(default=0, help_text="Accepted, already stored by an earlier batch.")
+    first_day = models.DateField(null=True, blank=True, help_text="First day of its events.")
     last_day = models.DateField(null=True, blank=True)
     void_asked_at = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="A worker voids it; until then it counts."
+        null=True, blank=True, editable=False, help_text="Voiding in progress; counted until then."
     )
     voided_at = models.DateTimeField(null=True, blank=True, editable=False)
     voided_by_label = models.CharField(max_length=254, blank=True, editable=False)
@@ -135,16 +135,16 @@ class UsageRetention(AccountModel):
     account = models.OneToOneField(
         "accounts.Account", on_delete=models.CASCADE, related_name="usage_retention"
     )
-    months = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: for ever.")
+    months = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: forever.")
 
     class Meta:
         constraints = [
             models.CheckConstraint(
                 condition=Q(months__isnull=True) | Q(months__gte=1, months__lte=240),
                 name="usage_retention_is_1_to_240_months",
-                violation_error_message="Keep usage for 1 to 240 months, or for ever.",
+                violation_error_message="Keep usage for 1 to 240 months, or forever.",
             )
         ]
 
     def __str__(self) -> str:
-        return f"{self.months} months" if self.months else "for ever"
+        return f"{self.months} months" if self.months else "forever"

@@ -17,7 +17,7 @@ class UsageSource(AccountModel):
         PUSH = "push", "Push/API"
         PULL = "pull", "Pull from a vendor"
 
-    name = models.CharField(max_length=100, error_messages={"blank": "Give the usage source a name."})
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.PUSH)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -30,9 +30,9 @@ class UsageSource(AccountModel):
             models.UniqueConstraint(
                 fields=["account", "name"],
                 name="usage_source_name_unique",
-                violation_error_message="A usage source of this name exists already.",
+                violation_error_message="A usage source with this name already exists.",
             ),
-            not_empty("name", name="usage_source_has_a_name", message="Give the usage source a name."),
+            not_empty("name", name="usage_source_has_a_name", message="Enter a name."),
             models.CheckConstraint(
                 condition=models.Q(kind__in=["push", "pull"]), name="usage_source_kind_is_known"
             ),

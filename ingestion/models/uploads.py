@@ -36,7 +36,7 @@ class UsageUpload(AccountModel):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     bytes_total = models.BigIntegerField(default=0)
     bytes_done = models.BigIntegerField(default=0)
-    rows = models.BigIntegerField(default=0, help_text="Lines with an event that have been dealt with.")
+    rows = models.BigIntegerField(default=0, help_text="Processed lines with an event.")
     chunks = models.IntegerField(
         default=0, db_column="pieces", help_text="Transactions that stored a part of it."
     )
@@ -46,7 +46,7 @@ class UsageUpload(AccountModel):
     rounded = models.BigIntegerField(
         default=0, help_text="Accepted lines whose quantity was rounded to 12 decimal places."
     )
-    reasons = models.JSONField(default=dict, help_text="How many lines were refused for what.")
+    reasons = models.JSONField(default=dict, help_text="Rejected lines by reason.")
     error = models.TextField(blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     actor_label = models.CharField(max_length=254, blank=True)
@@ -57,7 +57,7 @@ class UsageUpload(AccountModel):
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     cancel_requested_at = models.DateTimeField(
-        null=True, blank=True, help_text="When a person canceled it; the worker looks before each chunk."
+        null=True, blank=True, help_text="When a person canceled it; checked before each chunk."
     )
 
     class Meta:

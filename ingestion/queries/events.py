@@ -199,7 +199,7 @@ def _answer(
         summary=summary,
         events=events,
         cursor=cursor,
-        truncated="There are older events: go on with cursor." if cursor else "",
+        truncated="Older events exist. Use cursor for the next page." if cursor else "",
         warnings=list(warnings),
         hint=hint,
     )
@@ -217,7 +217,7 @@ def _summary(account: Account, query: EventsQuery, rows: Sequence[dict[str, Any]
 
 def _hint(query: EventsQuery, rows: Sequence[dict[str, Any]], more: str) -> str:
     if more:
-        return "Go on with cursor and the same arguments; for sums use queryUsage, which adds up exactly."
+        return "Use cursor with the same arguments for more. For totals use queryUsage."
     if rows or query.cursor:
-        return "That is all. For sums use queryUsage, which adds up exactly."
-    return "Leave out customer, metric or the days, or ask queryUsage which days have events."
+        return "No more events. For totals use queryUsage."
+    return "Remove customer, metric or the days, or use queryUsage to find days with events."

@@ -58,7 +58,7 @@ def find_metric(metrics: Sequence[UsageMetric], name: str) -> UsageMetric:
         return matches[0]
     if not metrics:
         raise UserError(
-            f"metric: {name[:100]!r} is not known, because no usage has been pushed yet.", field="metric"
+            f"metric: {name[:100]!r} does not exist. No usage has been pushed yet.", field="metric"
         )
     raise unknown_value(
         "metric", name[:100], [metric.name for metric in metrics], listed_by="getAccountContext"

@@ -73,12 +73,12 @@ def find_key(event_dimensions: EventDimensions, name: str) -> Resolution:
         return Resolution(key)
     case_variants = [one for one in event_dimensions.keys if one.strip().casefold() == key.strip().casefold()]
     if len(case_variants) == 1:
-        return Resolution(
-            case_variants[0], f"Dimension {key!r} was read as {case_variants[0]!r}, as the events have it."
-        )
+        return Resolution(case_variants[0], f"Dimension {key!r} was interpreted as {case_variants[0]!r}.")
     suggestions = case_variants or nearest_choices(key, event_dimensions.keys)
-    advice = f" Nearest: {', '.join(quote(one, SHOWN_LENGTH) for one in suggestions)}." if suggestions else ""
-    return Resolution(key, f"No event has dimension {key[:100]!r}.{advice} getAccountContext lists them.")
+    advice = (
+        f" Similar: {', '.join(quote(one, SHOWN_LENGTH) for one in suggestions)}." if suggestions else ""
+    )
+    return Resolution(key, f"No events have dimension {key[:100]!r}.{advice} See getAccountContext.")
 
 
 def find_filters(
@@ -101,7 +101,7 @@ def find_customers(account: Account, names: Sequence[str]) -> tuple[tuple[str, .
     if not names:
         return (), []
     if any("\x00" in value for value in names):
-        raise UserError("customers: no customer has a NUL character in its id. Remove it.", field="customers")
+        raise UserError("customers: an ID must not have a NUL character. Remove it.", field="customers")
     by_id, by_name = _customers(account, names)
     ids: list[str] = []
     unknown = []
@@ -111,7 +111,7 @@ def find_customers(account: Account, names: Sequence[str]) -> tuple[tuple[str, .
         unknown += [] if matching_ids else [value]
     warnings = [_unknown_customer_warning(account, value) for value in unknown[:MAX_WARNINGS]]
     if len(unknown) > MAX_WARNINGS:
-        warnings.append(f"{len(unknown) - MAX_WARNINGS} more of the customers asked for are not known.")
+        warnings.append(f"{len(unknown) - MAX_WARNINGS} more requested customers do not exist.")
     return tuple(dict.fromkeys(ids)), warnings
 
 
@@ -147,8 +147,8 @@ def _unknown_customer_warning(account: Account, value: str) -> str:
         ids = nearest_choices(
             part[:SHOWN_LENGTH], [text for row in candidates for text in row if text.strip()]
         )
-    advice = f" Nearest: {', '.join(quote(one, SHOWN_LENGTH) for one in ids)}." if ids else ""
-    return f"No customer has the id or name {value[:100]!r}.{advice}"
+    advice = f" Similar: {', '.join(quote(one, SHOWN_LENGTH) for one in ids)}." if ids else ""
+    return f"No customer with the ID or name {value[:100]!r}.{advice}"
 
 
 @dataclass(frozen=True)

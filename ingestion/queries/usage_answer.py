@@ -107,7 +107,7 @@ def _answer_for_today(
     today = query_usage(account, replace(query, period="today"), all_groups=all_groups, deadline=deadline)
     if today.quantity is None:
         return _answer(resolved_query, usage, None, 0)
-    note = "The last 30 days have no event, so this is of today, which is not over."
+    note = "No events in the last 30 days, so this is today (incomplete)."
     return replace(today, warnings=[note, *today.warnings])
 
 
@@ -120,9 +120,7 @@ def fit_to_size(
         if top == query.top:
             return answer
         smaller = query_usage(account, replace(query, top=top), deadline=deadline)
-        note = (
-            f"{smaller.truncated} A tool's answer is at most 25 KB, so {top} groups are listed apart.".strip()
-        )
+        note = f"{smaller.truncated} Limited to 25 KB, so {top} groups are listed.".strip()
         return replace(smaller, truncated=note, console_url=answer.console_url)
 
     fitting = largest_that_fits(with_groups, query.top, fits)
@@ -130,10 +128,7 @@ def fit_to_size(
 
 
 def _without_series(answer: UsageAnswer) -> UsageAnswer:
-    note = (
-        "The series is left out, because a tool's answer is at most 25 KB: ask for fewer days or a coarser "
-        f"granularity. {answer.truncated}"
-    )
+    note = f"The series is omitted (25 KB limit). Use fewer days or a coarser granularity. {answer.truncated}"
     rows = [replace(row, quantity_series={}) for row in answer.rows]
     return replace(answer, quantity_series={}, rows=rows, truncated=note.strip())
 
@@ -145,8 +140,8 @@ def _resolve_query(
     days, event_dimensions = query_days(account, query), EventDimensions(account)
     if days.days > MAX_BUCKETS * BUCKET_DAYS[query.granularity]:
         raise UserError(
-            f"granularity {query.granularity} over {days.days} days gives more than {MAX_BUCKETS} buckets. "
-            "Ask for fewer days or a coarser granularity (week, month).",
+            f"granularity {query.granularity} over {days.days} days has more than {MAX_BUCKETS} "
+            "buckets. Use fewer days or a coarser granularity (week, month).",
             field="granularity",
             value=query.granularity,
         )
@@ -229,10 +224,10 @@ def _comparison_text(comparison: PeriodComparison | None, customers: int) -> str
     days = f"{comparison.earlier.start} to {comparison.earlier.end}"
     change = comparison.change
     if change.previous_quantity is None or change.ratio is None:
-        return f" No change is known against {days}: {change.reason} {active[0].upper()}{active[1:]}."
+        return f" Change vs. {days} is unknown: {change.reason} {active[0].upper()}{active[1:]}."
     sign = "+" if change.ratio > 0 else ""
     gaps = f" ({comparison.gaps})" if comparison.gaps else ""
-    return f" That is {sign}{percent_text(change.ratio)} against {days}{gaps}; {active}."
+    return f" {sign}{percent_text(change.ratio)} vs. {days}{gaps}; {active}."
 
 
 def _comparison_warnings(query: UsageQuery, comparison: PeriodComparison | None) -> list[str]:
@@ -296,11 +291,11 @@ def _warnings(metric_query: MetricQuery, usage: MetricUsage) -> list[str]:
         and usage.last_day
         and usage.last_day >= clock.today()
     ):
-        warnings.append(f"Today, {clock.today()}, is not over: it counts as far as it came.")
+        warnings.append(f"Today, {clock.today()}, is incomplete.")
     if usage.groups and not _rows_add_up(metric_query, usage):
         warnings.append(
-            f"Rows do not add up to the total: with aggregation {usage.aggregation} a customer counts once under each "
-            f"value of {metric_query.by.removeprefix('dimension:')}."
+            f"Rows do not add up to the total: with aggregation {usage.aggregation} a customer counts "
+            f"under each value of {metric_query.by.removeprefix('dimension:')}."
         )
     return warnings + partial_bucket_warnings(metric_query.granularity, metric_query.days)
 
@@ -309,7 +304,7 @@ def _truncation_note(rows: Sequence[UsageRow], top: int) -> str:
     other_groups = sum(row.other_groups for row in rows)
     if not other_groups:
         return ""
-    more = f"raise top (now {top}, at most {MAX_TOP}) or " if top < MAX_TOP else ""
+    more = f"raise top (now {top}, maximum {MAX_TOP}) or " if top < MAX_TOP else ""
     groups = "1 group is" if other_groups == 1 else f"{other_groups:,} groups are"
     return f"{groups} in the row other: {more}filter."
 
@@ -318,7 +313,7 @@ def _empty_answer(account: Account, query: UsageQuery) -> UsageAnswer:
     days = query_days(account, query)
     return UsageAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{quote(account.name)} has no usage yet: nothing has been pushed.",
+        summary=f"{quote(account.name)} has no usage yet.",
         metric=query.metric,
         label="",
         aggregation=UsageMetric.Aggregation.SUM.value,

@@ -22,10 +22,10 @@ from ingestion.usage_query import UsageQuery
 MAX_GROUPS = 5_000
 """With more groups than this, only the total is compared: both sides are read with every group apart."""
 
-NO_EVENT = "The metric has no event in the earlier days."
-NOTHING_BEFORE = "There was no usage in the earlier days."
-NOT_OVER = "No day of the period is over yet, so there is nothing to compare."
-TOO_MANY = f"Only the total is compared: there are more than {MAX_GROUPS:,} groups."
+NO_EVENT = "No events of the metric in the previous period."
+NOTHING_BEFORE = "No usage in the previous period."
+NOT_OVER = "No complete day in the period to compare."
+TOO_MANY = f"Only the total is compared: more than {MAX_GROUPS:,} groups."
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class PeriodComparison:
         now, before = self.current.days_with_data, self.previous.days_with_data
         if now == before:
             return ""
-        return f"events on {now} of {self.days.days} days, on {before} of {self.earlier.days} before"
+        return f"events on {now} of {self.days.days} days, previously on {before} of {self.earlier.days}"
 
     def to_answer(self, compare_to: str) -> UsageComparison:
         return UsageComparison(
@@ -146,7 +146,7 @@ def _incomplete_period_reason(
     whole_metric = replace(metric_query, days=before, customers=(), dimensions=())
     if active_customers(account, metric, whole_metric, deadline=deadline):
         return ""
-    return f"The metric's first event is of {previous.first_day}, within the earlier days."
+    return f"The metric's first event, of {previous.first_day}, is within the previous period."
 
 
 def active_customers(

@@ -19,15 +19,15 @@ NAMED_UNITS = 5
 NAME_LENGTH = 80
 
 HOW_TO_PUSH = (
-    "Create a usage source on the Connections page, generate its API key there, and let your backend POST its events "
-    "to /api/usage/events; the source's page shows the request. A second later they count here."
+    "Create a usage source and its API key on the Connections page, and POST events to "
+    "/api/usage/events. The source's page shows the request."
 )
 
 AGGREGATIONS = {
     "sum": "in total",
-    "average_of_days": "on average a day, over the {days} with data",
-    "last": "at the end (each customer's last event, added up)",
-    "max": "at most (each customer's largest event, added up)",
+    "average_of_days": "on average per day with data ({days})",
+    "last": "at the end (sum of each customer's last event)",
+    "max": "at most (sum of each customer's largest event)",
 }
 
 
@@ -52,11 +52,11 @@ def summary(
     when = f"from {metric_query.days.start} to {metric_query.days.end}"
     is_filtered = bool(metric_query.customers or metric_query.dimensions)
     if usage.total is None:
-        what = "no event that matches" if is_filtered and usage.days_with_data else "no event"
+        what = "no matching events" if is_filtered and usage.days_with_data else "no events"
         return f"{quote(account.name)} has {what} of {title(metric)} {when}."
     count = f"{usage.days_with_data} days" if usage.days_with_data != 1 else "one day"
     how = AGGREGATIONS[usage.aggregation].format(days=count)
-    of = " of what the filters choose" if is_filtered else ""
+    of = " within the filters" if is_filtered else ""
     return f"{quote(account.name)}, {title(metric)}{of} {when}: {format_quantity(usage.total, usage.unit)} {how}{_largest_rows_text(rows, usage.unit)}."
 
 
@@ -76,7 +76,9 @@ def default_metric_warning(metric: UsageMetric, metrics: Sequence[UsageMetric]) 
         return []
     others = [quote(one.name, NAME_LENGTH) for one in metrics if one != metric]
     more = f" and {len(others) - 10} more" if len(others) > 10 else ""
-    return [f"metric was left out, so this is {metric.name!r}; there is also {', '.join(others[:10])}{more}."]
+    return [
+        (f"metric was not set, so this is {metric.name!r}; also available: {', '.join(others[:10])}{more}.")
+    ]
 
 
 def several_units(usage: MetricUsage) -> list[str]:
@@ -86,20 +88,20 @@ def several_units(usage: MetricUsage) -> list[str]:
     more = f" and {len(usage.units) - NAMED_UNITS} more" if len(usage.units) > NAMED_UNITS else ""
     units = f"{len(usage.units)} units ({names}{more})"
     name = truncate(usage.metric, NAME_LENGTH)
-    return [f"Events of {name!r} come in {units}, which are added as they are: a unit is a label only."]
+    return [f"Events of {name!r} have units {units}, added without conversion."]
 
 
 def hint(account: Account, metric: UsageMetric, metric_query: MetricQuery, usage: MetricUsage) -> str:
     """What to ask next. One lake query more when the answer is empty."""
     if usage.total is None and usage.days_with_data:
-        return "Leave a filter out, or group by customer or a dimension to see which values there are."
+        return "Remove a filter, or group by customer or a dimension to see its values."
     if usage.total is None:
         infos = [one for one in usage_metrics(account) if one.name == metric.name]
         if not infos or infos[0].first_day is None:
             return HOW_TO_PUSH
-        return f"Ask for days from {infos[0].first_day} to {infos[0].last_day}, which have events."
+        return f"Use days from {infos[0].first_day} to {infos[0].last_day}, which have events."
     if not metric_query.by:
-        return "Add group_by customer, or dimension:<key>, to see whose usage it is."
+        return "Add group_by customer or dimension:<key> to break it down."
     if metric_query.granularity == "none":
-        return "Add granularity day, week or month to see how it developed."
+        return "Add granularity day, week or month for the trend."
     return "queryUnitCost divides cost by this metric."

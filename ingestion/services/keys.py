@@ -69,7 +69,10 @@ def regenerate_usage_key(
         raise UserError(f"{source.name} has no key to replace. Generate one.")
     if replaces not in (None, old.pk):
         raise UserError(
-            "This key was replaced already, and a new key is shown only once. If nobody kept it, regenerate it again."
+
+                "This key was already replaced, and a new key is shown only once. If nobody copied it, "
+                "regenerate it."
+
         )
     _end(old)
     return _new_key(source, actor, action="usage_key.regenerate", replaces=old.pk)
@@ -113,8 +116,8 @@ def _lock_push_source(source: UsageSource) -> None:
     row = UsageSource.objects.unscoped().select_for_update(no_key=True).get(pk=source.pk)
     if row.kind != UsageSource.Kind.PUSH:
         raise UserError(
-            f"{row.name} pulls usage with a vendor's credential, so it has no API key. "
-            "Make a usage source of the kind Push/API for your own backend."
+            f"{row.name} pulls usage with a vendor's credential and has no API key. Create a Push/API "
+            "source for your own backend."
         )
 
 

@@ -59,7 +59,7 @@ def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor
     and while as many uploads of the account wait and run as may; LowDisk without room for the file.
     """
     if source.kind != UsageSource.Kind.PUSH:
-        raise UserError("This source fetches its usage itself; upload into a push source.", field="upload")
+        raise UserError("This source pulls usage itself. Upload to a push source.", field="upload")
     disk.check_disk()
     stored_file = upload_files.store(upload)
     try:
@@ -82,7 +82,7 @@ def cancel_upload(*, job: UsageUpload, actor: Actor) -> UsageUpload:
     rows = UsageUpload.objects.select_for_update(of=("self",)).select_related("source", "account")
     row = rows.get(pk=job.pk)
     if not row.is_unfinished:
-        raise UserError(f"This upload is {Status(row.status).label.lower()}: nothing is left to cancel.")
+        raise UserError(f"This upload is {Status(row.status).label.lower()} and cannot be canceled.")
     if row.cancel_requested_at is not None:
         return row
     row.cancel_requested_at = clock.now()
@@ -119,7 +119,7 @@ def _unfinished_uploads() -> QuerySet[UsageUpload]:
 
 
 def _create_or_resume(source: UsageSource, stored_file: UploadFile, actor: Actor) -> UsageUpload:
-    message = f"“{stored_file.name}” is being uploaded already."
+    message = f"“{stored_file.name}” is already being uploaded."
     try:
         with transaction.atomic():
             # Writers wait for each other, so that the count holds until the commit.
@@ -157,7 +157,7 @@ def _create(source: UsageSource, stored_file: UploadFile, actor: Actor) -> Usage
 
 def _resume(job: UsageUpload, source: UsageSource, stored_file: UploadFile, actor: Actor) -> UsageUpload:
     if job.is_unfinished:
-        raise UserError(f"This file is being uploaded already, as “{job.file_name}”.", field="upload")
+        raise UserError(f"This file is already being uploaded as “{job.file_name}”.", field="upload")
     if not job.stored_count and (job.status == Status.DONE or job.source_id != source.pk):
         # Nothing of it counts and so nothing can be voided; its ids may be free by now.
         job.status = Status.VOIDED
@@ -167,12 +167,12 @@ def _resume(job: UsageUpload, source: UsageSource, stored_file: UploadFile, acto
         raise UserError(_duplicate_file_message(job), field="upload")
     if job.source_id != source.pk:
         raise UserError(
-            f"The upload of this file into {job.source.name} stopped half-way. Upload it there, where it goes on, "
-            "or void what is there.",
+            f"The upload of this file to {job.source.name} is incomplete. Upload it there to "
+            "continue, or void it.",
             field="upload",
         )
     if UsageBatch.objects.unscoped().filter(pk=job.batch, void_asked_at__isnull=False).exists():
-        raise UserError("What this file brought is being voided. Upload it again after that.", field="upload")
+        raise UserError("This file's events are being voided. Upload it again afterwards.", field="upload")
     job.path, job.status, job.error, job.attempts = str(stored_file.path), Status.QUEUED, "", 0
     job.finished_at = job.cancel_requested_at = None
     job.save()
@@ -184,14 +184,12 @@ def _duplicate_file_message(job: UsageUpload) -> str:
     # Unscoped: the upload names its account.
     in_ledger = UsageBatch.objects.unscoped().filter(pk=job.batch).exists()
     then = (
-        "Void that upload first if it shall be taken again."
+        "To upload it again, void that upload first."
         if in_ledger
-        else "It has left the ledger and can no longer be voided: send corrections (negative quantities)."
+        else "It is too old to be voided. Send corrections (negative quantities) instead."
     )
     when = f"{job.created_at:%Y-%m-%d}"
-    return (
-        f"This file was uploaded already, as “{job.file_name}” on {when}, and what it brought counts. {then}"
-    )
+    return f"This file was already uploaded as “{job.file_name}” on {when}. {then}"
 
 
 def _attempt(job: UsageUpload, *, in_child: bool) -> None:
@@ -275,11 +273,11 @@ def _store_or_fail(job: UsageUpload) -> None:
     except UserError as error:
         _fail(job, error.message)
     except FileNotFoundError:
-        _fail(job, "The file is gone from this server.")
+        _fail(job, "The file is no longer on this server.")
     except MemoryError:
         _fail(job, too_much_memory("upload", _place(job)))
     except Exception:
-        _fail(job, "Something went wrong. The server's log says what.")
+        _fail(job, "Server error. See the server log.")
         raise
 
 
@@ -311,7 +309,10 @@ def _finish(job: UsageUpload) -> None:
 @transaction.atomic
 def _fail(job: UsageUpload, message: str) -> None:
     if job.stored_count:
-        message += f" The {job.stored_count:,} events before that count: upload the same file again to go on, or void them."
+        message += (
+            f" {job.stored_count:,} events before that are counted. Upload the same file again "
+            "to continue, or void them."
+        )
     _end(job, status=Status.FAILED, error=message)
     _record(job, Actor(label=job.actor_label, user=job.actor_user), "fail", {"error": message[:1_000]})
 

@@ -39,11 +39,11 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
     rows = UsageBatch.objects.unscoped().select_for_update(of=("self",)).select_related("account")
     row = rows.filter(pk=batch.pk).first()
     if row is None:
-        raise UserError("This batch is gone with its account; there is nothing left to void.")
+        raise UserError("This batch was deleted with its account.")
     if row.voided_at or row.void_asked_at:
         return row
     if upload is not None and upload.is_unfinished:
-        raise UserError("This upload is still running. Void it when it has finished.")
+        raise UserError("This upload is still in progress. Void it when it has finished.")
     events = row.stored_count
     row.void_asked_at, row.voided_by_label = clock.now(), actor.label[:254]
     row.save(update_fields=["void_asked_at", "voided_by_label"])

@@ -18,8 +18,8 @@ register = template.Library()
 AGGREGATIONS = {
     "sum": "Sum",
     "average_of_days": "Average of days",
-    "last": "Last value of each customer, added up",
-    "max": "Highest value of each customer, added up",
+    "last": "Sum of each customer's last value",
+    "max": "Sum of each customer's highest value",
 }
 
 

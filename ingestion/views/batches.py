@@ -47,7 +47,7 @@ BATCHES = ListPage[UsageBatch](
         Column("duplicates", "Duplicates", lambda row: row.duplicates, numeric=True),
         Column("from", "Days from", lambda row: row.first_day, css="nowrap"),
         Column("to", "Days to", lambda row: row.last_day, css="nowrap"),
-        Column("origin", "Came by", lambda row: row.get_origin_display(), css="nowrap"),
+        Column("origin", "Origin", lambda row: row.get_origin_display(), css="nowrap"),
         Column("batch", "Batch id", lambda row: str(row.pk)),
         Column("accepted", "Accepted", lambda row: row.accepted, shown=False),
         Column("voided", "Voided", lambda row: row.voided_at, shown=False),
@@ -64,7 +64,7 @@ REJECTED = ListPage[RejectedEvent](
         Column("received", "Received", lambda row: row.received_at, css="nowrap"),
         Column("reason", "Reason", lambda row: row.error, row_header=True),
         Column("position", "Index", lambda row: row.position, numeric=True),
-        Column("event", "Event, as it was sent", lambda row: row.excerpt, css="cell-name"),
+        Column("event", "Event as sent", lambda row: row.excerpt, css="cell-name"),
         Column("batch", "Batch id", lambda row: str(row.batch)),
     ],
 )
@@ -148,8 +148,8 @@ def void(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 
 def _void_message(batch: UsageBatch) -> str:
     if batch.is_being_voided:
-        return "The batch is being voided. Until a worker has done it, its events still count."
-    return "The batch is voided: its events are in no answer any more, and not on the meter."
+        return "Voiding the batch. Its events are counted until this has finished."
+    return "Batch voided. Its events are no longer counted or metered."
 
 
 def _batch_id(request: AccountRequest) -> uuid.UUID:

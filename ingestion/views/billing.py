@@ -68,11 +68,11 @@ def retention(request: AccountRequest) -> HttpResponse:
 
 def _retention_message(months: int | None, deleted_events: int) -> str:
     if months is None:
-        return "Raw usage is kept for ever."
+        return "Raw usage is kept forever."
     months_text = "1 whole month" if months == 1 else f"{months} whole months"
     some = "1 event is" if deleted_events == 1 else f"{deleted_events:,} events are"
-    then = f" {some} deleted in the coming night." if deleted_events else ""
-    return f"Raw usage is kept for {months_text} and the running one.{then}"
+    then = f" {some} deleted tonight." if deleted_events else ""
+    return f"Raw usage is kept for {months_text} and the current one.{then}"
 
 
 def _count_deletions(request: AccountRequest, months: int | None) -> tuple[int, date | None]:

@@ -44,7 +44,7 @@ METRICS = ListPage[MetricRow](
     columns=[
         Column("metric", "Metric", lambda row: row.info.name),
         Column("label", "Label", lambda row: row.info.label, css="cell-name"),
-        Column("aggregation", "Adds up by", lambda row: row.aggregation, css="nowrap"),
+        Column("aggregation", "Aggregation", lambda row: row.aggregation, css="nowrap"),
         Column("units", "Units", lambda row: row.info.units, css="cell-name"),
         Column("first", "First day", lambda row: row.info.first_day, css="nowrap"),
         Column("last", "Last day", lambda row: row.info.last_day, css="nowrap"),
@@ -106,7 +106,7 @@ def metric(request: AccountRequest, usage_metric_id: int) -> HttpResponse:
     if request.method != "POST":
         return _page(request, row, MetricForm(initial={"label": row.label, "aggregation": row.aggregation}))
     if not request.membership.may(Role.MEMBER):
-        raise PermissionDenied("This needs the role Member.")
+        raise PermissionDenied("Requires the role Member.")
     form = MetricForm(request.POST)
     if form.is_valid():
         with FormErrors(form):
@@ -122,7 +122,7 @@ def _saved_message(before: UsageMetric, aggregation: str) -> str:
     if before.aggregation == aggregation:
         return f"{before.name} is saved."
     label = UsageMetric.Aggregation(aggregation).label
-    return f"{before.name} adds up by “{label}” from now on, in answers about the past too."
+    return f"Aggregation of {before.name} set to “{label}”."
 
 
 def _without_days(metric: UsageMetric) -> MetricInfo:

@@ -96,7 +96,7 @@ def rename(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 def delete(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     row = source_of(usage_source_id)
     services.delete_usage_source(source=row, actor=request.actor)
-    messages.success(request, f"The source {row.name} is gone, with its key, its uploads and all its events.")
+    messages.success(request, f"Source {row.name} deleted with its key, uploads and events.")
     return redirect("usage_sources", slug=request.account.slug)
 
 
@@ -136,7 +136,7 @@ def revoke_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
         services.revoke_usage_key(source=row, actor=request.actor)
     except UserError as error:
         return source_page(request, row, problem=error.message, status=422)
-    messages.success(request, "The key is revoked. Whatever used it gets 401 from now on.")
+    messages.success(request, "Key revoked.")
     return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
 
 

@@ -32,7 +32,7 @@ LINES = ListPage[RejectedLine](
     columns=[
         Column("line", "Line", lambda row: row.line, numeric=True),
         Column("reason", "Reason", lambda row: row.error, row_header=True),
-        Column("event", "Event, as it was read", lambda row: row.excerpt, css="cell-name"),
+        Column("event", "Event as parsed", lambda row: row.excerpt, css="cell-name"),
     ],
 )
 

@@ -44,7 +44,7 @@ def find_choice(name: str, text: str, choices: Sequence[str], *, listed_by: str 
         if each.casefold() == text.casefold():
             return each
     if not choices:
-        raise UserError(f"{name}: the account has none yet, so leave {name} out.", field=name, value=text)
+        raise UserError(f"{name}: the account has none yet. Remove {name}.", field=name, value=text)
     raise unknown_value(name, text, choices, listed_by=listed_by)
 
 
@@ -81,26 +81,26 @@ SOURCE = choice(
 BASIS = choice(
     "basis",
     "Basis",
-    "billed or amortized. Left out: the account's cost view.",
+    "billed or amortized. Default: the account's cost view.",
     lambda ctx: get_args(BasisName),
 )
 CURRENCY = choice(
     "currency",
     "Currency",
-    "Only amounts of this currency. Left out: all, each by itself.",
+    "Only amounts of this currency. Default: all, separately.",
     lambda ctx: currencies_of(ctx.account, ctx.sources, _completion_deadline(ctx)),
     listed_by="getAccountContext",
 )
 RULE = choice(
     "rule",
     "Kind of saving",
-    "Only savings of this kind. Left out: all.",
+    "Only savings of this kind. Default: all.",
     lambda ctx: get_args(RuleName),
 )
 SCOPE = choice(
     "scope",
     "Scope",
-    "Only budgets of this scope. Left out: all.",
+    "Only budgets of this scope. Default: all.",
     lambda ctx: get_args(ScopeName),
 )
 
@@ -128,7 +128,7 @@ def dimension(name: str, title: str, description: str) -> Argument[Dimension]:
     return Argument(name=name, title=title, description=description, read=read, complete=complete)
 
 
-GROUP_BY = dimension("group_by", "Group by", "service, account, team, tag:env … Left out: service.")
+GROUP_BY = dimension("group_by", "Group by", "service, account, team, tag:env … Default: service.")
 FILTER_BY = dimension(
     "filter_by", "Filter by", "Only cost of one value of this dimension, such as region; with value."
 )
@@ -139,7 +139,7 @@ FILTER_BY = dimension(
 def _read_value(ctx: PromptContext, text: str) -> str:
     filter_dimension = ctx.value(FILTER_BY)
     if filter_dimension is None:
-        raise UserError("value: say in filter_by which dimension it is of, such as region.", field="value")
+        raise UserError("value: set filter_by to its dimension, such as region.", field="value")
     return _value_of(ctx, filter_dimension, "value", text)
 
 
@@ -229,7 +229,10 @@ def amount(name: str, title: str, description: str) -> Argument[int | float]:
             number = Decimal("NaN")
         if not (number.is_finite() and 0 <= number < MAX_AMOUNT):
             raise UserError(
-                f"{name}: {text!r} is no amount. Write a number from 0 on without its currency, such as 100 or 99.50.",
+                (
+                    f"{name}: {text!r} is not an amount. Enter a number of 0 or more without currency, "
+                    "such as 100 or 99.50."
+                ),
                 field=name,
                 value=text,
             )
@@ -258,7 +261,7 @@ def _read_budget(ctx: PromptContext, text: str) -> Budget:
 BUDGET: Argument[Budget] = Argument(
     name="budget",
     title="Budget",
-    description="Only this budget, by its name. Left out: all.",
+    description="Only this budget, by name. Default: all.",
     read=_read_budget,
     complete=lambda ctx, typed: match_choices(_budget_names(ctx), typed),
 )

@@ -57,13 +57,13 @@ def format_range(days: DateRange) -> str:
 
 def _read_week(ctx: PromptContext, text: str) -> DateRange:
     return week_of(
-        _start_with_data("week", text, _week_day(text), _starts(ctx, "week"), "Write its Monday: 2026-11-09.")
+        _start_with_data("week", text, _week_day(text), _starts(ctx, "week"), "Use its Monday: 2026-11-09.")
     )
 
 
 def _read_month(ctx: PromptContext, text: str) -> DateRange:
     return month_of(
-        _start_with_data("month", text, _month_day(text), _starts(ctx, "month"), "Write it as 2026-11.")
+        _start_with_data("month", text, _month_day(text), _starts(ctx, "month"), "Use the format 2026-11.")
     )
 
 
@@ -71,12 +71,12 @@ def _start_with_data(name: str, text: str, day: date | None, starts: list[date],
     """The start of the week or month of the day. Raises UserError where there is no data, with the nearest that have."""
     if day is None:
         raise UserError(
-            f"{name}: {text!r} is no {name}. {form} {_nearest(name, None, starts)}", field=name, value=text
+            f"{name}: {text!r} is not a {name}. {form} {_nearest(name, None, starts)}", field=name, value=text
         )
     start = bucket_start(name, day)
     if start not in starts:
         raise UserError(
-            f"{name}: no cost data is in the {name} of {start}. {_nearest(name, start, starts)}",
+            f"{name}: no cost data in the {name} of {start}. {_nearest(name, start, starts)}",
             field=name,
             value=text,
         )
@@ -85,9 +85,9 @@ def _start_with_data(name: str, text: str, day: date | None, starts: list[date],
 
 def _nearest(name: str, start: date | None, starts: list[date]) -> str:
     if not starts:
-        return f"The account has no cost data yet, so leave {name} out."
+        return f"The account has no cost data yet. Remove {name}."
     close = sorted(starts, key=lambda each: abs(each - start) if start else timedelta())[:MAX_SUGGESTIONS]
-    return f"Nearest: {', '.join(_format_start(name, each) for each in close)}."
+    return f"Similar: {', '.join(_format_start(name, each) for each in close)}."
 
 
 def _format_start(name: str, start: date) -> str:
@@ -133,7 +133,7 @@ def _complete(granularity: str) -> Callable[[PromptContext, str], Completion]:
 WEEK: Argument[DateRange] = Argument(
     name="week",
     title="Week",
-    description="Any day of it, such as its Monday 2026-11-09, or 2026-W46. Left out: the last whole week.",
+    description="Any of its days, such as 2026-11-09, or 2026-W46. Default: the last full week.",
     read=_read_week,
     complete=_complete("week"),
 )
@@ -144,7 +144,7 @@ def month(left_out: str) -> Argument[DateRange]:
     return Argument(
         name="month",
         title="Month",
-        description=f"Such as 2026-10. Left out: {left_out}.",
+        description=f"Such as 2026-10. Default: {left_out}.",
         read=_read_month,
         complete=_complete("month"),
     )

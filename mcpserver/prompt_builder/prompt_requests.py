@@ -63,9 +63,9 @@ def _values(prompt: Prompt, argument_texts: Mapping[str, Any]) -> dict[str, str]
         if value is None:
             continue
         if not isinstance(value, str):
-            raise _invalid(f"{key} of {prompt.name} is a text; arguments of prompts are.")
+            raise _invalid(f"{key} of {prompt.name} must be a string.")
         if not _is_value(value):
-            raise _invalid(f"{key} of {prompt.name} has at most {MAX_VALUE} characters, none of them NUL.")
+            raise _invalid(f"{key} of {prompt.name} must have at most {MAX_VALUE} characters and no NUL.")
         if value.strip():
             values[key] = value.strip()
     return values
@@ -80,7 +80,7 @@ def _argument(prompt: Prompt, name: str) -> PromptArgument:
         if argument.name == name:
             return argument
     valid_names = [each.name for each in prompt.arguments]
-    takes = f"It takes {', '.join(valid_names)}." if valid_names else "It takes no arguments."
+    takes = f"Arguments: {', '.join(valid_names)}." if valid_names else "It takes no arguments."
     raise _invalid(f"{prompt.name} has no argument {_unknown(name, valid_names)} {takes}")
 
 

@@ -13,23 +13,23 @@ MONTH = month(f"the last {DAYS} days")
 MINIMUM_IMPACT = amount(
     "minimum_impact",
     "Minimum impact",
-    "Only anomalies of this size or more, up or down, in their own currency.",
+    "Minimum absolute impact, in the anomaly's currency.",
 )
 
 ANSWER = (
     "Headline: how many open anomalies, the impact of the worst, and whether it still goes on.",
     "Table of at most 10 rows: service, source, days, actual against expected, impact so far, at month end.",
     "For the two worst: the likely cause in one sentence, with the figures that show it, and how sure you are.",
-    "Whether the data is sound, and whether anybody is told of the next one.",
+    "Whether the data is complete, and whether an alert is set up for the next one.",
     NEXT,
-    "What looks meant (a launch, a migration): say that a person marks it as expected on its page.",
+    ("For intended spend (a launch, a migration): say that a member can mark it as expected on its page."),
     LINKS,
 )
 
 OFFERS = {
     "create_alert_subscription": (
-        "with `trigger` `anomaly` and a `minimum_impact` in its `currency`, when nobody is told of anomalies, through a "
-        "channel that `listAlertChannels` has."
+        "with `trigger` `anomaly` and a `minimum_impact` in its `currency`, if no alert on anomalies "
+        "exists, with a channel of `listAlertChannels`."
     ),
 }
 
@@ -45,7 +45,7 @@ THEN = (
 @prompt(
     name="anomaly_check",
     title="Anomaly check",
-    description="Open anomalies, worst first: what each costs by month end, its likely cause, and whether the data is sound.",
+    description="Open anomalies by impact, with month-end impact, likely cause and data quality.",
     arguments=(MONTH, SOURCE, MINIMUM_IMPACT, CURRENCY),
 )
 def anomaly_check(ctx: PromptContext) -> Script:
@@ -61,17 +61,17 @@ def anomaly_check(ctx: PromptContext) -> Script:
             Step(
                 "listAnomalies",
                 {"state": "open", **date_arguments(days), **size, "limit": 10},
-                "What nobody has explained yet, worst first, with impact so far, impact at month end and root causes.",
+                ("Open anomalies, worst first, with impact so far, impact at month end and root causes."),
             ),
             Step(
                 "listAnomalies",
                 {"state": "expected", **date_arguments(days), **size, "limit": 5},
-                "What people marked as expected, with their notes: no news, but it may explain an open one.",
+                "Anomalies marked as expected, with notes: not news, but may explain an open one.",
             ),
             Step(
                 "explainSpendChange",
                 {**date_arguments(days), "group_by": ["service"], "filters": filters, "top": 5},
-                "How large the anomalies are beside the whole change, and which change events stand beside them.",
+                "The anomalies' share of the total change, and related change events.",
             ),
             Step(
                 "querySpend",
@@ -89,7 +89,7 @@ def anomaly_check(ctx: PromptContext) -> Script:
                 {},
                 "Whether a gap, a late bill or a restated month explains it instead.",
             ),
-            Step("listAlertSubscriptions", {"trigger": ["anomaly"]}, "Who is told of the next one."),
+            Step("listAlertSubscriptions", {"trigger": ["anomaly"]}, "Alerts on anomalies."),
         ],
         then=THEN,
         answer=ANSWER,

@@ -32,11 +32,11 @@ FORECAST_PERIODS = {"monthly": "month", "quarterly": "quarter", "yearly": "year"
 
 OFFERS = {
     "create_budget": (
-        "a budget for cost that none watches; I say its `name`, `amount`, `currency`, `period` and what it is of."
+        "a budget for cost without one; I give its `name`, `amount`, `currency`, `period` and scope."
     ),
     "create_alert_subscription": (
-        "with `trigger` `budget` and `thresholds`, for a budget that nobody is told of, through a channel that "
-        "`listAlertChannels` has."
+        "with `trigger` `budget` and `thresholds`, for a budget without alerts, with a channel of "
+        "`listAlertChannels`."
     ),
 }
 
@@ -44,7 +44,7 @@ OFFERS = {
 @prompt(
     name="budget_health",
     title="Budget health check",
-    description="Which budgets are exceeded or will be, when, what drives them, and which cost no budget watches.",
+    description="Budgets over or at risk, when, why, and cost without a budget.",
     arguments=(BUDGET, SCOPE),
 )
 def budget_health(ctx: PromptContext) -> Script:
@@ -72,21 +72,24 @@ def budget_health(ctx: PromptContext) -> Script:
             Step(
                 "listAlertSubscriptions",
                 {"trigger": ["budget"], "budget_id": budget.pk if budget else None},
-                "Who is told when a threshold is reached.",
+                "Alerts on budget thresholds.",
             ),
         ],
         then=[] if budget else [EACH_AT_RISK],
         answer=[
             "Headline: "
             + (
-                "how it stands."
+                "its status."
                 if budget
-                else "how many budgets are exceeded, in warning and ok. None at all: say so first."
+                else "number of budgets exceeded, in warning and ok. If there are none, say so first."
             ),
             "Table: budget, amount, spent in percent, forecast in percent, status; exceeded first.",
-            "For each that is not ok: what drives it, on which day it is or will be reached, and what would keep it.",
-            *([] if budget else [f"Which {by} spends much and has no budget."]),
-            "Whether anybody is told before it is too late.",
+            (
+                "For each that is not ok: cost drivers, the day it is or will be reached, and what would "
+                "prevent it."
+            ),
+            *([] if budget else [f"Which {by} has high spend and no budget."]),
+            "Whether alerts are set up.",
             NEXT,
             LINKS,
         ],
@@ -118,14 +121,14 @@ def _cost_steps(
         Step(
             "forecastSpend",
             {"period": forecast_period, "filters": filters, "basis": basis},
-            "What the same cost will come to at the period's end, with its band.",
+            "Forecast of the same cost for the period's end, with its 80% range.",
         ),
         Step(
             "querySpend",
             {**cost, "compare_to": "previous_period", "top": 8},
-            "What the money went to so far, against the period before.",
+            "Spend so far vs. the previous period.",
         ),
-        Step("explainSpendChange", {**cost, "top": 5}, "What drives it: new, gone, price against volume."),
+        Step("explainSpendChange", {**cost, "top": 5}, "Cost drivers: new, ended, price vs. volume."),
     ]
 
 
@@ -133,5 +136,5 @@ def _spend_without_budget_step(period: DateRange, by: str, basis: str) -> Step:
     return Step(
         "querySpend",
         {**date_arguments(period), "group_by": [by], "basis": basis, "top": 10},
-        f"Who spends it, by {by}: one that spends much and has no budget stands out.",
+        f"Spend by {by}, to find high spend without a budget.",
     )

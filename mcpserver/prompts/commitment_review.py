@@ -17,7 +17,10 @@ ANSWER = (
     "Table of at most 10 rows: commitment, utilization, waste, its savings rate, expires.",
     "Trend: better or worse over the months, in one sentence.",
     "What expires within 90 days, and whether to renew all, less or nothing.",
-    "What to buy, only where use is steady and what we have is well used; what to move onto idle commitments.",
+    (
+        "What to buy, only where use is steady and existing commitments are well used; what to move onto "
+        "unused commitments."
+    ),
     NEXT,
     LINKS,
 )
@@ -26,7 +29,7 @@ ANSWER = (
 @prompt(
     name="commitment_review",
     title="Commitment review",
-    description="How reserved instances and savings plans are used: waste, coverage, what expires, whether to buy or let go.",
+    description="Utilization, coverage, waste and expiry of reservations and savings plans.",
     arguments=(MONTH, PROVIDER),
 )
 def commitment_review(ctx: PromptContext) -> Script:
@@ -57,17 +60,17 @@ def commitment_review(ctx: PromptContext) -> Script:
                     "basis": "amortized",
                     "top": 12,
                 },
-                "What is paid on demand beside what is committed, by service.",
+                "On-demand and committed spend by service.",
             ),
             Step(
                 "listSavingsRecommendations",
                 {"status": "open", "rule": "unused_commitment", "provider": provider, "limit": 10},
-                "What idle commitments cost a month.",
+                "Monthly cost of unused commitments.",
             ),
             Step(
                 "listSavingsRecommendations",
                 {"status": "open", "rule": "steady_on_demand", "provider": provider, "limit": 10},
-                "Steady on-demand use that a commitment would cover.",
+                "Steady on-demand usage that a commitment would cover.",
             ),
         ],
         answer=ANSWER,

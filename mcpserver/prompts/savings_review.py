@@ -8,17 +8,18 @@ from mcpserver.prompt_builder.prompt_context import PromptContext
 from mcpserver.prompt_builder.registration import prompt
 from mcpserver.prompt_builder.script import LINKS, NEXT, Script, Step, date_arguments, equality_filters, only
 
-MINIMUM_SAVING = amount(
-    "minimum_saving", "Minimum saving", "Only savings of this much a month or more, in their own currency."
-)
+MINIMUM_SAVING = amount("minimum_saving", "Minimum saving", "Minimum monthly savings, in their currency.")
 
 ANSWER = (
-    "Headline: what could be saved a month in each currency, as the answer's own total says, and by what mostly.",
-    "Table of at most 10 rows: what to do, saving a month, effort, risk; in the order in which you would do them.",
-    "Waste apart: monthly_waste of unused commitments is paid for already and in no saving; what to use, exchange, sell or not renew.",
+    "Headline: potential monthly savings by currency, from the answer's total, and the main source.",
+    "Table of at most 10 rows: action, monthly savings, effort, risk; in recommended order.",
+    (
+        "Waste separately: monthly_waste of unused commitments is already paid for and not in savings; "
+        "what to use, exchange, sell or not renew."
+    ),
     "Do first: low effort and low risk, with the resources it is about.",
-    "Ask first: what needs its owner's word, with the question to ask them.",
-    "What acting saved so far, or that nothing was acted on yet.",
+    "Ask first: what needs the owner's approval, with the question to ask.",
+    "Realized savings so far, or that none is marked as done.",
     NEXT,
     LINKS,
 )
@@ -27,7 +28,7 @@ ANSWER = (
 @prompt(
     name="savings_review",
     title="Savings review",
-    description="What could be saved a month, proven by cost lines: what to do first by saving, effort and risk.",
+    description="Potential monthly savings, by amount, effort and risk.",
     arguments=(RULE, MINIMUM_SAVING, CURRENCY),
 )
 def savings_review(ctx: PromptContext) -> Script:
@@ -35,7 +36,7 @@ def savings_review(ctx: PromptContext) -> Script:
     month = complete_month(ctx)
     filters = equality_filters(currency=currency)
     return Script(
-        task="Review what we could save.",
+        task="Review our potential savings.",
         only=only(currency=currency),
         steps=[
             Step(
@@ -47,7 +48,10 @@ def savings_review(ctx: PromptContext) -> Script:
                     "currency": currency,
                     "limit": 20,
                 },
-                "What cost lines prove could be saved a month, largest first, with formula, effort and risk.",
+                (
+                    "Potential monthly savings proven by cost lines, largest first, with formula, effort "
+                    "and risk."
+                ),
             ),
             Step(
                 "listSavingsRecommendations",
@@ -58,17 +62,17 @@ def savings_review(ctx: PromptContext) -> Script:
                     "currency": currency,
                     "limit": 10,
                 },
-                "What was acted on, and what that really saved.",
+                "Recommendations marked as done, and their realized savings.",
             ),
             Step(
                 "querySpend",
                 {**date_arguments(month), "group_by": ["service"], "filters": filters, "top": 10},
-                "The last complete month by service, to weigh the savings against.",
+                "The last complete month by service, to compare with the savings.",
             ),
             Step(
                 "getCommitmentUtilization",
                 {**date_arguments(month), "by": "type", "filters": filters},
-                "How well commitments of that month were used: nobody buys more of what lies idle.",
+                "Utilization of commitments in that month: do not buy more of what is unused.",
             ),
         ],
         answer=ANSWER,

@@ -17,7 +17,7 @@ MONTH = month("this month so far")
 
 OFFERS = {
     "create_budget": (
-        "a budget for what keeps rising and has none; I say its `name`, `amount`, `currency` and what it is of."
+        "a budget for rising cost without one; I give its `name`, `amount`, `currency` and scope."
     ),
 }
 
@@ -32,7 +32,7 @@ THEN = (
 @prompt(
     name="top_cost_drivers",
     title="Top cost drivers this month",
-    description="What most of the money goes to this month, what drives it up or down, and what the month will cost.",
+    description="Largest costs this month, what changed, and the month-end forecast.",
     arguments=(MONTH, GROUP_BY, FILTER_BY, VALUE, BASIS),
 )
 def top_cost_drivers(ctx: PromptContext) -> Script:
@@ -41,9 +41,7 @@ def top_cost_drivers(ctx: PromptContext) -> Script:
     group, filter_dimension = ctx.value(GROUP_BY), ctx.value(FILTER_BY)
     value = ctx.value(VALUE)
     if filter_dimension and not value:
-        raise UserError(
-            f"value: say which {filter_dimension.name} is meant, or leave filter_by out.", field="value"
-        )
+        raise UserError(f"value: set the {filter_dimension.name}, or remove filter_by.", field="value")
     by = group.name if group else "service"
     filters = equality_filters(**{filter_dimension.name: value}) if filter_dimension else []
     cost = {"filters": filters, "basis": ctx.value(BASIS)}
@@ -51,7 +49,7 @@ def top_cost_drivers(ctx: PromptContext) -> Script:
     forecast = Step(
         "forecastSpend",
         {"period": "month", "group_by": [by], **cost},
-        f"What the month will have cost at its end, by {by}, with its band.",
+        f"Month-end forecast by {by}, with its 80% range.",
     )
     return Script(
         task=f"Show me the top cost drivers of the month from {days.start} to {days.end}.",
@@ -61,8 +59,11 @@ def top_cost_drivers(ctx: PromptContext) -> Script:
         answer=[
             "Headline: the total, its change in percent, and the one or two drivers behind it.",
             f"Table of at most 10 rows: {by}, amount, share, change; the row “other” last.",
-            "For the three largest: what is inside, in one sentence each. For the largest rise: since when, and why.",
-            *(["What the month will cost at its end, with the band."] if is_this_month else []),
+            (
+                "For the three largest: a breakdown in one sentence each. For the largest increase: "
+                "since when, and why."
+            ),
+            *(["Month-end forecast with its 80% range."] if is_this_month else []),
             NEXT,
             LINKS,
         ],
@@ -76,16 +77,16 @@ def _spend_steps(days: DateRange, by: str, cost: Mapping[str, Any]) -> list[Step
         Step(
             "querySpend",
             {**date_arguments(days), "group_by": [by], **cost, "compare_to": "previous_period", "top": 10},
-            f"What the month cost by {by}, with shares, against the month before.",
+            f"Cost of the month by {by}, with shares, vs. the previous month.",
         ),
         Step(
             "explainSpendChange",
             {**date_arguments(days), "group_by": [by], **cost, "top": 10},
-            "What rose and fell most, what is new or gone, and whether price or volume did it.",
+            "Largest increases and decreases, new and ended cost, price vs. volume.",
         ),
         Step(
             "querySpend",
             {**date_arguments(days), "group_by": [by, detail], **cost, "top": 15},
-            f"What is inside them: the same by {detail}.",
+            f"Breakdown by {detail}.",
         ),
     ]

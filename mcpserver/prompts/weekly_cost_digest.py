@@ -11,8 +11,8 @@ from mcpserver.prompt_builder.script import LINKS, NEXT, Script, Step, date_argu
 HEADLINE = "Headline: one sentence with the week's total, its change in percent, and the main reason."
 TABLE = "Table of at most 8 rows: {by}, this week, change, share; the row “other” last."
 REST = (
-    "What moved: at most three bullets, each an amount and its cause.",
-    "Watch: anomalies, budgets and the month's forecast in a line each, or “nothing to watch”.",
+    "Changes: at most three bullets, each with amount and cause.",
+    ("Monitor: anomalies, budgets and the month-end forecast in one line each, or “nothing to monitor”."),
     NEXT,
     LINKS,
 )
@@ -27,7 +27,7 @@ OFFERS = {
 @prompt(
     name="weekly_cost_digest",
     title="Weekly cost digest",
-    description="What a week cost, what moved against the week before, and what to watch: anomalies, budgets, month end.",
+    description=("Weekly spend, changes from the previous week, anomalies, budgets and month-end forecast."),
     arguments=(WEEK, TEAM, SOURCE, GROUP_BY, BASIS),
 )
 def weekly_cost_digest(ctx: PromptContext) -> Script:
@@ -51,28 +51,28 @@ def weekly_cost_digest(ctx: PromptContext) -> Script:
                     "compare_to": "previous_period",
                     "top": 8,
                 },
-                f"The week in total, by {by} and by day, against the week before.",
+                f"The week in total, by {by} and by day, vs. the previous week.",
             ),
             Step(
                 "explainSpendChange",
                 {**date_arguments(week), "group_by": [by], **cost, "top": 5},
-                "What moved most: new, gone, price against volume, and what happened beside it.",
+                "Largest changes: new, ended, price vs. volume, and related events.",
             ),
             Step(
                 "listAnomalies",
                 {"state": "all", **date_arguments(week), "team": team, "source": source, "limit": 5},
-                "Days that cost something else than expected, also those marked as expected.",
+                "Unusual spend, including anomalies marked as expected.",
             ),
             Step(
                 "forecastSpend",
                 {"period": "month", "group_by": [by] if group else [], **cost},
-                "What the current month will have cost at its end, with its band.",
+                "Month-end forecast of the current month, with its 80% range.",
             ),
             Step(
                 "listBudgets",
                 {"status": ["warning", "exceeded"], "scope": scope, "limit": 10},
                 "Budgets that are exceeded, or will be."
-                + (" Of these only those of the team or source that I named." if scope else ""),
+                + (" Only those of the given team or source." if scope else ""),
             ),
         ],
         answer=[HEADLINE, TABLE.format(by=by), *REST],

@@ -41,7 +41,7 @@ class ListAlertChannelsArguments(msgspec.Struct, frozen=True, kw_only=True):
     name="listAlertChannels",
     title="List alert channels",
     access=ToolAccess.READ,
-    description="Where alerts can be sent, without secrets. Only people make channels, on the page Alerts.",
+    description="Destinations of alerts, without secrets. Members create channels on the Alerts page.",
     examples=[{}, {"search": "ops", "limit": 5}],
 )
 def list_alert_channels(call: ToolCall, arguments: ListAlertChannelsArguments) -> AlertChannelsAnswer:
@@ -58,7 +58,7 @@ def list_alert_channels(call: ToolCall, arguments: ListAlertChannelsArguments) -
     name="listAlertSubscriptions",
     title="List alert subscriptions",
     access=ToolAccess.READ,
-    description="Which channel is told of what: a budget's thresholds, anomalies, a digest.",
+    description="Which alerts go to which channel: budget thresholds, anomalies, digests.",
     examples=[{}, {"trigger": ["budget"], "limit": 5}],
 )
 def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> AlertSubscriptionsAnswer:
@@ -75,9 +75,8 @@ def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> A
     name="listAlertDeliveries",
     title="List alert deliveries",
     access=ToolAccess.READ,
-    description="""
-        What was sent in the last 90 days, the newest first, and how it went. Example: {"status": ["failed"]}
-    """,
+    description="\n        Alerts sent in the last 90 days, newest first, with delivery status. "
+    'Example: {"status": ["failed"]}\n    ',
     examples=[{}, {"status": ["failed", "waiting"], "include_tests": False, "limit": 5}],
 )
 def list_alert_deliveries(call: ToolCall, arguments: DeliveriesQuery) -> AlertDeliveriesAnswer:
@@ -95,22 +94,22 @@ def list_alert_deliveries(call: ToolCall, arguments: DeliveriesQuery) -> AlertDe
 
 class CreateAlertSubscriptionArguments(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    channel: Annotated[int | str, Meta(description="Name or id, from listAlertChannels.")]
+    channel: Annotated[int | str, Meta(description="Name or ID, from listAlertChannels.")]
     trigger: TriggerName
-    budget: Annotated[int | str | None, Meta(description="For trigger budget: name or id.")] = None
-    thresholds: Annotated[list[int], Meta(description="Percent of its amount. Left out: 80, 100.")] = []
+    budget: Annotated[int | str | None, Meta(description="For trigger budget: name or ID.")] = None
+    thresholds: Annotated[list[int], Meta(description="Percent of its amount. Default: 80, 100.")] = []
     measure: Literal["actual", "forecast"] | None = None
     scope: Annotated[
-        ScopeName | None, Meta(description="Of anomalies. Left out: what is named below, else account.")
+        ScopeName | None, Meta(description=("For anomalies. Default: from the fields below, else account."))
     ] = None
-    cost_source: Annotated[int | str | None, Meta(description="Name or id.")] = None
-    team: Annotated[int | str | None, Meta(description="Name or id.")] = None
-    cost_tag: Annotated[int | str | None, Meta(description="Key or id.")] = None
-    cost_tag_value: Annotated[str, Meta(description="Of cost_tag.")] = ""
-    minimum_impact: Annotated[
-        Decimal | None, Meta(description="Of anomalies, in whole units of currency.")
-    ] = None
-    currency: Annotated[str, Meta(description="Of minimum_impact.")] = ""
+    cost_source: Annotated[int | str | None, Meta(description="Name or ID.")] = None
+    team: Annotated[int | str | None, Meta(description="Name or ID.")] = None
+    cost_tag: Annotated[int | str | None, Meta(description="Key or ID.")] = None
+    cost_tag_value: Annotated[str, Meta(description="Value of cost_tag.")] = ""
+    minimum_impact: Annotated[Decimal | None, Meta(description="For anomalies, in whole currency units.")] = (
+        None
+    )
+    currency: Annotated[str, Meta(description="Currency of minimum_impact.")] = ""
     frequency: Annotated[Literal["weekly", "monthly"] | None, Meta(description="For trigger digest.")] = None
 
 
@@ -119,7 +118,7 @@ class CreateAlertSubscriptionArguments(msgspec.Struct, frozen=True, kw_only=True
     title="Create an alert subscription",
     access=ToolAccess.WRITE,
     description="""
-        Has an existing channel told when a budget reaches thresholds, of anomalies, or of a digest.
+        Sends alerts on budget thresholds, anomalies or a digest to an existing channel.
         Example: {"channel": "#ops", "trigger": "budget", "budget": "Core", "thresholds": [80, 100]}
     """,
     examples=[{"channel": "Ops", "trigger": "anomaly"}],

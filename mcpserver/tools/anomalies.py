@@ -20,8 +20,9 @@ MAX_TEXT = 300
     title="List anomalies",
     access=ToolAccess.READ,
     description="""
-        Days that cost more or less than expected, of a service, team or cost tag, most severe first: impact so far and
-        at month end, band, root causes. What moved between two periods: explainSpendChange. Example: {"state": "open"}
+        Unusual spend vs. forecast of a service, team or cost tag, most severe first: impact so far and at
+        month end, expected range, root causes. For changes between two periods: explainSpendChange.
+        Example: {"state": "open"}
     """,
     examples=[{}, {"state": "all", "min_impact": 10, "currency": "USD", "limit": 5}],
 )

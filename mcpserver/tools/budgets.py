@@ -27,8 +27,9 @@ PAGE = "budgets/"
     access=ToolAccess.READ,
     converts=True,
     description="""
-        Budgets in their current period, worst first: spent, forecast for its end, status and why. What drives one:
-        querySpend. Example: {"status": ["exceeded"]}
+        Budgets in their current period, worst first: spend, forecast for its end, status and reason. For
+        cost drivers: querySpend.
+        Example: {"status": ["exceeded"]}
     """,
     examples=[{}, {"status": ["warning", "exceeded"], "scope": ["account"], "limit": 5}],
 )
@@ -50,25 +51,25 @@ def _page(call: ToolCall, query: BudgetsQuery) -> str:
 
 class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    name: Annotated[str, Meta(description="Not taken yet.", min_length=1, max_length=100)]
+    name: Annotated[str, Meta(description="Must be unused.", min_length=1, max_length=100)]
     amount: Annotated[
         Decimal,
-        Meta(description="For each period, in whole currency units: 1500.50 is 1,500.50 USD, not cents."),
+        Meta(description="Per period, in whole currency units: 1500.50 is 1,500.50 USD, not cents."),
     ]
-    currency: Annotated[str, Meta(description="Such as USD. Other cost does not count.")]
+    currency: Annotated[str, Meta(description="Such as USD. Cost in other currencies is not counted.")]
     period: Literal["monthly", "quarterly", "yearly"] = "monthly"
-    scope: Annotated[ScopeName | None, Meta(description="Left out: what is named below, else account.")] = (
+    scope: Annotated[ScopeName | None, Meta(description="Default: from the fields below, else account.")] = (
         None
     )
-    cost_source: Annotated[int | str | None, Meta(description="Name or id.")] = None
-    team: Annotated[int | str | None, Meta(description="Name or id.")] = None
-    cost_tag: Annotated[int | str | None, Meta(description="Key or id, with cost_tag_value.")] = None
+    cost_source: Annotated[int | str | None, Meta(description="Name or ID.")] = None
+    team: Annotated[int | str | None, Meta(description="Name or ID.")] = None
+    cost_tag: Annotated[int | str | None, Meta(description="Key or ID, with cost_tag_value.")] = None
     cost_tag_value: Annotated[str, Meta(description="See queryCostTag.")] = ""
     warning_percent: Annotated[
-        int, Meta(description="Of the amount: status warning from there on.", ge=1, le=100)
+        int, Meta(description="Percent of the amount for status warning.", ge=1, le=100)
     ] = 80
     amounts: Annotated[
-        dict[date, Decimal], Meta(description="Of single periods that differ, by their first day.")
+        dict[date, Decimal], Meta(description="Amounts of single periods, by their first day.")
     ] = {}
 
 
@@ -77,7 +78,7 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
     title="Create a budget",
     access=ToolAccess.WRITE,
     description="""
-        A new budget of the whole account, one cost source, team or cost tag value.
+        Creates a budget for the account, a cost source, a team or a cost tag value.
         Example: {"name": "Core", "amount": 5000, "currency": "USD", "team": "Core"}
     """,
     examples=[{"name": "Walk", "amount": 100, "currency": "USD"}],

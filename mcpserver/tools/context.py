@@ -44,9 +44,9 @@ class AccountContext(ContextAnswer, frozen=True, kw_only=True):
     title="Get account context",
     access=ToolAccess.READ,
     description="""
-        Call this first, once: which account this is, what today is, the cost view, currencies, which days have data
-        and how each source is, the dimensions and tag keys to group and filter by, the usage metrics that are pushed,
-        cost tags, teams, saved unit metrics, and what words mean in this account. It has no amounts: querySpend, queryUsage.
+        Call this first, once: account, today's date, cost view, currencies, days with data and health of
+        each source, dimensions and tag keys to group and filter by, usage metrics, cost tags, teams, saved
+        unit metrics, and the account's glossary. For amounts: querySpend, queryUsage.
     """,
     examples=[{}],
 )
@@ -82,9 +82,7 @@ def _truncate_metric(metric: MetricInfo) -> MetricInfo:
 def _truncation_note(metrics: list[MetricInfo], dimensions: list[str]) -> str:
     notes = []
     if len(metrics) > SHOWN_METRICS:
-        notes.append(
-            f"{SHOWN_METRICS} of {len(metrics)} usage metrics are listed, those of the newest events."
-        )
+        notes.append(f"{SHOWN_METRICS} of {len(metrics)} usage metrics listed, those with the newest events.")
     if len(dimensions) > SHOWN_DIMENSIONS:
-        notes.append(f"{SHOWN_DIMENSIONS} of {len(dimensions)} usage dimensions are listed.")
+        notes.append(f"{SHOWN_DIMENSIONS} of {len(dimensions)} usage dimensions listed.")
     return " ".join(notes)

@@ -22,8 +22,8 @@ MAX_URL = 4_000
 
 
 class ListCostTagsArguments(msgspec.Struct, kw_only=True):
-    cost_tag: Annotated[str, Meta(description="Only the one with this key.")] = ""
-    cursor: Annotated[str, Meta(description="From the answer before.")] = ""
+    cost_tag: Annotated[str, Meta(description="Only this key.")] = ""
+    cursor: Annotated[str, Meta(description="Cursor of the previous page.")] = ""
 
 
 @tool(
@@ -31,8 +31,8 @@ class ListCostTagsArguments(msgspec.Struct, kw_only=True):
     title="List cost tags",
     access=ToolAccess.READ,
     description="""
-        Cost tags: keys whose values the account's rules give to cost lines, with the rules in order; the first that
-        catches a line wins. Their cost: queryCostTag.
+        Cost tags: tags set by the account's own rules, with the rules in order (first match wins). For
+        their cost: queryCostTag.
     """,
     examples=[{}],
 )
@@ -52,8 +52,9 @@ def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTags
     access=ToolAccess.READ,
     converts=True,
     description="""
-        Cost by the values of one cost tag before and after shared-cost splits, what is untagged, and by one more dimension.
-        Trends: querySpend with group_by cost_tag:<key>. Example: {"cost_tag": "env", "by": "account"}
+        Cost by values of one cost tag before and after shared-cost splits, untagged cost, and by one more
+        dimension. For trends: querySpend with group_by cost_tag:<key>.
+        Example: {"cost_tag": "env", "by": "account"}
     """,
     examples=[{}, {"by": "account", "period": "last_month", "splits": "after"}],
 )

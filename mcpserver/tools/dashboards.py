@@ -34,7 +34,7 @@ from mcpserver.schema import Schema, arguments_schema
 PAGE = "dashboards/"
 SHOWN_PROBLEMS = 5
 
-DashboardId = Annotated[int, Meta(description="From listDashboards.")]
+DashboardId = Annotated[int, Meta(description="ID from listDashboards.")]
 # The services refuse more than MAX_WIDGETS, and say so.
 Widgets = list[WidgetLayout]
 
@@ -66,7 +66,7 @@ def list_dashboards(call: ToolCall, arguments: ListDashboardsArguments) -> Dashb
 
 class GetDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    dashboard_id: Annotated[int | None, Meta(description="Left out: the first by name.")] = None
+    dashboard_id: Annotated[int | None, Meta(description="Default: the first by name.")] = None
 
 
 @tool(
@@ -74,7 +74,8 @@ class GetDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
     title="Get a dashboard",
     access=ToolAccess.READ,
     description="""
-        A shared dashboard's whole layout, as set_dashboard_widgets takes it back. For figures ask querySpend and its like.
+        The layout of a shared dashboard, in the format of set_dashboard_widgets. For figures use querySpend
+        and others.
         Example: {"dashboard_id": 3}
     """,
     examples=[{}],
@@ -119,7 +120,9 @@ class ListWidgetTypesArguments(msgspec.Struct, frozen=True, kw_only=True):
     name="listWidgetTypes",
     title="List widget types",
     access=ToolAccess.READ,
-    description="The widgets that a dashboard can have, with each config's JSON schema. Read it before writing widgets.",
+    description=(
+        "Widget types of dashboards with the JSON schema of their config. Read before writing widgets."
+    ),
     examples=[{}, {"type": "spend_by"}],
 )
 def list_widget_types(call: ToolCall, arguments: ListWidgetTypesArguments) -> WidgetTypesAnswer:
@@ -131,7 +134,9 @@ def list_widget_types(call: ToolCall, arguments: ListWidgetTypesArguments) -> Wi
         max_widgets=MAX_WIDGETS,
         widget_types=[_type_info(each) for each in types],
         warnings=[],
-        hint="Dimensions and filters are those of querySpend; a board's own days and filters are set on its page.",
+        hint=(
+            "Dimensions and filters as in querySpend. Days and filters of the dashboard are set on its page."
+        ),
         console_url=call.console_url(PAGE),
     )
 
@@ -152,7 +157,7 @@ def _type_info(kind: WidgetType[Any]) -> WidgetTypeInfo:
 
 class CreateDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    name: Annotated[str, Meta(description="Not taken yet.", min_length=1, max_length=100)]
+    name: Annotated[str, Meta(description="Must be unused.", min_length=1, max_length=100)]
     widgets: Annotated[Widgets, Meta(description="Types and configs: listWidgetTypes.")] = []
 
 
@@ -161,7 +166,7 @@ class CreateDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
     title="Create a dashboard",
     access=ToolAccess.WRITE,
     description="""
-        A new shared dashboard, with widgets if given; all or nothing.
+        Creates a shared dashboard, optionally with widgets; all or nothing.
         Example: {"name": "Weekly", "widgets": [{"type": "total"}]}
     """,
     examples=[
@@ -176,14 +181,14 @@ def create_dashboard(call: ToolCall, arguments: CreateDashboardArguments) -> Boa
         widgets=_drafts(arguments.widgets),
     )
     return _answer(
-        call, dashboard, done=f"Dashboard {truncate(dashboard.name, 60)!r} is made, with id {dashboard.pk}"
+        call, dashboard, done=(f"Created dashboard {truncate(dashboard.name, 60)!r} with id {dashboard.pk}")
     )
 
 
 class SetDashboardWidgetsArguments(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     dashboard_id: DashboardId
-    widgets: Annotated[Widgets, Meta(description="All of them: others go.")]
+    widgets: Annotated[Widgets, Meta(description="The complete list; others are removed.")]
 
 
 @tool(
@@ -192,8 +197,8 @@ class SetDashboardWidgetsArguments(msgspec.Struct, frozen=True, kw_only=True):
     access=ToolAccess.WRITE,
     idempotent=True,
     description="""
-        Replaces all widgets of a shared dashboard; all or nothing. Change what getDashboard gives and give it back. Two
-        at the same x and y are refused.
+        Replaces all widgets of a shared dashboard; all or nothing. Edit the layout from getDashboard. Two
+        widgets at the same x and y are refused.
     """,
     examples=[{"dashboard_id": 1, "widgets": [{"type": "spend_by", "config": {"group_by": "region"}}]}],
 )
@@ -217,7 +222,7 @@ class DeleteDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
     access=ToolAccess.WRITE,
     destructive=True,
     idempotent=True,
-    description="Deletes a shared dashboard with its widgets, for good. Ask the person first.",
+    description="Permanently deletes a shared dashboard and its widgets. Ask the person first.",
     examples=[{"dashboard_id": 1}],
 )
 def delete_dashboard(call: ToolCall, arguments: DeleteDashboardArguments) -> DeletedAnswer:
@@ -225,10 +230,10 @@ def delete_dashboard(call: ToolCall, arguments: DeleteDashboardArguments) -> Del
     deleted = services.delete_dashboard(dashboard=dashboard, actor=call.credential.actor)
     return DeletedAnswer(
         account=AccountRef(slug=call.account.slug, name=call.account.name),
-        summary=f"Dashboard {truncate(dashboard.name, 60)!r}, id {deleted}, is deleted.",
+        summary=f"Deleted dashboard {truncate(dashboard.name, 60)!r} with id {deleted}.",
         deleted_id=deleted,
         warnings=[],
-        hint="listDashboards has those that are left.",
+        hint="Use listDashboards for the remaining ones.",
         console_url=call.console_url(PAGE),
     )
 
@@ -255,7 +260,7 @@ def _drafts(widgets: Sequence[WidgetLayout]) -> list[WidgetDraft]:
     if problems:
         shown = [problem.message for problem in problems[:SHOWN_PROBLEMS]]
         hidden_count = len(problems) - len(shown)
-        more = [f"{hidden_count} more widgets are refused."] if hidden_count else []
+        more = [f"{hidden_count} more widgets refused."] if hidden_count else []
         raise UserError(" ".join([*shown, *more]), field="widgets")
     return drafts
 

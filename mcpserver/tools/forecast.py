@@ -22,8 +22,9 @@ MAX_URL = 4_000
     access=ToolAccess.READ,
     converts=True,
     description="""
-        What the current month, quarter, year or the next days will cost, with an 80 % band, beside what is spent and the
-        period before; null with a reason where history is too short. Example: {"group_by": ["service"]}
+        Forecast of the current month, quarter, year or next days with an 80% range, actual spend and the
+        previous period; null with a reason where history is too short.
+        Example: {"group_by": ["service"]}
     """,
     examples=[
         {},
@@ -51,6 +52,6 @@ def _with_console_url(call: ToolCall, query: ForecastQuery, answer: ForecastAnsw
     url = call.console_url(PAGE, query.to_params())
     if len(url) <= MAX_URL:
         return replace(answer, console_url=url)
-    note = "The filters are too long for a link, so console_url opens the query without them."
+    note = "The filters are too long for a link, so console_url omits them."
     url = call.console_url(PAGE, replace(query, filters=[]).to_params())
     return replace(answer, console_url=url, warnings=[*answer.warnings, note])

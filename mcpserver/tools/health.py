@@ -20,8 +20,8 @@ class GetDataHealthArguments(msgspec.Struct, kw_only=True):
     title="Get data health",
     access=ToolAccess.READ,
     description="""
-        Each connection's health: through which day it has data, when more is due, gaps, restated months, what is
-        wrong and what to do. Use it when numbers look missing or old.
+        Health of each connection: last day with data, next expected data, gaps, restated months, errors and
+        actions. Use it when numbers look missing or old.
     """,
     examples=[{}],
 )

@@ -17,7 +17,7 @@ PAGE = "invoices/"
     name="getInvoiceReconciliation",
     title="Reconcile invoices",
     access=ToolAccess.READ,
-    description="By invoice and billing month: sum of its lines (billed), invoiced amount, difference.",
+    description="By invoice and billing month: total of lines (billed), invoiced amount, difference.",
     examples=[{}, {"limit": 5}],
 )
 def get_invoice_reconciliation(call: ToolCall, arguments: InvoiceQuery) -> InvoiceAnswer:

@@ -21,8 +21,8 @@ EVIDENCE = 3
     title="List savings",
     access=ToolAccess.READ,
     description="""
-        What cost lines prove could be saved a month, largest first, with formula, effort, risk, resources, and what
-        acting saved.
+        Potential monthly savings proven by cost lines, largest first, with formula, effort, risk, resources
+        and realized savings.
     """,
     examples=[{}, {"status": "all", "rule": "unused_commitment", "limit": 5}],
 )

@@ -29,10 +29,11 @@ MAX_LINKED_TEXT = 200
     access=ToolAccess.READ,
     converts=True,
     description="""
-        What was spent, in total or grouped by up to two dimensions, over time, compared with before. Use it for any
-        question about cost, top drivers, trends, shares. It sums, ranks and compares exactly: do not add its rows
-        yourself. To find how a value is spelled use listDimensionValues; for which days have data, getAccountContext.
-        Example: last month by service against the month before:
+        Spend in total or by up to two dimensions, over time, compared with a previous period. Use it for
+        any question about cost, top drivers, trends, shares. Totals, ranks and changes are exact: do not
+        add rows yourself. For the spelling of values use listDimensionValues; for days with data,
+        getAccountContext.
+        Example: last month by service vs. the previous month:
         {"period": "last_month", "group_by": ["service"], "compare_to": "previous_period"}
     """,
     examples=[
@@ -59,24 +60,22 @@ def _with_console_url(call: ToolCall, query: SpendQuery, answer: SpendAnswer) ->
     if len(url) <= MAX_URL:
         return replace(answer, console_url=url)
     short = call.console_url(EXPLORER, replace(query, filters=[]).to_params())
-    note = "The filters are too long for a link, so console_url opens the query without them."
+    note = "The filters are too long for a link, so console_url omits them."
     return replace(answer, console_url=short, warnings=[*answer.warnings, note])
 
 
 class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
-    dimension: Annotated[
-        str, Meta(description="Such as service, account, tag:env; getAccountContext lists them.")
-    ]
+    dimension: Annotated[str, Meta(description="Such as service, account, tag:env; see getAccountContext.")]
     search: Annotated[
-        str, Meta(description="Part of a value or its name, any case; or an alias such as EC2.")
+        str, Meta(description="Part of a value or name (not case-sensitive), or an alias such as EC2.")
     ] = ""
-    start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
+    start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
     end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
-    period: Annotated[
-        str | None, Meta(description="As in querySpend; left out: last 365 days with data.")
-    ] = None
+    period: Annotated[str | None, Meta(description="As in querySpend. Default: last 365 days with data.")] = (
+        None
+    )
     limit: Annotated[int, Meta(ge=1, le=queries.MAX_VALUES_LIMIT)] = 50
-    cursor: Annotated[str, Meta(description="From the answer before, for the next page.")] = ""
+    cursor: Annotated[str, Meta(description="Cursor of the previous page.")] = ""
 
 
 @tool(
@@ -85,8 +84,8 @@ class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
     access=ToolAccess.READ,
     converts=True,
     description="""
-        The values that a dimension has in the data, largest cost first, with search. Use it before filtering by a
-        value you have not seen. Not for amounts by group over time: querySpend does that.
+        Values of a dimension in the data, largest cost first, with search. Use it before filtering by a
+        value you have not seen. For amounts by group over time use querySpend.
         Example: {"dimension": "service", "search": "storage"}
     """,
     examples=[

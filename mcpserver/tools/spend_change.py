@@ -20,8 +20,8 @@ PAGE = "spend-change/"
     access=ToolAccess.READ,
     converts=True,
     description="""
-        Why spend rose or fell between two periods: what moved most, new and gone, price against volume, adding up to
-        the whole change; anomalies beside it. For trends use querySpend.
+        Why spend rose or fell between two periods: largest changes, new and ended cost, price vs. volume,
+        adding up to the total change; related anomalies. For trends use querySpend.
     """,
     examples=[
         {},

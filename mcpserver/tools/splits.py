@@ -27,8 +27,8 @@ class ListSharedCostSplitsArguments(msgspec.Struct, kw_only=True):
     access=ToolAccess.READ,
     converts=True,
     description="""
-        Which cost is shared out among which values, how, and what each split moved in the last complete month.
-        Figures after splits: querySpend or queryUnitCost with "splits": "after".
+        Shared-cost splits: source, targets, method and amount moved in the last complete month. For cost
+        after splits: querySpend or queryUnitCost with "splits": "after".
     """,
     examples=[{}],
 )
@@ -53,6 +53,9 @@ def _fit_to_size(answer: SplitsAnswer) -> SplitsAnswer:
                 )
                 for split in answer.splits[:count]
             ],
-            truncated=f"{count} of {len(answer.splits)} splits with up to {targets} targets each: narrow with search.",
+            truncated=(
+                f"{count} of {len(answer.splits)} splits with up to {targets} targets each. "
+                "Narrow with search."
+            ),
         )
     return shown

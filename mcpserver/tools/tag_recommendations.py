@@ -18,9 +18,8 @@ PAGE = "cost-tags/recommendations/"
     title="List tag recommendations",
     access=ToolAccess.READ,
     converts=True,
-    description="""
-        Tag keys by cost covered; keys or values that mean the same; rules for untagged cost: drafts and what each covers.
-    """,
+    description="\n        Tag keys by coverage; duplicate keys and values; rules for untagged cost, "
+    "as drafts with their coverage.\n    ",
     examples=[{}, {"kind": "untagged_cost", "limit": 5}],
 )
 def list_tag_recommendations(call: ToolCall, arguments: TagRecommendationsQuery) -> TagRecommendationsAnswer:

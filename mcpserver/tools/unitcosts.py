@@ -56,7 +56,7 @@ def _with_console_url(call: ToolCall, query: UnitCostQuery, answer: UnitCostAnsw
     if len(url) <= MAX_URL:
         return replace(answer, console_url=url)
     short = replace(query, usage_metric=query.usage_metric[:100], filters=[], customers=[])
-    note = "The filters are too long for a link, so console_url opens the query without them."
+    note = "The filters are too long for a link, so console_url omits them."
     url = call.console_url(PAGE, short.to_params())
     return replace(answer, console_url=url, warnings=[*answer.warnings, note])
 
@@ -71,7 +71,7 @@ class ListUnitMetricsArguments(msgspec.Struct, kw_only=True):
     title="List unit metrics",
     access=ToolAccess.READ,
     description="""
-        Saved unit costs, such as cost per order: which cost, divided by which usage metric, for how many units. Figures:
+        Saved unit costs, such as cost per order: cost, usage metric and number of units. For values:
         queryUnitCost with unit_metric.
     """,
     examples=[{}],

@@ -48,9 +48,10 @@ def _truncate_event(event: UsageEvent) -> UsageEvent:
     title="Query usage",
     access=ToolAccess.READ,
     description="""
-        How much of a pushed usage metric (requests, seats …) was used: in total, by customer or dimension, over time. It
-        aggregates exactly: do not add rows or buckets yourself. Not for cost per unit: queryUnitCost; single events:
-        listUsageEvents. Example: {"metric": "requests", "period": "last_month", "group_by": "customer"}
+        Usage of a pushed metric (requests, seats …): in total, by customer or dimension, over time. Totals
+        are exact: do not add rows or buckets yourself. For cost per unit use queryUnitCost; for single
+        events, listUsageEvents.
+        Example: {"metric": "requests", "period": "last_month", "group_by": "customer"}
     """,
     examples=[
         {},
@@ -76,7 +77,7 @@ def _with_console_url(call: ToolCall, query: UsageQuery, answer: UsageAnswer) ->
     if len(url) <= MAX_URL:
         return replace(answer, console_url=url)
     short = call.console_url(PAGE, replace(query, filters=[], customers=[]).to_params())
-    note = "The filters are too long for a link, so console_url opens the query without them."
+    note = "The filters are too long for a link, so console_url omits them."
     return replace(answer, console_url=short, warnings=[*answer.warnings, note])
 
 
@@ -85,8 +86,8 @@ def _with_console_url(call: ToolCall, query: UsageQuery, answer: UsageAnswer) ->
     title="List usage events",
     access=ToolAccess.READ,
     description="""
-        Raw pushed usage events of all days, the newest first, page by page. Use it to check what arrived: a customer's last events, a
-        unit, a dimension's spelling. Not for sums: queryUsage.
+        Raw pushed usage events of all days, newest first. Use it to check received data: a customer's last
+        events, a unit, a dimension's spelling. For totals use queryUsage.
         Example: {"customer": "acme", "limit": 20}
     """,
     examples=[{}, {"period": "last_30_days", "limit": 2}],

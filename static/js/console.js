@@ -20,7 +20,7 @@ function toggleTheme() {
     // Storage is blocked: the choice lasts for this page.
   }
   setTheme(theme);
-  announce(`The page is ${theme} now.`);
+  announce(`Theme: ${theme}.`);
 }
 
 // Paper is white: what a dark page shows would be pale on it.
@@ -51,7 +51,7 @@ async function copy(button) {
     getSelection().removeAllRanges();
     getSelection().addRange(range);
     label.textContent = "Press Ctrl+C";
-    announce("The text is selected: press Ctrl+C.");
+    announce("Text selected. Press Ctrl+C to copy.");
   }
   setTimeout(() => {
     label.textContent = before;

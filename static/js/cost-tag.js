@@ -91,14 +91,14 @@ function update() {
 
 function announcePlace(card) {
   update();
-  announce(`${titleOf(card)} is rule ${cards().indexOf(card) + 1} of ${cards().length} now.`);
+  announce(`${titleOf(card)} is now rule ${cards().indexOf(card) + 1} of ${cards().length}.`);
 }
 
 // The other card moves around this one: a card that moves itself would lose the focus.
 function move(card, direction) {
   const other = direction < 0 ? card.previousElementSibling : card.nextElementSibling;
   if (!other) {
-    announce(`${titleOf(card)} is the ${direction < 0 ? "first" : "last"} rule already.`);
+    announce(`${titleOf(card)} is already the ${direction < 0 ? "first" : "last"} rule.`);
     return;
   }
   if (direction < 0) card.after(other);
@@ -134,7 +134,7 @@ function removeCard(card) {
   const title = titleOf(card);
   card.remove();
   update();
-  announce(`The rule ${title} is removed; ${cards().length} are left.`);
+  announce(`Rule ${title} removed, ${cards().length} left.`);
   (neighbour ? part(neighbour, "toggle") : document.getElementById("add-rule")).focus();
 }
 
@@ -143,7 +143,7 @@ function addRule(rule, previous) {
   setOpen(card, true);
   update();
   part(card, "name").focus();
-  announce(`Rule ${cards().indexOf(card) + 1} is added.`);
+  announce(`Rule ${cards().indexOf(card) + 1} added.`);
 }
 
 function addTest(group) {

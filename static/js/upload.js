@@ -92,7 +92,7 @@ form.addEventListener("submit", (event) => {
     progressText.textContent = text;
   });
   request.addEventListener("load", () => showResult(uploadResult(request.status, request.responseText)));
-  request.addEventListener("error", () => showErrors(["The connection broke. Nothing was imported; try again."]));
+  request.addEventListener("error", () => showErrors(["Connection lost. Nothing was imported. Try again."]));
   clearFieldErrors();
   errors.hidden = true;
   progress.hidden = false;

@@ -55,7 +55,7 @@ def test_an_admin_changes_the_account_and_its_address_stays(cast: Cast) -> None:
 def test_a_member_sees_the_account_and_may_not_change_it(cast: Cast) -> None:
     client = signed_in(cast.member)
 
-    assert "Only an admin or owner may change this." in client.get(URL).content.decode()
+    assert "Only admins and owners can change this." in client.get(URL).content.decode()
     assert client.post(URL, {"name": "Mine", "fiscal_start_month": "1"}).status_code == 403
     assert Account.objects.get(pk=cast.account.pk).name == "Acme"
 
@@ -64,7 +64,7 @@ def test_an_account_without_a_name_is_refused(cast: Cast) -> None:
     answer = signed_in(cast.owner).post(URL, {"name": " ", "fiscal_start_month": "13"})
 
     assert answer.status_code == 422
-    assert "Give the account a name." in answer.content.decode()
+    assert "Enter a name." in answer.content.decode()
 
 
 def test_the_audit_log_is_for_admins(cast: Cast) -> None:
@@ -113,7 +113,7 @@ def test_a_page_that_is_not_there_has_the_products_look(cast: Cast) -> None:
     answer = signed_in(cast.member).get("/a/nowhere/")
 
     assert answer.status_code == 404
-    assert "Take me home" in answer.content.decode()
+    assert "Go to home page" in answer.content.decode()
 
 
 def test_a_form_from_another_session_says_what_to_do(cast: Cast) -> None:

@@ -44,23 +44,23 @@ def test_a_name_of_signs_alone_still_gets_an_address(cast: Cast) -> None:
 
 
 def test_a_person_is_a_member_once(cast: Cast) -> None:
-    with pytest.raises(ValidationError, match="member already"):
+    with pytest.raises(ValidationError, match="This person is already a member"):
         add_member(account=cast.account, user=cast.viewer, role=Role.ADMIN, actor=cast.actor)
 
 
 def test_the_owner_can_neither_leave_nor_step_down(cast: Cast) -> None:
     owner = Membership.objects.get(account=cast.account, user=cast.owner)
 
-    with pytest.raises(UserError, match="transfer the ownership"):
+    with pytest.raises(UserError, match=r"The owner cannot be removed\. Transfer ownership first"):
         remove_member(membership=owner, actor=cast.actor)
-    with pytest.raises(UserError, match="transfer the ownership"):
+    with pytest.raises(UserError, match=r"The owner cannot be removed\. Transfer ownership first"):
         change_role(membership=owner, role=Role.VIEWER, actor=cast.actor)
 
 
 def test_an_account_has_one_owner(cast: Cast) -> None:
     admin = Membership.objects.get(account=cast.account, user=cast.admin)
 
-    with pytest.raises(UserError, match="offered under Settings"):
+    with pytest.raises(UserError, match="Transfer ownership in Settings → Account"):
         change_role(membership=admin, role=Role.OWNER, actor=Actor.of_user(cast.owner))
     with pytest.raises(ValidationError, match="one owner"):
         add_member(account=cast.account, user=cast.stranger, role=Role.OWNER, actor=cast.actor)
@@ -122,7 +122,7 @@ def test_the_country_of_holidays_is_known_and_reaches_the_mcp_door(cast: Cast) -
         used = authenticate_mcp_key(plaintext)
         assert used is not None
         assert used.account.holiday_country == country
-    with pytest.raises(UserError, match="no country"):
+    with pytest.raises(UserError, match="Public holidays of"):
         change_account(
             account=cast.account, actor=cast.actor, name="Acme", fiscal_start_month=1, holiday_country="XX"
         )

@@ -53,8 +53,8 @@ def test_a_member_sees_the_glossary_and_cannot_change_it(cast: Cast) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("no colon here", "write it as term: meaning"),
-        ("a: b\nA: c", "is there twice"),
+        ("no colon here", "”: use the format term: meaning."),
+        ("a: b\nA: c", "Duplicate parameter."),
         ("x" * 61 + ": long", "at most 60"),
         ("\n".join(f"t{place}: m" for place in range(MAX_TERMS + 1)), "at most 50 terms"),
     ],

@@ -57,8 +57,8 @@ def test_the_owner_stays(cast: Cast) -> None:
     page = client.post(f"{LIST}{membership(cast, 'owner').pk}/remove/", follow=True).content.decode()
     other = client.post(f"{LIST}{membership(cast, 'admin').pk}/role/", {"role": "owner"}, follow=True)
 
-    assert "transfer the ownership first" in page
-    assert "Choose one of the roles" in other.content.decode()
+    assert "The owner cannot be removed. Transfer ownership first." in page
+    assert "Choose a role from the list." in other.content.decode()
     assert 'value="owner"' not in page
     assert (role_of(cast, "owner"), role_of(cast, "admin")) == (Role.OWNER, "admin")
 

@@ -51,8 +51,14 @@ def test_an_owner_names_an_admin_who_accepts(cast: Cast) -> None:
     offer(cast, owner, "admin")
 
     assert role(cast, "owner") == "owner"
-    assert "offers you the ownership" in admin.get("/a/acme/settings/members/").content.decode()
-    assert "offers you the ownership" not in signed_in(cast.member).get(SETTINGS).content.decode()
+    assert (
+        "in the FinOps Console to you. Accept or decline:"
+        in admin.get("/a/acme/settings/members/").content.decode()
+    )
+    assert (
+        "in the FinOps Console to you. Accept or decline:"
+        not in signed_in(cast.member).get(SETTINGS).content.decode()
+    )
 
     signed_in(cast.member).post(f"{SETTINGS}transfer/accept/")
     signed_in(cast.member).post(f"{SETTINGS}transfer/decline/")
@@ -102,7 +108,20 @@ def test_owner_and_admins_are_mailed_each_step_of_a_deletion(cast: Cast, lake: N
         [["owner@example.com"], ["admin@example.com"]]
     ] * 3
     for step, words in zip(
-        steps, ("scheduled the deletion", "is not deleted", "is deleted, as scheduled"), strict=True
+        steps,
+        (
+            (
+                "UTC, with all cost, usage, keys, members and the audit log. Until then its "
+                "owner can restore it:"
+            ),
+            "in the FinOps Console. It will not be deleted.",
+            (
+                "in the FinOps Console was deleted as scheduled. "
+                "It cannot be restored. Its data is being "
+                "removed."
+            ),
+        ),
+        strict=True,
     ):
         assert all(words in " ".join(text.split()) for _to, text in step)
 
@@ -156,7 +175,7 @@ def test_an_owner_deletes_by_name_and_password_and_restores(cast: Cast) -> None:
     response = signed_in(cast.owner).post(f"{SETTINGS}delete/", {"name": "Acme"}, follow=True)
     wrong = owner.post(f"{SETTINGS}delete/", {"name": "acme"})
     assert response.redirect_chain[-1][0].startswith("/auth/reauthenticate/")
-    assert "exactly as it is" in wrong.content.decode()
+    assert "Enter the exact name of the account." in wrong.content.decode()
     assert Account.objects.get(pk=cast.account.pk).delete_after is None
 
     owner.post(f"{SETTINGS}delete/", {"name": "Acme"})

@@ -314,7 +314,7 @@ def test_who_has_no_second_factor_cannot_demand_one_and_a_viewer_cannot_at_all(c
     refused = signed_in(cast.admin).post("/a/acme/settings/security/", form)
 
     assert refused.status_code == 422
-    assert "shut yourself out" in refused.content.decode()
+    assert "Set up your own second factor first, or you would lock yourself out." in refused.content.decode()
     assert signed_in(cast.member).post("/a/acme/settings/security/", form).status_code == 403
     cast.account.refresh_from_db()
     assert not cast.account.second_factor_required

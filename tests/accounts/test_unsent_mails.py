@@ -18,7 +18,7 @@ from tests.servers import free_port
 
 pytestmark = pytest.mark.django_db
 WORKS = "django.core.mail.backends.locmem.EmailBackend"
-NOT_YET = "We could not send the e-mail yet. It is sent as soon as the mail server answers."
+NOT_YET = "The e-mail was not sent yet. It is sent when the mail server is available."
 
 
 @pytest.fixture(autouse=True)

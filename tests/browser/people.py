@@ -121,7 +121,7 @@ def _tag_costs(account: Account) -> None:
         account=account,
         actor=ACTOR,
         key="environment",
-        description="What serves customers, and what does not",
+        description="Customer-facing and internal cost",
         default_value="shared",
         rules=[
             Rule(name="Data", when=AllOf((data, Not(Test(dimension="tag:env", op="absent")))), value="data"),

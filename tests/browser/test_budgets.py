@@ -17,7 +17,7 @@ def make(page: Page, name: str, amount: str = "") -> None:
     page.goto(f"{URL}new/")
     page.get_by_label("Name").fill(name)
     if amount:
-        page.get_by_label("Amount of each period").fill(amount)
+        page.get_by_label("Amount per period").fill(amount)
     page.get_by_role("button", name="Create budget").click()
     expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
 
@@ -32,7 +32,7 @@ def test_the_form_follows_its_scope_and_keeps_what_was_said(new_page: NewPage) -
     page = new_page("member")
     page.goto(f"{URL}new/")
     page.get_by_label("Name").fill("One source")
-    suggested = page.get_by_label("Amount of each period").input_value()
+    suggested = page.get_by_label("Amount per period").input_value()
 
     page.get_by_label("Budget for").select_option("cost_source")
     page.get_by_label("Cost source").select_option(label="Clouds")
@@ -40,14 +40,14 @@ def test_the_form_follows_its_scope_and_keeps_what_was_said(new_page: NewPage) -
     expect(page.locator(".budget-periods input")).to_have_count(8)
 
     expect(page.get_by_label("Name")).to_have_value("One source")
-    expect(page.get_by_label("Amount of each period")).not_to_have_value(suggested)
-    page.get_by_text("Other amounts for single periods").click()
+    expect(page.get_by_label("Amount per period")).not_to_have_value(suggested)
+    page.get_by_text("Amounts for single periods").click()
     page.locator(".budget-periods input").nth(1).fill("123456.78")
     page.get_by_label("Period", exact=True).select_option("monthly")
     expect(page.locator(".budget-periods input")).to_have_count(12)
 
     page.get_by_label("Currency").fill("USD")
-    page.get_by_label("Amount of each period").fill("5000")
+    page.get_by_label("Amount per period").fill("5000")
     page.get_by_role("button", name="Create budget").click()
     expect(page.get_by_role("heading", name="One source")).to_be_visible()
     expect(page.locator("[data-chart]:not([data-drawn])")).to_have_count(0)
@@ -57,17 +57,17 @@ def test_the_form_follows_its_scope_and_keeps_what_was_said(new_page: NewPage) -
 def test_what_is_typed_while_the_form_asks_again_stays(new_page: NewPage) -> None:
     page = new_page("member")
     page.goto(f"{URL}new/")
-    suggested = page.get_by_label("Amount of each period").input_value()
+    suggested = page.get_by_label("Amount per period").input_value()
     held: list[Route] = []
     page.route(f"**{URL}new/?*", lambda route: held.append(route))
     with page.expect_request(f"**{URL}new/?*"):
         page.get_by_label("Period", exact=True).select_option("yearly")
 
-    page.get_by_label("Amount of each period").fill("4321.09")
+    page.get_by_label("Amount per period").fill("4321.09")
     held[0].continue_()
 
     expect(page.locator(".budget-periods input")).to_have_count(3)
-    expect(page.get_by_label("Amount of each period")).to_have_value("4321.09")
+    expect(page.get_by_label("Amount per period")).to_have_value("4321.09")
     assert suggested != "4321.09"
 
 
@@ -87,9 +87,9 @@ def test_a_budget_at_risk_shows_on_its_page_the_list_and_the_overview(new_page: 
 
     tile.get_by_role("link", name="Far too small").click()
     page.get_by_role("link", name="Edit", exact=True).click()
-    page.get_by_label("Amount of each period").fill("99999999")
+    page.get_by_label("Amount per period").fill("99999999")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("The budget is changed.")).to_be_visible()
+    expect(page.get_by_text("Budget updated.")).to_be_visible()
     expect(page.locator("main .badge").first).to_contain_text("OK")
     delete(page)
 

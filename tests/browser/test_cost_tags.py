@@ -43,8 +43,8 @@ def saved_rules(page: Page) -> list[dict[str, object]]:
 
 
 def save(page: Page) -> None:
-    page.get_by_role("button", name="Review the effect").click()
-    expect(page.get_by_role("heading", name="What saving moves")).to_be_focused()
+    page.get_by_role("button", name="Review impact").click()
+    expect(page.get_by_role("heading", name="Impact of saving")).to_be_focused()
     page.get_by_role("button", name=re.compile("^Save")).click()
     page.wait_for_url(re.compile(r"/cost-tags/\d+/$"))
 
@@ -103,7 +103,7 @@ def test_a_nested_condition_is_built_with_suggestions_and_saved(new_page: NewPag
     page.get_by_label("Value of the condition").press("Enter")
     page.get_by_role("button", name="Group", exact=True).click()
     inner = page.get_by_role("group", name="Conditions").nth(1)
-    inner.get_by_label("How many of the conditions hold").select_option("none of these")
+    inner.get_by_label("Match").select_option("none of these")
     inner.get_by_label("Dimension of the condition").select_option("service")
     value = inner.get_by_label("Value of the condition")
     value.focus()
@@ -112,7 +112,7 @@ def test_a_nested_condition_is_built_with_suggestions_and_saved(new_page: NewPag
     expect(inner.locator("datalist option")).to_have_count(1)
     value.fill("AWS Credits")
     value.press("Enter")
-    page.get_by_label("Value that the rule sets").fill("Infrastructure")
+    page.get_by_label("Value").fill("Infrastructure")
 
     assert saved_rules(page) == [
         {
@@ -141,8 +141,8 @@ def test_a_tag_is_copied_with_suggested_keys_in_small_letters_and_renamed(new_pa
     expect(page.get_by_label("Tag key to copy")).to_have_attribute("list", "tag-keys")
     page.get_by_text("Rename values").click()
     page.get_by_role("button", name="Rename a value").click()
-    page.get_by_label("Value as it is").fill("prod")
-    page.get_by_label("Value as it shall be").fill("production")
+    page.get_by_label("Current value").fill("prod")
+    page.get_by_label("New value").fill("production")
 
     assert saved_rules(page) == [
         {"copy": {"keys": ["env"], "normalise": ["trim", "lower"], "map": {"prod": "production"}}}
@@ -159,7 +159,7 @@ def test_an_error_is_shown_and_focused_at_its_field(new_page: NewPage, tag_id: i
     card(page, 3).get_by_role("button", name="Remove Google Cloud").click()
     card(page, 3).locator("[data-toggle]").click()
 
-    page.get_by_role("button", name="Review the effect").click()
+    page.get_by_role("button", name="Review impact").click()
 
     value = card(page, 3).get_by_label("Value of the condition")
     expect(value).to_be_focused()
@@ -173,16 +173,18 @@ def test_somebody_elses_change_does_not_lose_what_was_typed(
     page = new_page("member")
     page.goto(f"{URL}{tag_id}/edit/")
     card(page, 1).locator("[data-toggle]").click()
-    card(page, 1).get_by_label("Value that the rule sets").fill("amazon")
+    card(page, 1).get_by_label("Value").fill("amazon")
     console.run("tests.browser.people:save_cost_tag", tag_id)
 
-    page.get_by_role("button", name="Review the effect").click()
+    page.get_by_role("button", name="Review impact").click()
 
-    expect(page.get_by_role("heading", name="Somebody saved this cost tag")).to_be_focused()
+    expect(
+        page.get_by_role("heading", name="This cost tag was changed while you were editing")
+    ).to_be_focused()
     expect(page.locator("#review")).to_contain_text("owner@example.com changed it")
-    expect(card(page, 1).get_by_label("Value that the rule sets")).to_have_value("amazon")
-    page.get_by_role("button", name="Review mine in place of theirs").click()
-    expect(page.get_by_role("heading", name="What saving moves")).to_be_focused()
+    expect(card(page, 1).get_by_label("Value")).to_have_value("amazon")
+    page.get_by_role("button", name="Replace with my rules").click()
+    expect(page.get_by_role("heading", name="Impact of saving")).to_be_focused()
     page.get_by_role("button", name=re.compile("^Save")).click()
     page.wait_for_url(f"**{URL}{tag_id}/")
     page.goto(f"{URL}{tag_id}/edit/")
@@ -202,9 +204,9 @@ def test_a_file_goes_out_and_comes_back_with_its_effect(
 
     page.goto(f"{URL}import/")
     page.get_by_label("YAML file").set_input_files(tmp_path / "rules.yaml")
-    page.get_by_role("button", name="Show the effect").click()
+    page.get_by_role("button", name="Review impact").click()
 
-    expect(page.get_by_role("heading", name="What saving moves")).to_be_visible()
+    expect(page.get_by_role("heading", name="Impact of saving")).to_be_visible()
     expect(page.locator("#review")).to_contain_text("Amazon")
     page.get_by_role("button", name=re.compile("^Save")).click()
     page.wait_for_url(f"**{URL}{tag_id}/")

@@ -184,7 +184,7 @@ def test_all_rows_come_as_csv(new_page: NewPage, tmp_path: Path) -> None:
     page.goto(f"{URL}?period=last_30_days&group_by=service&top=5")
 
     with page.expect_download() as download:
-        page.get_by_role("link", name="CSV of all rows").click()
+        page.get_by_role("link", name="Download CSV").click()
     download.value.save_as(tmp_path / "spend.csv")
 
     with (tmp_path / "spend.csv").open(newline="") as file:

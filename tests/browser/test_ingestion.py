@@ -33,7 +33,9 @@ def test_a_file_is_uploaded_its_report_read_and_what_it_brought_voided(
     page = new_page("member")
     page.goto(f"/a/acme/connections/usage/{source}/")
 
-    page.get_by_label("Drop a CSV file of past events here").set_input_files(past_events(tmp_path, "one"))
+    page.get_by_label("Drop a CSV file of past events, or choose one").set_input_files(
+        past_events(tmp_path, "one")
+    )
     page.get_by_role("button", name="Upload").click()
     expect(page.get_by_role("progressbar", name="Progress of the upload")).to_be_visible()
     console.run(f"{ROWS}:run_uploads")
@@ -43,9 +45,9 @@ def test_a_file_is_uploaded_its_report_read_and_what_it_brought_voided(
     page.reload()
     expect(page.get_by_role("region", name="Rejected lines").get_by_role("row")).to_have_count(2)
 
-    page.get_by_role("button", name="Void what it brought").click()
+    page.get_by_role("button", name="Void upload").click()
     page.get_by_role("dialog").get_by_role("button", name="Void").click()
-    expect(page.get_by_text("The batch is voided")).to_be_visible()
+    expect(page.get_by_text("Batch voided. Its events are no longer counted or metered.")).to_be_visible()
     expect(page.get_by_role("row", name="one.csv")).to_contain_text("Voided")
 
 
@@ -58,7 +60,7 @@ def test_a_file_that_cannot_work_is_refused_where_it_was_chosen(
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("customer,metric,quantity,timestamp\n")
 
-    page.get_by_label("Drop a CSV file of past events here").set_input_files(wrong)
+    page.get_by_label("Drop a CSV file of past events, or choose one").set_input_files(wrong)
     page.get_by_role("button", name="Upload").click()
 
     expect(page.get_by_role("alert").filter(has_text="Did you mean customer_id?")).to_be_visible()
@@ -80,7 +82,7 @@ def test_a_batch_is_voided_from_the_keyboard_and_an_unsure_one_is_kept(
     page.keyboard.press("Enter")
     page.get_by_role("dialog").get_by_role("button", name="Void").press("Enter")
 
-    expect(page.get_by_text("The batch is voided")).to_be_visible()
+    expect(page.get_by_text("Batch voided. Its events are no longer counted or metered.")).to_be_visible()
     expect(page.get_by_role("region", name="Batches").get_by_text("Voided", exact=True)).to_have_count(1)
 
 
@@ -88,7 +90,7 @@ def test_a_metric_is_set_and_a_retention_is_asked_about_twice(new_page: NewPage)
     page = new_page("owner")
     page.goto("/a/acme/settings/metrics/")
     page.get_by_role("link", name="requests").first.click()
-    page.get_by_label("Highest value").check()
+    page.get_by_label("Sum of each customer's highest value").check()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("adds up by “Highest value” from now on")).to_be_visible()
 
@@ -103,7 +105,7 @@ def test_a_metric_is_set_and_a_retention_is_asked_about_twice(new_page: NewPage)
     page.get_by_role("button", name="Save").click()
     expect(
         page.get_by_text("Raw usage is kept for 1 whole month").or_(
-            page.get_by_role("heading", name="will be deleted")
+            page.get_by_role("heading", name="will be permanently deleted")
         )
     ).to_be_visible()
 
@@ -115,7 +117,7 @@ def test_the_pages_fit_and_are_named(
     source = console.run(f"{ROWS}:busy_source", f"A busy source of a rather long name, {width} {theme}")
     page = new_page("owner", width=width, theme=theme)
     page.goto(f"/a/acme/connections/usage/{source}/")
-    page.get_by_label("Drop a CSV file of past events here").set_input_files(
+    page.get_by_label("Drop a CSV file of past events, or choose one").set_input_files(
         past_events(tmp_path, f"{width}-{theme}")
     )
     page.get_by_role("button", name="Upload").click()

@@ -132,8 +132,16 @@ def test_from_a_signed_out_browser_to_an_answer_and_back(
     page = new_page()
     page.goto(app.authorize_url())
     sign_in_on_the_way(page, "member")
-    expect(page.get_by_text("It calls itself “Claude Code”, which anybody could.")).to_be_visible()
-    expect(page.get_by_text("Did you start this yourself, just now?")).to_be_visible()
+    expect(page.get_by_text("Unverified name: Claude Code")).to_be_visible()
+    expect(
+        page.get_by_text(
+
+                "Access goes to a program on this device that cannot be verified. "
+                "Allow it only if you just started this connection from a program "
+                "you trust."
+
+        )
+    ).to_be_visible()
     expect(page.get_by_text(app.callback)).to_be_visible()
     expect(page.get_by_role("radio", name="Read only")).to_be_checked()
 
@@ -149,12 +157,18 @@ def test_from_a_signed_out_browser_to_an_answer_and_back(
 
     page.goto(APPS)
     row = page.get_by_role("row", name=re.compile("“Claude Code”"))
-    expect(row).to_contain_text("just now")
+    expect(row).to_contain_text(
+
+            "Access goes to a program on this device that cannot be "
+            "verified. Allow it only if you just started this connection "
+            "from a program you trust."
+
+    )
     expect(row).to_contain_text("claude-code/2")
     expect(row).to_contain_text("Connected")
     row.get_by_role("button", name=re.compile("^Disconnect")).click()
     page.get_by_role("dialog").get_by_role("button", name="Disconnect").click()
-    expect(page.get_by_text("It is disconnected.")).to_be_visible()
+    expect(page.get_by_text("App disconnected.")).to_be_visible()
     expect(page.get_by_text("Connect your assistant")).to_be_visible()
 
     refused = app.ask(token)
@@ -185,7 +199,9 @@ def test_a_newcomer_signs_up_and_makes_an_account_on_the_way(new_page: NewPage, 
     page.get_by_role("button", name="Sign up").click()
     expect(page.get_by_role("heading", name="You have no account to connect yet")).to_be_visible()
 
-    page.get_by_role("link", name="Make an account").click()
+    page.get_by_role(
+        "link", name=("Create an account to continue. Or ask an admin of your company's account to invite")
+    ).click()
     page.get_by_label("Account name").fill("Newcomers")
     page.get_by_role("button", name="Create account").click()
     expect(page.get_by_text("You are Owner there.")).to_be_visible()
@@ -264,13 +280,20 @@ def test_an_app_with_a_scheme_of_its_own_gets_its_answer(
 
     assert answered.value.status == 302
     assert answered.value.headers["location"].startswith(f"{app.callback}?code=")
-    expect(page.get_by_text("Your answer was sent. Go back to the program")).to_be_visible()
+    expect(page.get_by_text("Done. Return to the program and close this page.")).to_be_visible()
 
 
 def test_somebody_else_can_sign_in_instead(new_page: NewPage, app: App) -> None:
     page = new_page("viewer")
     page.goto(app.authorize_url())
-    expect(page.get_by_text("It also asked to write. As Viewer you cannot allow that")).to_be_visible()
+    expect(
+        page.get_by_text(
+
+                "It also requested write access, which viewers cannot grant. Ask an "
+                "admin for the role Member, then connect again."
+
+        )
+    ).to_be_visible()
 
     page.get_by_role("button", name="Not you? Switch").click()
     sign_in_on_the_way(page, "member")

@@ -223,10 +223,10 @@ def test_a_form_that_came_back_begins_at_what_it_refuses(new_page: NewPage) -> N
 
     page.get_by_role("button", name="Send invitation").click()
 
-    expect(page.get_by_text("owner@example.com is a member already.")).to_be_visible()
+    expect(page.get_by_text("owner@example.com is already a member.")).to_be_visible()
     expect(email).to_be_focused()
     expect(email).to_have_accessible_description(
-        "They get a mail with a link, which works for 7 days. owner@example.com is a member already."
+        "The invitation link is valid for 7 days. owner@example.com is already a member."
     )
 
 
@@ -315,5 +315,12 @@ def test_reloading_the_page_that_shows_a_key_makes_no_second_one(new_page: NewPa
 
     page.reload()
 
-    expect(page.get_by_text("This form has made its key already")).to_be_visible()
+    expect(
+        page.get_by_text(
+
+                "The key was already created, and a key is shown only once. If you "
+                "did not copy it, revoke it and create a new one."
+
+        )
+    ).to_be_visible()
     expect(page.get_by_role("row", name="Once only")).to_have_count(1)

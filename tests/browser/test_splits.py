@@ -24,7 +24,7 @@ def test_a_split_is_made_while_its_effect_is_seen(new_page: NewPage) -> None:
     page = new_page("member")
     page.goto(f"{URL}new/")
     preview = page.locator("#split-preview")
-    expect(preview).to_contain_text("Choose the dimension")
+    expect(preview).to_contain_text("Choose a dimension.")
 
     page.get_by_label("Name").fill("Storage")
     page.get_by_label("Dimension").select_option("service")
@@ -35,7 +35,7 @@ def test_a_split_is_made_while_its_effect_is_seen(new_page: NewPage) -> None:
     page.get_by_label("Shared cost").fill("Amazon Simple Storage Service")
     page.get_by_label("Target 1", exact=True).fill("GPT API")
     page.get_by_label("Target 2", exact=True).fill("BigQuery")
-    page.get_by_label("Shared out").select_option("fixed")
+    page.get_by_label("Method").select_option("fixed")
     page.get_by_label("Percentage of target 1").fill("60")
     page.get_by_label("Percentage of target 2").fill("30")
     page.get_by_label("Percentage of target 2").blur()
@@ -49,7 +49,7 @@ def test_a_split_is_made_while_its_effect_is_seen(new_page: NewPage) -> None:
     page.get_by_role("button", name="Create split").click()
     expect(page.get_by_text("is a target of split 'Databases'").first).to_be_visible()
 
-    page.get_by_role("button", name="More targets").click()
+    page.get_by_role("button", name="Add targets").click()
     expect(page.get_by_label("Target 6", exact=True)).to_be_visible()
     page.get_by_label("Shared cost").fill("Amazon Elastic Compute Cloud")
     page.get_by_label("Shared cost").blur()

@@ -28,7 +28,13 @@ def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: New
     page.get_by_label("Usage metric").select_option("seats")
     expect(page.get_by_role("heading", name="Cost per seat", exact=False).first).to_be_visible()
     page.get_by_label("Granularity").select_option("week")
-    expect(page.locator(".answer-summary")).to_contain_text("the cost of one for the whole period")
+    expect(page.locator(".answer-summary")).to_contain_text(
+
+            "Usage is the average of days with usage, so "
+            "this is the cost per unit for the whole period, "
+            "not per day."
+
+    )
     page.get_by_role("button", name="Add cost filter").press("Enter")
     value = page.get_by_label("Value of the filter")
     value.fill("BigQuery")
@@ -82,14 +88,14 @@ def test_the_table_sorts_by_unit_cost_with_the_rest_last(new_page: NewPage) -> N
 def test_a_member_maps_a_value_by_keyboard_and_takes_it_back(new_page: NewPage) -> None:
     page = new_page("member")
     page.goto(REQUESTS)
-    field = page.get_by_label("Customer that Globex is")
+    field = page.get_by_label("Customer for Globex")
     expect(field).to_have_value("globex")
 
     field.press("Enter")
 
-    expect(page.get_by_text("Cost of “Globex” belongs to globex from now on.")).to_be_visible()
-    expect(page.get_by_label("Customer that Globex is")).to_have_count(0)
+    expect(page.get_by_text("Cost of “Globex” now belongs to globex.")).to_be_visible()
+    expect(page.get_by_label("Customer for Globex")).to_have_count(0)
     page.get_by_role("link", name="Customer key").first.click()
     page.get_by_role("button", name="Remove Globex").click()
     page.get_by_role("button", name="Remove", exact=True).last.click()
-    expect(page.get_by_text("stands for itself again")).to_be_visible()
+    expect(page.get_by_text("” removed.")).to_be_visible()

@@ -152,8 +152,8 @@ def test_a_prompt_is_rendered_with_its_arguments(door: Door, revision: str) -> N
             {"name": "weekly", "arguments": {"team": "Core", "teem": "x"}},
             "Nearest: team. It takes team, mood.",
         ),
-        ({"name": "weekly", "arguments": ["Core"]}, "params.arguments is an object."),
-        ({}, "params.name is a string."),
+        ({"name": "weekly", "arguments": ["Core"]}, "params.arguments must be an object."),
+        ({}, "params.name must be a string."),
     ],
 )
 def test_an_unknown_prompt_or_argument_is_refused(
@@ -217,13 +217,16 @@ def test_where_nothing_is_known_nothing_is_suggested(door: Door, argument: str, 
     ("changes", "says"),
     [
         ({"ref": {"type": "ref/prompt", "name": "weakly"}}, "Unknown prompt: weakly. Nearest: weekly."),
-        ({"ref": {"type": "ref/prompt"}}, "params.ref.name is a string."),
-        ({"ref": {"type": "ref/resource", "uri": "file:///{name}"}}, "params.ref.type is ref/prompt"),
-        ({"ref": None}, "params.ref.type is ref/prompt"),
+        ({"ref": {"type": "ref/prompt"}}, "params.ref.name must be a string."),
+        (
+            {"ref": {"type": "ref/resource", "uri": "file:///{name}"}},
+            ("params.ref.type must be ref/prompt; only prompts have completions."),
+        ),
+        ({"ref": None}, "params.ref.type must be ref/prompt; only prompts have completions."),
         ({"argument": {"name": "teem", "value": ""}}, "weekly has no argument teem. Nearest: team."),
-        ({"argument": {"name": "team"}}, "params.argument.value is a string."),
-        ({"argument": "team"}, "params.argument is an object."),
-        ({"context": {"arguments": []}}, "params.context.arguments is an object."),
+        ({"argument": {"name": "team"}}, "params.argument.value must be a string."),
+        ({"argument": "team"}, "params.argument must be an object."),
+        ({"context": {"arguments": []}}, "params.context.arguments must be an object."),
     ],
 )
 def test_a_malformed_completion_is_refused(

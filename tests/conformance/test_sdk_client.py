@@ -159,7 +159,7 @@ def test_it_reads_why_a_prompt_was_refused(
     with pytest.raises(ExceptionGroup) as caught:
         talk(live_server_process.mcp_url, keys["read"], mode, ask)
 
-    assert "basis: 'bild' is not known. Nearest: 'billed'." in str(_deepest(caught.value))
+    assert "basis: 'bild' does not exist. Nearest: 'billed'." in str(_deepest(caught.value))
 
 
 @requirement("http:body-limit", "http:only-post", "http:credential-first")

@@ -15,7 +15,7 @@ def test_a_failure_on_our_side_looks_like_the_product() -> None:
     page = answer.content.decode()
     assert answer.status_code == 500
     assert "css/console" in page
-    assert '<a class="btn btn-primary" href="/">Take me home</a>' in page
+    assert '<a class="btn btn-primary" href="/">Go to home page</a>' in page
 
 
 @pytest.mark.django_db
@@ -27,7 +27,7 @@ def test_what_is_not_there_and_what_is_not_allowed_lead_home(cast: Cast) -> None
         page = answer.content.decode()
         assert answer.status_code == status
         assert '<a href="/" class="brand fs-2">' in page
-        assert "Take me home" in page
+        assert "Go to home page" in page
 
 
 @pytest.mark.django_db

@@ -38,7 +38,7 @@ def assert_refused(answer: Any) -> None:
     ("path", "fields"),
     [
         ("/auth/signup/", {"email": "x@example.com", "password1": "short"}),
-        (RESET, {"email": "no address"}),
+        (RESET, {"email": "No DNS address for"}),
         ("/auth/password/reset/key/1-set-password/", {"password1": "a"}),
     ],
     ids=["sign-up", "password reset", "new password"],

@@ -32,9 +32,11 @@ def test_an_account_without_usage_sees_zeroes_and_what_to_do(cast: Cast) -> None
     page = get_page(signed_in(cast.viewer), PAGE)
 
     assert "This month so far 0" in page
-    assert "Nothing was received this month" in page
-    assert "Events kept 0" in page
-    assert "Now: for ever" in page
+    assert "No events this month. Usage sources have keys and code snippets for pushing." in page
+    assert "Stored events 0" in page
+    assert (
+        "Now: forever. Deleted events are removed from usage and unit cost; metering is unchanged."
+    ) in page
 
 
 def test_the_meter_has_twelve_months_by_receipt(cast: Cast) -> None:
@@ -112,14 +114,14 @@ def test_events_that_nobody_flushes_are_said_to_wait(cast: Cast) -> None:
 
     page = get_page(signed_in(cast.viewer), PAGE)
 
-    assert "Events wait longer than they should" in page
+    assert ". They are counted, and new ones are accepted." in page
     assert "no worker has flushed it" in page
 
 
 def test_a_retention_that_deletes_nothing_is_saved_at_once(cast: Cast) -> None:
     answer = signed_in(cast.admin).post(SAVE, {"months": "13"}, follow=True)
 
-    assert "Raw usage is kept for 13 whole months and the running one." in text_of(answer)
+    assert "Raw usage is kept for 13 whole months and the current one." in text_of(answer)
     assert UsageRetention.objects.unscoped().get().months == 13
     with account_scope(cast.account):
         entry = AuditEntry.objects.get(action="usage_retention.change")
@@ -138,7 +140,7 @@ def test_one_that_deletes_says_how_much_and_is_asked_twice(cast: Cast) -> None:
         assert not UsageRetention.objects.unscoped().exists()
         done = text_of(client.post(SAVE, {"months": "3", "confirmed": "true"}, follow=True))
 
-        assert "1 event will be deleted for good" in confirmation
+        assert "1 event will be permanently deleted" in confirmation
         assert "Feb 1" in confirmation
         assert "1 event is deleted in the coming night" in done
         assert usage_storage(cast.account).events == 3
@@ -152,7 +154,7 @@ def test_for_ever_is_an_empty_field(cast: Cast) -> None:
     client.post(SAVE, {"months": "13"})
 
     assert "Now: 13 whole months" in get_page(client, PAGE)
-    assert "Raw usage is kept for ever." in text_of(client.post(SAVE, {"months": ""}, follow=True))
+    assert "Raw usage is kept forever." in text_of(client.post(SAVE, {"months": ""}, follow=True))
     assert UsageRetention.objects.unscoped().get().months is None
 
 
@@ -168,7 +170,7 @@ def test_another_number_is_refused_with_what_is_allowed(cast: Cast, months: str)
 def test_only_an_admin_sets_it(cast: Cast, name: str) -> None:
     client = signed_in(cast.person(name))
 
-    assert "Only an admin or owner may change this" in get_page(client, PAGE)
+    assert "Only admins and owners can change this." in get_page(client, PAGE)
     assert client.post(SAVE, {"months": "3", "confirmed": "true"}).status_code == 403
     assert not UsageRetention.objects.unscoped().exists()
 

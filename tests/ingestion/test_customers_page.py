@@ -160,7 +160,7 @@ def test_a_customer_without_events_and_a_bad_period_still_have_a_page(acme_usage
     client = signed_in(acme_usage.viewer)
 
     silent = client.get(f"{URL}{pk_of(acme_usage, 'silent')}/").content.decode()
-    assert "No event of this customer" in silent
+    assert "No events of this customer" in silent
     wrong = client.get(f"{URL}{pk_of(acme_usage, 'globex')}/", {"period": "forever"})
     assert wrong.status_code == 400
     assert "period: Invalid enum value" in wrong.content.decode()

@@ -27,8 +27,8 @@ def metric_of(cast: Cast, name: str = "requests") -> UsageMetric:
 def test_an_empty_list_says_where_metrics_come_from(cast: Cast) -> None:
     page = get_page(signed_in(cast.viewer), LIST)
 
-    assert "No metric yet" in page
-    assert "How quantities add up over days" in page
+    assert "No metrics yet" in page
+    assert "Aggregation over days" in page
 
 
 def test_the_list_has_units_and_days_sorts_and_exports(cast: Cast) -> None:
@@ -43,7 +43,7 @@ def test_the_list_has_units_and_days_sorts_and_exports(cast: Cast) -> None:
 
     assert "Several units" in page
     assert lines == [
-        "Metric,Label,Adds up by,Units,First day,Last day",
+        "Metric,Label,Aggregation,Units,First day,Last day",
         "a,,Sum,,2026-11-20,2026-11-20",
         'b,,Sum,"GB, MB",2026-01-02,2026-11-20',
     ]
@@ -56,7 +56,10 @@ def test_a_member_says_how_a_metric_adds_up_and_what_to_call_it(cast: Cast) -> N
 
     answer = client.post(page, {"aggregation": "max", "label": "Peak requests"}, follow=True)
 
-    assert "also about the past" in form
+    assert (
+        "Applies to all usage and unit cost of this metric, including past days. Events are "
+        "unchanged, so you can change it back."
+    ) in form
     assert "adds up by “Highest value” from now on, in answers about the past too" in text_of(answer)
     assert (metric_of(cast).aggregation, metric_of(cast).label) == ("max", "Peak requests")
 
@@ -75,7 +78,7 @@ def test_a_viewer_reads_it_and_may_not_change_it(cast: Cast) -> None:
     open_door(cast).push(event())
     client, page = signed_in(cast.viewer), f"{LIST}{metric_of(cast).pk}/"
 
-    assert "A member, admin or owner of this account may change this" in get_page(client, page)
+    assert "Only members, admins and owners can change this." in get_page(client, page)
     assert client.post(page, {"aggregation": "max"}).status_code == 403
     assert metric_of(cast).aggregation == "sum"
 

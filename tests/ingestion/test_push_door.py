@@ -228,7 +228,7 @@ def test_a_body_of_exactly_the_limit_is_taken_and_a_byte_more_is_not(door: Door)
     assert reasons(door.send(full), submitted=1) == {}
     answer = door.send(full + b" ")
     assert problem(answer, 413) == "body_too_large"
-    assert "send smaller batches" in answer.json()["error"]["message"]
+    assert "The body is too large. Send smaller batches." in answer.json()["error"]["message"]
     assert len(inbox()) == 1
 
 

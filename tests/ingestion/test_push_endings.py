@@ -163,7 +163,7 @@ def test_a_void_waits_for_the_end_of_what_its_batch_is_of(cast: Cast, what: str)
         if what == "source":
             assert voiding.result(timeout=30).voided_at
         else:
-            with pytest.raises(UserError, match="gone with its account"):
+            with pytest.raises(UserError, match="This batch was deleted with its account"):
                 voiding.result(timeout=30)
 
     assert inbox() == []

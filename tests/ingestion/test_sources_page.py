@@ -47,10 +47,10 @@ def regenerate(client: Client, page: str) -> Any:
 def test_an_empty_list_says_what_to_do_next(cast: Cast) -> None:
     member, viewer = (get_page(signed_in(user), LIST) for user in (cast.member, cast.viewer))
 
-    assert "No usage source yet" in member
+    assert "No usage sources yet" in member
     assert "New usage source" in member
     assert "New usage source" not in viewer
-    assert "A member, admin or owner of this account can make one" in viewer
+    assert "Ask a member, admin or owner to create one." in viewer
 
 
 @pytest.mark.parametrize("path", ["/a/acme/connections/", LIST])
@@ -137,7 +137,9 @@ def test_reloading_the_page_that_shows_a_key_makes_no_second_one(cast: Cast) -> 
 
 
 @pytest.mark.parametrize(
-    "forged", ["9" * 5_000, "9" * 18, "the old one"], ids=["5,000 digits", "no key's", "no number"]
+    "forged",
+    ["9" * 5_000, "9" * 18, "the old one"],
+    ids=["5,000 digits", "no key's", ", which is not a number."],
 )
 def test_a_forged_number_of_the_replaced_key_replaces_none(cast: Cast, forged: str) -> None:
     door, client = open_door(cast), signed_in(cast.member)
@@ -156,7 +158,7 @@ def test_revoking_leaves_the_source_without_a_key(cast: Cast) -> None:
 
     answer = client.post(f"{page}key/revoke/", follow=True)
 
-    assert "The key is revoked" in text_of(answer)
+    assert "Key revoked." in text_of(answer)
     assert "Generate API Key" in text_of(answer)
     assert Door(UsageSource.objects.unscoped().get(), key).push(event()).status_code == 401
 
@@ -171,7 +173,10 @@ def test_a_source_that_pulls_has_no_key_card_and_refuses_a_forged_post(cast: Cas
 
     assert "API Key" not in page
     assert "Pull from a vendor" in page
-    assert "it has no API key" in text_of(forged, status=422)
+    assert (
+        "pulls usage with a vendor's credential and has no API key. Create a Push/API source "
+        "for your own backend."
+    ) in text_of(forged, status=422)
     assert key_of(source) is None
 
 
@@ -213,9 +218,9 @@ def test_a_name_that_is_taken_or_missing_is_said_beside_the_form(cast: Cast) -> 
     duplicate, missing = client.post(NEW, {"name": "API gateway"}), client.post(NEW, {"name": " "})
     renamed = client.post(f"{page}rename/", {"name": "Other"})
 
-    assert "A usage source of this name exists already." in text_of(duplicate, status=422)
-    assert "Give the usage source a name." in text_of(missing, status=422)
-    assert "A usage source of this name exists already." in text_of(renamed, status=422)
+    assert "A usage source with this name already exists." in text_of(duplicate, status=422)
+    assert "Enter a name." in text_of(missing, status=422)
+    assert "A usage source with this name already exists." in text_of(renamed, status=422)
 
 
 def test_a_member_renames_a_source(cast: Cast) -> None:
@@ -240,7 +245,7 @@ def test_a_member_deletes_a_source_and_is_told_before_what_goes_with_it(cast: Ca
 
     assert 'data-confirm="Delete Backend?"' in warned
     assert "With it go 3 events, its key and its uploads; whatever pushes with the key gets 401." in warned
-    assert "The source Backend is gone, with its key, its uploads and all its events." in text_of(deleted)
+    assert "Source Backend deleted with its key, uploads and events." in text_of(deleted)
     assert client.get(page).status_code == 404
     assert door.push(event()).status_code == 401
     assert other.push(event()).status_code == 200

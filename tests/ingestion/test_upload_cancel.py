@@ -48,7 +48,7 @@ def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
     assert (stopped.status, stopped.rows, len(inbox())) == ("canceled", 1_000, 1_000)
     page = get_page(signed_in(cast.member), f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/")
     assert "Canceled 1,000 events stored" in page
-    assert "Upload the same file again to go on, or void it." in page
+    assert "Stored events are counted. Upload the same file again to continue, or void them." in page
     done = run_new_upload(door, CONTENT, cast)
     assert (done.pk, done.status, done.accepted, len(inbox())) == (job.pk, "done", 2_500, 2_500)
     with account_scope(cast.account):
@@ -67,7 +67,7 @@ def test_one_that_waits_ends_at_once(cast: Cast, django_capture_on_commit_callba
 
     assert not Path(job.path).exists()
     assert services.run_upload(job.pk) is False
-    assert "nothing is left to cancel" in text_of(member.post(f"{page}cancel/", follow=True))
+    assert "and cannot be canceled." in text_of(member.post(f"{page}cancel/", follow=True))
 
 
 def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast) -> None:

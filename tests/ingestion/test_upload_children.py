@@ -60,7 +60,8 @@ def test_one_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
     job = run_and_reload(send(open_door(cast), csv(line(1)), cast))
     assert (job.status, names) == ("failed", [f"usage upload {job.pk}"] * 3)
     assert job.error == (
-        "The process of the upload ended three times by itself, the last time after event 0 of the file (signal 11)."
+        "The process of the upload ended unexpectedly three times, the last time after event 0 "
+        "of the file (signal 11)."
     )
     assert run_and_reload(job).status == "failed"
     assert len(names) == 3

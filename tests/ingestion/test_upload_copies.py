@@ -25,7 +25,7 @@ def test_the_same_file_is_refused_until_what_it_brought_is_voided(cast: Cast) ->
     job = run_new_upload(one, content, cast)
 
     for door in (one, two):
-        with pytest.raises(UserError, match="was uploaded already"):
+        with pytest.raises(UserError, match="This file was already uploaded as “"):
             send(door, content, cast, "other-name.csv")
     with account_scope(cast.account):
         batch = UsageBatch.objects.get(pk=job.batch)
@@ -53,8 +53,8 @@ def test_a_file_of_which_nothing_was_stored_is_taken_again(cast: Cast) -> None:
     assert (refused_at_first.status, refused_at_first.stored_count) == ("done", 0)
     assert (again.status, again.stored_count) == ("done", 1)
     assert [str(row.quantity.normalize()) for row in inbox()] == ["6"]
-    assert "Taken again" in get_page(signed_in(cast.viewer), door.page)
-    with pytest.raises(UserError, match="was uploaded already"):
+    assert "Resumed" in get_page(signed_in(cast.viewer), door.page)
+    with pytest.raises(UserError, match="This file was already uploaded as “"):
         send(door, content, cast)
 
 
@@ -74,7 +74,9 @@ def test_what_has_left_the_ledger_is_not_said_to_be_voidable(cast: Cast) -> None
     with clock.frozen(clock.now() + timedelta(days=36)):
         roll_up()
 
-    with pytest.raises(UserError, match="no longer be voided: send corrections"):
+    with pytest.raises(
+        UserError, match=r"It is too old to be voided\. Send corrections \(negative quantities\) instead"
+    ):
         send(door, content, cast)
 
 

@@ -58,7 +58,7 @@ def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
 
 
 SAME_RULES = {
-    "no customer": {"customer_id": ""},
+    "customers: an ID must not have a NUL character. Remove it.": {"customer_id": ""},
     "long customer": {"customer_id": "c" * 256},
     "long metric": {"metric": "m" * 101},
     "no metric": {"metric": ""},
@@ -186,7 +186,7 @@ def test_an_upload_is_one_batch_and_voided_as_one(cast: Cast) -> None:
     flush_usage(cast.account)
     page = f"/a/acme/connections/usage/uploads/{job.pk}/"
 
-    assert "Void what it brought" in get_page(client, page)
+    assert "Void upload" in get_page(client, page)
     client.post(f"{door.page}batches/void/", {"batch": str(job.batch)})
 
     with account_scope(cast.account):
@@ -194,7 +194,7 @@ def test_an_upload_is_one_batch_and_voided_as_one(cast: Cast) -> None:
     assert (batch.origin, batch.accepted, batch.stored_count) == ("upload", 2_500, 0)
     assert metered_events(cast.account, clock.today()) == 0
     assert "Voided" in get_page(client, page)
-    assert "Void what it brought" not in get_page(client, page)
+    assert "Void upload" not in get_page(client, page)
 
 
 def test_an_upload_that_runs_is_not_voided(cast: Cast) -> None:
@@ -203,7 +203,7 @@ def test_an_upload_that_runs_is_not_voided(cast: Cast) -> None:
     with account_scope(cast.account):
         batch = UsageBatch.objects.get(pk=job.batch)
 
-    with pytest.raises(UserError, match="still running"):
+    with pytest.raises(UserError, match=r"This upload is still in progress\. Void it when it has finished"):
         services.void_usage_batch(batch=batch, actor=cast.actor)
 
 

@@ -173,7 +173,7 @@ def test_two_people_who_replace_the_same_key_replace_it_once(cast: Cast, source:
     first_key, _old = services.generate_usage_key(source=source, actor=cast.actor)
     _key, first = services.regenerate_usage_key(source=source, actor=cast.actor, replaces=first_key.pk)
 
-    with pytest.raises(UserError, match="replaced already"):
+    with pytest.raises(UserError, match="and a new key is shown only once"):
         services.regenerate_usage_key(source=source, actor=cast.actor, replaces=first_key.pk)
 
     assert lives(first)
@@ -228,7 +228,7 @@ def test_after_revoking_a_new_key_can_be_generated(cast: Cast, source: UsageSour
     "change", [services.generate_usage_key, services.regenerate_usage_key, services.revoke_usage_key]
 )
 def test_a_source_that_pulls_has_no_key(cast: Cast, pull_source: UsageSource, change: Any) -> None:
-    with pytest.raises(UserError, match="it has no API key"):
+    with pytest.raises(UserError, match="pulls usage with a vendor's credential and has no API key"):
         change(source=pull_source, actor=cast.actor)
 
     assert keys(pull_source) == []
@@ -239,7 +239,7 @@ def test_the_kind_is_read_from_the_database_and_not_from_the_callers_object(
 ) -> None:
     pull_source.kind = "push"
 
-    with pytest.raises(UserError, match="it has no API key"):
+    with pytest.raises(UserError, match="pulls usage with a vendor's credential and has no API key"):
         services.generate_usage_key(source=pull_source, actor=cast.actor)
 
 

@@ -100,7 +100,17 @@ def test_the_csv_of_a_total_is_one_row(acme_usage: Cast) -> None:
     (row,) = csv_rows(get(acme_usage, {**JANUARY, "metric": "seats", "format": "csv"}))
 
     assert (row["metric"], row["aggregation"], row["unit"]) == ("seats", "last", "")
-    assert (row["quantity"], row["days with data"]) == ("1.000000000000", "2")
+    assert (
+        row["quantity"],
+        row[
+            (
+                "Coverage: share of the last 30 days' cost that matches a rule, "
+                "in the account's cost view. A cost tag gives each cost line "
+                "one value, such as a team, product or environment, by rules on "
+                "services, accounts, tags and other dimensions."
+            )
+        ],
+    ) == ("1.000000000000", "2")
 
 
 def test_two_units_of_a_metric_are_said(acme_usage: Cast) -> None:
@@ -148,10 +158,16 @@ def test_it_begins_with_a_metric_that_adds_up(acme_usage: Cast) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ({"metric": "request"}, "metric: &#x27;request&#x27; is not known. Nearest: &#x27;requests&#x27;."),
+        (
+            {"metric": "request"},
+            ("metric: &#x27;request&#x27; does not exist. Nearest: &#x27;requests&#x27;."),
+        ),
         ({"granularity": "hour"}, "granularity: Invalid enum value"),
-        ({"group_by": "nothing"}, "group_by: &#x27;nothing&#x27; is not known."),
-        ({"period": "last_month", "start_date": "2026-01-01"}, "not both"),
+        ({"group_by": "nothing"}, "group_by: &#x27;nothing&#x27; does not exist."),
+        (
+            {"period": "last_month", "start_date": "2026-01-01"},
+            "Use either period, or start_date and end_date.",
+        ),
         ({"customers": "\x00"}, "NUL character"),
         ({"f0": "Region", "f0v": "\x00"}, "NUL character"),
     ],

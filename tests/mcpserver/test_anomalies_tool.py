@@ -158,5 +158,5 @@ def test_before_the_first_look_it_says_so(acme: Account, door: Door) -> None:
 
     assert answer["anomalies"] == []
     assert answer["warnings"] == [
-        "Nobody has looked for anomalies yet: that happens within minutes of an import of cost."
+        "Anomaly detection has not run yet. It runs within minutes of a cost import."
     ]

@@ -114,5 +114,5 @@ def test_another_accounts_budgets_are_not_there(cast: Cast, account_with_spend: 
     answer = Door(mint(cast)).ask("listBudgets")
 
     assert answer["budgets"] == []
-    assert answer["summary"] == "'Acme' has no budget."
+    assert answer["summary"] == "'Acme' has no budgets."
     assert "Theirs" not in json.dumps(answer)

@@ -77,9 +77,9 @@ def test_null_leaves_an_optional_argument_out(field: str) -> None:
         ("top", True, "top: true is not a whole number. It is at least 1 and at most 50."),
         ("top", 0, "top: 0 is not in range. It is at least 1 and at most 50."),
         ("top", "9" * 30, f'top: "{"9" * 30}" is not a whole number. It is at least 1 and at most 50.'),
-        ("grain", "dai", "grain: 'dai' is not known. Nearest: day. Valid: day, month."),
-        ("grain", 7, "grain: '7' is not known. Valid: day, month."),
-        ("basis", "net", "basis: 'net' is not known. Valid: amortized, billed."),
+        ("grain", "dai", "grain: 'dai' does not exist. Nearest: day. Valid: day, month."),
+        ("grain", 7, "grain: '7' does not exist. Valid: day, month."),
+        ("basis", "net", "basis: 'net' does not exist. Valid: amortized, billed."),
         (
             "group_by",
             ["a", "b", "c"],
@@ -97,13 +97,16 @@ def test_null_leaves_an_optional_argument_out(field: str) -> None:
         (
             "amount",
             "11,500 $",
-            'amount: "11,500 $" is not a number. Write it without signs for thousands or currency, such as 11500.50.',
+            (
+                'amount: "11,500 $" is not a number. Use no thousands separator or currency sign, '
+                "such as 11500.50."
+            ),
         ),
-        ("amount", "1e99", 'amount: "1e99" is not a number of a size that makes sense.'),
-        ("amount", "NaN", 'amount: "NaN" is not a number of a size that makes sense.'),
+        ("amount", "1e99", 'amount: "1e99" is not a number in range.'),
+        ("amount", "NaN", 'amount: "NaN" is not a number in range.'),
         ("shared", "yes", 'shared: "yes" is not true or false.'),
         ("note", "n" * 21, f'note: "{"n" * 21}" is not short enough (21 characters). At most 20 characters.'),
-        ("note", "a\x00b", 'note: "a\\u0000b" is not a text that can be stored (it has a NUL character).'),
+        ("note", "a\x00b", 'note: "a\\u0000b" is not text without NUL characters.'),
         ("labels", "a=b", 'labels: "a=b" is not an object.'),
         ("labels", {"a": [1, 2]}, "labels.a: [1,2] is not a text."),
     ],

@@ -109,11 +109,15 @@ def test_more_values_than_asked_for_are_summed_in_other(door: Door) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
-        ("queryCostTag", {"cost_tag": "enviroment"}, "Nearest: 'environment'. listCostTags lists them."),
-        ("listCostTags", {"cost_tag": "enviroment"}, "Nearest: 'environment'. listCostTags lists them."),
+        ("queryCostTag", {"cost_tag": "enviroment"}, "Nearest: 'environment'. Use listCostTags."),
+        ("listCostTags", {"cost_tag": "enviroment"}, "Nearest: 'environment'. Use listCostTags."),
         ("queryCostTag", {"by": "acount"}, "Nearest: account"),
         ("querySpend", {"group_by": ["cost_tag:enviroment"]}, "Nearest: 'environment'."),
-        ("listCostTags", {"cursor": "x"}, "cursor belongs to another question"),
+        (
+            "listCostTags",
+            {"cursor": "x"},
+            ("cursor does not belong to these arguments. Remove it to start again."),
+        ),
     ],
     ids=["cost tag", "listed", "by", "spend", "cursor"],
 )

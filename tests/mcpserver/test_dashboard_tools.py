@@ -113,7 +113,7 @@ def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: Door)
 @pytest.mark.parametrize(
     ("bad", "says"),
     [
-        ({"type": "spend_bye"}, "widgets[0].type: 'spend_bye' is not known. Nearest: spend_by"),
+        ({"type": "spend_bye"}, "widgets[0].type: 'spend_bye' does not exist. Nearest: spend_by"),
         (
             {"type": "spend_by", "config": {"groupby": "x"}},
             "widgets[0].config: config of spend_by has no argument",
@@ -192,7 +192,9 @@ def test_a_credential_that_may_only_read_writes_nothing(
         "params": {"name": tool, "arguments": call_arguments},
     }
 
-    assert "may only read. Nothing was changed." in Door(key).problem(tool, **call_arguments)
+    assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in Door(key).problem(
+        tool, **call_arguments
+    )
     refused = Door(token).http(json.dumps(message).encode())
 
     assert (refused.status_code, "insufficient_scope" in refused["WWW-Authenticate"]) == (403, True)

@@ -69,7 +69,7 @@ def test_a_write_tool_with_a_read_key_says_where_to_mint_another(toys: Door) -> 
 
     problem = toys.problem("rename", name="Mine")
 
-    assert "may only read. Nothing was changed." in problem
+    assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in problem
     assert f"Read/write key at http://127.0.0.1:8000{reverse('mcp_keys', args=['acme'])}." in problem
     assert fingerprint(without=KEYS) == before
 
@@ -97,7 +97,7 @@ def test_a_statement_that_outlives_the_call_is_stopped(cast: Cast) -> None:
     outcome = run("slow", make_call(cast, seconds=0.2))
 
     assert time.monotonic() - began < 25  # it would sleep for 30
-    assert outcome.problem == "slow took too long and was stopped. Ask for a shorter period or less detail."
+    assert outcome.problem == "slow timed out. Use a shorter period or less detail."
 
 
 @requirement("tools:timeout")
@@ -129,9 +129,7 @@ def test_a_tool_that_fails_says_an_incident_that_the_log_has(
 def test_what_the_domain_refuses_is_said_as_it_stands(toys: Door) -> None:
     problem = toys.problem("picky")
 
-    assert (
-        problem == "service: 'Amazon EC3' is not known. Nearest: Amazon EC2. listDimensionValues lists them."
-    )
+    assert problem == ("service: 'Amazon EC3' does not exist. Nearest: Amazon EC2. Use listDimensionValues.")
 
 
 @requirement("tools:rounding")

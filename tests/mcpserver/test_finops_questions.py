@@ -214,7 +214,7 @@ def test_the_call_that_a_budget_s_hint_spells_out_gives_what_it_spent(door: Door
 
     question = json.loads(hint[hint.index("{") :])
     spent = door.ask("querySpend", **question)
-    assert hint.startswith("What drives 'Live': querySpend ")
+    assert hint.startswith("Cost drivers of 'Live': querySpend ")
     assert spent["totals"][0]["amount"] == created["budget"]["spent"]
 
 
@@ -258,13 +258,15 @@ def test_where_the_days_of_a_year_fill_an_answer_every_commitment_is_still_liste
     assert answer["rows"] == []
     assert {row["name"] for row in recent["rows"]} == {"Plan of dollars", "Plan of euros"}
     assert recent["totals"][0]["buckets"] == []
-    assert recent["truncated"].startswith("The buckets are left out")
+    assert recent["truncated"].startswith("Buckets are omitted. Use a coarser granularity or fewer days.")
 
 
 def test_a_forecast_of_days_to_come_does_not_say_that_they_have_no_data(door: Door) -> None:
     answer = door.ask("forecastSpend", period="next_days", days=30)
 
-    assert not any("has no data" in warning for warning in answer["warnings"])
+    assert not any(
+        "No data in the period. Data is available from" in warning for warning in answer["warnings"]
+    )
     assert any("Data is complete through 2026-03-17" in warning for warning in answer["warnings"])
 
 
@@ -280,4 +282,7 @@ def test_a_cost_tag_in_two_currencies_says_once_that_they_are_never_added(door: 
     answer = door.ask("queryCostTag", cost_tag="environment", by="service", period="last_7_days")
 
     assert [total["currency"] for total in answer["totals"]] == ["USD", "EUR"]
-    assert sum("never added" in warning for warning in answer["warnings"]) == 1
+    assert (
+        sum("), which are not added: one forecast per currency." in warning for warning in answer["warnings"])
+        == 1
+    )

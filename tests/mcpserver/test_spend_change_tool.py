@@ -49,7 +49,7 @@ def test_a_large_answer_lists_fewer_moves_and_still_adds_up(
     for total in content["totals"]:
         moves = [move for move in content["moves"] if move["currency"] == total["currency"]]
         assert sum(move["change"] for move in moves) == pytest.approx(total["change"])
-    assert "summed in the move other" in content["truncated"]
+    assert "in the driver other. Raise top, filter, or group by a coarser dimension." in content["truncated"]
 
 
 def test_the_link_opens_the_page_with_the_same_question(cast: Cast, account_with_changes: Account) -> None:

@@ -83,7 +83,7 @@ def test_many_teams_come_page_by_page_and_fit(payer: Account, door: Door) -> Non
         cursor = answer["cursor"]
         if not cursor:
             break
-        assert "go on with cursor" in answer["truncated"]
+        assert "rules. Use cursor for the next page, or one cost_tag." in answer["truncated"]
 
     assert len(names) == len(set(names)) == 121
     assert door.problem("listTeams", cursor="nonsense")
@@ -119,4 +119,4 @@ def test_another_account_sees_none_of_it(cast: Cast, payer: Account) -> None:
 
     assert theirs.ask("listTeams")["teams"] == []
     assert theirs.ask("listUnitMetrics")["unit_metrics"] == []
-    assert "is not known" in theirs.problem("queryUnitCost", unit_metric="Cost per call")
+    assert "is not supported" in theirs.problem("queryUnitCost", unit_metric="Cost per call")

@@ -86,7 +86,7 @@ def test_an_answer_fits_and_its_rows_still_add_up(door: Door, granularity: str) 
 def test_a_long_trend_still_fits(door: Door) -> None:
     answer = door.ask("queryUnitCost", usage_metric="requests", period="last_12_months", granularity="day")
 
-    assert "Trends are left out" in answer["truncated"]
+    assert "Trends are omitted. Use fewer days or a coarser granularity." in answer["truncated"]
     assert not any("buckets" in total for total in answer["totals"])
 
 
@@ -136,7 +136,7 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"usage_metric": "request"}, "usage_metric: 'request' is not known. Nearest: 'requests'"),
+        ({"usage_metric": "request"}, ("usage_metric: 'request' does not exist. Nearest: 'requests'")),
         ({}, "usage_metric"),
         ({"usage_metric": "x" * 500_000}, "has 500000 characters, a metric at most 100"),
         ({"usage_metric": "requests", "period": "last_decade"}, "Nearest: last_"),
@@ -157,9 +157,11 @@ def test_an_error_alone_says_how_to_repair_the_call(door: Door, arguments: dict[
 
 
 def test_without_a_customer_key_the_tool_says_who_chooses_one_where(door: Door) -> None:
-    assert "A member chooses it on the page Settings, Customer key" in door.problem(
-        "queryUnitCost", usage_metric="requests", mode="per_customer"
-    )
+    assert (
+        "needs a customer key: the cost tag or dimension with the customer_id of usage "
+        "events. Members set it in Settings, Customer key. Until then use mode total without "
+        "customers."
+    ) in door.problem("queryUnitCost", usage_metric="requests", mode="per_customer")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,11 @@ def test_another_account_sees_nothing_of_it(saas_account: Account, cast: Cast) -
     answer = theirs.ask("queryUnitCost", usage_metric="requests", period="last_30_days")
 
     assert (answer["totals"], answer["usage_days"]) == ([], 0)
-    assert "needs the account's customer key" in theirs.problem("queryUnitCost", **PER_CUSTOMER)
+    assert (
+        "needs a customer key: the cost tag or dimension with the customer_id of usage "
+        "events. Members set it in Settings, Customer key. Until then use mode total without "
+        "customers."
+    ) in theirs.problem("queryUnitCost", **PER_CUSTOMER)
 
 
 def test_the_definition_is_small() -> None:

@@ -108,7 +108,7 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
 @pytest.mark.usefixtures("usage_account")
 def test_an_unknown_metric_names_the_nearest(door: Door) -> None:
     problem = door.problem("queryUsage", metric="seat")
-    assert problem == "metric: 'seat' is not known. Nearest: 'seats'. getAccountContext lists them."
+    assert problem == "metric: 'seat' does not exist. Nearest: 'seats'. Use getAccountContext."
 
 
 @pytest.mark.usefixtures("usage_account")
@@ -129,7 +129,7 @@ def test_events_are_read_to_the_end_page_by_page(door: Door) -> None:
             assert event_count < 200
             assert f"{event_count} usage events from" in page["summary"]
             assert page["truncated"].startswith(
-                f"{event_count} of the 200 asked for: one answer holds 25 KB. "
+                f"{event_count} of 200 requested: answers are limited to 25 KB. "
             )
         read += [(one["event_time"], one["customer_id"]) for one in page["events"]]
         cursor, pages = page["cursor"], pages + 1
@@ -154,11 +154,15 @@ def test_an_event_says_what_was_pushed_to_the_last_digit(door: Door) -> None:
 def test_a_cursor_of_another_account_or_question_is_refused(door: Door, cast: Cast) -> None:
     cursor = door.ask("listUsageEvents", limit=1)["cursor"]
 
-    assert "belongs to another question" in door.problem("listUsageEvents", metric="seats", cursor=cursor)
+    assert "cursor does not belong to these arguments. Remove it to start again." in door.problem(
+        "listUsageEvents", metric="seats", cursor=cursor
+    )
     with account_scope(cast.other_account):
         push_events(cast.other_account, [event(date(2026, 1, 1), "theirs", 1)])
     theirs = Door(_key_of_the_other(cast))
-    assert "belongs to another question" in theirs.problem("listUsageEvents", cursor=cursor)
+    assert "cursor does not belong to these arguments. Remove it to start again." in theirs.problem(
+        "listUsageEvents", cursor=cursor
+    )
     assert [one["customer_id"] for one in theirs.ask("listUsageEvents")["events"]] == ["theirs"]
 
 
@@ -173,7 +177,9 @@ def test_a_forged_cursor_is_refused(door: Door, batch: str | None, position: str
     forged = msgspec.json.encode([[*key[:2], batch or key[2], position], mark])
 
     forged_cursor = base64.urlsafe_b64encode(forged).decode().rstrip("=")
-    assert "not one of ours" in door.problem("listUsageEvents", limit=1, cursor=forged_cursor)
+    assert "cursor does not belong to these arguments. Remove it to start again." in door.problem(
+        "listUsageEvents", limit=1, cursor=forged_cursor
+    )
 
 
 def _key_of_the_other(cast: Cast) -> str:
@@ -188,7 +194,10 @@ def test_before_any_push_both_tools_say_how_to_push(door: Door) -> None:
     assert (usage["quantity"], usage["rows"]) == (None, [])
     listed = door.ask("listUsageEvents")
     for answer in (usage, listed):
-        assert "Create a usage source on the Connections page, generate its API key there" in answer["hint"]
+        assert (
+            "Create a usage source and its API key on the Connections page, and POST events "
+            "to /api/usage/events. The source's page shows the request."
+        ) in answer["hint"]
 
 
 @pytest.mark.usefixtures("usage_account")

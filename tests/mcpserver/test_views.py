@@ -63,7 +63,7 @@ def test_only_post_is_served(door: Door, method: str) -> None:
 
     assert response.status_code == 405
     assert response["Allow"] == "POST"
-    assert "Only POST" in json_of(response)["error"]["message"]
+    assert "Use POST." in json_of(response)["error"]["message"]
 
 
 @requirement("http:credential-first", "http:challenge")
@@ -158,7 +158,17 @@ BODIES: list[tuple[bytes, str | int | None]] = [
     (b"[" * 100_000, None),
     (b"", None),
 ]
-NAMES = ["id first", "id last", "notification", "broken off", "no id", "batch", "no text", "nested", "empty"]
+NAMES = [
+    "id first",
+    "id last",
+    "notification",
+    ("The file may be truncated, or a value has a line break without quotes."),
+    "no id",
+    "batch",
+    "no text",
+    "nested",
+    "empty",
+]
 
 
 @requirement("http:id-of-a-refusal")
@@ -313,8 +323,8 @@ def test_no_request_of_a_batch_begins_after_its_time(door: Door, monkeypatch: py
             id_,
             {
                 "code": -32001,
-                "message": "Not run, and nothing was changed: the requests before it in the batch took more than 5 s. Send it "
-                "again, alone or in a smaller batch.",
+                "message": "Not run, nothing was changed: earlier requests of the batch took "
+                "more than 5 s. Send it again, alone or in a smaller batch.",
             },
         )
         for id_ in ("b", 3)
@@ -324,7 +334,7 @@ def test_no_request_of_a_batch_begins_after_its_time(door: Door, monkeypatch: py
 def test_of_a_batch_with_too_many_messages_no_more_are_read_than_that_tells(door: Door) -> None:
     response = door.http(b"[" + b"0," * 500_000 + b"0]")
 
-    assert json_of(response)["error"]["message"] == "A batch has 1 to 50 messages."
+    assert json_of(response)["error"]["message"] == "A batch must have 1 to 50 messages."
     assert len(parse(b"[" + b"0," * 500_000 + b"0]").messages) == 51  # type: ignore[union-attr]
 
 

@@ -126,9 +126,7 @@ def make_toys(*, prompts: bool = False) -> ToolRegistry:
 
     @toys.tool(name="picky", title="Picky", access=ToolAccess.READ, description="Refuses.", examples=[{}])
     def picky(call: ToolCall, arguments: NoArguments) -> Answer:
-        raise UserError(
-            "service: 'Amazon EC3' is not known. Nearest: Amazon EC2. listDimensionValues lists them."
-        )
+        raise UserError("service: 'Amazon EC3' does not exist. Nearest: Amazon EC2. Use listDimensionValues.")
 
     if prompts:
         toys.add_prompt(

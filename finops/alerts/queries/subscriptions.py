@@ -142,7 +142,7 @@ def _warning(row: AlertSubscription, watches: Sequence[str]) -> str:
         or fold_case(dimension) in map(fold_case, watches)
     ):
         return ""
-    return f"The account does not look for anomalies by {dimension} any more: Anomalies, Settings, turns that on."
+    return f"The account no longer monitors anomalies by {dimension}. Turn it on in Anomalies, Settings."
 
 
 def subscription_text(row: AlertSubscription, named: Callable[[str], str] = str) -> str:

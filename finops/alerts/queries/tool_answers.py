@@ -41,18 +41,18 @@ def list_alert_channels(
     page = matches[offset : offset + limit]
     next_offset = offset + len(page)
     remaining = len(matches) - next_offset
-    match_note = "" if len(matches) == len(every) else f"; {len(matches)} asked for"
+    match_note = "" if len(matches) == len(every) else f"; {len(matches)} requested"
     return AlertChannelsAnswer(
         account=_account(account),
         summary=f"{quote(account.name)} has {_count_text(len(every), 'alert channel')}{match_note}.",
         channels=[_channel(each) for each in page],
         cursor=next_cursor(next_offset, "channels", search) if remaining else "",
-        truncated=f"{remaining} more channels: ask again with cursor." if remaining else "",
+        truncated=f"{remaining} more channels. Use cursor for the next page." if remaining else "",
         warnings=[],
         hint=(
-            "create_alert_subscription binds one to a trigger."
+            "Use create_alert_subscription to send alerts to a channel."
             if every
-            else "A person makes a channel on the page Alerts; no tool can."
+            else "A member creates channels on the Alerts page; no tool can."
         ),
     )
 
@@ -65,15 +65,15 @@ def list_alert_subscriptions(account: Account, query: SubscriptionsQuery) -> Ale
     page = alert_subscriptions(account, query)
     paused_count = sum(each.paused for each in page.subscriptions)
     noun = _count_text(page.total, "alert subscription")
-    filter_note = " of those asked for" if query.trigger or query.channel_id or query.budget_id else ""
+    filter_note = " of the requested ones" if query.trigger or query.channel_id or query.budget_id else ""
     return AlertSubscriptionsAnswer(
         account=_account(account),
         summary=f"{quote(account.name)} has {noun}{filter_note}{f'; {paused_count} of those listed paused' if paused_count else ''}.",
         subscriptions=[_subscription(each) for each in page.subscriptions],
         cursor=page.cursor,
-        truncated="More subscriptions: ask again with cursor." if page.cursor else "",
+        truncated="More subscriptions. Use cursor for the next page." if page.cursor else "",
         warnings=[f"Subscription {each.id}: {each.warning}" for each in page.subscriptions if each.warning],
-        hint="listAlertDeliveries says what was sent; create_alert_subscription makes another.",
+        hint="Use listAlertDeliveries for sent alerts, create_alert_subscription to add one.",
     )
 
 
@@ -84,10 +84,13 @@ def new_subscription_answer(
     row = one_subscription(account, subscription_id)
     return AlertSubscriptionAnswer(
         account=_account(account),
-        summary=f"Alert subscription {row.id} is made: {truncate(row.quoted_text, 300)}{_recipient_clause(account, row.channel_id)}.",
+        summary=(
+            f"Created alert subscription {row.id}: "
+            f"{truncate(row.quoted_text, 300)}{_recipient_clause(account, row.channel_id)}."
+        ),
         subscription=_subscription(row),
         warnings=[*notes, *([row.warning] if row.warning else [])],
-        hint="Its page changes, pauses, resumes and deletes it; listAlertDeliveries says what it sends.",
+        hint="Edit, pause or delete it on its page. Use listAlertDeliveries for sent alerts.",
     )
 
 
@@ -100,9 +103,9 @@ def list_alert_deliveries(account: Account, query: DeliveriesQuery) -> AlertDeli
         summary=_deliveries_summary(account, query, page.total, page.deliveries),
         deliveries=[_delivery(each) for each in page.deliveries],
         cursor=page.cursor,
-        truncated="Older deliveries: ask again with cursor, or filter by status." if page.cursor else "",
+        truncated="Older deliveries: use cursor, or filter by status." if page.cursor else "",
         warnings=[],
-        hint="A delivery's page has every attempt, and a person can resend it there.",
+        hint="A delivery's page shows all attempts; members can resend it there.",
     )
 
 
@@ -126,7 +129,7 @@ def _count_text(count: int, noun: str) -> str:
 def _check_row(field: str, row_id: int | None, model: type[AlertChannel | Budget], listed_by: str) -> None:
     if row_id is None or (0 < row_id < 2**63 and model.objects.filter(pk=row_id).exists()):
         return
-    raise UserError(f"{field}: {row_id} is not known. {listed_by} lists them.", field=field, value=row_id)
+    raise UserError(f"{field}: {row_id} does not exist. Use {listed_by}.", field=field, value=row_id)
 
 
 def _channel(row: ChannelRow) -> ChannelLine:
@@ -175,6 +178,6 @@ def _deliveries_summary(account: Account, query: DeliveriesQuery, total: int, pa
         (label, sum(each.status == value and not each.is_partial for each in page))
         for value, label in AlertDelivery.Status.choices
     ]
-    states.append(("delivered in part", sum(each.is_partial for each in page)))
+    states.append(("partly delivered", sum(each.is_partial for each in page)))
     parts = join_with_and([f"{count} {label.lower()}" for label, count in states if count])
     return f"{quote(account.name)} has {what}" + (f"; of the {len(page)} listed: {parts}." if page else ".")

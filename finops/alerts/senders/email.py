@@ -79,7 +79,7 @@ def _send_one(
     deadline: float, connection: BaseEmailBackend, address: str, envelope: Envelope
 ) -> tuple[Verdict, str]:
     if time.monotonic() > deadline:
-        return "again", "The mail server was too slow for it."
+        return "again", "The mail server timed out."
     try:
         connection.send_messages([mail(address, envelope)])
     except SMTPRecipientsRefused as error:
@@ -100,8 +100,8 @@ def _outcome(results: dict[str, tuple[Verdict, str]], before: Sequence[str]) -> 
     verdicts = {verdict for verdict, _ in results.values()}
     verdict: Verdict = "again" if "again" in verdicts else "failed" if "failed" in verdicts else "delivered"
     rejections = [f"{address}: {reply}" for address, (_, reply) in results.items() if reply]
-    parts = [f"Not taken for {'; '.join(rejections)}"] if rejections else []
-    parts += [f"Taken for {join_with_and(arrived)}."] if arrived else []
+    parts = [f"Rejected for {'; '.join(rejections)}"] if rejections else []
+    parts += [f"Accepted for {join_with_and(arrived)}."] if arrived else []
     return DeliveryOutcome(
         verdict=verdict, answer=truncate(" ".join(parts), MAX_ANSWER), arrived=tuple(arrived)
     )
@@ -125,10 +125,8 @@ def _reply_text(code: int, reply: bytes | str) -> str:
 def _text(message: Message, account_name: str, unsubscribe_url: str) -> str:
     width = max((len(one_line(fact.label)) for fact in message.facts), default=0)
     facts = [f"{one_line(fact.label):<{min(width, 40)}}  {one_line(fact.value)}" for fact in message.facts]
-    parts = [one_line(message.title), message.summary, "\n".join(facts), f"See it: {message.url}"]
-    footer = (
-        f"An alert of {one_line(account_name)} in the FinOps Console. Its page Alerts changes or ends it."
-    )
+    parts = [one_line(message.title), message.summary, "\n".join(facts), f"View: {message.url}"]
+    footer = f"Alert from {one_line(account_name)} in the FinOps Console. Manage it on the Alerts page."
     if unsubscribe_url:
         footer = f"{footer}\nUnsubscribe: {unsubscribe_url}"
     return "\n\n".join([*(part for part in parts if part.strip()), "-- \n" + footer]) + "\n"

@@ -42,7 +42,7 @@ def outcome_of(answer: Response, target: Target) -> DeliveryOutcome:
             verdict="again", status_code=status, answer=answer_text, wait=retry_after(answer.headers)
         )
     if 300 <= status < 400:
-        answer_text = "The receiver redirects, and redirects are not followed. Enter the address it leads to."
+        answer_text = "The receiver redirects, and redirects are not followed. Enter the target URL."
     elif status == 410:
-        answer_text = "The receiver says that this address is gone for good."
+        answer_text = "The receiver returned 410 Gone: the address no longer exists."
     return DeliveryOutcome(verdict="failed", status_code=status, answer=answer_text)

@@ -62,7 +62,7 @@ def _body(message: Message, facts: list[Fact]) -> list[dict[str, Any]]:
     body += [_fact(fact) for fact in facts]
     omitted_count = len(message.facts) - len(facts)
     if omitted_count:
-        body.append(_text(f"{omitted_count} more figures are in the console.", 100, isSubtle=True))
+        body.append(_text(f"{omitted_count} more figures in the console.", 100, isSubtle=True))
     return body
 
 

@@ -57,7 +57,7 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
         fields = [_plain(text, _FIELD) for fact in some for text in (fact.label, fact.value)]
         blocks.append({"type": "section", "fields": fields})
     omitted_count = len(message.facts) - len(facts)
-    more = f" · {omitted_count} more figures are there" if omitted_count else ""
+    more = f" · {omitted_count} more figures in the console" if omitted_count else ""
     link = {"type": "mrkdwn", "text": f"<{_url(message.url)}|Open in the console>{more}"}
     return [*blocks, {"type": "context", "elements": [link]}]
 

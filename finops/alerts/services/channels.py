@@ -110,9 +110,7 @@ def test_channel(*, channel: AlertChannel, actor: Actor) -> AlertDelivery:
     account = channel.account
     limit_keys = [f"account {account.pk}", *([f"user {actor.user.pk}"] if actor.user else [])]
     if any(seconds_to_wait("alert tests", key, limit=TESTS_A_MINUTE) for key in limit_keys):
-        raise UserError(
-            f"Channels were tested {TESTS_A_MINUTE} times within a minute. Wait a minute and try again."
-        )
+        raise UserError(f"{TESTS_A_MINUTE} channel tests within a minute. Wait a minute and try again.")
     if isinstance(target := _readable_target(channel), EmailTarget):
         count_test_mails(account, target.addresses)
     with account_scope(account):
@@ -165,11 +163,11 @@ def _test_delivery(account: Account, channel: AlertChannel, actor: Actor) -> Ale
 def _test_message(account: Account, channel: AlertChannel, actor: Actor) -> Message:
     return Message(
         title="Test message of an alert channel",  # a mail's subject: nothing that people wrote
-        summary=f"Alerts of {account.name} that are subscribed to this channel will look like this. Nothing is wrong.",
+        summary=f"This is a test. Alerts of {account.name} in this channel will look like this.",
         facts=(
             Fact("Channel", channel.name),
             Fact("Account", account.name),
-            Fact("Asked for by", actor.label),
+            Fact("Requested by", actor.label),
         ),
         url=f"{settings.PUBLIC_URL}/a/{account.slug}/alerts/",
         kind="test",
@@ -191,8 +189,7 @@ def _check_cap() -> None:
     count = AlertChannel.objects.count()
     if count >= MAX_CHANNELS:
         raise UserError(
-            f"An account has at most {MAX_CHANNELS} alert channels, and this one has {count}. Delete one that is not "
-            "needed first."
+            f"The account has {count} alert channels; the maximum is {MAX_CHANNELS}. Delete a channel first."
         )
 
 
@@ -200,8 +197,8 @@ def _check_name(channel: AlertChannel) -> None:
     existing = AlertChannel.objects.filter(name__iexact=channel.name).exclude(pk=channel.pk).first()
     if existing is not None:
         raise UserError(
-            f"name: the alert channel {existing.name!r} exists already, with id {existing.pk}. Change that one, or choose "
-            "another name.",
+            f"name: alert channel {existing.name!r} already exists with id {existing.pk}. Choose "
+            "another name, or edit that one.",
             field="name",
             value=channel.name[:100],
         )

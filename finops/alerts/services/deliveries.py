@@ -67,12 +67,12 @@ def claim(delivery_id: int) -> AlertDelivery | None:
     if row is None:
         return None
     if row.attempts and row.attempts[-1]["seconds"] is None:
-        row.attempts[-1] |= {"seconds": 0.0, "answer": "The server stopped while this was being sent."}
+        row.attempts[-1] |= {"seconds": 0.0, "answer": "The server stopped while sending."}
     if row.channel is None:
         end(row, "The channel was deleted.")
         return None
     if len(row.attempts) >= _max_attempts(row):
-        end(row, "No more attempts are made.")
+        end(row, "No more attempts.")
         return None
     open_attempt(row)
     row.save(update_fields=["attempts", "next_attempt_at"])
@@ -215,9 +215,9 @@ def resend(*, delivery: AlertDelivery, actor: Actor) -> AlertDelivery:
             .get(pk=delivery.pk)
         )
         if row.channel is None:
-            raise UserError("The channel of this delivery was deleted, so it cannot be sent again.")
+            raise UserError("The channel was deleted, so this delivery cannot be resent.")
         if row.status == Status.WAITING:
-            raise UserError("This delivery is still being tried. It can be sent again when that has ended.")
+            raise UserError("Delivery is still in progress. Resend it when it has ended.")
         message = msgspec.convert(row.message, Message)
         new_delivery = _create_delivery(account, row.channel, message, firing=row.firing, resend_of=row)
         audit.record(

@@ -146,8 +146,8 @@ def check_is_new(resolved: ResolvedSubscription, *, but: int = 0) -> None:
         return
     paused_note = ", which is paused," if same.paused_at else ""
     raise UserError(
-        f"Subscription {same.pk}{paused_note} has the channel told of this already: {subscription_text(same, quote)}. "
-        f"{_advice(same, resolved, is_new=not but)}",
+        f"Subscription {same.pk}{paused_note} already sends this to the channel: "
+        f"{subscription_text(same, quote)}. {_advice(same, resolved, is_new=not but)}",
         field="thresholds" if resolved.trigger == Trigger.BUDGET else "channel",
         value=same.pk,
         page=f"alerts/subscriptions/{same.pk}/",
@@ -180,20 +180,19 @@ def _overlaps(row: AlertSubscription, resolved: ResolvedSubscription) -> bool:
 def _advice(same: AlertSubscription, resolved: ResolvedSubscription, *, is_new: bool) -> str:
     new = [each for each in resolved.thresholds if each not in same.thresholds]
     if new:
-        return f"Ask for the other thresholds alone: {', '.join(map(str, new))}."
+        return f"Request only the other thresholds: {', '.join(map(str, new))}."
     if not is_new:
         return "Delete one of the two instead."
     if same.minimum_impact != resolved.minimum_impact:
-        return "Change that one on its page to have another minimum_impact."
-    return "Nothing needs to be made."
+        return "Edit its minimum_impact on its page."
+    return "No new subscription is needed."
 
 
 def _check_cap() -> None:
     cap, count = settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT, AlertSubscription.objects.count()
     if count >= cap:
         raise UserError(
-            f"An account has at most {cap} alert subscriptions, and this one has {count}. Delete one that is not needed "
-            "first."
+            f"The account has {count} alert subscriptions; the maximum is {cap}. Delete a subscription first."
         )
 
 
@@ -233,17 +232,15 @@ def _watch(account: Account, actor: Actor, row: AlertSubscription) -> tuple[str,
         return ()
     if len(watches) >= MAX_WATCHES:
         raise UserError(
-            f"Anomalies by {dimension} are not looked for in this account, and it watches {len(watches)} other dimensions, "
-            f"which is the most: {', '.join(watches)}. Take one out on the page Anomalies, Settings, first.",
+            f"Anomalies by {dimension} are not monitored, and the account already monitors the "
+            f"maximum of {len(watches)} other dimensions: {', '.join(watches)}. Remove one in "
+            "Anomalies, Settings.",
             field="scope",
         )
     insights.change_anomaly_settings(
         account=account, actor=actor, watches=[*watches, dimension], minimum_impacts={}
     )
-    note = (
-        f"Anomalies by {dimension} were not looked for in this account; now they are, beside those of services. The page "
-        "Anomalies, Settings, says what is watched."
-    )
+    note = f"Anomalies by {dimension} are now monitored besides services. Change this in Anomalies, Settings."
     return (note,)
 
 

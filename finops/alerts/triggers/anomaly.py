@@ -118,7 +118,7 @@ def combined_message(account: Account, anomalies: Sequence[Anomaly]) -> Message:
     omitted_count = len(rows) - MOST_LISTED
     return Message(
         title=f"{sentences.quote(account.name)}: {len(rows)} more anomalies",
-        summary=f"{len(rows)} more anomalies were found at the same time; the largest: {_summary(rows[0])}",
+        summary=f"{len(rows)} more anomalies at the same time; the largest: {_summary(rows[0])}",
         facts=(*facts[:MOST_LISTED], *([Fact("And", f"{omitted_count} more")] if omitted_count > 0 else [])),
         url=console_url(account, "anomalies"),
         severity="warning",
@@ -150,7 +150,7 @@ def _facts(account: Account, row: AnomalyRow) -> list[Fact]:
         Fact("Source", row.source),
     ]
     if row.ongoing:
-        facts.append(Fact("At the month's end", signed_amount(row.month_end_impact, row.currency)))
+        facts.append(Fact("At month end", signed_amount(row.month_end_impact, row.currency)))
     return [*facts, *(Fact(f"By {cause.dimension}", _cause(cause)) for cause in row.root_causes)]
 
 

@@ -142,7 +142,7 @@ def _sentences(crossing: Crossing) -> list[str]:
     if crossing.is_over:
         return [f"{dates.day_range(days.start, days.end)}: {figure} {of} spent, {threshold}."]
     if not _is_forecast(crossing):
-        spent = f"{figure} {of} are spent since {dates.day(days.start)}, {threshold}."
+        spent = f"{figure} {of} spent since {dates.day(days.start)}, {threshold}."
         if status.forecast is None:
             return [spent]
         forecast = numbers.money(status.forecast, status.currency)
@@ -162,7 +162,7 @@ def _facts(account: Account, crossing: Crossing) -> list[Fact]:
         Fact("Amount", numbers.money(crossing.amount, currency)),
         Fact(
             "Spent",
-            amount_with_share(spent, crossing.amount, currency) if spent is not None else "not known yet",
+            amount_with_share(spent, crossing.amount, currency) if spent is not None else "unknown",
         ),
     ]
     if status.forecast is not None and not crossing.is_over:

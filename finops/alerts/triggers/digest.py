@@ -204,7 +204,7 @@ def _mover(move: Move) -> str:
 
 def _budgets(figures: DigestFigures) -> str:
     if not figures.budgets:
-        return "No budget is set."
+        return "No budgets."
     worst = sorted(figures.at_risk, key=lambda each: (each.status != EXCEEDED, each.name.casefold()))
     if not worst:
         return f"None of {len(figures.budgets)}."
@@ -239,9 +239,7 @@ def _savings(answer: SavingsAnswer) -> str:
         numbers.money(each.monthly_waste, each.currency) for each in answer.totals if each.monthly_waste
     ]
     waste = (
-        f" {sentences.join_with_and(waste_amounts)} a month of unused commitment is waste."
-        if waste_amounts
-        else ""
+        f" {sentences.join_with_and(waste_amounts)} a month of unused commitment." if waste_amounts else ""
     )
     if not count:
         return f"Nothing open.{waste}"

@@ -48,8 +48,8 @@ def message(account: Account, job: CostImport) -> Message:
     reasons = " ".join(review["reason"] for review in reviews)
     months = {review.get("month") for review in reviews}
     changes = [change for change in job.report.get("changes", []) if change["month"] in months]
-    event = "needs review" if waits(job) else "changed a month far"
-    what = "Nothing of it counts until somebody decides." if waits(job) else "It was a sync, so it counts."
+    event = "needs review" if waits(job) else "changed a month beyond the limit"
+    what = "It is not counted until it is reviewed." if waits(job) else "It was a sync, so it is counted."
     return Message(
         title=f"{quote(account.name)}: an import into {quote(source)} {event}",
         summary=f"{quote(job.file_name, 100)}: {truncate(reasons, 600)} {what}",

@@ -47,7 +47,7 @@ def new(request: AccountRequest) -> HttpResponse:
 def _show_secret_or_redirect(request: AccountRequest, channel: AlertChannel, secret: str) -> HttpResponse:
     if secret:
         return _secret_page(request, channel, secret)
-    messages.success(request, f"The channel “{channel.name}” is made. Send it a test before you rely on it.")
+    messages.success(request, f"Channel “{channel.name}” created. Send a test to check it.")
     return redirect("alert_channel", slug=request.account.slug, channel_id=channel.pk)
 
 
@@ -64,7 +64,7 @@ def edit(request: AccountRequest, channel_id: int) -> HttpResponse:
             services.change_channel(
                 channel=channel, actor=request.actor, name=form.cleaned_data["name"], target=form.target()
             )
-            messages.success(request, "The channel is changed.")
+            messages.success(request, "Channel updated.")
             return redirect("alert_channel", slug=request.account.slug, channel_id=channel.pk)
     return _form_page(request, form, status=422)
 
@@ -87,7 +87,7 @@ def delete(request: AccountRequest, channel_id: int) -> HttpResponse:
     channel = channel_of(channel_id)
     with ErrorMessages(request):
         services.delete_channel(channel=channel, actor=request.actor)
-        messages.success(request, f"The channel “{channel.name}” is deleted, and its subscriptions with it.")
+        messages.success(request, f"Channel “{channel.name}” and its subscriptions deleted.")
     return redirect("alert_channels", slug=request.account.slug)
 
 

@@ -31,9 +31,9 @@ CHANNELS = ListPage[ChannelRow](
     columns=[
         Column("name", "Channel", lambda row: row.name),
         Column("kind", "Kind", lambda row: row.kind_label, css="nowrap"),
-        Column("target", "Leads to", lambda row: row.shown_target, css="cell-name"),
+        Column("target", "Target", lambda row: row.shown_target, css="cell-name"),
         Column("subscriptions", "Subscriptions", lambda row: row.subscriptions, numeric=True),
-        Column("tested", "Last test that arrived", lambda row: row.tested_at, format="ago", css="nowrap"),
+        Column("tested", "Last successful test", lambda row: row.tested_at, format="ago", css="nowrap"),
         Column("by", "Created by", lambda row: row.created_by, shown=False),
         Column("created", "Created", lambda row: row.created_at, shown=False),
         Column("id", "Id", lambda row: row.id, shown=False),

@@ -100,7 +100,7 @@ def resend(request: AccountRequest, delivery_id: int) -> HttpResponse:
     delivery = _delivery(delivery_id)
     with ErrorMessages(request):
         delivery = services.resend(delivery=delivery, actor=request.actor)
-        messages.success(request, "It is on its way again: this is the new delivery.")
+        messages.success(request, "Resent. This is the new delivery.")
     return redirect("alert_delivery", slug=request.account.slug, delivery_id=delivery.pk)
 
 

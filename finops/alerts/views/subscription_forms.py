@@ -42,7 +42,7 @@ def new(request: AccountRequest) -> HttpResponse:
             result = services.create_alert_subscription(
                 account=request.account, actor=request.actor, draft=form.draft()
             )
-            messages.success(request, "The subscription is made.")
+            messages.success(request, "Subscription created.")
             for note in result.notes:
                 messages.info(request, note)
             return redirect(
@@ -67,7 +67,7 @@ def edit(request: AccountRequest, subscription_id: int) -> HttpResponse:
             services.change_alert_subscription(
                 subscription=subscription, actor=request.actor, draft=form.draft()
             )
-            messages.success(request, "The subscription is changed.")
+            messages.success(request, "Subscription updated.")
             return redirect("alert_subscription", slug=request.account.slug, subscription_id=subscription_id)
     return _form_page(request, form, row=row, status=422)
 

@@ -97,7 +97,7 @@ def pause(request: AccountRequest, subscription_id: int) -> HttpResponse:
         request,
         subscription_id,
         services.pause_alert_subscription,
-        "It is paused: nothing is sent for it until it is resumed.",
+        "Subscription paused.",
     )
 
 
@@ -105,7 +105,7 @@ def pause(request: AccountRequest, subscription_id: int) -> HttpResponse:
 @require_POST
 def resume(request: AccountRequest, subscription_id: int) -> HttpResponse:
     return _change_and_redirect(
-        request, subscription_id, services.resume_alert_subscription, "It is resumed, from now on."
+        request, subscription_id, services.resume_alert_subscription, "Subscription resumed."
     )
 
 
@@ -115,9 +115,7 @@ def delete(request: AccountRequest, subscription_id: int) -> HttpResponse:
     subscription = subscription_of(subscription_id)
     with ErrorMessages(request):
         services.delete_alert_subscription(subscription=subscription, actor=request.actor)
-        messages.success(
-            request, "The subscription is deleted. What it sent stays in the list of deliveries."
-        )
+        messages.success(request, "Subscription deleted. Its deliveries stay in the list.")
     return redirect("alerts", slug=request.account.slug)
 
 

@@ -80,7 +80,10 @@ def resolve_cost_tag(context: DimensionContext, key: str) -> Dimension:
     draft = state.drafts.get(key.strip().casefold())
     if draft is None and not state.drafts:
         raise UserError(
-            f"cost_tag: {truncate(key, 60)!r} is not known: the account has no cost tags. They are made on the Cost tags page.",
+            (
+                f"cost_tag: {truncate(key, 60)!r} does not exist. The account has no cost tags; create "
+                "them on the Cost tags page."
+            ),
             field="cost_tag",
             value=key,
         )
@@ -100,8 +103,8 @@ def dimension_of(context: DimensionContext, draft: CostTagDraft) -> Dimension:
     value = CostTagValue(tuple(rules), draft.default_value)
     if value.size > MAX_SIZE:
         raise RuleError(
-            f"with those of the cost tags that they use, the rules have {value.size:,} conditions, more than "
-            f"{MAX_SIZE:,}. Name several values in one condition, or use other cost tags in fewer rules.",
+            f"the rules have {value.size:,} conditions including used cost tags; the maximum is "
+            f"{MAX_SIZE:,}. Combine values in one condition, or use fewer cost tags.",
             ("rules",),
         )
     return Dimension(
@@ -122,7 +125,7 @@ def _guard_cycle(context: DimensionContext, key: str) -> Iterator[None]:
     if key.casefold() in [each.casefold() for each in state.resolving]:
         chain = " → ".join([*state.resolving, key])
         raise UserError(
-            f"Cost tag {key!r} uses itself: {chain}. Take the condition on one of them out of the rules.",
+            f"Circular reference in cost tag {key!r}: {chain}. Remove the condition on one of them.",
             field="rules",
             value=key,
         )

@@ -26,14 +26,14 @@ MAX_TOP = 50
 # Lean on purpose: these go to every assistant. Days are UTC, both ends inside; without any dates, the last 30 days.
 class CostTagQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    cost_tag: Annotated[str, Meta(description="Key; left out: the first.")] = ""
-    by: Annotated[str, Meta(description="Also by account, team, product …")] = ""
-    values: Annotated[list[str], Meta(description="Only these.", max_length=MAX_TOP)] = []
+    cost_tag: Annotated[str, Meta(description="Key; default: the first cost tag.")] = ""
+    by: Annotated[str, Meta(description="Also group by account, team, product …")] = ""
+    values: Annotated[list[str], Meta(description="Only these values.", max_length=MAX_TOP)] = []
     start_date: Annotated[date | None, Meta(description="With end_date.")] = None
     end_date: Annotated[date | None, Meta(description="Inclusive.")] = None
     period: Annotated[str | None, Meta(description="As in querySpend.")] = None
     basis: Annotated[BasisName | None, Meta(description="As in querySpend.")] = None
-    splits: Annotated[Splits, Meta(description="Of rows; values have both.")] = "before"
+    splits: Annotated[Splits, Meta(description="Maximum rows per currency.")] = "before"
     top: Annotated[int, Meta(ge=1, le=MAX_TOP)] = 20
 
 

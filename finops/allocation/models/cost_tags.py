@@ -17,11 +17,11 @@ class CostTag(AccountModel):
     whole. `version` counts the changes: who saves says which version the change began from.
     """
 
-    key = models.CharField(max_length=100, error_messages={"blank": "Give the cost tag a key."})
+    key = models.CharField(max_length=100, error_messages={"blank": "Enter a key."})
     description = models.CharField(max_length=500, blank=True)
     rules = models.JSONField(default=list)
     default_value = models.CharField(
-        max_length=255, blank=True, help_text="The value of lines that no rule catches; empty: (untagged)."
+        max_length=255, blank=True, help_text="Value of lines that match no rule; empty: (untagged)."
     )
     version = models.PositiveIntegerField(default=1)
     created_by = models.ForeignKey(
@@ -30,7 +30,7 @@ class CostTag(AccountModel):
     created_at = models.DateTimeField(default=clock.now, editable=False)
     changed_at = models.DateTimeField(default=clock.now)
     changed_by = models.CharField(
-        max_length=254, blank=True, help_text="As the audit log names who saved last."
+        max_length=254, blank=True, help_text="Who saved last, as in the audit log."
     )
 
     class Meta:
@@ -39,7 +39,7 @@ class CostTag(AccountModel):
             unique_in_account(
                 "key", name="cost_tag_key_unique", message="A cost tag with this key exists already."
             ),
-            not_empty("key", name="cost_tag_has_a_key", message="Give the cost tag a key."),
+            not_empty("key", name="cost_tag_has_a_key", message="Enter a key."),
         ]
 
     def __str__(self) -> str:

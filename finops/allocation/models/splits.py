@@ -22,7 +22,7 @@ class SharedCostSplit(AccountModel):
         FIXED = "fixed", "Fixed percentages"
         USAGE = "usage", "By a usage metric"
 
-    name = models.CharField(max_length=100, error_messages={"blank": "Give the split a name."})
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     dimension = models.CharField(max_length=300)
     source_value = models.CharField(max_length=255)
     method = models.CharField(max_length=20, choices=Method.choices)
@@ -37,7 +37,7 @@ class SharedCostSplit(AccountModel):
         ordering = ["name"]
         constraints = [
             unique_in_account(
-                "name", name="split_name_unique", message="A split of this name exists already."
+                "name", name="split_name_unique", message="A split with this name already exists."
             ),
             not_empty(
                 "name",
@@ -49,19 +49,21 @@ class SharedCostSplit(AccountModel):
             models.CheckConstraint(
                 condition=models.Q(method="usage") ^ models.Q(usage_metric=""),
                 name="split_by_usage_names_its_metric",
-                violation_error_message="A split by usage names a usage metric, any other none.",
+                violation_error_message="Only a split by usage has a usage metric.",
             ),
             models.CheckConstraint(
                 condition=models.Q(every_customer=False) | models.Q(method="usage", targets=[]),
                 name="split_among_every_customer_is_by_usage",
-                violation_error_message="Every customer as target needs the method usage, and no named targets.",
+                violation_error_message=(
+                    "All customers as target needs the method usage and no listed targets."
+                ),
             ),
             models.CheckConstraint(
                 condition=models.Q(valid_from=None)
                 | models.Q(valid_to=None)
                 | models.Q(valid_from__lte=models.F("valid_to")),
                 name="split_ends_after_it_begins",
-                violation_error_message="The last day of a split is not before its first.",
+                violation_error_message="The last day of a split must not be before its first.",
             ),
         ]
 

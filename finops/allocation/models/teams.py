@@ -25,15 +25,17 @@ class TeamKey(AccountModel):
 class Team(AccountModel):
     """A group of people with cost of their own. A cost line has one team or none."""
 
-    name = models.CharField(max_length=100, error_messages={"blank": "Give the team a name."})
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     description = models.CharField(max_length=500, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ["name"]
         constraints = [
-            unique_in_account("name", name="team_name_unique", message="A team of this name exists already."),
-            not_empty("name", name="team_has_a_name", message="Give the team a name."),
+            unique_in_account(
+                "name", name="team_name_unique", message="A team with this name already exists."
+            ),
+            not_empty("name", name="team_has_a_name", message="Enter a name."),
         ]
 
     def __str__(self) -> str:
@@ -52,7 +54,7 @@ class TeamMember(AccountModel):
             models.UniqueConstraint(
                 fields=["team", "membership"],
                 name="team_member_unique",
-                violation_error_message="This person is in the team already.",
+                violation_error_message="This person is already in the team.",
             )
         ]
 
@@ -67,9 +69,9 @@ class TeamValue(AccountModel):
         ordering = ["value"]
         constraints = [
             unique_in_account(
-                "value", name="team_value_has_one_team", message="This value belongs to a team already."
+                "value", name="team_value_has_one_team", message="This value already belongs to a team."
             ),
-            not_empty("value", name="team_value_is_not_empty", message="A team owns values with a name."),
+            not_empty("value", name="team_value_is_not_empty", message="A value must not be empty."),
         ]
 
     def __str__(self) -> str:

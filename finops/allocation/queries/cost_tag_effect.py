@@ -196,5 +196,5 @@ def _by_month(row: Row) -> tuple[date, str]:
 
 def _truncation_note(rows: int, moves: int) -> str:
     if moves > MAX_MOVES:
-        return f"More than {MAX_MOVES:,} values move, so only the months are shown."
-    return f"The {MAX_ROWS:,} largest of {rows:,} moves are shown." if rows > MAX_ROWS else ""
+        return f"More than {MAX_MOVES:,} values change, so only months are shown."
+    return f"The {MAX_ROWS:,} largest of {rows:,} changes are shown." if rows > MAX_ROWS else ""

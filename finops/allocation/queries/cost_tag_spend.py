@@ -158,7 +158,9 @@ def _no_cost_tags(account: Account, query: CostTagQuery) -> CostTagAnswer:
         data_through=None,
         truncated="",
         warnings=[],
-        hint="A member makes cost tags on the Cost tags page. querySpend groups by tags of the provider: tag:<key>.",
+        hint=(
+            "Members create cost tags on the Cost tags page. For provider tags use querySpend by tag:<key>."
+        ),
     )
 
 
@@ -276,19 +278,19 @@ def _largest(totals: Sequence[CostTagTotal], values: Sequence[CostTagValueCost])
         for each in values
         if not each.other_values and each.value != UNTAGGED and not each.is_default
     ]
-    return f" {largest_parts(parts, NAMED, write, most='most is ')}" if parts else " everything is untagged"
+    return f" {largest_parts(parts, NAMED, write, most='most is ')}" if parts else " all untagged"
 
 
 def _truncation_note(values: Sequence[CostTagValueCost], by: SpendAnswer | None) -> str:
     more = sum(value.other_values for value in values)
-    notes = [f"{more} values are summed in the value other: raise top, or name values."] if more else []
+    notes = [f"{more} values are in other. Raise top, or list values."] if more else []
     return " ".join([*notes, *([by.truncated] if by and by.truncated else [])])
 
 
 def _hint(query: CostTagQuery, totals: Sequence[CostTagTotal], default: str) -> str:
     if any(total.untagged_share and total.untagged_share > MUCH for total in totals) and not query.values:
         value = json.dumps(default or UNTAGGED, ensure_ascii=False)
-        return f'Add "by": "service" and "values": [{value}] to see what no rule catches.'
+        return f'Add "by": "service" and "values": [{value}] to see cost that matches no rule.'
     if not query.by:
-        return "Add by, such as account, team or product, to see where each value's cost comes from."
-    return "For a trend ask querySpend with granularity and group_by cost_tag:<key>."
+        return "Add by, such as account, team or product, to break down each value."
+    return "For a trend use querySpend with granularity and group_by cost_tag:<key>."

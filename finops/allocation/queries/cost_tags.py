@@ -42,7 +42,7 @@ def cost_tags_answer(
         summary=_summary(account, chosen),
         cost_tags=_group_by_cost_tag(shown),
         cursor=next_cursor(after, *question) if more and shown else "",
-        truncated=f"{len(shown)} of {len(lines)} rules: go on with cursor, or ask for one cost_tag."
+        truncated=f"{len(shown)} of {len(lines)} rules. Use cursor for the next page, or one cost_tag."
         if more
         else "",
         warnings=[],
@@ -101,15 +101,18 @@ def _summary(account: Account, rows: Sequence[CostTag]) -> str:
     ]
     more = [f"{len(rows) - 5} more"] if len(rows) > 5 else []
     noun = "cost tag" if len(rows) == 1 else "cost tags"
-    return f"{quote(account.name)}: {noun} {join_with_and([*named, *more])}. The first rule that catches a line gives its value."
+    return (
+        f"{quote(account.name)}: {noun} {join_with_and([*named, *more])}. The first matching rule "
+        "sets the value."
+    )
 
 
 def _hint(rows: Sequence[CostTag]) -> str:
     if not rows:
-        return "A member makes cost tags on the Cost tags page."
+        return "Members create cost tags on the Cost tags page."
     key = rows[0].key
     question = json.dumps({"cost_tag": key}, ensure_ascii=False)
-    return f"queryCostTag {question} has the cost; querySpend takes {quote(f'cost_tag:{key}')} too."
+    return f"Use queryCostTag {question} for its cost; querySpend accepts {quote(f'cost_tag:{key}')} too."
 
 
 __all__ = [

@@ -86,17 +86,18 @@ def _reason(split: Split, days: Sequence[date]) -> str:
     more = len(days) - len(shown)
     when = join_with_and([*shown, *([f"{more} more days" if more > 1 else "1 more day"] if more else [])])
     if split.method == PROPORTIONAL:
-        return f"No target has cost above 0 in that currency on {when}."
+        return f"No target has cost in that currency on {when}."
     if split.method == USAGE:
-        return f"No target has usage of {truncate(split.usage_metric, NAME_LENGTH)!r} above 0 on {when}."
-    return f"It has no target on {when}."
+        return f"No target has usage of {truncate(split.usage_metric, NAME_LENGTH)!r} on {when}."
+    return f"No targets on {when}."
 
 
 def unallocated_warnings(effects: Iterable[SplitEffect]) -> list[str]:
     """A sentence for each split that left something where it was."""
     return [
-        f"Split {each.applied.name!r} left {join_with_and([money(part.amount, part.currency) for part in each.applied.stayed])} "
-        f"on {truncate(each.applied.source_value, NAME_LENGTH)!r}: {each.applied.reason}"
+        f"Split {each.applied.name!r} did not split "
+        f"{join_with_and([money(part.amount, part.currency) for part in each.applied.stayed])} on "
+        f"{truncate(each.applied.source_value, NAME_LENGTH)!r}: {each.applied.reason}"
         for each in effects
         if each.applied.stayed
     ]

@@ -42,7 +42,7 @@ _NOTHING = Decimal(0)
 PRODUCT = "product"
 """The one dimension that stands for another, so that splits of either are splits of both."""
 
-NO_SPLITS = "The account has no shared-cost splits, so cost after splits is as it was before."
+NO_SPLITS = "No shared-cost splits, so cost after splits equals cost before."
 
 
 def split_moves(question: SplitQuestion) -> SplitResult:
@@ -65,7 +65,10 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> SplitResult:
         others = sorted({split.dimension for split in splits})
         return SplitResult(
             warnings=[
-                f"No shared-cost split is on a dimension of this question; they are on {join_with_and(others)}."
+                (
+                    "No shared-cost split applies to the dimensions of this query; splits are on "
+                    f"{join_with_and(others)}."
+                )
             ]
         )
     build = CellsBuild.of(question.plan, dimensions)
@@ -103,8 +106,8 @@ def _receiving_values(dimensions: Sequence[SplitDimension], result: AllocationRe
 
 def _too_many(rows: int) -> UserError:
     return UserError(
-        f"After splits the days have {rows:,} sums of shared cost by day and group, more than {MAX_SUMS:,}. Ask for "
-        "fewer days, group by something coarser, or ask with splits before."
+        f"After splits there are {rows:,} totals by day and group; the maximum is {MAX_SUMS:,}. Use "
+        "fewer days, a coarser group, or splits before."
     )
 
 

@@ -36,7 +36,7 @@ from finops.lib.sentences import join_with_and, money, quote
 
 SHOWN_TARGETS = 20
 NAMED = 3
-NO_SPLITS = "The account has no shared-cost splits; members make them on the Shared costs page."
+NO_SPLITS = "No shared-cost splits. Members create them on the Shared costs page."
 
 
 def last_complete_month(sources: Sources) -> DateRange:
@@ -68,7 +68,7 @@ def list_splits(account: Account, *, search: str = "", deadline: float | None = 
         data_through=asking.sources.coverage.complete_through,
         truncated="",
         warnings=warnings,
-        hint="querySpend with splits after gives any figure with them." if splits else NO_SPLITS,
+        hint="Use querySpend with splits after for cost after splits." if splits else NO_SPLITS,
     )
 
 
@@ -119,7 +119,7 @@ def _effects(
         try:
             dimension = registry.resolve(asking.context, name, field="dimension")
         except UserError as problem:
-            warnings.append(f"Splits on {name} move nothing: {problem.message}")
+            warnings.append(f"Splits on {name} have no effect: {problem.message}")
             continue
         result = asking.apply_splits(asking.plan(dimension, days), mine)
         effects |= {effect.split_id: effect for effect in result.effects}

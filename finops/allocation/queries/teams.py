@@ -185,7 +185,7 @@ def list_teams(
         total_teams=len(matching),
         cursor=next_cursor(after, search) if after < len(matching) else "",
         data_through=spent.data_through,
-        truncated=f"{len(page)} of {len(matching)} teams: go on with cursor."
+        truncated=f"{len(page)} of {len(matching)} teams. Use cursor for the next page."
         if len(page) < len(matching)
         else "",
         warnings=spent.warnings,
@@ -233,7 +233,7 @@ def _summary(
     if not infos:
         return f"{quote(account.name)} has no teams yet."
     counted = f"{len(infos)} team{'' if len(infos) == 1 else 's'}"
-    what = counted if len(matching) == len(infos) else f"{len(matching)} of {counted} that match"
+    what = counted if len(matching) == len(infos) else f"{len(matching)} of {counted} matching"
     days = f"from {spent.period.start_date} to {spent.period.end_date}"
     amounts = [money(each.amount, each.currency) for each in _team_costs(spent, NO_TEAM)]
     unowned = (
@@ -246,5 +246,5 @@ def _summary(
 
 def _hint(infos: Sequence[TeamInfo], key: str) -> str:
     if not infos or not key:
-        return "Members choose the team key and make teams on the page Teams."
-    return "querySpend groups and filters by team; listBudgets says where their budgets stand."
+        return "Members set the team key and create teams on the Teams page."
+    return "Use querySpend to group and filter by team, listBudgets for budgets."

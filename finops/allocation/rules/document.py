@@ -19,11 +19,11 @@ OPS: tuple[Op, ...] = get_args(Op)
 Normalisation = Literal["trim", "lower", "upper", "capitalise", "dashes", "alphanumeric"]
 NORMALISATIONS: dict[Normalisation, str] = {
     "trim": "without spaces around it",
-    "lower": "in small letters",
-    "upper": "in capitals",
-    "capitalise": "with a capital first",
+    "lower": "in lower case",
+    "upper": "in upper case",
+    "capitalise": "capitalized",
     "dashes": "with a dash for spaces, underscores and dots",
-    "alphanumeric": "its letters and digits only",
+    "alphanumeric": "letters and digits only",
 }
 """What can be done to a copied value, in the words of a sentence."""
 

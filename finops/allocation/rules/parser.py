@@ -60,7 +60,11 @@ def read_rules(raw: Any) -> tuple[Rule, ...]:
     items = _list(raw, path)
     if len(items) > doc.MAX_RULES:
         _refuse(
-            f"{len(items)} rules are more than {doc.MAX_RULES}. Join rules of the same value with any.", path
+            (
+                f"{len(items)} rules; the maximum is {doc.MAX_RULES}. Combine rules of the same value "
+                "with any."
+            ),
+            path,
         )
     rules = tuple(_rule(item, (*path, number)) for number, item in enumerate(items))
     _check_names(rules)
@@ -100,11 +104,11 @@ def _read_rule(raw: Any, path: Path) -> Rule:
     fields = _fields(raw, path, ("name", "when", "value", "copy", "valid_from", "valid_to"))
     value, copy = fields.get("value"), fields.get("copy")
     if (value is None) == (copy is None):
-        _refuse("a rule has either a value or a copy: the value it sets, or the tag keys it copies.", path)
+        _refuse("a rule needs either value or copy.", path)
     when = fields.get("when")
     if when is None and copy is None:
         _refuse(
-            "a rule that sets a value needs a condition. For all other lines give a default value.",
+            "a rule with a value needs a condition. Use the default value for all other lines.",
             (*path, "when"),
         )
     rule = Rule(
@@ -133,9 +137,7 @@ def _condition(raw: Any, path: Path, depth: int) -> Condition:
     if not joins:
         return _test(fields, path)
     if len(fields) > 1:
-        _refuse(
-            f"{joins[0]} stands alone; nest conditions instead of writing {', '.join(fields)} together.", path
-        )
+        _refuse(f"{joins[0]} cannot be combined with {', '.join(fields)}. Nest conditions instead.", path)
     join, inside = joins[0], (*path, joins[0])
     if join == "not":
         return Not(_condition(fields[join], inside, depth + 1))
@@ -148,16 +150,16 @@ def _condition(raw: Any, path: Path, depth: int) -> Condition:
 
 def _test(fields: Mapping[str, Any], path: Path) -> Test:
     if "dimension" not in fields:
-        _refuse("a condition has all, any, not, or a dimension with op and values.", path)
+        _refuse("a condition needs all, any, not, or a dimension with op and values.", path)
     op = _op(fields.get("op", "in"), (*path, "op"))
     values = _texts(
         fields.get("values", []), (*path, "values"), doc.MAX_VALUES, doc.MAX_TESTED_LENGTH, strip=False
     )
     if op == "absent" and values:
-        _refuse("op absent takes no values; leave values out, or use op in.", (*path, "values"))
+        _refuse("op absent has no values. Remove values, or use op in.", (*path, "values"))
     if op != "absent" and not values:
         _refuse(
-            f"op {op} needs at least one value; for lines without a value use op absent.", (*path, "values")
+            f"op {op} needs at least one value. For lines without a value use op absent.", (*path, "values")
         )
     return Test(dimension=_text(fields["dimension"], (*path, "dimension"), 300), op=op, values=values)
 
@@ -174,7 +176,7 @@ def _copy(raw: Any, path: Path) -> Copy:
     fields = _fields(raw, path, ("keys", "normalise", "map"), needed=("keys",))
     keys = _texts(fields["keys"], (*path, "keys"), doc.MAX_COPY_KEYS, 256, strip=False)
     if not keys:
-        _refuse("name at least one tag key to copy.", (*path, "keys"))
+        _refuse("enter at least one tag key to copy.", (*path, "keys"))
     steps = _texts(fields.get("normalise", []), (*path, "normalise"), len(doc.NORMALISATIONS), SHOWN)
     for place, step in enumerate(steps):
         if step not in doc.NORMALISATIONS:
@@ -188,14 +190,14 @@ def _copy(raw: Any, path: Path) -> Copy:
 
 def _map(raw: Any, path: Path) -> tuple[tuple[str, str], ...]:
     if not isinstance(raw, Mapping):
-        _refuse("is not a map of values to what they become.", path)
+        _refuse("is not a map of old to new values.", path)
     if len(raw) > doc.MAX_VALUES:
-        _refuse(f"{len(raw)} entries are more than {doc.MAX_VALUES}.", path)
+        _refuse(f"{len(raw)} entries; the maximum is {doc.MAX_VALUES}.", path)
     pairs: dict[str, tuple[str, str]] = {}
     for key, value in raw.items():
         old = _text(key, path, doc.MAX_TESTED_LENGTH, strip=False)
         if old.lower() in pairs:
-            _refuse(f"{truncate(old, SHOWN)!r} stands there twice; case does not count.", path)
+            _refuse(f"{truncate(old, SHOWN)!r} is given twice (not case-sensitive).", path)
         pairs[old.lower()] = (old, _text(value, (*path, old), doc.MAX_VALUE_LENGTH))
     return tuple(pairs.values())
 
@@ -208,7 +210,7 @@ def _check_names(rules: Sequence[Rule]) -> None:
         if rule.name.casefold() in first:
             earlier = first[rule.name.casefold()] + 1
             _refuse(
-                f"{truncate(rule.name, SHOWN)!r} is the name of rule {earlier} already.",
+                f"rule {earlier} already has the name {truncate(rule.name, SHOWN)!r}.",
                 ("rules", number, "name"),
             )
         first[rule.name.casefold()] = number
@@ -218,10 +220,13 @@ def _check_size(rules: Sequence[Rule]) -> None:
     tests = [test for rule in rules for test in doc.tests_of(rule.when)]
     values = sum(len(test.values) for test in tests) + sum(len(rule.copy.map) for rule in rules if rule.copy)
     if len(tests) > doc.MAX_TESTS:
-        _refuse(f"the rules have {len(tests):,} conditions, more than {doc.MAX_TESTS:,}.", ("rules",))
+        _refuse(f"the rules have {len(tests):,} conditions; the maximum is {doc.MAX_TESTS:,}.", ("rules",))
     if values > doc.MAX_ALL_VALUES:
         _refuse(
-            f"the rules have {values:,} values, more than {doc.MAX_ALL_VALUES:,}. Use contains or starts_with.",
+            (
+                f"the rules have {values:,} values; the maximum is {doc.MAX_ALL_VALUES:,}. Use contains "
+                "or starts_with."
+            ),
             ("rules",),
         )
 
@@ -247,7 +252,7 @@ def _list(raw: Any, path: Path) -> Sequence[Any]:
 def _texts(raw: Any, path: Path, limit: int, length: int, *, strip: bool = True) -> tuple[str, ...]:
     items = [raw] if isinstance(raw, str) else _list(raw, path)
     if len(items) > limit:
-        _refuse(f"{len(items):,} are more than {limit:,}.", path)
+        _refuse(f"{len(items):,} exceed the maximum of {limit:,}.", path)
     texts = [_text(item, (*path, place), length, strip=strip) for place, item in enumerate(items)]
     return tuple(dict.fromkeys(texts))
 
@@ -259,9 +264,9 @@ def _text(raw: Any, path: Path, limit: int, *, empty: bool = False, strip: bool 
     if not text and not empty:
         _refuse("is empty.", path)
     if len(text) > limit:
-        _refuse(f"{truncate(text, SHOWN)!r} has {len(text):,} characters, at most {limit:,} are taken.", path)
+        _refuse(f"{truncate(text, SHOWN)!r} has {len(text):,} characters; the maximum is {limit:,}.", path)
     if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        _refuse("has a character that no text has (NUL, or half a surrogate pair). Remove it.", path)
+        _refuse("has an invalid character (NUL or a lone surrogate). Remove it.", path)
     return text
 
 
@@ -284,7 +289,10 @@ def _kind(raw: Any) -> str:
 def _unknown(what: str, value: str, allowed: Sequence[str] | Mapping[Any, Any], path: Path) -> NoReturn:
     close = nearest_choices(value, list(allowed)) or list(allowed)
     _refuse(
-        f"{what} {value!r} is not known. {'Nearest' if len(close) < len(allowed) else 'Known'}: {', '.join(close)}.",
+        (
+            f"{what} {value!r} does not exist. {('Nearest' if len(close) < len(allowed) else 'Known')}: "
+            f"{', '.join(close)}."
+        ),
         path,
     )
 

@@ -47,9 +47,7 @@ class _Dumper(yaml.SafeDumper):
 def draft_from_yaml(text: str) -> CostTagDraft:
     """The cost tag that a file says. Raises YamlError that names line, rule and field."""
     if len(text.encode(errors="replace")) > MAX_BYTES:
-        raise YamlError(
-            f"The file is larger than {MAX_BYTES >> 20} MB, more than any cost tag's rules take.", 0
-        )
+        raise YamlError(f"The file is larger than {MAX_BYTES >> 20} MB.", 0)
     lines: dict[Path, int] = {}
     document = _read(text, lines)
     try:
@@ -70,7 +68,7 @@ def _read(text: str, lines: dict[Path, int]) -> Any:
     except yaml.YAMLError as error:
         raise YamlError(f"The file is not YAML: {str(error).splitlines()[0]}.", 0) from None
     except UnicodeError:
-        raise YamlError("The file is not text in UTF-8.", 0) from None
+        raise YamlError("The file is not UTF-8 text.", 0) from None
 
 
 def _check_events(text: str) -> None:
@@ -115,7 +113,7 @@ def _map(node: Any, path: Path, lines: dict[Path, int]) -> dict[str, Any]:
             raise YamlError("A key is a list or a map. Write a name.", line)
         key = key_node.value
         if key in mapping:
-            raise YamlError(f"The key {key[:60]!r} stands there twice.", line)
+            raise YamlError(f"The key {key[:60]!r} is given twice.", line)
         mapping[key] = _plain(value_node, (*path, key), lines)
         lines[(*path, key)] = line
     return mapping

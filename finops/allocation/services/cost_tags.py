@@ -49,7 +49,7 @@ def create_cost_tag(
     )
     with account_scope(account):
         if CostTag.objects.count() >= MAX_COST_TAGS:
-            raise UserError(f"An account has at most {MAX_COST_TAGS} cost tags; delete some first.")
+            raise UserError(f"The maximum is {MAX_COST_TAGS} cost tags per account. Delete some first.")
         cost_tag = CostTag(account=account, key=draft.key, created_by=actor.user)
         _fill(cost_tag, draft, actor)
         effect_summary = effect_detail(account, None, draft)
@@ -88,7 +88,7 @@ def save_cost_tag(
     with account_scope(account):
         current = CostTag.objects.select_for_update().filter(pk=cost_tag.pk).first()
         if current is None:
-            raise UserError(f"Cost tag {cost_tag.key!r} has been deleted meanwhile.")
+            raise UserError(f"Cost tag {cost_tag.key!r} was deleted.")
         if current.version != version:
             raise UserError(_lost_update(current), field="version", value=version)
         effect_summary = effect_detail(account, current, draft)
@@ -214,6 +214,6 @@ def _fill(cost_tag: CostTag, draft: CostTagDraft, actor: Actor) -> None:
 def _lost_update(current: CostTag) -> str:
     return (
         f"Cost tag {current.key!r} was changed by {current.changed_by or 'somebody'} on "
-        f"{current.changed_at:%Y-%m-%d at %H:%M} UTC, after you began. Open it again, look at that change, and make "
-        "yours on top of it."
+        f"{current.changed_at:%Y-%m-%d at %H:%M} UTC while you were editing. Reopen it and apply your "
+        "change again."
     )

@@ -54,7 +54,7 @@ def create_split(*, account: Account, actor: Actor, draft: SplitDraft) -> Shared
     lock_account(account)  # two that are saved at once could each be the other's target
     with account_scope(account):
         if SharedCostSplit.objects.count() >= MAX_SPLITS:
-            raise UserError(f"An account has at most {MAX_SPLITS} splits; delete one first.")
+            raise UserError(f"The maximum is {MAX_SPLITS} splits per account. Delete one first.")
         split = validate_split(account, draft, SharedCostSplit(account=account))
         split.full_clean()
         split.save(force_insert=True)
@@ -112,16 +112,14 @@ def validate_split(account: Account, draft: SplitDraft, split: SharedCostSplit) 
     split.usage_metric = _metric(account, draft) if draft.method == USAGE else ""
     split.valid_from, split.valid_to = draft.valid_from, draft.valid_to
     if split.valid_from and split.valid_to and split.valid_to < split.valid_from:
-        raise UserError("The last day of a split is not before its first.", field="valid_to")
+        raise UserError("The last day of a split must not be before its first.", field="valid_to")
     check_targets(split, _others(context, dimension, split), every=every)
     return split
 
 
 def _source(draft: SplitDraft) -> str:
     if not draft.source_value.strip():
-        raise UserError(
-            "Choose the value whose cost is shared; listDimensionValues lists them.", field="source_value"
-        )
+        raise UserError("Choose a value. Use listDimensionValues.", field="source_value")
     return draft.source_value.strip()
 
 
@@ -138,7 +136,7 @@ def _method(method: str) -> str:
 def _targets(split: SharedCostSplit, targets: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     if len(targets) > MAX_TARGETS:
         raise UserError(
-            f"A split has at most {MAX_TARGETS} targets, {len(targets)} were given. Split among every customer of a "
+            f"{len(targets)} targets; the maximum is {MAX_TARGETS}. Split among all customers of a "
             "usage metric instead.",
             field="targets",
         )
@@ -150,13 +148,13 @@ def _targets(split: SharedCostSplit, targets: Sequence[tuple[str, str]]) -> list
 def _dimension(context: DimensionContext, name: str) -> Dimension:
     """The dimension, which cost lines have. Raises UserError with the nearest names."""
     if not name:
-        raise UserError("Choose the dimension whose values share the cost.", field="dimension")
+        raise UserError("Choose a dimension.", field="dimension")
     return registry.resolve_in_data(context, name, field="dimension")
 
 
 def _metric(account: Account, draft: SplitDraft) -> str:
     if not draft.usage_metric.strip():
-        raise UserError("Choose the usage metric to split by.", field="usage_metric")
+        raise UserError("Choose a usage metric.", field="usage_metric")
     try:
         return find_metric(metrics_of(account), draft.usage_metric).name
     except UserError as problem:

@@ -49,10 +49,10 @@ def _context(account: Account) -> DimensionContext:
 
 def _dimension(account: Account, name: str) -> Dimension:
     if not name:
-        raise UserError("Choose the tag or dimension whose values teams own.", field="dimension")
+        raise UserError("Choose a tag or dimension.", field="dimension")
     context = _context(account)
     if name.casefold() == "team":
-        raise UserError("dimension: teams own values of another dimension than team.", field="dimension")
+        raise UserError("dimension: team cannot be the team key.", field="dimension")
     return registry.resolve_in_data(context, name, field="dimension")
 
 
@@ -61,7 +61,7 @@ def create_team(*, account: Account, actor: Actor, name: str, description: str =
     """A team without people or values. Raises ValidationError for a name that is taken, UserError beyond 200 teams."""
     with account_scope(account):
         if Team.objects.count() >= MAX_TEAMS:
-            raise UserError(f"An account has at most {MAX_TEAMS} teams; delete one first.")
+            raise UserError(f"The maximum is {MAX_TEAMS} teams per account. Delete one first.")
         team = Team(account=account, name=_name(name), description=description.strip())
         team.full_clean()
         team.save(force_insert=True)
@@ -71,7 +71,7 @@ def create_team(*, account: Account, actor: Actor, name: str, description: str =
 
 def _name(name: str) -> str:
     if name.strip().casefold() == NO_TEAM:
-        raise UserError(f"name: {NO_TEAM} is what cost without a team is called.", field="name")
+        raise UserError(f"name: {NO_TEAM} is reserved for cost without a team.", field="name")
     return name.strip()
 
 
@@ -185,13 +185,16 @@ def own_value(*, team: Team, actor: Actor, value: str) -> TeamValue:
         owner = TeamValue.objects.filter(value__iexact=value).select_related("team").first()
         if owner is not None:
             raise UserError(
-                f"value: {truncate(value, 60)!r} belongs to team {truncate(owner.team.name, 60)!r} already; release it there first.",
+                (
+                    f"value: {truncate(value, 60)!r} already belongs to team "
+                    f"{truncate(owner.team.name, 60)!r}. Remove it there first."
+                ),
                 field="value",
                 value=value,
             )
         if TeamValue.objects.count() >= MAX_VALUES:
             raise UserError(
-                f"Teams own at most {MAX_VALUES:,} values together; a cost tag can gather values first."
+                f"Teams can own at most {MAX_VALUES:,} values. Combine values with a cost tag first."
             )
         owned = TeamValue(account=account, team=team, value=value)
         owned.full_clean()

@@ -181,8 +181,9 @@ def _check_size(routes: Iterable[_Route]) -> None:
         products += each * sum(len(amounts) for amounts in route.days.values())
     if parts > MAX_PARTS or products > MAX_PRODUCTS:
         raise UserError(
-            f"Shared costs fall into {parts:,} parts by group, bucket and target here, more than {MAX_PARTS:,}, or into "
-            f"more than {MAX_PRODUCTS:,} by day. Ask for fewer days or one group_by, filter, or ask with splits before."
+            f"Shared costs have {parts:,} parts by group, bucket and target (maximum {MAX_PARTS:,}), "
+            f"or more than {MAX_PRODUCTS:,} by day. Use fewer days, one group_by, a filter, or splits "
+            "before."
         )
 
 

@@ -36,8 +36,8 @@ def with_percents(targets: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
         gap = exact_difference(FULL, whole)
         words = f"{_plain(gap)} short of 100" if gap > 0 else f"{_plain(-gap)} more than 100"
         raise UserError(
-            f"percent: the percentages add up to {_plain(whole)}, {words}. They must reach exactly 100, so that no "
-            "cost is lost or doubled; an even split needs none.",
+            f"percent: the percentages add up to {_plain(whole)}, {words}. They must add up to "
+            "exactly 100. Use an even split for equal shares.",
             field="targets",
         )
     return [{"value": value, "percent": _plain(percent)} for value, percent in percents]
@@ -52,13 +52,16 @@ def _percent(value: str, text: str) -> Decimal:
         ) from problem
     if not percent.is_finite() or not 0 < percent <= FULL:
         raise UserError(
-            f"percent: {truncate(value, SHOWN)!r} has {truncate(str(text), 20)}, which is not above 0 and at most 100.",
+            (
+                f"percent: {truncate(value, SHOWN)!r} has {truncate(str(text), 20)}; it must be above 0 "
+                "and at most 100."
+            ),
             field="targets",
         )
     exponent = percent.normalize().as_tuple().exponent
     if isinstance(exponent, int) and -exponent > PERCENT_PLACES:
         raise UserError(
-            f"percent: {truncate(value, SHOWN)!r} has more than {PERCENT_PLACES} places after the point.",
+            f"percent: {truncate(value, SHOWN)!r} has more than {PERCENT_PLACES} decimal places.",
             field="targets",
         )
     return percent
@@ -73,16 +76,15 @@ def check_targets(split: SplitLike, others: Sequence[SplitLike], *, every: bool)
     """Raises UserError where cost would be shared out twice, or to nobody. `others` are of the same dimension."""
     values = [target["value"] for target in split.targets]
     if not values and not every:
-        raise UserError("Name at least one target: the values that share the cost.", field="targets")
+        raise UserError("Add at least one target.", field="targets")
     if "" in values:
-        raise UserError("A target has no value; remove it or choose one.", field="targets")
+        raise UserError("A target has no value. Remove it or choose one.", field="targets")
     doubled = sorted({value for value in values if values.count(value) > 1})
     if doubled:
-        raise UserError(f"Target {truncate(doubled[0], SHOWN)!r} is named twice.", field="targets")
+        raise UserError(f"Target {truncate(doubled[0], SHOWN)!r} is given twice.", field="targets")
     if split.source_value in values:
         raise UserError(
-            f"{truncate(split.source_value, SHOWN)!r} is the source, so it cannot be a target too: its cost would be shared "
-            "out and come back.",
+            f"{truncate(split.source_value, SHOWN)!r} is the source and cannot be a target.",
             field="targets",
         )
     _check_cycles(split, values, others)
@@ -96,20 +98,20 @@ def _check_cycles(split: SplitLike, values: Sequence[str], others: Sequence[Spli
     if closing:
         chain = " → ".join([split.source_value, closing[0].source_value, split.source_value])
         raise UserError(
-            f"This and split {closing[0].name!r} would make a cycle: {truncate(chain, 3 * SHOWN)}. Remove one of the two "
-            "targets.",
+            f"Circular reference with split {closing[0].name!r}: {truncate(chain, 3 * SHOWN)}. Remove "
+            "one of the two targets.",
             field="targets",
         )
     if giving:
         raise UserError(
-            f"{truncate(split.source_value, SHOWN)!r} is a target of split {giving[0].name!r}, so it cannot be a source: what "
-            "it gets would have to be shared out again. Name these targets in that split instead.",
+            f"{truncate(split.source_value, SHOWN)!r} is a target of split {giving[0].name!r} and "
+            "cannot be a source. Add these targets to that split instead.",
             field="source_value",
         )
     if taking:
         raise UserError(
-            f"Target {truncate(taking[0].source_value, SHOWN)!r} is the source of split {taking[0].name!r}, so it cannot be a "
-            "target: what it gets would have to be shared out again. Choose that split's targets instead.",
+            f"Target {truncate(taking[0].source_value, SHOWN)!r} is the source of split "
+            f"{taking[0].name!r} and cannot be a target. Use that split's targets instead.",
             field="targets",
         )
 
@@ -122,8 +124,9 @@ def _check_overlaps(split: SplitLike, others: Sequence[SplitLike]) -> None:
     for other in others:
         if other.source_value == split.source_value and _overlap(split, other):
             raise UserError(
-                f"Split {other.name!r} shares out {truncate(split.source_value, SHOWN)!r} already, {_days(other)}. A value "
-                "has one split a day: change that one, or give the two days that do not overlap.",
+                f"Split {other.name!r} already splits {truncate(split.source_value, SHOWN)!r}, "
+                f"{_days(other)}. A value has one split per day. Change that split, or use periods "
+                "that do not overlap.",
                 field="source_value",
             )
 

@@ -49,8 +49,8 @@ def preview_words(preview: CostTagPreview) -> str:
     """What a screen reader says when the figures have changed."""
     rest = sentences.join_with_and([sentences.money(each.amount, each.currency) for each in preview.rest])
     nothing = [str(rule.number) for rule in preview.rules if not rule.lines]
-    idle = f" Rules that catch nothing: {sentences.join_with_and(nothing)}." if nothing else ""
-    return f"No rule catches {rest or 'nothing'}.{idle}" if rest else f"Every line is caught by a rule.{idle}"
+    idle = f" Rules without matches: {sentences.join_with_and(nothing)}." if nothing else ""
+    return f"Not matched: {rest or 'nothing'}.{idle}" if rest else f"All lines match a rule.{idle}"
 
 
 @register.filter

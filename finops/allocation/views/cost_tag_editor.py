@@ -160,14 +160,14 @@ def _redirect_to_cost_tag(request: AccountRequest, cost_tag: CostTag) -> HttpRes
     count = len(cost_tag.rules)
     messages.success(
         request,
-        f"Cost tag {cost_tag.key} is saved with {count} rule{'' if count == 1 else 's'}. It counts from now on.",
+        f"Cost tag {cost_tag.key} saved with {count} rule{('' if count == 1 else 's')}.",
     )
     url = reverse("cost_tag", args=[request.account.slug, cost_tag.pk])
     return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
 
 
 # By the document's field that is still empty: what the page calls it.
-_NEEDED = {"values": "a value to look for", "keys": "a tag key to copy"}
+_NEEDED = {"values": "a value to match", "keys": "a tag key to copy"}
 
 
 def _pending_text(error: UserError) -> str:

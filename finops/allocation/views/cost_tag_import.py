@@ -21,7 +21,7 @@ from finops.lib.errors import UserError
 
 EXAMPLE = CostTagDraft(
     key="environment",
-    description="What serves customers, and what does not",
+    description="Customer-facing and internal cost",
     default_value="shared",
     rules=(
         Rule(

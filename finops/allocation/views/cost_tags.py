@@ -94,6 +94,6 @@ def delete(request: AccountRequest, cost_tag_id: int) -> HttpResponse:
     cost_tag = get_object_or_404(CostTag.objects.select_related("account"), pk=cost_tag_id)
     with ErrorMessages(request):
         delete_cost_tag(cost_tag=cost_tag, actor=request.actor)
-        messages.success(request, f"Cost tag {cost_tag.key} is deleted. The audit log keeps its rules.")
+        messages.success(request, f"Cost tag {cost_tag.key} deleted. Its rules are in the audit log.")
         return redirect("cost_tags", slug=request.account.slug)
     return redirect("cost_tag", slug=request.account.slug, cost_tag_id=cost_tag_id)

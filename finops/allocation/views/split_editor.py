@@ -60,7 +60,7 @@ def _save(request: AccountRequest, split: SharedCostSplit | None) -> HttpRespons
                 saved = create_split(account=request.account, actor=request.actor, draft=draft)
             else:
                 saved = save_split(split=split, actor=request.actor, draft=draft)
-            messages.success(request, f"{saved.name} is saved. Questions after splits count with it.")
+            messages.success(request, f"Split {saved.name} saved.")
             return redirect("split", slug=request.account.slug, split_id=saved.pk)
     return _page(request, split, form, with_blanks(rows_of(request.POST)))
 

@@ -36,7 +36,7 @@ class SplitLine:
     @property
     def targets(self) -> list[str]:
         if self.info.every_customer:
-            return ["every customer"]
+            return ["all customers"]
         return [
             f"{each.value} {each.percent:f}%" if each.percent is not None else each.value
             for each in self.info.targets
@@ -90,7 +90,7 @@ def _columns(currencies: list[str]) -> list[Column[SplitLine]]:
         Column("name", "Split", lambda line: line.info.name),
         Column("source", "Shared cost", lambda line: line.info.source_value, css="cell-name"),
         Column("dimension", "Dimension", lambda line: line.info.dimension, shown=False),
-        Column("method", "Shared out", lambda line: line.method),
+        Column("method", "Method", lambda line: line.method),
         Column("targets", "Among", lambda line: line.targets, css="cell-name"),
         Column("days", "Days", lambda line: line.days, css="nowrap"),
     ]
@@ -119,6 +119,6 @@ def delete(request: AccountRequest, split_id: int) -> HttpResponse:
     with ErrorMessages(request):
         delete_split(split=split, actor=request.actor)
         messages.success(
-            request, f"{split.name} is deleted: the cost of {split.source_value} stays where it is."
+            request, f"Split {split.name} deleted. Cost of {split.source_value} is no longer split."
         )
     return redirect("splits", slug=request.account.slug)

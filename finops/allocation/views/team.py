@@ -49,7 +49,7 @@ VALUES = ListPage[OwnedValue](
     noun="value",
     order="-cost",
     page_rows=PAGE_ROWS,
-    actions="Release",
+    actions="Remove",
     columns=[
         Column("value", "Value", lambda row: row.value),
         Column("label", "Name", lambda row: row.label, shown=False),
@@ -145,7 +145,7 @@ def edit(request: AccountRequest, team_id: int) -> HttpResponse:
 def _rename_message(before: str, after: str) -> str:
     if before == after:
         return f"{after} is saved."
-    return f"{before} is called {after} from now on. Filters that you saved elsewhere keep the old name."
+    return f"{before} renamed to {after}. Saved filters keep the old name."
 
 
 @account_page(Role.MEMBER)
@@ -154,7 +154,7 @@ def delete(request: AccountRequest, team_id: int) -> HttpResponse:
     team = _team(team_id)
     with ErrorMessages(request):
         delete_team(team=team, actor=request.actor)
-        messages.success(request, f"{team.name} is deleted. Its values belong to nobody again.")
+        messages.success(request, f"{team.name} deleted. Its values no longer have a team.")
         return redirect("teams", slug=request.account.slug)
     return redirect("team", slug=request.account.slug, team_id=team.pk)
 
@@ -167,11 +167,9 @@ def add_member(request: AccountRequest, team_id: int) -> HttpResponse:
     membership = Membership.objects.filter(account=request.account, user__email__iexact=email).first()
     with ErrorMessages(request):
         if membership is None:
-            raise UserError(
-                f"Nobody in this account has the e-mail {email[:100]!r}; the page Members adds people."
-            )
+            raise UserError(f"No member has the e-mail {email[:100]!r}. Invite people on the Members page.")
         add_team_member(team=team, actor=request.actor, membership=membership)
-        messages.success(request, f"{membership.user.label} is in {team.name}.")
+        messages.success(request, f"Added {membership.user.label} to {team.name}.")
     return redirect("team", slug=request.account.slug, team_id=team.pk)
 
 
@@ -182,7 +180,7 @@ def remove_member(request: AccountRequest, team_member_id: int) -> HttpResponse:
         TeamMember.objects.select_related("account", "team", "membership__user"), pk=team_member_id
     )
     remove_team_member(member=member, actor=request.actor)
-    messages.success(request, f"{member.membership.user.label} is no longer in {member.team.name}.")
+    messages.success(request, f"Removed {member.membership.user.label} from {member.team.name}.")
     return redirect("team", slug=request.account.slug, team_id=member.team_id)
 
 
@@ -191,5 +189,5 @@ def remove_member(request: AccountRequest, team_member_id: int) -> HttpResponse:
 def release(request: AccountRequest, team_value_id: int) -> HttpResponse:
     owned = get_object_or_404(TeamValue.objects.select_related("account", "team"), pk=team_value_id)
     release_value(owned=owned, actor=request.actor)
-    messages.success(request, f"“{owned.value}” belongs to nobody again.")
+    messages.success(request, f"“{owned.value}” no longer has a team.")
     return redirect("team", slug=request.account.slug, team_id=owned.team_id)

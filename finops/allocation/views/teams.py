@@ -102,12 +102,12 @@ def key(request: AccountRequest) -> HttpResponse:
     if request.method != "POST":
         return _key_page(request, TeamKeyForm.of(request.account, chosen))
     if not request.membership.may(Role.MEMBER):
-        raise PermissionDenied("This needs the role Member.")
+        raise PermissionDenied("Requires the role Member.")
     form = TeamKeyForm.of(request.account, chosen, request.POST)
     if form.is_valid():
         with FormErrors(form):
             team_key_row = set_team_key(account=request.account, actor=request.actor, **form.cleaned_data)
-            messages.success(request, f"Teams own values of {team_key_row.dimension} from now on.")
+            messages.success(request, f"Team key set to {team_key_row.dimension}.")
             return redirect("teams", slug=request.account.slug)
     return _key_page(request, form)
 
@@ -123,7 +123,7 @@ def new(request: AccountRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with FormErrors(form):
             team = create_team(account=request.account, actor=request.actor, **form.cleaned_data)
-            messages.success(request, f"{team.name} is there. Say which values it owns, and who is in it.")
+            messages.success(request, f"Team {team.name} created. Add its values and members.")
             return redirect("team", slug=request.account.slug, team_id=team.pk)
     return render(request, "allocation/team_form.html", {"form": form}, status=422 if form.errors else 200)
 
@@ -136,7 +136,7 @@ def assign(request: AccountRequest) -> HttpResponse:
     value = request.POST.get("value", "")
     with ErrorMessages(request):
         own_value(team=team, actor=request.actor, value=value)
-        messages.success(request, f"Cost of “{value}” belongs to {team.name} from now on, in the past too.")
+        messages.success(request, f"Cost of “{value}” now belongs to {team.name}, including past cost.")
     if request.POST.get("next") == "team":
         return redirect("team", slug=request.account.slug, team_id=team.pk)
     return redirect("teams", slug=request.account.slug)

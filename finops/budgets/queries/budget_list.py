@@ -55,7 +55,9 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
         data_through=sources.coverage.complete_through,
         budgets=[_row(each) for each in page],
         cursor=next_cursor(following, *question) if rest > 0 else "",
-        truncated=f"{rest} more budgets: ask again with cursor, or filter by status." if rest > 0 else "",
+        truncated=f"{rest} more budgets. Use cursor for the next page, or filter by status."
+        if rest > 0
+        else "",
         warnings=[*notes.warnings, *_warnings(account, sources, every)],
         hint=_hint(every, matches, sources.view.basis),
     )
@@ -67,12 +69,14 @@ def new_budget_answer(account: Account, budget: Budget, *, deadline: float | Non
     (status,) = budget_statuses(account, [budget], sources=sources, deadline=deadline)
     return BudgetAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"Budget {truncate(status.name, MAX_NAME)!r} is made, with id {status.id}. {status.status_reason}",
+        summary=(
+            f"Created budget {truncate(status.name, MAX_NAME)!r} with id {status.id}. {status.status_reason}"
+        ),
         budget=_row(status),
         view=apply_overrides(sources.view, basis=None, charge_categories=()),
         data_through=status.data_through,
         warnings=[*status.warnings, *_warnings(account, sources, [status])],
-        hint="create_alert_subscription tells a channel when it is nearly spent; listBudgets says where it stands.",
+        hint="Use create_alert_subscription to send alerts on it, listBudgets for its status.",
     )
 
 
@@ -104,11 +108,11 @@ def _summary(
     account: Account, every: Sequence[BudgetStatus], matches: Sequence[BudgetStatus], problems: str
 ) -> str:
     if not every:
-        return f"{quote(account.name)} has no budget."
+        return f"{quote(account.name)} has no budgets."
     counts = Counter(each.status for each in every)
     parts = [f"{counts[status]} {status}" for status in (EXCEEDED, WARNING, OK) if counts[status]]
     noun = "budget" if len(every) == 1 else "budgets"
-    filter_text = "" if len(matches) == len(every) else f"; {len(matches)} asked for"
+    filter_text = "" if len(matches) == len(every) else f"; {len(matches)} requested"
     return f"{quote(account.name)} has {len(every)} {noun}: {join_with_and(parts)}{filter_text}{_not_final(matches)}{problems}."
 
 
@@ -123,7 +127,7 @@ def _not_final(matches: Sequence[BudgetStatus]) -> str:
         for each in late[:NAMED]
     ]
     more = f" and of {len(late) - NAMED} more" if len(late) > NAMED else ""
-    return f"; not final, on days that are not complete: {', '.join(named)}{more}" if late else ""
+    return f"; on incomplete days: {', '.join(named)}{more}" if late else ""
 
 
 def _warnings(account: Account, sources: Sources, every: Sequence[BudgetStatus]) -> list[str]:
@@ -138,8 +142,10 @@ def _warnings(account: Account, sources: Sources, every: Sequence[BudgetStatus])
 
 def _hint(every: Sequence[BudgetStatus], matches: Sequence[BudgetStatus], basis: str) -> str:
     if not every:
-        return "A person makes budgets on the Budgets page, or create_budget does."
+        return "Create one with create_budget or on the Budgets page."
     worst = next((each for each in matches if each.status != OK), None)
     if worst is not None:
-        return f"What drives {truncate(worst.name, MAX_NAME)!r}: querySpend {_spend_question(worst, basis)}"
-    return "forecastSpend foretells any other scope; querySpend says what a budget's cost is made of."
+        return (
+            f"Cost drivers of {truncate(worst.name, MAX_NAME)!r}: querySpend {_spend_question(worst, basis)}"
+        )
+    return "Use forecastSpend for other scopes, querySpend for the cost of a budget."

@@ -24,7 +24,7 @@ def summary_of(
 ) -> str:
     """One plain sentence: what the period will come to, within what, how much of it is spent, and what moved."""
     when = f"from {span.period.start} to {span.period.end}"
-    filtered = " on what the filters choose" if facts.plan.filters else ""
+    filtered = " within the filters" if facts.plan.filters else ""
     if not totals:
         what = (
             "No cost line matches the filters" if facts.plan.filters else f"{quote(account.name)} has no cost"
@@ -34,14 +34,17 @@ def summary_of(
     if not forecast_totals:
         return f"The spend of {quote(account.name)}{filtered} {when} cannot be forecast{facts.source_notes.clause}: {totals[0].reason}"
     totals_text = join_with_and([_total_text(total) for total in forecast_totals])
-    return f"{quote(account.name)} is expected to spend {totals_text}{filtered} {when} ({facts.view.label}){not_final}."
+    return (
+        f"{quote(account.name)} is forecast to spend {totals_text}{filtered} {when} "
+        f"({facts.view.label}){not_final}."
+    )
 
 
 def _total_text(total: ForecastTotal) -> str:
     if total.expected is None or total.lower is None or total.upper is None:
         return ""
     currency = total.currency
-    parts = [f"80 % band {money(total.lower, currency)} to {money(total.upper, currency)}"]
+    parts = [f"80% range {money(total.lower, currency)} to {money(total.upper, currency)}"]
     if total.actual:
         parts.append(f"{money(total.actual, currency)} of it spent")
     change = total.change
@@ -66,7 +69,10 @@ def warnings_of(
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
         sentences.append(
-            f"Cost is in {len(totals)} currencies ({names}), which are never added: one forecast for each."
+
+                f"Cost is in {len(totals)} currencies ({names}), which are not added: one forecast per "
+                "currency."
+
         )
     sentences += [f"{total.currency}: {total.reason}" for total in totals if total.reason]
     sentences += _short_history(whole)
@@ -81,8 +87,8 @@ def _short_history(whole: Sequence[Outlook]) -> list[str]:
         if each.projection and each.projection.forecast.history.days < TWO_MONTHS
     ]
     return [
-        f"{currency}: only {days} days of history, so what is charged once a month is hardly known: the true range is "
-        "wider than the band."
+        f"{currency}: only {days} days of history, so monthly charges are uncertain. The true range "
+        "is wider than the 80% range."
         for currency, days in short
     ]
 
@@ -98,16 +104,19 @@ def _parts(total: ForecastTotal, rows: Sequence[ForecastRow]) -> list[str]:
         return []
     sum_text = money(group_sum, total.currency)
     return [
-        f"The whole and each group have models of their own: the groups add up to {sum_text}, {percent_text(apart)} off the whole."
+        (
+            f"The total and each group are forecast separately: the groups add up to {sum_text}, "
+            f"{percent_text(apart)} off the total."
+        )
     ]
 
 
 def hint_of(query: ForecastQuery, span: Span, totals: Sequence[ForecastTotal]) -> str:
     """What to ask next."""
     if span.coverage.first_day is None:
-        return "Connect a cost source and import its FOCUS files on the Connections page."
+        return "Connect a cost source on the Connections page."
     if not totals and query.filters:
-        return "Check the values with listDimensionValues; without filters the whole account is forecast."
+        return "Check the values with listDimensionValues, or remove filters to forecast the whole account."
     if not query.group_by:
-        return "Add group_by, such as service or team, to see which part is expected to grow."
-    return "listBudgets compares the forecast with what may be spent; querySpend says what was spent."
+        return "Add group_by, such as service or team, for the forecast of each part."
+    return "Use listBudgets to compare forecasts with budgets, querySpend for actual spend."

@@ -43,8 +43,8 @@ from finops.lib.sentences import join_with_and, truncate
 STALE_DAYS: Final = 45
 LEVEL: Final = Decimal("0.8")
 MODEL: Final = (
-    "level, trend (of the last weeks where back-tests were clearly closer), weekdays and days of the month, of the "
-    "last 365 days; credits and fees included"
+    "level, trend (of recent weeks where back-tests were clearly closer), weekdays and days of the "
+    "month, from the last 365 days; credits and fees included"
 )
 _KINDS: Final = {"month": "monthly", "quarter": "quarterly", "year": "yearly"}
 
@@ -128,7 +128,7 @@ def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook]) -> str:
         for source, end in span.coverage.active_sources.items()
         if through and since and since <= end < through and source in facts.names
     ]
-    text += f"; {join_with_and(late[:NAMED_SOURCES])} counted as expected" if late else ""
+    text += f"; {join_with_and(late[:NAMED_SOURCES])} treated as expected" if late else ""
     return text + facts.source_notes.clause
 
 
@@ -142,7 +142,7 @@ def _span(account: Account, query: ForecastQuery, coverage: Coverage, today: dat
         previous = shift_period(kind, period, -1)
     if query.granularity == "day" and period.days > MAX_DAYS_BY_DAY:
         raise UserError(
-            f"granularity day over {period.days} days is too much; ask by week or month.",
+            (f"granularity day is limited to shorter periods than {period.days} days. Use week or month."),
             field="granularity",
             value=query.granularity,
         )
@@ -268,7 +268,7 @@ def _stale(span: Span) -> str:
         return "There is no cost data yet."
     behind = (span.today - through).days
     if behind > STALE_DAYS:
-        return f"The newest complete day is {through}, {behind} days ago: too long to forecast from."
+        return f"The last complete day is {through}, {behind} days ago: too old to forecast from."
     return ""
 
 

@@ -240,7 +240,7 @@ def _not_final(parts: Sequence[CostPart], days: DateRange, data_days: _DataDays,
     if not amount:
         return ""
     when = incomplete_span(data_days.coverage, days)
-    return f" Of what is spent {money(amount, currency)} on {when} is not final."
+    return f" {money(amount, currency)} of actual cost on {when} is incomplete."
 
 
 def amount_of(budget: Budget, period: DateRange) -> Decimal:
@@ -268,7 +268,7 @@ def _spent_so_far(
     if not has_lines and not data_days.coverage.has_data(days.start, days.end):
         return (
             None,
-            f"There is no cost data of {days.start} to {days.end} yet; it ends on {data_days.coverage.last_day}.",
+            (f"No cost data for {days.start} to {days.end} yet; data ends on {data_days.coverage.last_day}."),
         )
     return sum_of_days(costs, days), ""
 
@@ -335,6 +335,6 @@ def _warnings(scope_costs: ScopeCosts, budget: Budget, data_days: _DataDays) -> 
     name = scope_name(budget)
     if others:
         return [
-            f"{name} has no cost in {budget.currency}, only in {', '.join(others)}, which does not count."
+            (f"{name} has no cost in {budget.currency}, only in {', '.join(others)}, which is not counted.")
         ]
-    return [f"{name} has had no cost in the days that were looked at."]
+    return [f"{name} has no cost in the period."]

@@ -27,7 +27,7 @@ def percent_of_100(percent: Decimal | None) -> str:
 @register.filter
 def bar_words(status: BudgetStatus) -> str:
     """What the drawing of a budget's progress says to a screen reader."""
-    spent = percent_of_100(status.spent_percent) if status.spent_percent is not None else "an unknown share"
+    spent = percent_of_100(status.spent_percent) if status.spent_percent is not None else "share unknown"
     forecast = (
         f", forecast {percent_of_100(status.forecast_percent)}" if status.forecast_percent is not None else ""
     )

@@ -36,7 +36,7 @@ def new(request: AccountRequest) -> HttpResponse:
     if form.is_valid():
         with FormErrors(form):
             budget = services.create_budget(account=request.account, actor=request.actor, draft=form.draft())
-            messages.success(request, f"The budget “{budget.name}” is made.")
+            messages.success(request, f"Budget “{budget.name}” created.")
             return redirect("budget", slug=request.account.slug, budget_id=budget.pk)
     return _page(request, form, status=422)
 
@@ -52,7 +52,7 @@ def edit(request: AccountRequest, budget_id: int) -> HttpResponse:
     if form.is_valid():
         with FormErrors(form):
             services.change_budget(budget=budget, actor=request.actor, draft=form.draft())
-            messages.success(request, "The budget is changed.")
+            messages.success(request, "Budget updated.")
             return redirect("budget", slug=request.account.slug, budget_id=budget.pk)
     return _page(request, form, status=422)
 
@@ -63,7 +63,7 @@ def delete(request: AccountRequest, budget_id: int) -> HttpResponse:
     budget = budget_of(budget_id)
     with ErrorMessages(request):
         services.delete_budget(budget=budget, actor=request.actor)
-        messages.success(request, f"The budget “{budget.name}” is deleted.")
+        messages.success(request, f"Budget “{budget.name}” deleted.")
     return redirect("budgets", slug=request.account.slug)
 
 

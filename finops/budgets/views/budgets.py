@@ -67,7 +67,7 @@ BUDGETS = ListPage[BudgetEntry](
         Column("spent", "Spent", lambda row: row.status.spent, numeric=True, shown=False),
         Column(
             "used",
-            "Spent of the budget",
+            "Budget used",
             lambda row: row.status.spent_percent,
             css="budget-used",
             phone="Spent",
@@ -78,7 +78,7 @@ BUDGETS = ListPage[BudgetEntry](
         Column("high", "Forecast to", lambda row: row.status.forecast_high, numeric=True, shown=False),
         Column("currency", "Currency", lambda row: row.status.currency, shown=False),
         Column("left", "Days left", lambda row: row.status.days_left, numeric=True),
-        Column("crosses", "Amount reached on", lambda row: row.status.crosses_on, shown=False),
+        Column("crosses", "Amount reached", lambda row: row.status.crosses_on, shown=False),
         Column("reason", "Reason", lambda row: row.status.status_reason, shown=False),
     ],
 )

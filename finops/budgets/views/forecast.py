@@ -79,7 +79,7 @@ def month_end(request: AccountRequest) -> HttpResponse:
 
 
 AMOUNTS = ["currency", "spent", "remaining", "expected", "from", "to", "reason"]
-EARLIER = ["period before", "change", "change ratio", "error of earlier forecasts"]
+EARLIER = ["previous period", "change", "change ratio", "earlier forecast error"]
 
 
 def _csv(figures: ForecastFigures) -> HttpResponseBase:

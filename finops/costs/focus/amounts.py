@@ -38,7 +38,7 @@ def amount(values: pa.Array, column: str, findings: Findings, formats: Formats |
     from 10^15 on. `formats` is None for numbers that never have a decimal comma."""
     decimals, large = _decimals(values, column, findings, formats)
     if large is not None:
-        raise BadCell(column, large, values[large].as_py(), "is too large: amounts stay below 10^15")
+        raise BadCell(column, large, values[large].as_py(), "is too large: amounts must be below 10^15")
     return decimals
 
 

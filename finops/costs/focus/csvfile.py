@@ -50,8 +50,8 @@ class CsvFile:
         self.names, self._header_lines = _header(text, self.delimiter, name)
         if len(self.names) > MAX_COLUMNS:
             raise FocusFileError(
-                f"{name} has {len(self.names):,} columns; at most {MAX_COLUMNS:,} can be read. Leave out those that no cost "
-                "question needs."
+                f"{name} has {len(self.names):,} columns; the maximum is {MAX_COLUMNS:,}. Remove "
+                "columns you do not need."
             )
         self._source: PlainText | None = None
 
@@ -153,22 +153,25 @@ class CsvFile:
             return cause
         except (EOFError, OSError, zlib.error):
             return FocusFileError(
-                f"{self.name} breaks off after row {done + 1}: the gzip data ends early or is damaged. {_AGAIN}"
+
+                    f"{self.name} is truncated after row {done + 1}: the gzip data is incomplete or "
+                    f"damaged. {_AGAIN}"
+
             )
         except csv.Error as cause:
             return FocusFileError(
-                f"{self.name} cannot be read as CSV after row {done + 1}: {cause}. Perhaps a quote is not closed there."
+                f"{self.name} is not valid CSV after row {done + 1}: {cause}. Check for an unclosed quote."
             )
         if "straddling" in str(error):
             return _too_long(self.name)
-        return FocusFileError(f"{self.name} cannot be read as CSV: {display_value(error)}. {_AGAIN}")
+        return FocusFileError(f"{self.name} is not valid CSV: {display_value(error)}. {_AGAIN}")
 
     def _wrong_width(self, row: int, line: int, fields: list[str]) -> FocusFileError:
         begins = display_value(self.delimiter.join(fields))
         if len(fields) < len(self.names):
-            hint = "The file may have broken off there, or a value holds a line break without quotes."
+            hint = "The file may be truncated, or a value has a line break without quotes."
         else:
-            hint = "A value with a comma in it needs quotes around it."
+            hint = "Quote values that contain a comma."
         return FocusFileError(
             f"{self.name}, row {row + 1} (line {line}): {len(fields)} fields where the header names "
             f"{len(self.names)}. The row begins {begins}. {hint}"
@@ -185,9 +188,7 @@ class CsvFile:
         except csv.Error as error:
             if "unexpected end of data" not in str(error):
                 return
-            raise FocusFileError(
-                f"{self.name} breaks off in row {row + 1}: a quote that opens there is never closed. {_AGAIN}"
-            ) from error
+            raise FocusFileError(f"{self.name} has an unclosed quote in row {row + 1}. {_AGAIN}") from error
 
 
 class _LineLimiter:
@@ -208,7 +209,7 @@ class _LineLimiter:
 
 def _too_long(name: str) -> FocusFileError:
     return FocusFileError(
-        f"{name} has a row longer than {BLOCK_BYTES >> 20} MB. Perhaps a quote is not closed."
+        f"{name} has a row longer than {BLOCK_BYTES >> 20} MB. Check for an unclosed quote."
     )
 
 
@@ -224,15 +225,13 @@ def _decode(head: bytes, encoding: str, name: str, *, whole: bool) -> str:
         return codecs.getincrementaldecoder(encoding)().decode(head, whole)
     except UnicodeDecodeError as error:
         if encoding != UTF_8:
-            raise FocusFileError(
-                f"{name} begins like UTF-16 and is not. Save it again as 'CSV UTF-8'."
-            ) from error
+            raise FocusFileError(f"{name} is not valid UTF-16. Save it again as 'CSV UTF-8'.") from error
         line = head.count(b"\n", 0, error.start) + 1
         raise _not_utf8(name, line) from error
 
 
 def _not_utf8(name: str, line: int) -> FocusFileError:
-    return FocusFileError(f"{name}, line {line}: the text is not UTF-8. Save the file again as 'CSV UTF-8'.")
+    return FocusFileError(f"{name}, line {line}: not UTF-8. Save the file again as 'CSV UTF-8'.")
 
 
 def _delimiter(text: str) -> str:
@@ -257,7 +256,7 @@ def _header(text: str, delimiter: str, name: str) -> tuple[list[str], int]:
     except csv.Error as error:
         raise FocusFileError(f"{name}: the header cannot be read as CSV ({error}).") from error
     if not names:
-        raise FocusFileError(f"{name} holds nothing but blank lines.")
+        raise FocusFileError(f"{name} has only blank lines.")
     return names, rows.line_num
 
 

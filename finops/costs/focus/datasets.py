@@ -78,7 +78,7 @@ def _refuse_incomplete(dataset: Dataset, row: Mapping[str, Any], place: int) -> 
     for field in dataset.columns.never_null:
         if row[field] in ("", None):
             column = dataset.columns.column_of(field)
-            raise BadCell(column, place, None, f"is empty, and every {dataset.noun} has one")
+            raise BadCell(column, place, None, f"is empty, but required for each {dataset.noun}")
 
 
 def _texts(values: pa.Array, column: str, findings: Findings) -> list[str]:
@@ -90,7 +90,7 @@ def _texts(values: pa.Array, column: str, findings: Findings) -> list[str]:
     texts = [value or "" for value in encoded.to_pylist()]
     for place, value in enumerate(texts):
         if "\x00" in value:
-            raise BadCell(column, place, value, "has a character that no text may have")
+            raise BadCell(column, place, value, "has an invalid character")
         if len(value) > LONGEST and column not in spec.LONG_TEXTS:
             raise BadCell(column, place, value, f"is longer than {LONGEST} characters")
     return texts

@@ -95,7 +95,7 @@ def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
                 or sorted(import_columns())
             )
             raise UserError(
-                f"A value was given for the column {display_value(column_given)}, which an import does not use. Columns: {close}.",
+                f"Column {display_value(column_given)} is not used by imports. Columns: {close}.",
                 field="defaults",
                 value=column_given,
             )
@@ -112,8 +112,8 @@ def _refuse_constant_amount(column: str, value: str) -> None:
     """One amount for every row is money that nobody was billed."""
     if column in spec.AMOUNTS.values() and not value.strip().startswith("@"):
         raise UserError(
-            f"{column} cannot be {display_value(value.strip())} in every row: that would make up money or usage. Write "
-            f"{column}=@Column to take another column of the file, or add the column to the file.",
+            f"{column} cannot be {display_value(value.strip())} in every row. Use {column}=@Column to "
+            "copy another column, or add the column to the file.",
             field="defaults",
             value=value,
         )
@@ -213,14 +213,20 @@ def _copies(name: str, names: Sequence[str], copies: Mapping[str, str]) -> dict[
         if not places:
             close = ", ".join(map(display_value, nearest_choices(source, names) or names[:10]))
             raise FocusFileError(
-                f"{column} is to be copied from {display_value(source)}, but {name} has no such column. Nearest: {close}.",
+                (
+                    f"{column} should be copied from {display_value(source)}, but {name} has no such "
+                    f"column. Similar: {close}."
+                ),
                 field="defaults",
                 value=value,
             )
         if len(places) > 1:
             spots = " and ".join(f"{display_value(names[place])} (column {place + 1})" for place in places)
             raise FocusFileError(
-                f"{column} is to be copied from {display_value(source)}, and {name} has that more than once: {spots}.",
+                (
+                    f"{column} should be copied from {display_value(source)}, but {name} has that column "
+                    f"more than once: {spots}."
+                ),
                 field="defaults",
                 value=value,
             )
@@ -242,7 +248,7 @@ def _refuse_missing_columns(header: Header) -> None:
     count = "a column" if len(missing) == 1 else f"{len(missing)} columns"
     error = FocusFileError if header.has("BilledCost") else UnknownFormat
     raise error(
-        f"{header.name} lacks {count} that an import cannot do without: {', '.join(missing)}. {SET_HINT}",
+        f"{header.name} has no {count} required for an import: {', '.join(missing)}. {SET_HINT}",
         field=missing[0],
         value=missing,
     )

@@ -103,7 +103,7 @@ class JsonFile:
                     f"{self.name} has more than {MAX_COLUMNS:,} columns in its first {count:,} rows."
                 )
         if not count:
-            raise FocusFileError(f"{self.name} holds no row. Choose a period with costs and export it.")
+            raise FocusFileError(f"{self.name} has no rows. Export a period with cost.")
         return list(names)
 
     def _next_rows(self, rows: Iterator[Row], done: int) -> list[Row]:
@@ -136,9 +136,7 @@ class JsonFile:
                 yield from self._array() if self._is_array else self._objects()
                 self.text_hash = self._source.content_hash()
         except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-            raise FocusFileError(
-                f"{self.name} breaks off: its data ends early or is damaged. {_AGAIN}"
-            ) from error
+            raise FocusFileError(f"{self.name} is truncated or damaged. {_AGAIN}") from error
 
     def _open(self) -> PlainText:
         if not self.format.is_gzip and self._encoding == UTF_8:
@@ -151,7 +149,10 @@ class JsonFile:
                 yield _row_decoder.decode(line)
             except (ValueError, RecursionError) as error:
                 raise FocusFileError(
-                    f"{self.name}, row {number} is no JSON object: {display_value(line[:80].decode(errors='replace'))}. {_LINES}"
+
+                        f"{self.name}, row {number} is not a JSON object: "
+                        f"{display_value(line[:80].decode(errors='replace'))}. {_LINES}"
+
                 ) from error
 
     def _array(self) -> Iterator[Row]:
@@ -159,7 +160,7 @@ class JsonFile:
         try:
             yield from _rows_decoder.decode(text)
         except (ValueError, RecursionError) as error:
-            raise FocusFileError(f"{self.name} is no JSON array of objects. {_LINES}") from error
+            raise FocusFileError(f"{self.name} is not a JSON array of objects. {_LINES}") from error
 
     def _lines(self) -> Iterator[bytes]:
         """Lines that are not blank."""

@@ -239,9 +239,7 @@ class _Run:
             yield from parts
         left_out = isinstance(reader, NativeReader) and reader.rows_read
         if not report.rows and not self.allow_empty and not left_out:
-            raise FocusFileError(
-                f"{header.name} has a header and no rows. Choose a period with costs and export it."
-            )
+            raise FocusFileError(f"{header.name} has a header but no rows. Export a period with cost.")
         _enter_formats(report, opened)
         if isinstance(reader, NativeReader):
             report.notes = list(reader.mapping.notes())
@@ -267,7 +265,7 @@ class _Run:
         header, before = opened.header, self._other_dataset_rows
         if self.only_month is not None:
             raise FocusFileError(
-                f"{header.name} has rows of {header.dataset}, and only {spec.COST_AND_USAGE} is taken here."
+                f"{header.name} has rows of {header.dataset}; only {spec.COST_AND_USAGE} is accepted here."
             )
         arguments = batch, header, self._findings, opened.formats
         if header.dataset == spec.CONTRACT_COMMITMENT:

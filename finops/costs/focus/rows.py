@@ -164,7 +164,7 @@ class Columns:
         if column in spec.NEVER_NULL:
             index = pc.index(pc.is_null(values), True).as_py()
             raise BadCell(
-                column, index, None, "is empty, and every cost line has one; a row of totals is no cost line"
+                column, index, None, "is empty, but required for cost lines (remove rows of totals)"
             )
         if column in spec.EXPECTED:
             self._findings.cells("empty_expected", column, pc.is_null(values))

@@ -37,7 +37,7 @@ _FOREIGN: Final[tuple[tuple[bytes, str], ...]] = (
     (b"%PDF", f"is a PDF document. {_AGAIN}"),
     (b"SQLite format 3\x00", f"is an SQLite database. {_AGAIN}"),
 )
-_NUL = "is no text, or text in UTF-16 or UTF-32 that lacks its byte order mark. Save it again as 'CSV UTF-8'."
+_NUL = "is not text, or UTF-16 or UTF-32 without byte order mark. Save it again as 'CSV UTF-8'."
 UTF_8, UTF_16 = "utf-8-sig", "utf-16"
 
 
@@ -85,15 +85,11 @@ def _text(head: bytes) -> bytes:
 def _unpack(head: bytes, name: str) -> bytes:
     unpacked = _inflate(head)
     if not unpacked:
-        raise FocusFileError(
-            f"{name} begins like gzip but unpacks to nothing. Download it again; it may have broken off."
-        )
+        raise FocusFileError(f"{name} is a gzip file without content. Download it again.")
     if unpacked.startswith(b"PAR1"):
-        raise FocusFileError(
-            f"{name} is Parquet inside gzip. Unpack it first: Parquet is compressed already."
-        )
+        raise FocusFileError(f"{name} is Parquet inside gzip. Decompress it first.")
     if unpacked[257:262] == b"ustar":
-        raise FocusFileError(f"{name} is a tar archive. Unpack it and import the files inside.")
+        raise FocusFileError(f"{name} is a tar archive. Extract and import its files.")
     return unpacked
 
 
@@ -118,9 +114,9 @@ def _text_head(head: bytes, name: str) -> bytes:
     if b"\0" in text[:200]:
         raise FocusFileError(f"{name} {_NUL}")
     if not text:
-        raise FocusFileError(f"{name} holds nothing but blank lines. {_AGAIN}")
+        raise FocusFileError(f"{name} has only blank lines. {_AGAIN}")
     if text.startswith(b"<") and not _looks_like_columns(text):
-        raise FocusFileError(f"{name} is a web page or XML, perhaps of a sign-in that had run out. {_AGAIN}")
+        raise FocusFileError(f"{name} is a web page or XML, perhaps an expired sign-in. {_AGAIN}")
     return head
 
 

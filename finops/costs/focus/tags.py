@@ -116,7 +116,7 @@ def _refuse_too_many(sets: list[TagSet], encoded: pa.DictionaryArray, column: st
                 column,
                 index,
                 encoded.dictionary[place].as_py(),
-                f"has {tags.size:,} tags, and a row has {MAX_TAGS:,} at most",
+                f"has {tags.size:,} tags; the maximum per row is {MAX_TAGS:,}",
             )
 
 

@@ -53,7 +53,7 @@ _MOST_DIGITS: Final = 15
 def date_format_problem(pattern: str) -> str:
     """What is wrong with it, in a sentence; empty for one that dates can be read by."""
     if not pattern:
-        return "Choose the date format. It cannot be detected, as with 05/06/2026: 5 June or May 6."
+        return "Choose the date format. It is ambiguous, such as 05/06/2026: 5 June or May 6."
     if pattern in (ISO, EPOCH_SECONDS, EPOCH_MILLISECONDS):
         return ""
     directives = _DIRECTIVE.findall(pattern)
@@ -62,7 +62,7 @@ def date_format_problem(pattern: str) -> str:
         return f"%{wrong[0]} is not a part of a date. Use %d, %m, %Y, %H, %M and %S, as in %d.%m.%Y."
     parts = [each for each in directives if each != "%"]
     if not {"Y", "y"} & {*parts} or not {"m", "b", "B"} & {*parts} or len(parts) != len({*parts}):
-        return "Write the date format with year and month, each once, as in %d.%m.%Y or %Y-%m."
+        return "The date format needs year and month once each, as in %d.%m.%Y or %Y-%m."
     try:
         datetime.strptime(datetime(2026, 5, 31).strftime(pattern), pattern)  # noqa: DTZ001,DTZ007 a try of the pattern
     except (ValueError, re.error):

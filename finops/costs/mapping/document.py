@@ -201,26 +201,28 @@ def _unknown_columns(document: MappingDocument) -> Iterator[MappingProblem]:
         for name in rules:
             if name not in names:
                 close = ", ".join(nearest_choices(name, names) or names[:8])
-                yield MappingProblem(field, f"{quote(name)} is no FOCUS column of {field}. Nearest: {close}.")
+                yield MappingProblem(
+                    field, (f"{quote(name)} is not a FOCUS column of {field}. Similar: {close}.")
+                )
 
 
 def _missing(document: MappingDocument) -> Iterator[MappingProblem]:
     if BILLED_COST not in document.amounts:
-        yield MappingProblem(BILLED_COST, "Choose the column that has the cost.")
+        yield MappingProblem(BILLED_COST, "Choose the cost column.")
     if spec.CHARGE_PERIOD not in document.dates:
-        yield MappingProblem(spec.CHARGE_PERIOD, "Choose the column that has the date.")
+        yield MappingProblem(spec.CHARGE_PERIOD, "Choose the date column.")
     for name in NEEDED_TEXTS:
         rule = document.texts.get(name, TextRule())
         if not rule.column and not rule.value.strip():
-            yield MappingProblem(name, "Choose a column, or enter a value for every line.")
+            yield MappingProblem(name, "Choose a column, or enter a value for all lines.")
 
 
 def _of_texts(document: MappingDocument) -> Iterator[MappingProblem]:
     for name, rule in document.texts.items():
         if not rule.column and not rule.value and name not in NEEDED_TEXTS:
-            yield MappingProblem(name, "Choose a column, or enter a value for every line.")
+            yield MappingProblem(name, "Choose a column, or enter a value for all lines.")
         if rule.value and (not rule.value.strip() or not rule.value.isprintable()):
-            yield MappingProblem(name, "Enter text that can be printed.")
+            yield MappingProblem(name, "Enter printable text.")
         values = spec.ENUMERATIONS.get(name)
         if rule.value and values and spec.fold(rule.value) not in map(spec.fold, values):
             yield MappingProblem(name, f"FOCUS has {join_with_and(list(values))} here.")
@@ -248,7 +250,7 @@ def _of_amounts(document: MappingDocument) -> Iterator[MappingProblem]:
         )
     for name, rule in document.amounts.items():
         if not rule.column:
-            yield MappingProblem(name, "Choose the column of the amount.")
+            yield MappingProblem(name, "Choose the amount column.")
         yield from (MappingProblem(name, text) for text in _addend_problems(rule))
         if problem := _factor_problem(rule.factor):
             yield MappingProblem(name, problem)
@@ -275,13 +277,13 @@ def _factor_problem(factor: Decimal) -> str:
 def _of_dates(document: MappingDocument) -> Iterator[MappingProblem]:
     for name, rule in document.dates.items():
         if not rule.column:
-            yield MappingProblem(name, "Choose the column of the date.")
+            yield MappingProblem(name, "Choose the date column.")
         if problem := date_format_problem(rule.format):
             yield MappingProblem(name, problem)
     if document.time_zone not in available_timezones():
         close = nearest_choices(document.time_zone, available_timezones(), limit=3)
-        hint = f" Nearest: {', '.join(close)}." if close else " For example: Europe/Berlin."
-        yield MappingProblem("time_zone", f"There is no time zone {quote(document.time_zone)}.{hint}")
+        hint = f" Similar: {', '.join(close)}." if close else " For example: Europe/Berlin."
+        yield MappingProblem("time_zone", (f"Time zone {quote(document.time_zone)} does not exist.{hint}"))
 
 
 def _of_tags(document: MappingDocument) -> Iterator[MappingProblem]:
@@ -290,8 +292,6 @@ def _of_tags(document: MappingDocument) -> Iterator[MappingProblem]:
         yield MappingProblem("tags", f"Choose at most {MAX_TAGS} columns of tags.")
     for rule, key in zip(document.tags, keys, strict=True):
         if not rule.column or not key or not key.isprintable():
-            yield MappingProblem("tags", f"Give the tag of column {quote(rule.column)} a key.")
+            yield MappingProblem("tags", f"Enter a tag key for column {quote(rule.column)}.")
     for key in sorted({key for key in keys if keys.count(key) > 1}):
-        yield MappingProblem(
-            "tags", f"Two columns have the tag key {quote(key)}. Give each a key of its own."
-        )
+        yield MappingProblem("tags", f"Two columns have the tag key {quote(key)}. Use different keys.")

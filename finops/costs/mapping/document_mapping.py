@@ -85,8 +85,9 @@ def check_columns(document: MappingDocument, names: Sequence[str], file: str) ->
         shown = join_with_and([display_value(column) for column in missing])
         have = ", ".join(display_value(name) for name in names[:8]) + (", …" if len(names) > 8 else "")
         raise UnknownFormat(
-            f"{file} lacks {shown}, which the column mapping of this source names. Its columns are {have}. Export the file "
-            "with the columns of before, or change the mapping on the source's page.",
+            f"{file} has no column {shown}, required by the source's column mapping. Its columns are "
+            f"{have}. Export the file with the previous columns, or change the mapping on the "
+            "source's page.",
             field=missing[0],
             value=missing,
         )
@@ -177,7 +178,7 @@ class DocumentMapping(NativeMapping):
             if rule.factor != 1 or rule.addends
         ]
         if document.costs_are_negative:
-            notes.append("Costs have the other sign: the file writes what is paid as negative.")
+            notes.append("Costs have the opposite sign in the file.")
         if EFFECTIVE_COST not in document.amounts:
             notes.append("EffectiveCost is BilledCost.")
         if self._unknown:

@@ -58,7 +58,7 @@ class CostSource(AccountModel):
     class Kind(models.TextChoices):
         FOCUS = "focus", "FOCUS files"
 
-    name = models.CharField(max_length=100, error_messages={"blank": "Give the cost source a name."})
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.FOCUS)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -77,9 +77,9 @@ class CostSource(AccountModel):
             models.UniqueConstraint(
                 fields=["account", "name"],
                 name="cost_source_name_unique",
-                violation_error_message="A cost source of this name exists already.",
+                violation_error_message="A cost source with this name already exists.",
             ),
-            not_empty("name", name="cost_source_has_a_name", message="Give the cost source a name."),
+            not_empty("name", name="cost_source_has_a_name", message="Enter a name."),
             models.CheckConstraint(condition=models.Q(kind__in=["focus"]), name="cost_source_kind_is_known"),
             models.CheckConstraint(
                 condition=models.Q(settle_days__isnull=True) | models.Q(settle_days__lte=MAX_SETTLE_DAYS),
@@ -345,19 +345,19 @@ class ImportReviewSettings(AccountModel):
     fall_percent = models.PositiveSmallIntegerField(
         default=20,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="A billing month whose billed or effective cost falls by more than this needs review.",
+        help_text="Imports that reduce a billing month's cost by more than this need review.",
     )
     growth_percent = models.PositiveIntegerField(
         default=100,
         validators=[MinValueValidator(1), MaxValueValidator(100_000)],
-        help_text="A billing month whose billed or effective cost grows by more than this needs review.",
+        help_text="Imports that increase a billing month's cost by more than this need review.",
     )
     least_amount = models.DecimalField(
         max_digits=20,
         decimal_places=2,
         default=10,
         validators=[MinValueValidator(0)],
-        help_text="Smaller changes never need review, in whole units of the bill's currency.",
+        help_text="Smaller changes need no review, in whole units of the bill's currency.",
     )
 
     class Meta:

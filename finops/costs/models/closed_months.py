@@ -26,7 +26,7 @@ class ClosedMonth(AccountModel):
             models.UniqueConstraint(
                 fields=["account", "month"],
                 name="closed_month_unique",
-                violation_error_message="The month is closed already.",
+                violation_error_message="The month is already closed.",
             ),
             models.CheckConstraint(condition=models.Q(month__day=1), name="closed_month_is_a_first_day"),
         ]

@@ -101,7 +101,7 @@ class InvoiceTotal(AccountModel):
                     *("billing_account_id", "currency"),
                 ],
                 name="invoice_total_unique",
-                violation_error_message="A total of this invoice is entered already.",
+                violation_error_message="A total of this invoice is already entered.",
             ),
             not_empty("currency", name="invoice_total_has_a_currency"),
         ]

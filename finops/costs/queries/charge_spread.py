@@ -52,12 +52,10 @@ class ChargeSpread:
 
 
 NOTHING_LONG = (
-    "spread moved nothing: no charge of these days covers more than one day, or the bills do not say when charges end "
-    "(ChargePeriodEnd; bills imported before it was kept must be imported again)."
+    "spread had no effect: no charge of these days covers more than one day, or ChargePeriodEnd is "
+    "missing (import older bills again)."
 )
-TOO_LONG = (
-    "Charges of more than 366 days are left on the day they were charged; basis amortized spreads those."
-)
+TOO_LONG = "Charges of more than 366 days stay on their charge day; basis amortized spreads them."
 
 
 def spread_of(
@@ -79,8 +77,8 @@ def spread_of(
     )
     if table.num_rows > MAX_LINES:
         raise UserError(
-            f"These days have {table.num_rows:,} different charges of several days, more than {MAX_LINES:,} that can be "
-            "spread. Filter, or ask for fewer days.",
+            f"{table.num_rows:,} charges of several days exceed the maximum of {MAX_LINES:,} for "
+            "spread. Filter, or use fewer days.",
             field="spread",
         )
     lines = [_read_line(row, len(plan.dimensions)) for row in table.to_pylist()]

@@ -21,7 +21,7 @@ def restatement_clause(sources: Sources, days: Sequence[DateRange], basis: str) 
         if not any(each.start <= month_end(month) and each.end >= month for each in days):
             continue
         if amounts := _amounts(restated, basis):
-            parts.append(f"{month:%Y-%m} was closed and is restated since: {amounts} in the whole account")
+            parts.append(f"{month:%Y-%m} was closed and restated since: {amounts} in the account")
     return "".join(f"; {part}" for part in parts)
 
 

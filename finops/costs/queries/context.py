@@ -165,19 +165,17 @@ def _truncation_note(keys: Sequence[str], shown: Sequence[TagKeyInfo], sources: 
     parts = []
     if len(shown) < len(keys):
         parts.append(
-            f"{len(shown)} of {len(keys)} tag keys are listed, the most used first; any other works as tag:<key>."
+            f"{len(shown)} of {len(keys)} tag keys listed, most used first; others work as tag:<key>."
         )
     if len(sources.health) > SHOWN_SOURCES:
-        parts.append(
-            f"{SHOWN_SOURCES} of {len(sources.health)} sources are listed; getDataHealth has the rest."
-        )
+        parts.append(f"{SHOWN_SOURCES} of {len(sources.health)} sources listed; see getDataHealth.")
     return " ".join(parts)
 
 
 def _hint(coverage: Coverage) -> str:
     if coverage.first_day is None:
-        return "Connect a cost source and import its FOCUS files on the Connections page."
+        return "Connect a cost source on the Connections page."
     return (
-        "Call querySpend with a period and group_by, such as last_month by service; listDimensionValues finds the "
-        "exact value to filter by."
+        "Use querySpend with a period and group_by, such as last_month by service, and "
+        "listDimensionValues for exact filter values."
     )

@@ -114,8 +114,8 @@ def _refusal(item: ResolvedFilter, labels: Mapping[str, str]) -> UserError:
     listing = ", ".join(quote(each, SHOWN_LENGTH) for each in close or sorted(names)[:NAMED_VALUES])
     advice = f" {'Nearest' if close else 'These days have'}: {listing}." if listing else ""
     return UserError(
-        f"filters: no cost line of any day has {dimension_text(name)} {truncate(value, SHOWN_LENGTH)!r}.{advice} listDimensionValues lists the "
-        "values.",
+        f"filters: no cost has {dimension_text(name)} {truncate(value, SHOWN_LENGTH)!r}.{advice} See "
+        "listDimensionValues.",
         field="filters",
         value=truncate(value, SHOWN_LENGTH),
     )
@@ -208,18 +208,19 @@ def _not_found_warning(item: ResolvedFilter, value: str, labels: Mapping[str, st
     close = nearest_choices(
         truncate(value, SHOWN_LENGTH), [*labels, *(label for label in labels.values() if label)]
     )
-    advice = f" Nearest: {', '.join(quote(name, SHOWN_LENGTH) for name in close)}." if close else ""
+    advice = f" Similar: {', '.join(quote(name, SHOWN_LENGTH) for name in close)}." if close else ""
     return (
-        f"No cost line of these days has {dimension_text(item.dimension.name)} {truncate(value, SHOWN_LENGTH)!r}.{advice} "
-        "listDimensionValues lists the values."
+        f"No cost on these days has {dimension_text(item.dimension.name)} "
+        f"{truncate(value, SHOWN_LENGTH)!r}.{advice} See listDimensionValues."
     )
 
 
 def _rename_warnings(item: ResolvedFilter) -> list[str]:
     """What earlier names of renamed ids were taken for."""
     return [
-        f"{dimension_text(item.dimension.name)} {truncate(value, SHOWN_LENGTH)!r} is an earlier name of {truncate(each.newest, SHOWN_LENGTH)!r} "
-        f"({quote(each.id, SHOWN_LENGTH)}), which it was taken for, under all its names."
+        f"{dimension_text(item.dimension.name)} {truncate(value, SHOWN_LENGTH)!r} is an earlier name "
+        f"of {truncate(each.newest, SHOWN_LENGTH)!r} ({quote(each.id, SHOWN_LENGTH)}); all its names "
+        "are included."
         for value in item.asked[:SHOWN_MISSING]
         for each in former_of(item.dimension, value)[:SHOWN_MISSING]
     ]

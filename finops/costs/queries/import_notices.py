@@ -45,8 +45,14 @@ class ImportNotice(msgspec.Struct, array_like=True, frozen=True):
     def sentence(self) -> str:
         why = " ".join(self.reasons[:2])
         if self.waits:
-            return f"An import into {self.source} ({truncate(self.file, 60)}) needs review, and is not in any figure: {why}"
-        return f"An import into {self.source} ({truncate(self.file, 60)}) changed a month far: {why}"
+            return (
+                f"An import into {self.source} ({truncate(self.file, 60)}) needs review and is not "
+                f"counted: {why}"
+            )
+        return (
+            f"An import into {self.source} ({truncate(self.file, 60)}) changed a month beyond the "
+            f"limit: {why}"
+        )
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def _not_final(rows: Sequence[InvoiceRow]) -> str:
     open_ = [row for row in rows if row.not_final]
     if not open_:
         return ""
-    return f" {_invoices(len(open_)).capitalize()} not final: the invoice or its billing period is open."
+    return f" {_invoices(len(open_)).capitalize()} preliminary: the invoice or its billing period is open."
 
 
 def _invoices(count: int) -> str:
@@ -97,22 +97,20 @@ def duplicate_invoice_warnings(invoices: Sequence[str]) -> list[str]:
         [quote(each) for each in invoices[:NAMED]]
         + ([f"{len(invoices) - NAMED} more"] if len(invoices) > NAMED else [])
     )
-    return [f"Two sources have Invoice Detail of {named}: it counts once, from the one imported last."]
+    return [f"Two sources have Invoice Detail of {named}; the one imported last is counted."]
 
 
 def truncated_of(rows: int, limit: int) -> str:
     if rows <= limit:
         return ""
-    return f"{limit} of {rows} invoices are listed; totals are of all. Ask for one month, or a higher limit."
+    return f"{limit} of {rows} invoices listed; totals include all. Use one month, or a higher limit."
 
 
 def hint_of(query: InvoiceQuery, rows: Sequence[InvoiceRow]) -> str:
     """What to do next."""
     differing = next((row for row in rows if row.status == "differs"), None)
     if differing is not None and not query.invoice:
-        return f"invoice={differing.invoice!r} gives the parts of its difference."
+        return f"Use invoice={differing.invoice!r} for the parts of its difference."
     if rows and all(row.invoiced_amount is None for row in rows):
-        return (
-            "Import Invoice Detail (FOCUS 1.4), or enter totals on the console's page Invoices, to compare."
-        )
+        return "To compare, import Invoice Detail (FOCUS 1.4) or enter totals on the Invoices page."
     return ""

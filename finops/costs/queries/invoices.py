@@ -74,8 +74,9 @@ def _reconciliation(
     rows = _rows(account, sources, records, months, invoice, deadline)
     if query.invoice and not rows:
         raise UserError(
-            f"No cost line and no Invoice Detail names the invoice {query.invoice!r}"
-            f"{f' in {query.month}' if query.month else ''}. Leave invoice out to list those that there are.",
+            "No cost lines or Invoice Detail of invoice "
+            f"{query.invoice!r}{(f' in {query.month}' if query.month else '')}. Remove invoice to "
+            "list all.",
             field="invoice",
             value=query.invoice,
         )
@@ -202,7 +203,9 @@ def parse_month(month: str) -> date:
         and (day := date.fromisoformat(f"{month}-01")) >= EARLIEST
     ):
         return day
-    raise UserError(f"month is a billing month such as 2026-05, not {month!r}.", field="month", value=month)
+    raise UserError(
+        f"month must be a billing month such as 2026-05, not {month!r}.", field="month", value=month
+    )
 
 
 def _months_with_data(sources: Sources, records: _InvoiceRecords) -> list[date]:

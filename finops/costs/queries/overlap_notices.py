@@ -23,10 +23,10 @@ OVERLAPS: Final = """
 """The text that `read_overlaps` reads, of the overlaps that nobody dismissed."""
 
 _WHAT: Final = {
-    "lines": "{source} and {other} have the same cost of the same accounts, services, resources and days (up to {share} of the "
-    "smaller)",
-    "nodes": "{source} and {other} have the cost of the same cluster nodes, one as the cloud bills them and one as OpenCost "
-    "allocates them (up to {share} of what it allocates)",
+    "lines": "{source} and {other} have equal cost for the same accounts, services, resources and "
+    "days (up to {share} of the smaller)",
+    "nodes": "{source} and {other} have the cost of the same cluster nodes, billed by the cloud and "
+    "allocated by OpenCost (up to {share} of the allocation)",
 }
 
 

@@ -43,10 +43,10 @@ def source_notes(
     texts = [each.words(sources.health[each.source_id]) for each in problems]
     sentences = [f"{text[0].upper()}{text[1:]}." for text in texts[:NAMED]]
     if len(texts) > NAMED:
-        sentences.append(f"{len(texts) - NAMED} more sources have such problems: see Data health.")
+        sentences.append(f"{len(texts) - NAMED} more sources have problems. See Data health.")
     parts = texts[:NAMED_IN_CLAUSE]
     if len(texts) > NAMED_IN_CLAUSE:
-        parts.append(f"{len(texts) - NAMED_IN_CLAUSE} more sources have such problems (getDataHealth)")
+        parts.append(f"{len(texts) - NAMED_IN_CLAUSE} more sources have problems (getDataHealth)")
     return SourceNotes("".join(f"; {part}" for part in parts), tuple(sentences))
 
 

@@ -228,23 +228,23 @@ def _status(span: SourceSpan | None, days: SourceDays | None, last: _Row, today:
         kept = "" if span is None else " Existing data is kept."
         return FAILING, f"The newest import ({last.file_name}) failed.{kept}"
     if span is None and last.status == CostImport.Status.WAITING:
-        return NO_DATA, f"Its first import ({last.file_name}) needs review on its page."
+        return NO_DATA, f"The first import ({last.file_name}) needs review on its page."
     if span is None and last.status in (CostImport.Status.QUEUED, CostImport.Status.RUNNING):
-        return IMPORTING, "Its first import is under way."
+        return IMPORTING, "The first import is in progress."
     if span is None:
-        return NO_DATA, "It has brought no cost line yet. Import a FOCUS file on the Connections page."
+        return NO_DATA, "No cost lines yet. Import a file on the Connections page."
     newest = _newest_day(span, days, today)
     behind = (today - newest).days
     if behind > _patience(days):
         return STALE, _stale_words(span, newest, behind)
     if days is None:
-        return HEALTHY, f"It has cost lines up to {newest}."
+        return HEALTHY, f"Cost lines up to {newest}."
     if days.partial:
         first, last_day = min(days.partial), max(days.partial)
         when = f"{first}" if first == last_day else f"{first} to {last_day}"
         return (
             PARTIAL,
-            f"Its cost of {when} is only partly there: far below the weekday, with services missing.",
+            f"Cost of {when} is incomplete: far below the weekday's usual cost, with services missing.",
         )
     return HEALTHY, _healthy_words(days, newest, today)
 
@@ -258,15 +258,18 @@ def _patience(days: SourceDays | None) -> int:
 
 def _stale_words(span: SourceSpan, newest: date, behind: int) -> str:
     if span.last_day > newest:
-        return f"Its newest usage is of {newest}, {behind} days ago; lines dated later, up to {span.last_day}, are none."
-    return f"Its newest cost line is of {newest}, {behind} days ago."
+        return (
+            f"The newest usage is of {newest}, {behind} days ago; lines dated later, up to "
+            f"{span.last_day}, are not usage."
+        )
+    return f"The newest cost line is of {newest}, {behind} days ago."
 
 
 def _healthy_words(days: SourceDays, newest: date, today: date) -> str:
     through = days.through(today)
     if through is None or through >= newest:
-        return f"It has cost lines up to {newest}."
-    return f"It has cost lines up to {newest}, complete through {through}."
+        return f"Cost lines up to {newest}."
+    return f"Cost lines up to {newest}, complete through {through}."
 
 
 KEPT: Final = 60

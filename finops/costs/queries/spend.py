@@ -163,7 +163,7 @@ def _related_notes(
         return SpendNotes()
     as_lines = "before shared-cost splits" if split.moves else ""
     if question.query.spread != "none":
-        as_lines = "on the days they were charged"
+        as_lines = "on the charge day"
     return related_notes(
         SpendNoteContext(account, plan, question.context, sums, _by_currency(plan, sums), deadline, as_lines)
     )
@@ -223,7 +223,7 @@ def _spread(
 ) -> tuple[list[SpendSum], SplitResult]:
     if question.query.splits == "after":
         raise UserError(
-            "spread charge_period is before shared-cost splits only: leave out splits, or spread.",
+            "spread charge_period cannot be combined with splits. Remove one of them.",
             field="spread",
         )
     manifest = question.context.manifest
@@ -273,13 +273,16 @@ def _view(query: SpendQuery, sources: Sources) -> AppliedCostView:
         return view
     if query.splits == "after":
         raise UserError(
-            f"splits: shared-cost splits move cost, not {query.measure}. Leave splits out, or ask for measure cost.",
+            (
+                f"splits: shared-cost splits apply to cost, not {query.measure}. Remove splits, or use "
+                "measure cost."
+            ),
             field="splits",
             value=query.splits,
         )
     if query.spread != "none":
         raise UserError(
-            f"spread: cost is spread, not {query.measure}. Leave spread out, or ask for measure cost.",
+            f"spread: applies to cost, not {query.measure}. Remove spread, or use measure cost.",
             field="spread",
             value=query.spread,
         )
@@ -303,8 +306,8 @@ def _check_buckets(query: SpendQuery, days: DateRange) -> None:
     if days.days > limit:
         coarser = [name for name in ("week", "month") if days.days <= MAX_BUCKETS * BUCKET_DAYS[name]]
         raise UserError(
-            f"granularity {query.granularity} over {days.days} days gives more than {MAX_BUCKETS} buckets. "
-            f"Ask for at most {limit:,} days or a coarser granularity ({', '.join(coarser)}).",
+            f"granularity {query.granularity} over {days.days} days has more than {MAX_BUCKETS} "
+            f"buckets. Use at most {limit:,} days or a coarser granularity ({', '.join(coarser)}).",
             field="granularity",
             value=query.granularity,
         )
@@ -313,7 +316,7 @@ def _check_buckets(query: SpendQuery, days: DateRange) -> None:
 def _check_order(query: SpendQuery) -> None:
     if query.order_by == "change" and query.compare_to == "none":
         raise UserError(
-            "order_by: change is against other days, so it needs compare_to: previous_period or previous_year.",
+            "order_by: change needs compare_to: previous_period or previous_year.",
             field="order_by",
             value=query.order_by,
         )
@@ -322,14 +325,14 @@ def _check_order(query: SpendQuery) -> None:
 def _dimensions(context: DimensionContext, query: SpendQuery) -> tuple[Dimension, ...]:
     if len(query.group_by) > MAX_GROUPS:
         raise UserError(
-            f"group_by takes up to {MAX_GROUPS} dimensions, {len(query.group_by)} were given. "
-            "Filter by one of them instead.",
+            f"group_by has {len(query.group_by)} dimensions; the maximum is {MAX_GROUPS}. Filter by "
+            "one of them instead.",
             field="group_by",
             value=query.group_by,
         )
     dimensions = tuple(with_value_names(context, registry.resolve(context, name)) for name in query.group_by)
     if len({dimension.name for dimension in dimensions}) < len(dimensions):
-        raise UserError(f"group_by names {dimensions[0].name} twice.", field="group_by", value=query.group_by)
+        raise UserError(f"group_by has {dimensions[0].name} twice.", field="group_by", value=query.group_by)
     return dimensions
 
 
@@ -382,7 +385,8 @@ def run_plan(
     )
     if plan.top == ALL_GROUPS and table.num_rows > MAX_SUMS:
         raise UserError(
-            f"The days have {table.num_rows:,} sums of {plan.dimensions[0].name if plan.dimensions else 'cost'} by "
-            f"{plan.granularity} bucket, more than {MAX_SUMS:,}. Ask for fewer days or a coarser granularity, or filter."
+            f"{table.num_rows:,} totals of {(plan.dimensions[0].name if plan.dimensions else 'cost')} "
+            f"by {plan.granularity} bucket exceed the maximum of {MAX_SUMS:,}. Use fewer days, a "
+            "coarser granularity or a filter."
         )
     return read_sums(plan, table)

@@ -309,7 +309,7 @@ def _currency_warning(totals: Sequence[SpendTotal]) -> list[str]:
     if len(totals) < 2:
         return []
     names = ", ".join(total.currency for total in totals)
-    return [f"Cost is in {len(totals)} currencies ({names}), which are never added: one total for each."]
+    return [(f"Cost is in {len(totals)} currencies ({names}), which are not added: one total per currency.")]
 
 
 def _unit_warning(totals: Sequence[SpendTotal]) -> list[str]:
@@ -318,7 +318,7 @@ def _unit_warning(totals: Sequence[SpendTotal]) -> list[str]:
     names = ", ".join(truncate(total.currency, 40) for total in totals[:NAMED_UNITS])
     more = f" and {len(totals) - NAMED_UNITS} more" if len(totals) > NAMED_UNITS else ""
     return [
-        f"Quantities are in {len(totals)} units ({names}{more}), which are never added: one total for each."
+        (f"Quantities are in {len(totals)} units ({names}{more}), which are not added: one total per unit.")
     ]
 
 
@@ -332,7 +332,7 @@ def _comparison_warnings(facts: SpendFacts) -> list[str]:
     earlier = facts.compared.previous
     count = facts.sources.coverage.days_with_data(earlier)
     if ENOUGH_DAYS * earlier.days <= count < earlier.days:
-        warnings.append(f"Only {count} of the {earlier.days} earlier days have data.")
+        warnings.append(f"Only {count} of {earlier.days} days of the previous period have data.")
     return warnings + _new_source_warnings(facts.sources, facts.compared)
 
 
@@ -346,7 +346,7 @@ def _new_source_warnings(sources: Sources, compared: ComparisonRanges) -> list[s
         if span.source_id in sources.health and compared.previous.end < span.first_day <= compared.current.end
     ]
     return [
-        f"Source {name!r} begins on {day}, after the earlier days, so it counts as new."
+        f"Source {name!r} begins on {day}, after the previous period, so its cost counts as new."
         for name, day in begun
     ]
 
@@ -361,7 +361,7 @@ def truncation_note(rows: Sequence[_FoldedRow], top: int, most: int = MAX_TOP) -
     folded = sum(row.other_groups for row in rows)
     if not folded:
         return ""
-    more = f"raise top (now {top}, at most {most}), " if top < most else ""
+    more = f"raise top (now {top}, maximum {most}), " if top < most else ""
     groups = "1 group is" if folded == 1 else f"{folded} groups are"
     return f"{groups} summed in the row other: {more}filter, or group by something coarser."
 

@@ -65,8 +65,8 @@ def _fold_rest(answer: SpendAnswer, keep: int, order_by: SpendOrder) -> SpendAns
         rows += [_sum_row(rest, total)] if rest else []
     count = sum(row.other_groups for row in rows)
     note = (
-        f"{count} groups are summed in the row other, because a tool's answer is at most 25 KB: ask for fewer "
-        "days, a coarser granularity or one group_by, or filter."
+        f"{count} groups are in the row other (25 KB limit). Use fewer days, a coarser granularity, "
+        "one group_by or a filter."
     )
     return replace(answer, rows=rows, truncated=note)
 
@@ -107,8 +107,8 @@ def _sum_present(amounts: Sequence[Decimal | None]) -> Decimal | None:
 
 def _drop_series(answer: SpendAnswer) -> SpendAnswer:
     note = (
-        "The series is left out, because a tool's answer is at most 25 KB: ask for fewer days, a coarser "
-        f"granularity, or filter by one currency's source. {answer.truncated}"
+        "The series is omitted (25 KB limit). Use fewer days, a coarser granularity, or a filter. "
+        f"{answer.truncated}"
     )
     return replace(
         answer,

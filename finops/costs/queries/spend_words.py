@@ -52,7 +52,7 @@ def summary_of(
         if plan.basis not in COST_COLUMNS:
             what = f"No cost line{' that the filters choose' if plan.filters else ''} has a {view.measure}"
         return f"{what} {when}{incomplete}."
-    filtered = " on what the filters choose" if plan.filters else ""
+    filtered = " within the filters" if plan.filters else ""
     if plan.basis not in COST_COLUMNS:
         texts = [_total_text(total) for total in totals[:NAMED_CURRENCIES]]
         if len(totals) > len(texts):
@@ -100,7 +100,7 @@ def _credits_text(total: SpendTotal) -> str:
         return ""
     charges = exact_difference(total.amount, exact_sum(amount for _, amount in back))
     less = [f"{money(-amount, total.currency)} of {name}" for name, amount in back if amount < 0]
-    more = [f"{money(amount, total.currency)} of {name} taken back" for name, amount in back if amount > 0]
+    more = [f"{money(amount, total.currency)} of {name} refunded" for name, amount in back if amount > 0]
     words = [f"less {join_with_and(less)}"] if less else []
     words += [f"plus {join_with_and(more)}"] if more else []
     return f"{money(charges, total.currency)} of charges {' '.join(words)}"
@@ -155,28 +155,24 @@ def hint_of(
 ) -> str:
     """What to ask next."""
     if coverage.first_day is None:
-        return "Connect a cost source and import its FOCUS files on the Connections page."
+        return "Connect a cost source on the Connections page."
     if not totals and query.filters:
-        return "Check the values with listDimensionValues or widen the dates; another group_by alone finds nothing."
+        return "Check the values with listDimensionValues, or use a longer period."
     if not totals:
-        return f"Ask for days from {coverage.first_day} to {coverage.last_day}, which have cost lines."
+        return f"Use days from {coverage.first_day} to {coverage.last_day}, which have cost."
     if not query.group_by:
-        return (
-            "Add group_by, such as service, account, region or tag:<key>, to see what the total is made of."
-        )
+        return "Add group_by, such as service, account, region or tag:<key>, for a breakdown."
     if view.basis == "billed" and any(name in row.group for name in COMMITTED for row in rows[:1]):
-        return (
-            "Billed cost has commitments on the day they were paid: basis amortized shows what they covered."
-        )
+        return "Billed cost includes commitments on the day they were paid. basis amortized spreads them."
     if query.compare_to == "none":
-        return "Add compare_to previous_period to see what moved."
+        return "Add compare_to previous_period to see changes."
     return _drilldown_hint(query, rows)
 
 
 def _drilldown_hint(query: SpendQuery, rows: Sequence[SpendRow]) -> str:
     changed = [row for row in rows if row.change and row.change.change and not row.other_groups]
     if not changed:
-        return "Filter by one of the rows and group by another dimension to go deeper."
+        return "Filter by a row and group by another dimension for detail."
     currencies = list(dict.fromkeys(row.currency for row in changed))[:NAMED_CURRENCIES]
     largest = [
         max((row for row in changed if row.currency == each), key=_size_of_change) for each in currencies
@@ -186,7 +182,8 @@ def _drilldown_hint(query: SpendQuery, rows: Sequence[SpendRow]) -> str:
     which = "it" if len(largest) == 1 else "one"
     values = by_currency([(truncate(row.group[dimension], NAME_LENGTH), row.currency) for row in largest])
     return (
-        f"{values} moved most: filter {dimension_text(dimension)} by {which} and group by {other} to see why."
+        f"{values} changed most: filter {dimension_text(dimension)} by {which} and group by {other} "
+        "for the cause."
     )
 
 
@@ -231,14 +228,14 @@ def spread_clause(facts: SpendFacts) -> str:
         return ""
     changes = [each for each in facts.split_result.spread if each.amount]
     if not changes:
-        return "; charges of several days are spread evenly over their period, which moves nothing across these days"
+        return "; charges of several days are spread evenly over their period, with no effect on these days"
     text = join_with_and(
         [
             f"{money(abs(each.amount), each.currency)} {'more' if each.amount > 0 else 'less'}"
             for each in changes
         ]
     )
-    return f"; charges of several days are spread evenly over their period: {text} than on the days they were charged"
+    return f"; charges of several days are spread evenly over their period: {text} than on their charge days"
 
 
 def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
@@ -258,7 +255,7 @@ def not_final_warning(facts: SpendFacts, sums: Sequence[SpendSum]) -> list[str]:
         return []
     text = join_with_and([money(amount, currency) for currency, amount in amounts.items()])
     when = incomplete_span(facts.sources.coverage, facts.plan.days)
-    return [f"{text} on {when} {'is' if len(amounts) == 1 else 'are'} not final."]
+    return [f"{text} on {when} {('is' if len(amounts) == 1 else 'are')} incomplete."]
 
 
 SOURCE_NAME_LENGTH = 60
@@ -290,7 +287,7 @@ def incomplete_words(
     if amounts:
         amounts_text = join_with_and([money(amount, currency) for currency, amount in amounts.items()])
         verb = "is" if len(amounts) == 1 else "are"
-        parts.append(f", of which {amounts_text} on {incomplete_span(coverage, days)} {verb} not final")
+        parts.append(f", of which {amounts_text} on {incomplete_span(coverage, days)} {verb} incomplete")
     missing = [
         source
         for source, first in first_of.items()

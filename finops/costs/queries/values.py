@@ -244,14 +244,14 @@ def _title(dimension: Dimension) -> str:
 def _truncation_note(page: _Page, count: int, total: int) -> str:
     if not count or page.offset + count >= total:
         return ""
-    return f"{count} of {total} values: go on with cursor, or narrow with search."
+    return f"{count} of {total} values. Use cursor for the next page, or search."
 
 
 def _hint(page: _Page, values: list[DimensionValue]) -> str:
     name = dimension_text(page.dimension.name)
     if values:
         names = join_with_and([repr(value.value[:60]) for value in values[:2]])
-        return f"Use them in querySpend as a filter on {name}, such as {names}, or group by {name}."
+        return f"Use them in querySpend to filter {name}, such as {names}, or group by {name}."
     if page.search:
-        return "Search for a shorter part of the name, leave search out, or widen the dates."
-    return "Widen the dates; getAccountContext says which days have data."
+        return "Search for a shorter part of the name, remove search, or use a longer period."
+    return "Use a longer period. getAccountContext shows the days with data."

@@ -33,10 +33,10 @@ def close_month(*, account: Account, actor: Actor, month: date, note: str = "") 
     """
     name = f"{month:%Y-%m}"
     if month_end(month) >= clock.today():
-        raise UserError(f"{name} is not over, so it cannot be closed.", field="month", value=name)
+        raise UserError(f"{name} has not ended and cannot be closed.", field="month", value=name)
     with account_scope(account):
         if ClosedMonth.objects.filter(month=month).exists():
-            raise UserError(f"{name} is closed already.", field="month", value=name)
+            raise UserError(f"{name} is already closed.", field="month", value=name)
         sums = _sums(account, month)
         if not sums:
             raise UserError(f"{name} has no cost lines to close.", field="month", value=name)

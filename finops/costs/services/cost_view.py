@@ -71,7 +71,7 @@ def _actor_keys(keys: Sequence[str]) -> list[str]:
     distinct = list(dict.fromkeys(key.strip() for key in keys if key.strip()))
     if len(distinct) > MAX_ACTOR_KEYS:
         raise UserError(
-            f"actor_tag_keys: at most {MAX_ACTOR_KEYS} tag keys, {len(distinct)} were given.",
+            f"actor_tag_keys: {len(distinct)} tag keys; the maximum is {MAX_ACTOR_KEYS}.",
             field="actor_tag_keys",
         )
     return distinct or default_actor_tag_keys()

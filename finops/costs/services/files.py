@@ -68,7 +68,7 @@ def _keep_part(part: FocusFile) -> dict[str, Any]:
 def local_file(path: Path) -> dict[str, Any]:
     """A file of this machine, read where it lies and never removed. Raises UserError when there is none."""
     if not path.is_file():
-        raise UserError(f"There is no file {path}.", field="files", value=str(path))
+        raise UserError(f"File {path} does not exist.", field="files", value=str(path))
     whole = path.absolute()
     return {
         "name": printable(whole.name)[:200],
@@ -157,15 +157,15 @@ class ImportedCopy(msgspec.Struct, frozen=True, kw_only=True):
         return Review(
             kind="copy",
             reason=(
-                f"{self.file} is in {self.source} already: the same content was imported there as {self.name} on"
-                f" {self.at:%Y-%m-%d}. Its cost would count twice."
+                f"{self.file} was already imported into {self.source} as {self.name} on "
+                f"{self.at:%Y-%m-%d}. Its cost would count twice."
             ),
             import_id=self.import_id,
         )
 
     @property
     def note(self) -> str:
-        return f"{self.file} has the same content as {self.name}, imported on {self.at:%Y-%m-%d}: unchanged."
+        return f"{self.file} is unchanged from {self.name}, imported on {self.at:%Y-%m-%d}."
 
 
 def content_hash(path: Path) -> str:
@@ -193,7 +193,7 @@ def check_distinct(names: Sequence[str], hashes: Sequence[str]) -> None:
     for name, digest in zip(names, hashes, strict=True):
         if digest and digest in names_by_hash:
             raise UserError(
-                f"{names_by_hash[digest]} and {name} have the same content, so its cost would count twice. Import one of them."
+                f"{names_by_hash[digest]} and {name} have the same content. Import only one of them."
             )
         names_by_hash[digest] = name
 

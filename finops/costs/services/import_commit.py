@@ -158,7 +158,10 @@ def _restatement_notes(plan: ImportPlan) -> list[str]:
             )
     closed = ClosedMonth.objects.filter(month__in=[month_of(name) for name in changes]).order_by("month")
     return [
-        f"{row} is closed: its figures stay, and this import restates it by {join_with_and(changes[str(row)])} billed."
+        (
+            f"{row} is closed and keeps its figures; this import restates it by "
+            f"{join_with_and(changes[str(row)])} billed."
+        )
         for row in closed
     ]
 
@@ -208,7 +211,7 @@ def _hold(job: CostImport, report: ImportReport) -> None:
         rows=report.rows,
         report=as_json(report),
         decision={},
-        error="" if waits else f"Nothing was imported, because this needs review. {why}",
+        error="" if waits else f"Nothing was imported: review needed. {why}",
         finished_at=None if waits else clock.now(),
     )
     _audit(job, "cost_import.wait" if waits else "cost_import.refuse", report, [])

@@ -108,7 +108,9 @@ def import_files(
             CostImport.Status.RUNNING,
         ):  # again where its child died
             if not run_import(job.pk, on_progress=on_progress, in_child=in_child):
-                waits_for = f"Another import into {source.name} is running. Try again when it has finished."
+                waits_for = (
+                    f"Another import into {source.name} is in progress. Try again when it has finished."
+                )
                 attempts.fail(job, disk.low_disk() or waits_for)
             # Unscoped: the row was made above.
             job = CostImport.objects.unscoped().get(pk=job.pk)

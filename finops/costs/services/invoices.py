@@ -37,7 +37,7 @@ def enter_invoice_total(
     for an amount of 10^15 or more, ValidationError for another bad value.
     """
     if not amount.is_finite() or amount.copy_abs() >= MONEY_LIMIT:
-        raise UserError("Amounts stay below 10^15.", field="amount", value=str(amount))
+        raise UserError("Amounts must be below 10^15.", field="amount", value=str(amount))
     with account_scope(account):
         key = {
             "billing_period": billing_period,

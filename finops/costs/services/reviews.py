@@ -99,7 +99,7 @@ def discard_forgotten_imports() -> int:
     for job in claims.waiting_imports():
         if job.created_at < clock.now() - WAITING_RETENTION:
             with account_scope(job.account):
-                discard_import(job=job, actor=Actor(label="Nobody decided for 30 days"))
+                discard_import(job=job, actor=Actor(label="Not reviewed for 30 days"))
             count += 1
     return count
 

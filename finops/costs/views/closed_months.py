@@ -64,7 +64,7 @@ def close(request: AccountRequest) -> HttpResponse:
             month=parse_month(request.POST.get("month", "")),
             note=request.POST.get("note", ""),
         )
-        messages.success(request, f"{row} is closed. Its figures stay as they are now.")
+        messages.success(request, f"{row} closed.")
     return redirect("closed_months", slug=request.account.slug)
 
 

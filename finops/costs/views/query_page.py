@@ -26,7 +26,7 @@ from finops.lib.query_page import QueryPage
 from finops.lib.url_query import UrlQuery
 
 Query = TypeVar("Query", bound=UrlQuery)
-Answer = TypeVar("Answer")
+Answer = TypeVar("Response")
 
 
 class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Answer]):

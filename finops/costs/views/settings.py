@@ -25,7 +25,7 @@ def cost_view(request: AccountRequest) -> HttpResponse:
         view = CostView.objects.first() or CostView(account=request.account)
         return _cost_view_page(request, CostViewForm.of(view))
     if not request.membership.may(Role.ADMIN):
-        raise PermissionDenied("Only an admin or owner may change the cost view: every total follows it.")
+        raise PermissionDenied("Only admins and owners can change the cost view.")
     form = CostViewForm(request.POST)
     if form.is_valid():
         with FormErrors(form):
@@ -47,7 +47,7 @@ def import_review(request: AccountRequest) -> HttpResponse:
         row = ImportReviewSettings.objects.first() or ImportReviewSettings()
         return _import_review_page(request, ImportReviewForm.of(row))
     if not request.membership.may(Role.ADMIN):
-        raise PermissionDenied("Only an admin or owner may change when an import needs review.")
+        raise PermissionDenied("Only admins and owners can change import limits.")
     form = ImportReviewForm(request.POST)
     if form.is_valid():
         with FormErrors(form):

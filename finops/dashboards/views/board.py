@@ -148,7 +148,7 @@ def _aside(row: Widget, query: BoardQuery) -> str:
         parts.append("days")
     if query.filters and not kind.takes_filters:
         parts.append("filters")
-    return f"The board's {' and '.join(parts)} do not apply here." if parts else ""
+    return f"The dashboard's {' and '.join(parts)} do not apply here." if parts else ""
 
 
 def _choices(request: AccountRequest, query: BoardQuery) -> dict[str, Any]:

@@ -31,7 +31,7 @@ DASHBOARDS = ListPage[Dashboard](
     order="name",
     columns=[
         Column("name", "Dashboard", lambda row: row.name),
-        Column("who", "Who sees it", lambda row: "everybody" if row.is_shared else "only you", css="nowrap"),
+        Column("who", "Visibility", lambda row: "everybody" if row.is_shared else "only you", css="nowrap"),
         Column("widgets", "Widgets", _count, numeric=True),
         Column(
             "by", "Created by", lambda row: row.created_by.email if row.created_by else "", css="cell-name"
@@ -64,7 +64,7 @@ def new(request: AccountRequest) -> HttpResponse:
             owner=request.user if cleaned["who"] == "mine" else None,
             widgets=starter(request.account, cleaned["starter"]),
         )
-        messages.success(request, f"The dashboard “{dashboard.name}” is made.")
+        messages.success(request, f"Dashboard “{dashboard.name}” created.")
         return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
     return _page(request, form, None)
 
@@ -82,7 +82,7 @@ def edit(request: AccountRequest, dashboard_id: int) -> HttpResponse:
         services.change_dashboard(
             dashboard=dashboard, actor=request.actor, name=form.cleaned_data["name"], owner=owner
         )
-        messages.success(request, "The dashboard is changed.")
+        messages.success(request, "Dashboard updated.")
         return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
     return _page(request, form, dashboard)
 
@@ -93,7 +93,7 @@ def delete(request: AccountRequest, dashboard_id: int) -> HttpResponse:
     dashboard = dashboard_of(request, dashboard_id)
     with ErrorMessages(request):
         services.delete_dashboard(dashboard=dashboard, actor=request.actor)
-        messages.success(request, f"The dashboard “{dashboard.name}” is deleted.")
+        messages.success(request, f"Dashboard “{dashboard.name}” deleted.")
     return redirect("dashboards", slug=request.account.slug)
 
 

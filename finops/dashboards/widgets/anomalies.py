@@ -37,14 +37,14 @@ class AnomaliesConfig(Config, frozen=True, kw_only=True):
 class AnomaliesWidget(WidgetType[AnomaliesConfig]):
     name = "anomalies"
     title = "Anomalies"
-    description = "Unexpected cost, the worst first."
+    description = "Unusual spend, most severe first."
     config = AnomaliesConfig
     order, width, height = 70, 4, 4
     page = "anomalies"
     settings = (
         Setting("state", "State", "select", word_choices(STATES)),
         Setting("search", "Search", may_be_empty=True),
-        Setting("min_impact", "Impact of at least", "number"),
+        Setting("min_impact", "Minimum impact", "number"),
         Setting("currency", "Currency of the impact", may_be_empty=True),
     )
 
@@ -55,9 +55,7 @@ class AnomaliesWidget(WidgetType[AnomaliesConfig]):
     def check(self, config: AnomaliesConfig, context: CheckContext) -> None:
         """Raises UserError for a smallest impact without its currency, and for a currency that is no code."""
         if config.min_impact is not None and not config.currency:
-            raise UserError(
-                "currency: min_impact is an amount, so say in which currency, such as USD.", field="currency"
-            )
+            raise UserError("currency: set the currency of min_impact, such as USD.", field="currency")
         if config.currency:
             currency_code(config.currency)
 

@@ -38,11 +38,11 @@ def _choices() -> Choices:
 class BudgetStatusWidget(WidgetType[BudgetStatusConfig]):
     name = "budget_status"
     title = "Budget status"
-    description = "Budgets in their current period, the worst first."
+    description = "Budgets in their current period, most at risk first."
     config = BudgetStatusConfig
     order, width, height = 60, 4, 4
     page = "budgets"
-    settings = (Setting("budgets", "Budgets (none ticked: all)", "checks", _choices),)
+    settings = (Setting("budgets", "Budgets (default: all)", "checks", _choices),)
 
     def check(self, config: BudgetStatusConfig, context: CheckContext) -> None:
         """Raises UserError for a budget that the account does not have."""
@@ -51,7 +51,10 @@ class BudgetStatusWidget(WidgetType[BudgetStatusConfig]):
         if missing_ids:
             names = [f"{pk} ({quote(name, 60)})" for pk, name in list(names_by_id.items())[:20]]
             raise UserError(
-                f"budgets: {missing_ids[0]} is not known. Valid: {', '.join(names) or 'none'}. listBudgets lists them.",
+                (
+                    f"budgets: {missing_ids[0]} does not exist. Valid: {', '.join(names) or 'none'}. See "
+                    "listBudgets."
+                ),
                 field="budgets",
                 value=missing_ids[0],
             )

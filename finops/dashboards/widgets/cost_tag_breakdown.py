@@ -36,7 +36,7 @@ def _choices() -> Choices:
 class CostTagBreakdownWidget(SpendWidget[CostTagBreakdownConfig]):
     name = "cost_tag_breakdown"
     title = "Cost tag breakdown"
-    description = "The cost of a cost tag's values with their shares."
+    description = "Cost by cost tag value, with shares."
     config = CostTagBreakdownConfig
     order, width, height = 110, 6, 5
     settings = (Setting("cost_tag", "Cost tag", "select", _choices, first="Choose…"),)

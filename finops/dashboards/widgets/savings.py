@@ -19,13 +19,13 @@ class SavingsConfig(Config, frozen=True, kw_only=True):
 class SavingsWidget(WidgetType[SavingsConfig]):
     name = "savings"
     title = "Savings"
-    description = "What could be saved a month, and the largest recommendations."
+    description = "Potential monthly savings and the largest recommendations."
     config = SavingsConfig
     order, width, height = 80, 4, 4
     page = "savings"
     settings = (
         Setting("status", "Status", "select", word_choices(STATUSES)),
-        Setting("rule", "Rule", "select", word_choices(get_args(RuleName)), first="Every rule"),
+        Setting("rule", "Rule", "select", word_choices(get_args(RuleName)), first="All rules"),
     )
 
     def read(self, context: WidgetContext[SavingsConfig]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class SpendByConfig(CostConfig, frozen=True, kw_only=True):
 class SpendByWidget(SpendWidget[SpendByConfig]):
     name = "spend_by"
     title = "Spend by"
-    description = "The costliest values of a dimension with their shares."
+    description = "Top values of a dimension, with shares."
     config = SpendByConfig
     order, width, height = 20, 6, 5
 

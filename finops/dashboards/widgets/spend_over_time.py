@@ -24,10 +24,10 @@ class SpendOverTimeConfig(CostConfig, frozen=True, kw_only=True):
 class SpendOverTimeWidget(SpendWidget[SpendOverTimeConfig]):
     name = "spend_over_time"
     title = "Spend over time"
-    description = "A chart of cost by day, week or month, in total or stacked by a dimension."
+    description = "Cost by day, week or month, in total or stacked by a dimension."
     config = SpendOverTimeConfig
     order, width, height = 10, 6, 5
-    settings = (Setting("group_by", "Group by", "dimension", first="Nothing: the total", may_be_empty=True),)
+    settings = (Setting("group_by", "Group by", "dimension", first="None (total)", may_be_empty=True),)
 
     def query(self, context: WidgetContext[SpendOverTimeConfig]) -> SpendQuery:
         config = context.config

@@ -33,7 +33,7 @@ class TopMoversConfig(CostConfig, frozen=True, kw_only=True):
 class TopMoversWidget(WidgetType[TopMoversConfig]):
     name = "top_movers"
     title = "Top movers"
-    description = "What went up and down most between two periods."
+    description = "Largest increases and decreases between two periods."
     config = TopMoversConfig
     order, width, height = 40, 6, 5
     page = "spend_change"

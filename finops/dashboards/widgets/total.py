@@ -19,7 +19,7 @@ class TotalConfig(CostConfig, frozen=True, kw_only=True):
 class TotalWidget(SpendWidget[TotalConfig]):
     name = "total"
     title = "Total with change"
-    description = "One amount for each currency, its trend, and its change."
+    description = "Total with trend and change."
     config = TotalConfig
     order, width, height = 30, 3, 3
 

@@ -40,7 +40,7 @@ def _choices() -> Choices:
 class UsageWidget(WidgetType[UsageConfig]):
     name = "usage"
     title = "Usage"
-    description = "A chart of a usage metric, in total or by customer or dimension."
+    description = "A usage metric, in total or by customer or dimension."
     config = UsageConfig
     order, width, height = 100, 6, 5
     page = "usage"
@@ -56,7 +56,7 @@ class UsageWidget(WidgetType[UsageConfig]):
         group = config.group_by
         if group and group != "customer" and not (group.startswith("dimension:") and group != "dimension:"):
             raise UserError(
-                f"group_by: {group[:60]!r} is not known. It is customer, dimension:<key>, or empty.",
+                f"group_by: {group[:60]!r} is not valid. Use customer, dimension:<key>, or empty.",
                 field="group_by",
                 value=group,
             )

@@ -162,12 +162,12 @@ def change_events(anomaly: Anomaly) -> list[ChangeEvent]:
 
 _EVENT_TEXTS = {
     "cost_source.create": "The cost source {target} was connected.",
-    "cost_tag.create": "The cost tag {target} was made.",
+    "cost_tag.create": "The cost tag {target} was created.",
     "cost_tag.change": "The rules of cost tag {target} were changed.",
     "team_key.set": "The team key was changed to {target}.",
     "team.change": "The team {target} was changed.",
-    "team_value.own": "What teams own was changed: {target}.",
-    "team_value.release": "What teams own was changed: {target}.",
+    "team_value.own": "Team ownership was changed: {target}.",
+    "team_value.release": "Team ownership was changed: {target}.",
 }
 IMPORTED = "cost_import.finish"
 LATE = 3

@@ -37,12 +37,12 @@ RECENT_DAYS = 30
 SEVERITIES = ("high", "medium", "low")
 
 NO_ANOMALY_HINT = (
-    "state all lists those that people marked as expected or resolved; querySpend shows the cost itself."
+    "Use state all to include expected and resolved anomalies. Use querySpend for the cost itself."
 )
 HINT = (
-    "Amounts are amortized cost without taxes, credits, refunds, one-time fees and commitment purchases. querySpend "
-    "with the value as a filter, by day and usage_type or resource, shows more. People mark an anomaly as expected "
-    "or resolved in the console."
+    "Amounts are amortized cost without taxes, credits, refunds, one-time fees and commitment "
+    "purchases. For detail, filter querySpend by the value and group by day and usage_type or "
+    "resource. Members mark an anomaly as expected or resolved in the console."
 )
 
 MAX_IN_SCOPE = 500
@@ -59,7 +59,7 @@ def anomalies_in_scope(
     filters, warnings = resolve_scope(reader, scope)
     most_severe = list(_order_rows(rows)[: MAX_IN_SCOPE + 1])
     if len(most_severe) > MAX_IN_SCOPE:
-        text = f"Only the {MAX_IN_SCOPE} most severe are looked through: narrow by days or state."
+        text = f"Only the {MAX_IN_SCOPE} most severe anomalies are searched. Narrow by days or state."
         warnings = [*warnings, text]
     return impacts_in_scope(reader, most_severe[:MAX_IN_SCOPE], filters), warnings
 
@@ -97,7 +97,9 @@ def list_anomalies(
         looked_at=run.finished_at if run else None,
         data_through=_data_through(run, sources),
         cursor=next_cursor(offset + len(shown), *question) if more else "",
-        truncated=f"{offset + 1} to {offset + len(shown)} of {total}; cursor gives more." if more else "",
+        truncated=f"{offset + 1} to {offset + len(shown)} of {total}. Use cursor for the next page."
+        if more
+        else "",
         warnings=[*warnings, *_warnings(run), *_overlap_warnings(shown)],
         hint=HINT if total else NO_ANOMALY_HINT,
     )
@@ -280,14 +282,14 @@ def _summary(
 
 def _warnings(run: AnomalyRun | None) -> list[str]:
     if run is None or run.finished_at is None:
-        return ["Nobody has looked for anomalies yet: that happens within minutes of an import of cost."]
-    return [f"The last look for anomalies failed: {run.error}"] if run.error else []
+        return ["Anomaly detection has not run yet. It runs within minutes of a cost import."]
+    return [f"The last anomaly detection failed: {run.error}"] if run.error else []
 
 
 def _overlap_warnings(shown: Sequence[Anomaly]) -> list[str]:
     return [
-        f"{quote(each.label or each.value)}: {sentences.money(each.shared_impact, each.currency)} of its impact is in anomalies of "
-        f"services as well; do not add it twice."
+        f"{quote(each.label or each.value)}: {sentences.money(each.shared_impact, each.currency)} of "
+        "its impact is also in anomalies of services. Do not add it twice."
         for each in shown
         if each.shared_impact
     ]

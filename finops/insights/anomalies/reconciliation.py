@@ -69,7 +69,7 @@ def match(rows: Iterable[Anomaly], spans: Sequence[tuple[date, date]]) -> list[A
 
 
 DETECTOR = "the detector"
-GONE = "No longer found: the bill was restated, or the settings were changed."
+GONE = "No longer detected: the bill was restated or the settings were changed."
 OLD = "Ended more than 90 days ago."
 STAYS = Decimal("0.5")
 """A known anomaly stays while its impact is at least this share of the smallest one, so that it does not flicker."""

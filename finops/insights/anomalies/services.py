@@ -58,7 +58,7 @@ def mark_expected_anomaly(*, account: Account, actor: Actor, anomaly: Anomaly, n
     """Say that the cost was meant to be so, and why, of all views of the incident. The detector learns it: the days count
     as normal, and what goes on is the new level. Raises UserError without a note, or for one that is too long."""
     if not note.strip():
-        raise UserError("Say in the note why this cost was expected.", field="note")
+        raise UserError("Add a note on why this cost was expected.", field="note")
     return _mark(account, actor, anomaly, Anomaly.State.EXPECTED, note, "anomaly.expect")
 
 
@@ -79,7 +79,7 @@ def _mark(
     account: Account, actor: Actor, anomaly: Anomaly, state: Anomaly.State, note: str, action: str
 ) -> Anomaly:
     if len(note) > MAX_NOTE:
-        raise UserError(f"note: at most {MAX_NOTE:,} characters, {len(note):,} were given.", field="note")
+        raise UserError(f"note: {len(note):,} characters; the maximum is {MAX_NOTE:,}.", field="note")
     with account_scope(account):
         row = Anomaly.objects.select_for_update().get(pk=anomaly.pk)
         before, after = row.state, note.strip()
@@ -147,13 +147,16 @@ def _watches(account: Account, names: Sequence[str]) -> list[str]:
     refused = [name for name in names_found if name in NOT_WATCHED]
     if refused:
         raise UserError(
-            f"watches: {refused[0]} cannot be watched. Choose a cost tag, a tag, team, account, region or product.",
+            (
+                f"dimensions: {refused[0]} cannot be monitored. Choose a cost tag, tag, team, account, "
+                "region or product."
+            ),
             field="watches",
             value=refused[0],
         )
     if len(names_found) > MAX_WATCHES:
         raise UserError(
-            f"watches: at most {MAX_WATCHES} dimensions, {len(names_found)} were given.", field="watches"
+            f"dimensions: {len(names_found)} selected; the maximum is {MAX_WATCHES}.", field="watches"
         )
     return names_found
 
@@ -166,7 +169,7 @@ def _minimums(before: Mapping[str, str], changes: Mapping[str, Decimal | None]) 
             minimums.pop(currency, None)
         elif amount < 0 or not amount.is_finite():
             raise UserError(
-                f"The smallest impact is an amount of 0 or more; {amount} {currency} is not.",
+                f"Minimum impact must be 0 or more; {amount} {currency} is not.",
                 field="minimum_impacts",
             )
         else:

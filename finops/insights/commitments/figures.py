@@ -36,14 +36,14 @@ from finops.lib.money import exact_difference, exact_sum, ratio
 USED, UNUSED = "Used", "Unused"
 
 NO_UNUSED = (
-    "The bills of {provider} have no lines of unused commitment in these days, so what was not used cannot be known; an "
-    "export with them (FOCUS CommitmentDiscountStatus Unused) would show it."
+    "The bills of {provider} have no lines of unused commitment on these days, so unused commitment "
+    "is unknown. An export with FOCUS CommitmentDiscountStatus Unused includes them."
 )
-NOTHING_USED_OR_NOT = "The days have no usage lines of it."
-NO_VALUE = "Nothing was used, so there is no on-demand value to compare with."
-NOT_PRICED = "Some used lines have no {column}, so their on-demand value is not known."
-NOT_ALL_PRICED = "Some eligible lines have no {column}, so what they would cost on demand is not known."
-NOTHING_COVERED = "No commitment was used, so nothing says what one could cover."
+NOTHING_USED_OR_NOT = "No usage lines on these days."
+NO_VALUE = "Nothing was used, so there is no on-demand value to compare."
+NOT_PRICED = "Some used lines have no {column}, so their on-demand value is unknown."
+NOT_ALL_PRICED = "Some eligible lines have no {column}, so their on-demand cost is unknown."
+NOTHING_COVERED = "No commitment was used, so the eligible usage is unknown."
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Figures:
             share = ratio(used, exact_sum([used, unused]))
         else:
             share = ratio(self.used_cost, self.committed_cost)
-        return Ratio(share, "" if share is not None else "Used and unused add up to 0.")
+        return Ratio(share, "" if share is not None else "Used and unused commitment add up to 0.")
 
     @property
     def on_demand_cost(self) -> Decimal | None:
@@ -299,8 +299,10 @@ def _sum_or_none(amounts: Iterable[Decimal | None]) -> Decimal | None:
 _YEARS: Final = re.compile(r"(?<![\d.])([135])[\s_-]?(?:yrs?|years?|y)(?![a-z])", re.IGNORECASE)
 _MONTHS: Final = re.compile(r"(?<!\d)(12|36)[\s_-]?(?:months?|mo)(?![a-z])", re.IGNORECASE)
 
-NO_TERM = "Neither its name nor its lines say how long it runs; a Contract Commitment file (FOCUS 1.3) would say it."
-NO_PURCHASE = "Its purchase is not among the bills, so when its term began is not known."
+NO_TERM = (
+    "Term unknown: neither its name nor its lines contain one. A Contract Commitment file (FOCUS 1.3) does."
+)
+NO_PURCHASE = "Term start unknown: its purchase is not in the bills."
 
 
 @dataclass(frozen=True)
@@ -323,7 +325,7 @@ def term_of(texts: list[str], bought_on: date | None) -> Term:
     year = bought_on.year + years
     anniversary = date(year, 3, 1) if leap else bought_on.replace(year=year)
     noun = "year" if years == 1 else "years"
-    reason = f"Estimated: bought on {bought_on}, and its name says {years} {noun}."
+    reason = f"Estimated: bought on {bought_on}; its name contains {years} {noun}."
     return Term(anniversary - timedelta(days=1), reason)
 
 

@@ -325,7 +325,7 @@ def _rank_groups(facts: CommitmentFacts, groups: list[Figures]) -> list[Figures]
 
 def _row(facts: CommitmentFacts, figures: Figures, currency: str) -> CommitmentRow:
     one = facts.query.by == "commitment"
-    term = facts.term(figures) if one else Term(None, "Ask by commitment.")
+    term = facts.term(figures) if one else Term(None, "Group by commitment.")
     commitment = figures.sums[0].commitment if one else ""
     newest = max(figures.sums, key=lambda each: (bool(each.name), each.last_day, each.name))
     contract = facts.contracts.get(commitment)

@@ -28,13 +28,17 @@ class CommitmentQuery(UrlQuery, frozen=True, kw_only=True):
     filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
     start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
     end_date: date | None = None
-    period: Annotated[str | None, Meta(description="Instead of dates, as in querySpend.")] = None
-    by: Annotated[By, Meta(description="A row for each.")] = "commitment"
-    granularity: Annotated[Granularity, Meta(description="Also totals by bucket.")] = "none"
-    type: Annotated[str, Meta(description="Part of a type, such as savings plan.")] = ""
-    expires_before: Annotated[date | None, Meta(description="Only those that end before.")] = None
-    order_by: Annotated[OrderBy, Meta(description="Of rows.")] = "waste"
-    top: Annotated[int, Meta(description="Rows listed.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
+    period: Annotated[
+        str | None, Meta(description=("Relative period instead of dates, as in querySpend."))
+    ] = None
+    by: Annotated[By, Meta(description="One row per value.")] = "commitment"
+    granularity: Annotated[Granularity, Meta(description="Also returns totals per bucket.")] = "none"
+    type: Annotated[str, Meta(description="Part of a commitment type, such as savings plan.")] = ""
+    expires_before: Annotated[date | None, Meta(description="Only commitments that end before this day.")] = (
+        None
+    )
+    order_by: Annotated[OrderBy, Meta(description="Row offset.")] = "waste"
+    top: Annotated[int, Meta(description="Maximum rows.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
 
 
 # utilization = used ÷ (used + unused), in `utilization_by` (quantity or cost). on_demand_cost: the used lines at

@@ -14,23 +14,23 @@ from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, money, percent_text, quote, truncate
 
 ELIGIBLE = (
-    "Coverage and effective savings rate take as eligible the usage at standard prices of services in which a commitment "
-    "was used: bills before FOCUS 1.4 do not say what a commitment could cover."
+    "Eligible usage for coverage and effective savings rate: usage at standard prices of services "
+    "with a used commitment. Bills before FOCUS 1.4 do not state eligibility."
 )
 ELIGIBLE_BY_DETAILS = (
-    "Coverage and effective savings rate take as eligible what the bills say line by line that a commitment program could "
-    "cover (CommitmentProgramEligibilityDetails), and what commitments did cover."
+    "Eligible usage for coverage and effective savings rate: lines that the bills mark as eligible "
+    "(CommitmentProgramEligibilityDetails), and usage covered by commitments."
 )
 ELIGIBLE_MIXED = (
-    "Eligible for coverage and effective savings rate: where bills say line by line what a commitment program could cover "
-    "(CommitmentProgramEligibilityDetails, FOCUS 1.4), that; of other bills, usage at standard prices of services in which "
-    "a commitment was used."
+    "Eligible usage for coverage and effective savings rate: lines that the bills mark as eligible "
+    "(CommitmentProgramEligibilityDetails, FOCUS 1.4); in other bills, usage at standard prices of "
+    "services with a used commitment."
 )
 
 
 TYPE_LENGTH = 60
 
-NO_BUCKETS = "The buckets are left out: ask for a coarser granularity or fewer days."
+NO_BUCKETS = "Buckets are omitted. Use a coarser granularity or fewer days."
 
 
 def summary_of(
@@ -54,7 +54,7 @@ def without_end(count: int) -> tuple[str, ...]:
     if not count:
         return ()
     some = "1 commitment is" if count == 1 else f"{count:,} commitments are"
-    return (f"{some} left out, because the bills do not say when the term ends.",)
+    return (f"{some} left out: the bills do not contain the end of the term.",)
 
 
 def _total_text(total: CommitmentTotal) -> str:
@@ -101,27 +101,28 @@ def warnings_of(
         )
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
-        sentences.append(f"Commitments are in {len(totals)} currencies ({names}), which are never added.")
+        sentences.append(f"Commitments are in {len(totals)} currencies ({names}), which are not added.")
     facts = AnswerFacts(account, days, sources.coverage, sources.health, sources.overlaps)
     return list(dict.fromkeys([*sentences, *warnings_for(facts)]))
 
 
 def truncated_of(rows: Sequence[CommitmentRow]) -> str:
     folded = sum(row.other_commitments for row in rows if row.commitment == "other")
-    return f"{folded:,} more are summed in the row other: raise top or filter." if folded else ""
+    return f"{folded:,} more are in the row other. Raise top or filter." if folded else ""
 
 
 def hint_of(totals: Sequence[CommitmentTotal], rows: Sequence[CommitmentRow]) -> str:
     """What to ask next."""
     if not totals:
-        return (
-            "Ask for other days, or drop the filters; querySpend by pricing_category shows what is on demand."
-        )
+        return "Try other days or remove filters. querySpend by pricing_category shows on-demand spend."
     wasted = {
         row.currency: row for row in reversed(rows) if row.unused_cost and row.commitment not in ("", "other")
     }
     named = [wasted[total.currency] for total in totals if total.currency in wasted]
     if named:
         names = [f"{row.name or row.commitment!r} ({money(row.unused_cost, row.currency)})" for row in named]
-        return f"{join_with_and(names)} {'wastes' if len(names) == 1 else 'waste'} most; granularity day shows when."
-    return "listSavingsRecommendations says what a commitment could still cover."
+        return (
+            f"{join_with_and(names)} {('wastes' if len(names) == 1 else 'waste')} most. "
+            "Granularity day shows when."
+        )
+    return "listSavingsRecommendations shows what a commitment could still cover."

@@ -150,9 +150,7 @@ def _next_token(page: _Page) -> str:
         return ""
     tokens = {name.lower(): values for name, values in parse_qs(urlsplit(page.next_link).query).items()}
     if "$skiptoken" not in tokens:
-        raise SourceError(
-            f"{ADVISOR.label} gave a next page without a token. This console may need an update."
-        )
+        raise SourceError(f"{ADVISOR.label} returned a next page without a token. Update this console.")
     return tokens["$skiptoken"][0]
 
 

@@ -28,32 +28,36 @@ class SavingsRule(NamedTuple):
 
 UNUSED = SavingsRule(
     "unused_commitment", "Unused commitments", "medium", "low",
-    "It is paid for whether used or not; moving usage to it costs nothing more.",
+    "Already paid for, used or not. Moving usage to it adds no cost.",
 )  # fmt: skip
-HUB = SavingsRule("cost_optimization_hub", "AWS Cost Optimization Hub", "medium", "medium", "As AWS says.")
-ADVISOR = SavingsRule("azure_advisor", "Azure Advisor", "medium", "medium", "As Azure says.")
-RECOMMENDER = SavingsRule("google_recommender", "Google Recommender", "medium", "medium", "As Google says.")
+HUB = SavingsRule(
+    "cost_optimization_hub", "AWS Cost Optimization Hub", "medium", "medium", "As stated by AWS."
+)
+ADVISOR = SavingsRule("azure_advisor", "Azure Advisor", "medium", "medium", "As stated by Azure.")
+RECOMMENDER = SavingsRule(
+    "google_recommender", "Google Recommender", "medium", "medium", "As stated by Google."
+)
 PROVIDERS: tuple[SavingsRule, ...] = (HUB, ADVISOR, RECOMMENDER)
 """Recommendations of the clouds themselves."""
 WEEKENDS = SavingsRule(
-    "weekends_off", "Dev and test on at weekends", "low", "low",
-    "Tagged as dev or test; a schedule can turn it off and on. Someone may work at a weekend.",
+    "weekends_off", "Dev and test running on weekends", "low", "low",
+    "Tagged as dev or test; a schedule can stop and start it. Check for weekend work.",
 )  # fmt: skip
 GENERATIONS = SavingsRule(
-    "previous_generation", "Previous generations", "medium", "medium",
-    "A restart on other hardware: test drivers, kernel and performance first.",
+    "previous_generation", "Previous-generation instances", "medium", "medium",
+    "Requires a restart on other hardware. Test drivers, kernel and performance first.",
 )  # fmt: skip
 VOLUMES = SavingsRule(
-    "volume_type", "Volume types", "low", "low",
-    "The type changes while the volume is in use; above 3,000 IOPS or 125 MiB/s gp3 costs more.",
+    "volume_type", "Previous-generation volumes", "low", "low",
+    "The type can change while the volume is in use. gp3 costs more above 3,000 IOPS or 125 MiB/s.",
 )  # fmt: skip
 GROWTH = SavingsRule(
-    "growing_storage", "Storage that only grows", "medium", "medium",
-    "Only its owners know what is still needed; deleting cannot be undone.",
+    "growing_storage", "Growing storage", "medium", "medium",
+    "Ask the owners what is still needed. Deletion cannot be undone.",
 )  # fmt: skip
 ON_DEMAND = SavingsRule(
-    "steady_on_demand", "Steady on-demand compute", "low", "medium",
-    "A commitment binds for a year, whatever the usage does. Bills by day do not show hours within the day.",
+    "steady_on_demand", "Savings plan for on-demand compute", "low", "medium",
+    "A commitment is paid for a year, whatever the usage. Daily bills do not show hourly usage.",
 )  # fmt: skip
 
 PRECEDENCE: tuple[SavingsRule, ...] = (UNUSED, *PROVIDERS, WEEKENDS, GENERATIONS, VOLUMES, GROWTH, ON_DEMAND)

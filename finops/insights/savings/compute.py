@@ -34,8 +34,8 @@ UNUSED_SHARE: Final = Decimal("0.02")
 """A commitment that is 98 % used is well used."""
 
 PAID: Final = (
-    "Waste, no saving: it is paid for whether used or not, so it does not count in what could be saved. It ends by use "
-    "instead of on-demand usage, by exchange or sale, or when it is not renewed."
+    "Waste, not a saving: it is paid for, used or not, so it is not in potential savings. Use it in "
+    "place of on-demand usage, exchange or sell it, or do not renew it."
 )
 
 ASSUMED: Final = {AWS: Decimal("0.20"), AZURE: Decimal("0.15"), GOOGLE: Decimal("0.20")}
@@ -112,8 +112,11 @@ def _unused_candidate(group: Sequence[DailySum], cost: Decimal, wasted: Decimal)
     return SavingCandidate(
         rule=UNUSED.name,
         unit=(first.commitment,),
-        title=f"Use what is paid for: {quote(name)}",
-        advice="Move on-demand usage that fits under it, exchange, modify or sell it where the provider allows, and do not renew what is unused.",
+        title=f"Use the unused commitment: {quote(name)}",
+        advice=(
+            "Move matching on-demand usage to it; exchange, modify or sell it where the provider "
+            "allows; do not renew the unused part."
+        ),
         formula="Amortized cost of the lines with CommitmentDiscountStatus Unused.",
         provider=first.provider,
         service=label_of(services, "services"),
@@ -153,7 +156,7 @@ def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Saving
     return SavingCandidate(
         rule=ON_DEMAND.name,
         unit=(cloud,),
-        title=f"Commit to the steady part of on-demand compute: {quote(first.provider)}",
+        title=f"Commit to steady on-demand compute: {quote(first.provider)}",
         advice=f"A savings plan of {money(hourly, first.currency)} an hour for one year, shared by all accounts.",
         formula=(
             f"Smallest day's on-demand compute ({money(floor, first.currency)}, less unused commitment and what other "
@@ -190,9 +193,7 @@ def _lower(candidate: SavingCandidate, ours: Sequence[DailySum]) -> SavingCandid
         replace(piece, saving=None if piece.saving is None else part(piece.saving, rest))
         for piece in candidate.pieces
     ]
-    text = (
-        f"Lowered by {percent_text(1 - rest)}: so much of the on-demand compute is in other recommendations."
-    )
+    text = f"Reduced by {percent_text(1 - rest)}, which is in other recommendations."
     return replace(candidate, pieces=pieces, lowered=text)
 
 
@@ -214,9 +215,9 @@ def _discount(group: Sequence[DailySum], cloud: str) -> tuple[Decimal, str]:
     worth = exact_sum(each.contracted or Decimal(0) for each in used)
     if used and worth > 0 and all(each.contracted is not None for each in used):
         saved = ratio(exact_difference(worth, exact_sum(each.cost for each in used)), worth) or Decimal(0)
-        text = "Realised: what used commitments for compute cost less than on demand in these days."
+        text = "Rate: measured from used compute commitments against on-demand prices on these days."
         return max(saved, Decimal(0)), text
-    assumption = "ASSUMPTION: a low rate for one year, for no commitment here shows a real one."
+    assumption = "ASSUMPTION: a conservative one-year rate; no commitment in the bills shows a real one."
     return ASSUMED.get(cloud, Decimal(0)), assumption
 
 

@@ -46,14 +46,16 @@ def problem_of(each: RecommendationRefresh) -> str:
     """Why there is nothing newer, or what is missing, with what to do; empty where all is well."""
     parts = []
     if each.error:
-        since = f" What was read on {each.succeeded_at:%Y-%m-%d} still counts." if each.succeeded_at else ""
+        since = (
+            f" Recommendations read on {each.succeeded_at:%Y-%m-%d} still count." if each.succeeded_at else ""
+        )
         parts.append(f"Not read on {each.tried_at:%Y-%m-%d}: {each.error}{since}")
     if each.gaps:
         more = f" And {len(each.gaps) - _SHOWN_GAPS} more." if len(each.gaps) > _SHOWN_GAPS else ""
         parts.append(f"{_accounts(each)} not read: {' '.join(each.gaps[:_SHOWN_GAPS])}{more}")
     if each.left_out:
         left_out = "1 names" if each.left_out == 1 else f"{each.left_out:,} name"
-        parts.append(f"{left_out} no amount that can be read.")
+        parts.append(f"{left_out} no readable amount.")
     return truncate(" ".join(parts), _LONGEST)
 
 
@@ -65,7 +67,7 @@ def incomplete_text(refreshes: Iterable[RecommendationRefresh], names: Mapping[s
             continue
         of_source = f"{RULES[each.rule].label} of {quote(names.get(str(each.source_id), ''))}"
         if each.error and each.succeeded_at:
-            parts.append(f"{of_source} is of {each.succeeded_at:%Y-%m-%d}, for its refresh failed")
+            parts.append(f"{of_source} is from {each.succeeded_at:%Y-%m-%d}: its refresh failed")
         elif each.error:
             parts.append(f"{of_source} could not be read yet")
         else:

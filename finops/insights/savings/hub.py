@@ -75,7 +75,7 @@ def _limit_records(records: Iterable[Mapping[str, Any]], size: int) -> Iterator[
             )
         if count > ROWS_FROM + size // ROW_BYTES:
             raise UserError(
-                f"The file has more rows than recommendations fit in its {size:,} bytes. {_AGAIN}",
+                f"The file has more rows than {size:,} bytes can hold. {_AGAIN}",
                 field="file",
             )
         yield record
@@ -94,7 +94,7 @@ def _records(file: BinaryIO, size: int) -> Iterator[Mapping[str, Any]]:
         else:
             yield from _csv(_BoundedReader(file, most))
     except (pa.ArrowException, csv.Error, UnicodeDecodeError, zlib.error, EOFError, OSError) as error:
-        raise UserError(f"The file cannot be read to its end: {error}. {_AGAIN}", field="file") from error
+        raise UserError(f"The file is truncated or damaged: {error}. {_AGAIN}", field="file") from error
 
 
 def _parquet(file: BinaryIO) -> Iterator[Mapping[str, Any]]:
@@ -156,7 +156,10 @@ def _check_columns(names: Iterable[str]) -> None:
     missing = [name for name in NEEDED if name not in set(names)]
     if missing:
         raise UserError(
-            f"The file has no column {missing[0]}, so it is no export of AWS Cost Optimization Hub. {_AGAIN}",
+            (
+                f"The file has no column {missing[0]}, so it is not an export of AWS Cost Optimization "
+                f"Hub. {_AGAIN}"
+            ),
             field="file",
         )
 

@@ -34,7 +34,7 @@ from finops.lib.money import exact_sum
 
 OLD: Final = timedelta(days=30)
 """Clouds refresh daily; advice older than a month may be done or wrong by now."""
-FORMULA: Final = "AWS's estimate, of 730 hours at the prices after discounts, by the usage of {lookback}."
+FORMULA: Final = "AWS's estimate for 730 hours at discounted prices, from usage of {lookback}."
 CLOUDS: Final[Mapping[str, str]] = {
     HUB.name: "AWS",
     ADVISOR.name: "Microsoft Azure",
@@ -154,9 +154,7 @@ def _larger_side(groups: Sequence[_Group], side_of: Callable[[_Group], bool]) ->
         other = exact_sum(each.saving for each in dropped)
         largest = max(kept, key=lambda each: each.saving)
         number = "1 alternative" if len(dropped) == 1 else f"{len(dropped)} alternatives"
-        largest.instead.append(
-            f"In place of {number} for the same usage, {other:,.2f} {largest.best.currency}."
-        )
+        largest.instead.append(f"Replaces {number} for the same usage, {other:,.2f} {largest.best.currency}.")
     return kept
 
 
@@ -239,13 +237,13 @@ def _advice(group: _Group) -> str:
 
 def _risk(row: ImportedSaving) -> tuple[str, str]:
     if row.action.startswith("Purchase") or row.commitment:
-        return "medium", "A commitment binds for its term, whatever the usage does."
-    restart = "It restarts. " if row.restart_needed else ""
+        return "medium", "A commitment is paid for its term, whatever the usage."
+    restart = "Requires a restart. " if row.restart_needed else ""
     if row.rollback_possible is False:
-        return "high", f"{restart}It cannot be undone."
+        return "high", f"{restart}Cannot be undone."
     if row.rollback_possible is None:
-        return "medium", f"{restart}{_SHORT[row.rule]} does not say whether it can be undone."
-    return ("medium" if row.restart_needed else "low"), f"{restart}It can be undone."
+        return "medium", f"{restart}{_SHORT[row.rule]} does not state whether it can be undone."
+    return ("medium" if row.restart_needed else "low"), f"{restart}Can be undone."
 
 
 def _words(name: str) -> str:

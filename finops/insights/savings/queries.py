@@ -37,11 +37,15 @@ from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, money, quote
 
 OPEN, DISMISSED, ACTED = "open", "dismissed", "acted"
-GONE = "The bills of the last 30 days do not show it any more."
-NO_ROW_HINT = "status all lists dismissed and acted ones; getCommitmentUtilization and querySpend show more."
+GONE = "No longer in the bills of the last 30 days."
+NO_ROW_HINT = (
+    "Use status all to include dismissed and done recommendations. "
+    "getCommitmentUtilization and querySpend show more."
+)
 HINT = (
-    "Amortized cost; a month is the 30 days of period. A line counts once: instead_of and lowered say where rules met. "
-    "People dismiss a recommendation or mark it as acted on in the console."
+    "Amortized cost; a month is the 30 days of period. A line counts once: instead_of and lowered "
+    "state where rules overlapped. Members dismiss recommendations or mark them as done in the "
+    "console."
 )
 SHOWN_EVIDENCE = 5
 ALL_ROWS = 1_000_000
@@ -88,7 +92,9 @@ def list_savings(
         refreshes=freshness_of(refreshes, sources.names),
         data_through=sources.coverage.complete_through,
         cursor=next_cursor(offset + len(shown), *question) if more else "",
-        truncated=f"{offset + 1} to {offset + len(shown)} of {len(rows)}; cursor gives more." if more else "",
+        truncated=(f"{offset + 1} to {offset + len(shown)} of {len(rows)}. Use cursor for the next page.")
+        if more
+        else "",
         warnings=[*unknown, *result.warnings],
         hint=HINT if rows else NO_ROW_HINT,
     )
@@ -293,8 +299,8 @@ def _summary(
         [money(each.waste_avoided, each.currency) for each in realised if each.waste_avoided is not None]
     )
     parts = [f"saved {saved} a month so far"] if saved else []
-    parts += [f"{avoided} a month less waste of commitments, which is no saving"] if avoided else []
-    so_far = "; ".join(parts) or "nothing that is old enough to say what it saved"
+    parts += [f"{avoided} less commitment waste a month, which is not a saving"] if avoided else []
+    so_far = "; ".join(parts) or "nothing old enough to measure"
     return f"{len(rows)} {noun} acted on{_filter_text(query)}: {so_far}{incomplete}. {could}"
 
 
@@ -310,18 +316,21 @@ def _potential_text(
         return f"{quote(account.name)} has no open recommendation{which or ': its bills prove no saving of 1 a month or more'}{incomplete}."
     count = sum(total.recommendations for total in totals)
     if not count:
-        return f"{quote(account.name)} has no open recommendation that would save{_filter_text(query)}{incomplete}.{_waste(totals)}"
+        return (
+            f"{quote(account.name)} has no open recommendation with potential "
+            f"savings{_filter_text(query)}{incomplete}.{_waste(totals)}"
+        )
     amounts = join_with_and(
         [money(total.monthly_saving, total.currency) for total in totals if total.monthly_saving]
     )
     noun = "recommendation" if count == 1 else "recommendations"
     unknown = sum(total.unknown for total in totals)
-    rest = f"; {unknown} of them to review, without a provable amount" if unknown else ""
+    rest = f"; {unknown} to review without an amount" if unknown else ""
     first = next((row for row in rows if row.status == OPEN and row.monthly_waste is None), None)
     largest = f" Largest: {first.title}." if first else ""
     return (
-        f"{quote(account.name)} could save {amounts or 'an amount not known'} a month by {count} open {noun}"
-        f"{_filter_text(query)}{rest}{incomplete}.{largest}{_waste(totals)}"
+        f"{quote(account.name)} has potential savings of {amounts or 'an amount not known'} a month "
+        f"from {count} open {noun}{_filter_text(query)}{rest}{incomplete}.{largest}{_waste(totals)}"
     )
 
 
@@ -333,8 +342,8 @@ def _waste(totals: Sequence[SavingsTotal]) -> str:
     if not amounts:
         return ""
     return (
-        f" Not in it, as it is paid for already: {amounts} a month of unused commitment is waste; use, exchange or sell it, "
-        "or do not renew."
+        f" Not included: {amounts} a month of unused commitment, already paid for. Use, exchange or "
+        "sell it, or do not renew it."
     )
 
 

@@ -98,7 +98,7 @@ class RecommendationList:
         self.left_out += other.left_out
         self.problems = [*self.problems, *other.problems][:MAX_PROBLEMS]
         if len(self.rows) > MAX_ROWS:
-            raise SourceError(f"{vendor} has more than {MAX_ROWS:,} recommendations, which are not read.")
+            raise SourceError(f"{vendor} has more than {MAX_ROWS:,} recommendations; the rest is not read.")
 
 
 class RecommendationApi(ABC):
@@ -135,7 +135,7 @@ def read_each(
     for at, account in enumerate(accounts):
         if time.monotonic() > end:
             late = SourceUnavailable(
-                f"{vendor} took longer than {READ_SECONDS:.0f} s for the accounts before it."
+                f"{vendor} was not read: earlier accounts took longer than {READ_SECONDS:.0f} s."
             )
             result.unread |= {each.id: _gap(each, late) for each in accounts[at:]}
             break
@@ -166,9 +166,9 @@ def amount_of(raw: Mapping[str, Any], name: str) -> Decimal | None:
     try:
         amount = Decimal(str(value).strip())
     except InvalidOperation:
-        raise UserError(f"{name} is {str(value)[:40]!r}, which is no number.") from None
+        raise UserError(f"{name} is {str(value)[:40]!r}, which is not a number.") from None
     if not amount.is_finite() or abs(amount) >= _WIDE:
-        raise UserError(f"{name} is {str(value)[:40]}, which is no amount.")
+        raise UserError(f"{name} is {str(value)[:40]}, which is not an amount.")
     return round(amount, 18)
 
 

@@ -150,13 +150,16 @@ def _resource_rules(read: SavingsReader, days: DateRange) -> tuple[list[SavingCa
     warnings = []
     if not keys:
         warnings.append(
-            "No tag says what is dev or test (env, environment, stage), so that is not looked for."
+            "No tag marks dev or test (env, environment, stage), so dev and test are not checked."
         )
     if max(len(resources), len(stored)) >= MAX_ROWS:
-        warnings.append(f"Of very many resources the costliest {MAX_ROWS:,} are looked at.")
+        warnings.append(f"Only the {MAX_ROWS:,} costliest resources are checked.")
     imported = list(ImportedSaving.objects.all())
     warnings += [
-        f"The newest recommendation of {RULES[rule].label} is of {day}: refresh them, or import a newer export."
+        (
+            f"The newest recommendation of {RULES[rule].label} is from {day}. Refresh, or import a newer "
+            "export."
+        )
         for rule, day in old_imports(imported, clock.today()).items()
     ]
     rules = [*weekends_off(resources, days), *successors(resources), *growing_storage(stored, months)]
@@ -177,7 +180,7 @@ def _imported_in_scope(
         return inside, []
     some = "1 recommendation" if len(inside) == 1 else f"{len(inside)} recommendations"
     clouds = join_with_and([RULES[rule].label for rule in sorted({each.rule for each in inside})])
-    return [], [f"Left out: {some} of {clouds}, which do not say a resource's team."]
+    return [], [f"Left out: {some} of {clouds}, which do not name the resource's team."]
 
 
 def _is_in_scope(each: SavingCandidate, scope_values: Mapping[str, str], names: Mapping[str, str]) -> bool:
@@ -205,7 +208,10 @@ def _missing_unused_warnings(daily: Sequence[DailySum], sources: Sources) -> lis
     with_unused = {each.source for each in daily if each.status == "Unused"}
     blind = {each.source for each in daily if each.status == "Used"} - with_unused
     return [
-        f"{sources.names.get(source, source)!r} has no lines of unused commitment: all is used, or its export leaves them out."
+        (
+            f"{sources.names.get(source, source)!r} has no lines of unused commitment: all of it is used, "
+            "or the export omits them."
+        )
         for source in sorted(blind)
     ]
 
@@ -214,13 +220,13 @@ SETTLING_DAYS: Final = 14
 """A change takes a day or two and weeks differ: two whole weeks of bills are the least to compare."""
 
 CAVEAT: Final = (
-    "The same resources' cost for 30 days before and after, both by the bills; growth and everything else that changed is "
-    "in it, and what took their place under other ids is not."
+    "Billed cost of the same resources for 30 days before and after. Includes growth and other "
+    "changes; excludes resources that replaced them under other IDs."
 )
 
 WASTE_CAVEAT: Final = (
-    "What the commitment left unused for 30 days before and after, by the bills. It is paid for either way, so less waste "
-    "is no saving; what the usage under it cost before is."
+    "Billed unused commitment for 30 days before and after. It is paid for either way, so less waste "
+    "is not a saving."
 )
 
 
@@ -237,12 +243,12 @@ class ActedRecommendation:
     def gap(self) -> str:
         """Why the two sides cannot be compared; empty when they can."""
         if self.days is None:
-            return "The bills of its source are gone."
+            return "The bills of its source were deleted."
         measurable_on = self.day + timedelta(days=SETTLING_DAYS)
         if self.days.end < measurable_on:
-            return f"Too new: two whole weeks of bills after {self.day} are needed, those through {measurable_on}."
+            return f"Too recent: needs two full weeks of bills after {self.day}, through {measurable_on}."
         if self.day - timedelta(days=WINDOW_DAYS) < self.days.start:
-            return f"The bills begin on {self.days.start}, less than {WINDOW_DAYS} days before."
+            return f"Bills begin on {self.days.start}, less than {WINDOW_DAYS} days before."
         return ""
 
 

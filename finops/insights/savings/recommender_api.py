@@ -47,7 +47,7 @@ API_URL: Final = "https://recommender.googleapis.com"
 SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 """The only one that the API takes."""
 _OPEN: Final = ("ACTIVE", "CLAIMED")
-_CLAIMED: Final = "Claimed at Google: somebody is applying it."
+_CLAIMED: Final = "Claimed at Google: someone is applying it."
 _FILTER: Final = " OR ".join(f"stateInfo.state = {state}" for state in _OPEN)
 _PAGE: Final = 200
 _NANOS: Final = 10**9

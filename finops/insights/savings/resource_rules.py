@@ -81,7 +81,10 @@ SUCCESSORS: Final[tuple[Successor, ...]] = (
     ),
     Successor(
         GOOGLE, r"\bN1 Predefined Instance (?:Core|Ram)", "N1", "N2D or E2", None,
-        "N1 has up to 30 % sustained-use discount, N2D up to 20 % and E2 none: the bill does not prove which is less.",
+        (
+"N1 has up to 30% sustained-use discount, N2D up to 20% and E2 none. The bill does not prove "
+"which is cheaper."
+),
     ),
 )  # fmt: skip
 
@@ -202,8 +205,8 @@ def _weekends(group: Sequence[ResourceSum]) -> SavingCandidate:
     return SavingCandidate(
         rule=WEEKENDS.name,
         unit=(first.line.account, first.service),
-        title=f"Turn dev and test off at weekends: {quote(first.service)} in {quote(first.account_name)}",
-        advice="Stop it from Friday evening to Monday morning by a schedule; nights would save more still.",
+        title=f"Stop dev and test on weekends: {quote(first.service)} in {quote(first.account_name)}",
+        advice="Schedule a stop from Friday evening to Monday morning. Nights would save more.",
         formula="2/7 of the month's on-demand cost: two days of seven off. Weekend days cost at least 90 % of weekdays.",
         provider=first.provider,
         service=first.service,
@@ -248,7 +251,7 @@ def _successor(one: Successor, group: Sequence[ResourceSum]) -> SavingCandidate:
         f"Month's on-demand cost * (1 - {one.ratio}); {one.ratio} is {one.new} ÷ {one.old} by {one.source}."
     )
     if one.ratio is None:
-        formula = "Month's on-demand cost, of which the bills prove no part as saved."
+        formula = "Monthly on-demand cost; the bills do not prove a saving."
     return SavingCandidate(
         rule=one.rule,
         unit=(first.line.account, first.service, one.old),
@@ -267,7 +270,7 @@ MONTHS: Final = 4
 """Complete months: three times more than the month before."""
 
 MIN_GROWTH: Final = Decimal("1.05")
-REASON: Final = "Bills do not say what of it is still needed, so what deleting would save is not known."
+REASON: Final = "Savings unknown: bills do not show what is still needed."
 
 
 @dataclass(frozen=True)
@@ -339,9 +342,12 @@ def _candidate(group: Sequence[StoredSum], months: Sequence[DateRange]) -> Savin
     return SavingCandidate(
         rule=GROWTH.name,
         unit=(first.service,),
-        title=f"Review what only grows: {quote(first.service)}",
-        advice="Set a retention or lifecycle rule, or move what nobody reads to a colder class.",
-        formula=f"Cost of {months[-1].start:%Y-%m}; it stores more every month since {since}, for {more} a month more.",
+        title=f"Review growing storage: {quote(first.service)}",
+        advice="Set a retention or lifecycle rule, or move unread data to a colder class.",
+        formula=(
+            f"Cost of {months[-1].start:%Y-%m}. Storage has grown every month since {since}, by "
+            f"{more} a month."
+        ),
         provider=first.provider,
         service=first.service,
         account_name=account_label((each.line.account, each.account_name) for each in group),

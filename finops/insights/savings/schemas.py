@@ -33,8 +33,10 @@ class SavingsQuery(CostScope, frozen=True, kw_only=True):
     __doc__ = None
     status: Status = "open"
     rule: RuleName | None = None
-    min_saving: Annotated[Decimal | None, Meta(description="A month, in whole currency units.")] = None
-    currency: Annotated[str, Meta(description="Only recommendations in it.")] = ""
+    min_saving: Annotated[
+        Decimal | None, Meta(description="Minimum monthly savings, in whole currency units.")
+    ] = None
+    currency: Annotated[str, Meta(description="Only recommendations in this currency.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: str = ""
 

@@ -65,9 +65,7 @@ def dismiss(
 
     Raises UserError without a reason, or for one that is too long."""
     if not reason.strip():
-        raise UserError(
-            "Say why it is dismissed, so that the next person does not ask again.", field="reason"
-        )
+        raise UserError("Enter the reason for dismissing.", field="reason")
     return _mark(account, actor, candidate, SavingsDismissal.Status.DISMISSED, reason, None)
 
 
@@ -85,7 +83,7 @@ def record_saving_action(
     today = clock.today()
     if not today - timedelta(days=OLDEST_DAYS) <= acted_on <= today:
         raise UserError(
-            f"acted_on: a day of the last year, at most today ({today}); {acted_on} is not.",
+            f"acted_on: {acted_on} is not a day of the last year up to today ({today}).",
             field="acted_on",
             value=str(acted_on),
         )
@@ -102,9 +100,7 @@ def _mark(
     acted_on: date | None,
 ) -> SavingsDismissal:
     if len(reason) > MAX_REASON:
-        raise UserError(
-            f"reason: at most {MAX_REASON:,} characters, {len(reason):,} were given.", field="reason"
-        )
+        raise UserError(f"reason: {len(reason):,} characters; the maximum is {MAX_REASON:,}.", field="reason")
     fields = {
         "status": status,
         "reason": reason.strip(),
@@ -155,7 +151,7 @@ def import_recommendations(*, source: CostSource, actor: Actor, file: BinaryIO) 
     Raises UserError for a file that is no such export, or of which no row can be read: what the source has then stays."""
     hub_file = read_file(file)
     if hub_file.left_out and not hub_file.rows:
-        raise UserError(f"No row of the file can be read. {hub_file.problems[0]}", field="file")
+        raise UserError(f"No row of the file is readable. {hub_file.problems[0]}", field="file")
     return _replace_recommendations(source, actor, hub_file, HUB, RecommendationRefresh.Origin.FILE)
 
 

@@ -135,10 +135,10 @@ def describe_left_out(
     parts = []
     if amounts:
         costs = join_with_and([money(amounts[name], name) for name in currencies_by_amount(amounts)])
-        parts.append(f"{costs} on {incomplete_span(sources.coverage, days)} left out, not complete")
+        parts.append(f"{costs} on {incomplete_span(sources.coverage, days)} left out: incomplete")
     elif compared.current.end < days.end:
         first = compared.current.end + timedelta(days=1)
-        parts.append(f"{day_span(first, days.end)} left out, not complete")
+        parts.append(f"{day_span(first, days.end)} left out: incomplete")
     parts += [sentence.rstrip(".") for sentence in source_override_sentences(compared, names)]
     return "".join(f"; {each[0].lower()}{each[1:]}" for each in parts)
 
@@ -163,7 +163,7 @@ def _warnings(facts: ChangeFacts, totals: Sequence[ChangeTotal]) -> list[str]:
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
         sentences.append(
-            f"Cost is in {len(totals)} currencies ({names}), which are never added: one change for each."
+            f"Cost is in {len(totals)} currencies ({names}), which are not added: one change per currency."
         )
     answer_facts = AnswerFacts(
         facts.account, facts.days, facts.sources.coverage, facts.sources.health, facts.sources.overlaps

@@ -31,8 +31,8 @@ from finops.lib.registry import Registry
 
 MOST = 10
 NOT_METERED = (
-    f"There are more than {MAX_SUMS:,} sums of SKUs here, so price and volume are not told apart. Filter, or group by "
-    "something coarser."
+    f"More than {MAX_SUMS:,} SKU totals, so price and volume are not separated. Filter, or group by a "
+    "coarser dimension."
 )
 
 Fits = Callable[[SpendChangeAnswer], bool]
@@ -107,8 +107,7 @@ def _read(reader: CostReader, plan: ChangePlan) -> tuple[list[MeteredSum], bool]
             return read_sums(plan, table), metered
     names = " and ".join(dimension.name for dimension in plan.dimensions)
     raise UserError(
-        f"The days have more than {MAX_SUMS:,} groups by {names}. Ask for fewer days, filter, or group by "
-        "something coarser.",
+        f"More than {MAX_SUMS:,} groups by {names}. Use fewer days, filter, or group by a coarser dimension.",
         field="group_by",
     )
 
@@ -160,7 +159,10 @@ def _new_sources(facts: RelatedEventFacts) -> list[RelatedEvent]:
         RelatedEvent(
             kind="new_source",
             day=span.first_day,
-            what=f"Source {sources.health[span.source_id].name!r} has its first cost line; all of it counts as new.",
+            what=(
+                f"First cost lines of source {sources.health[span.source_id].name!r}: all of its "
+                "cost counts as new."
+            ),
         )
         for span in new_spans
         if with_cost is None or str(span.source_id) in with_cost

@@ -38,20 +38,22 @@ class SpendChangeQuery(UrlQuery, frozen=True, kw_only=True):
     filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
     start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
     end_date: Annotated[date | None, Meta(description="Last day.")] = None
-    period: Annotated[Period | None, Meta(description="Instead of dates.")] = None
+    period: Annotated[Period | None, Meta(description="Relative period instead of dates.")] = None
     compare_to: Annotated[
-        Literal["previous_period", "previous_year"], Meta(description="What came before.")
+        Literal["previous_period", "previous_year"], Meta(description="Previous period to compare with.")
     ] = "previous_period"
     previous_start_date: Annotated[
-        date | None, Meta(description="Any other earlier days, with previous_end_date.")
+        date | None, Meta(description=("First day of a custom previous period; needs previous_end_date."))
     ] = None
-    previous_end_date: Annotated[date | None, Meta(description="Last of them.")] = None
+    previous_end_date: Annotated[date | None, Meta(description="Last day of the custom previous period.")] = (
+        None
+    )
     group_by: Annotated[
-        list[str], Meta(description="One or two dimensions; service if left out.", max_length=MAX_GROUPS)
+        list[str], Meta(description="One or two dimensions; default service.", max_length=MAX_GROUPS)
     ] = []
-    basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
-    charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
-    top: Annotated[int, Meta(description="Moves listed for each currency.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
+    basis: Annotated[BasisName | None, Meta(description="Default: the cost view.")] = None
+    charge_categories: Annotated[list[str], Meta(description="Default: the cost view.")] = []
+    top: Annotated[int, Meta(description="Maximum drivers per currency.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
 
 
 def spend_question(query: SpendChangeQuery) -> SpendQuery:
@@ -76,7 +78,7 @@ def earlier_days(query: SpendChangeQuery, days: DateRange) -> DateRange | None:
         return None
     if start is None or end is None:
         missing = "previous_start_date" if start is None else "previous_end_date"
-        raise UserError(f"{missing} is missing: the earlier days need both ends.", field=missing)
+        raise UserError(f"{missing} is missing. A previous period needs both dates.", field=missing)
     if start > end:
         raise UserError(
             f"previous_start_date {start} is after previous_end_date {end}.",
@@ -85,8 +87,8 @@ def earlier_days(query: SpendChangeQuery, days: DateRange) -> DateRange | None:
         )
     if end >= days.start:
         raise UserError(
-            f"previous_end_date {end} is not before {days.start}, where the later days begin. Days on both sides "
-            "would count twice.",
+            f"previous_end_date {end} is not before {days.start}, the first day of the current "
+            "period. Overlapping days would count twice.",
             field="previous_end_date",
             value=end.isoformat(),
         )

@@ -29,13 +29,13 @@ NAMED_EFFECTS = ("volume", "price", "new", "gone")
 """Those that a sentence names; the others say nothing that helps."""
 
 WHY = {
-    "volume": "more or less of it",
-    "price": "another price",
-    "new": "something new in it",
-    "gone": "something gone from it",
-    "credits": "credits that began, ended or changed",
-    "refunds": "refunds and other negative lines",
-    "unmeasured": "no quantity to tell why",
+    "volume": "change in volume",
+    "price": "change in price",
+    "new": "new SKUs",
+    "gone": "ended SKUs",
+    "credits": "changed credits",
+    "refunds": "refunds and negative lines",
+    "unmeasured": "no quantity, cause unknown",
 }
 
 
@@ -51,10 +51,10 @@ def summary_of(
 ) -> str:
     """One plain sentence: what moved between which days, and what moved most."""
     if days is None or reason:
-        return f"The change of the spend of {quote(account)} cannot be explained{problems}: {reason}"
+        return f"The change in spend of {quote(account)} cannot be explained{problems}: {reason}"
     when = f"from {days.start_date} to {days.end_date}"
     if not totals:
-        return f"{quote(account)} has no cost {when} nor before that matches{left_out}{problems}."
+        return f"{quote(account)} has no matching cost {when} or in the previous period{left_out}{problems}."
     totals_text = join_with_and([_total_text(total) for total in totals])
     before = f"{days.previous_start_date} to {days.previous_end_date}"
     return f"{quote(account)} spent {totals_text} {when} than from {before} ({view.label}){left_out}{problems}{_largest_moves_text(totals, moves)}."
@@ -122,10 +122,10 @@ def note_of(days: DateRange, current: DateRange, previous: DateRange) -> str:
     parts = []
     if current != days:
         parts.append(
-            f"Only days with complete data count, so the later side ends on {current.end}, not {days.end}."
+            f"Only complete days count, so the current period ends on {current.end}, not {days.end}."
         )
     if current.days != previous.days:
-        parts.append(f"The earlier side has {previous.days} days, the later {current.days}.")
+        parts.append(f"The previous period has {previous.days} days, the current one {current.days}.")
     return " ".join(parts)
 
 
@@ -134,22 +134,25 @@ def truncated_of(moves: Sequence[Move]) -> str:
     if not folded:
         return ""
     groups = "1 group is" if folded == 1 else f"{folded:,} groups are"
-    return f"{groups} summed in the move other: raise top, filter, or group by something coarser."
+    return f"{groups} in the driver other. Raise top, filter, or group by a coarser dimension."
 
 
 def hint_of(moves: Sequence[Move], *, filtered: bool, reason: str) -> str:
     """What to ask next."""
     if reason:
-        return "Choose days that getAccountContext says have data, or name the earlier days yourself."
+        return "Choose days with data (getAccountContext), or set a custom previous period."
     currencies = list(dict.fromkeys(move.currency for move in moves))
     largest_moves = [mine[0] for currency in currencies if (mine := _moves_in_currency(moves, currency))]
     if not largest_moves and filtered:
-        return "Check the values with listDimensionValues or widen the dates."
+        return "Check the values with listDimensionValues, or use a longer period."
     if not largest_moves:
-        return "Nothing moved: compare with previous_year, or ask for other days."
+        return "No change. Compare with previous_year, or use other days."
     dimension = next(iter(largest_moves[0].group))
     other = [name for name in DEEPER if name not in largest_moves[0].group][:2]
     which = "it" if len(largest_moves) == 1 else "one"
     named = largest_moves[:NAMED_CURRENCIES]
     values = by_currency([(truncate(move.group[dimension], NAME_LENGTH), move.currency) for move in named])
-    return f"{values} moved most: filter {dimension_text(dimension)} by {which} and group by {' or '.join(other)}."
+    return (
+        f"{values} changed most: filter {dimension_text(dimension)} by {which} and group by "
+        f"{' or '.join(other)}."
+    )

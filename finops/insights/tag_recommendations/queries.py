@@ -62,10 +62,8 @@ MAX_SUGGESTIONS = 40
 WORTH_A_RULE = Decimal("0.002")
 """Untagged cost is left alone where it is less than so much of the cost of every currency."""
 
-COUNTED = "Of {keys} tag keys, {counted} are counted."
-COMPARED = (
-    "Of {keys} tag keys, the {compared} that cover most cost are compared; the others are only counted."
-)
+COUNTED = "{counted} of {keys} tag keys are counted."
+COMPARED = "The {compared} tag keys with most cost of {keys} are compared; the others are only counted."
 NOT_READ = "Cost tag {key} cannot be evaluated, so it is not compared: {problem}"
 
 SHOWN_KEYS = 20
@@ -112,7 +110,7 @@ def tag_recommendations(
             end_date=result.days.end,
             recommendations=shown,
             keys=list(result.keys[: min(SHOWN_KEYS, count)]),
-            truncated=f"{more} more cover smaller shares: raise limit, or ask for one kind." if more else "",
+            truncated=f"{more} more cover smaller shares. Raise limit, or filter by kind." if more else "",
             warnings=list(result.warnings),
             hint=_hint(shown),
         )
@@ -263,7 +261,7 @@ def _summary(account: str, recommendations: Sequence[TagRecommendation], keys: S
     best = f" Key {quote(keys[0].key, 60)} covers most"
     best += f": {percent_text(first.share)} of {first.currency} usage cost." if first and first.share else "."
     if not recommendations:
-        return f"The tags of {quote(account)} have nothing to put right.{best}"
+        return f"The tags of {quote(account)} have no recommendations.{best}"
     noun = "recommendation" if len(recommendations) == 1 else "recommendations"
     return f"{quote(account)}: {len(recommendations)} tag {noun}.{best} {recommendations[0].sentence}"
 
@@ -272,6 +270,6 @@ def _hint(recommendations: Sequence[TagRecommendation]) -> str:
     if not recommendations:
         return "listCostTags shows the cost tags; listDimensionValues of a tag its values."
     return (
-        "console_url of each opens its draft in the cost tag editor; nothing is saved before a person saves. They "
-        "overlap: covers cannot be added up."
+        "console_url opens the draft in the cost tag editor; nothing is saved until a member saves "
+        "it. Recommendations overlap, so covers cannot be added up."
     )

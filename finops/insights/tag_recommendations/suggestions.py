@@ -254,14 +254,20 @@ def _names_text(names: Sequence[str], shown: int = SHOWN) -> str:
 
 def _same_keys_text(group: KeyGroup) -> str:
     why = ", by the values that they have in common" if group.by_values else ""
-    return f"Tags {_names_text(group.keys)} mean the same{why}: one cost tag copies whichever a line has."
+    return f"Tags {_names_text(group.keys)} mean the same{why}. One cost tag can combine them."
 
 
 def _more_keys_text(missing: Sequence[str], cost_tag: str, copies: Sequence[str]) -> str:
     noun, verb = ("Tag", "means") if len(missing) == 1 else ("Tags", "mean")
     if not copies:
-        return f"{noun} {_names_text(missing)} {verb} the same as cost tag {quote(cost_tag)}, which does not copy it yet."
-    return f"{noun} {_names_text(missing)} {verb} the same as {_names_text(copies)}, which cost tag {quote(cost_tag)} copies already."
+        return (
+            f"{noun} {_names_text(missing)} {verb} the same as cost tag {quote(cost_tag)}, which "
+            "does not include it yet."
+        )
+    return (
+        f"{noun} {_names_text(missing)} {verb} the same as {_names_text(copies)}, which cost tag "
+        f"{quote(cost_tag)} already includes."
+    )
 
 
 def _same_values_text(named: str, merged: Sequence[Merge]) -> str:
@@ -269,14 +275,17 @@ def _same_values_text(named: str, merged: Sequence[Merge]) -> str:
     more = f"; {len(merged) - SHOWN} more" if len(merged) > SHOWN else ""
     noun = "One value" if len(merged) == 1 else f"{len(merged)} values"
     verb = "is" if len(merged) == 1 else "are"
-    return f"{noun} of {named} {verb} spelt in several ways: {'; '.join(spellings)}{more}."
+    return f"{noun} of {named} {verb} spelled in several ways: {'; '.join(spellings)}{more}."
 
 
 def _untagged_cost_text(named: str, association: Association) -> str:
     names, value = _names_text(association.names), quote(association.value, LENGTH)
     plural = "" if len(association.names) == 1 else "s"
     if association.dimension == "resource":
-        place = f"Where the resource's name or id begins with {names.replace(' and ', ' or ')}"
+        place = f"Resource name or ID begins with {names.replace(' and ', ' or ')}"
     else:
         place = f"In {dimension_text(association.dimension)}{plural} {names}"
-    return f"{place}, at least 95 % of the cost that has {named} is {value}; what has none is likely {value} too."
+    return (
+        f"{place}: at least 95% of the cost with {named} is {value}, so cost without it is likely "
+        f"{value} too."
+    )

@@ -73,7 +73,7 @@ ANOMALIES = ListPage[AnomalyLine](
         Column("month_end", "At month end", lambda line: line.row.month_end_impact, numeric=True),
         Column("first", "Since", lambda line: line.row.first_day, css="nowrap"),
         Column("last", "Last day", lambda line: line.row.last_day, css="nowrap"),
-        Column("ongoing", "Goes on", lambda line: "yes" if line.row.ongoing else "no", shown=False),
+        Column("ongoing", "Ongoing", lambda line: "yes" if line.row.ongoing else "no", shown=False),
         Column("actual", "Actual", lambda line: line.row.actual, numeric=True, shown=False),
         Column("expected", "Expected", lambda line: line.row.expected, numeric=True, shown=False),
         Column("currency", "Currency", lambda line: line.row.currency, shown=False),
@@ -94,7 +94,7 @@ class NoteForm(forms.Form):
         max_length=2_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Why this cost was meant to be so, or what was done about it.",
+        help_text="Why this spend was expected, or what was done.",
     )
 
 
@@ -107,16 +107,16 @@ class AnomalySettingsForm(forms.Form):
         super().__init__(*args, **options)
         for place in range(1, watches + 1):
             self.fields[f"{WATCH}{place}"] = forms.ChoiceField(
-                label=f"Watch also, {place}", required=False, choices=[("", "Nothing more"), *choices]
+                label=f"Additional dimension {place}", required=False, choices=[("", "None"), *choices]
             )
         for currency in currencies:
             self.fields[f"{MINIMUM}{currency}"] = forms.DecimalField(
-                label=f"Smallest impact in {currency}",
+                label=f"Minimum impact in {currency}",
                 required=False,
                 min_value=Decimal(0),
                 max_digits=30,
                 decimal_places=6,
-                help_text="Left empty: by the size of the service and of the account.",
+                help_text="Default: scales with the spend of the service and the account.",
             )
 
     @property
@@ -204,14 +204,14 @@ def detail(request: AccountRequest, anomaly_key: str) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def expect(request: AccountRequest, anomaly_key: str) -> HttpResponse:
-    message = "Marked as expected. The detector learns it within a minute."
+    message = "Marked as expected. Detection learns from it within a minute."
     return _mark_response(request, anomaly_key, services.mark_expected_anomaly, message)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def resolve(request: AccountRequest, anomaly_key: str) -> HttpResponse:
-    message = "Resolved. Should it go on, it opens again by itself."
+    message = "Resolved. It reopens if the spend continues."
     return _mark_response(request, anomaly_key, services.resolve, message)
 
 
@@ -220,7 +220,7 @@ def resolve(request: AccountRequest, anomaly_key: str) -> HttpResponse:
 def reopen(request: AccountRequest, anomaly_key: str) -> HttpResponse:
     anomaly = _anomaly(anomaly_key)
     services.reopen(account=request.account, actor=request.actor, anomaly=anomaly)
-    messages.success(request, "Open again.")
+    messages.success(request, "Reopened.")
     return redirect("anomaly", slug=request.account.slug, anomaly_key=anomaly.key)
 
 
@@ -261,7 +261,7 @@ def settings(request: AccountRequest) -> HttpResponse:
     if request.method != "POST":
         return _settings_page(request, _settings_form(request, row, None))
     if not request.membership.may(Role.MEMBER):
-        raise PermissionDenied("This needs the role Member.")
+        raise PermissionDenied("Requires the role Member.")
     form = _settings_form(request, row, request.POST)
     if form.is_valid():
         with FormErrors(form):
@@ -271,7 +271,7 @@ def settings(request: AccountRequest) -> HttpResponse:
                 watches=form.watches,
                 minimum_impacts=form.minimums,
             )
-            messages.success(request, "Saved. The cost is looked at anew within a minute.")
+            messages.success(request, "Saved. Detection runs again within a minute.")
             return redirect("anomalies", slug=request.account.slug)
     return _settings_page(request, form)
 

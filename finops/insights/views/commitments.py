@@ -24,7 +24,7 @@ COLUMNS: list[Column[CommitmentRow]] = [
     Column("used_cost", "Used", lambda row: row.used_cost),
     Column("unused_cost", "Unused", lambda row: row.unused_cost),
     Column("utilization", "Utilization", lambda row: row.utilization),
-    Column("utilization_reason", "Why none", lambda row: row.utilization_reason),
+    Column("utilization_reason", "Reason", lambda row: row.utilization_reason),
     Column("on_demand_cost", "On demand", lambda row: row.on_demand_cost),
     Column("net_savings", "Net savings", lambda row: row.net_savings),
     Column("commitment_savings_rate", "Savings rate of commitment", lambda row: row.commitment_savings_rate),

@@ -13,14 +13,14 @@ EVERY = 1_000_000
 
 HEALTH = ListPage[ConnectionHealth](
     name="data-health",
-    title="Health of the connections",
+    title="Connection health",
     noun="connection",
     columns=[
         Column("name", "Connection", lambda row: row.name),
         Column("kind", "Kind", lambda row: row.kind, shown=False),
         Column("status", "State", lambda row: "overdue" if row.overdue else row.status, css="cell-state"),
         Column("reason", "Reason", lambda row: row.reason, shown=False),
-        Column("what_to_do", "What to do", lambda row: row.what_to_do, shown=False),
+        Column("what_to_do", "Action", lambda row: row.what_to_do, shown=False),
         Column("data_through", "Data through", lambda row: row.data_through, css="nowrap"),
         Column("last_success_at", "Last success", lambda row: row.last_success_at, format="ago"),
         Column("expected_by", "Next expected", lambda row: row.expected_by),

@@ -48,24 +48,29 @@ SAVINGS = ListPage[Recommendation](
         Column("provider", "Provider", lambda row: row.provider, shown=False),
         Column("service", "Service", lambda row: row.service, shown=False),
         Column("account", "Account", lambda row: row.account, shown=False),
-        Column("saving", "Saving a month", lambda row: row.monthly_saving, numeric=True),
-        Column("waste", "Waste a month", lambda row: row.monthly_waste, shown=False),
-        Column("cost", "Cost a month", lambda row: row.monthly_cost, numeric=True),
+        Column("saving", "Monthly savings", lambda row: row.monthly_saving, numeric=True),
+        Column("waste", "Monthly waste", lambda row: row.monthly_waste, shown=False),
+        Column("cost", "Monthly cost", lambda row: row.monthly_cost, numeric=True),
         Column("currency", "Currency", lambda row: row.currency, shown=False),
         Column("effort", "Effort", lambda row: row.effort, sort=lambda row: LEVELS[row.effort]),
         Column("risk", "Risk", lambda row: row.risk, sort=lambda row: LEVELS[row.risk]),
         Column("status", "Status", lambda row: row.status, css="nowrap"),
         Column("formula", "Formula", lambda row: row.formula, shown=False),
-        Column("reason", "Why no amount", lambda row: row.saving_reason, shown=False),
+        Column("reason", "Reason for no amount", lambda row: row.saving_reason, shown=False),
         Column("note", "Note", lambda row: row.note, shown=False),
         Column(
             "issues", "Issues", lambda row: [each.url or each.tracker for each in row.issues], shown=False
         ),
-        Column("acted_on", "Acted on", lambda row: row.acted_on, shown=False),
-        Column("realised", "Realised a month", lambda row: row.realised and row.realised.saved, shown=False),
+        Column("acted_on", "Done", lambda row: row.acted_on, shown=False),
+        Column(
+            "realised",
+            "Realized monthly savings",
+            lambda row: row.realised and row.realised.saved,
+            shown=False,
+        ),
         Column(
             "waste_avoided",
-            "Waste avoided a month",
+            "Monthly waste avoided",
             lambda row: row.realised and row.realised.waste_avoided,
             shown=False,
         ),
@@ -81,7 +86,7 @@ class DismissForm(forms.Form):
         max_length=2_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Why it is not worth doing. It then counts in no total.",
+        help_text="Dismissed recommendations are not in any total.",
     )
 
 
@@ -91,7 +96,7 @@ class ActedForm(forms.Form):
     acted_on = forms.DateField(
         label="Done on",
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
-        help_text="The bills after this day show what it saved.",
+        help_text="Savings are measured from bills after this day.",
     )
     note = forms.CharField(label="Note", max_length=2_000, required=False)
 
@@ -102,7 +107,9 @@ class HubForm(forms.Form):
     source = forms.ModelChoiceField(
         queryset=CostSource.objects.unscoped().none(),  # the form's account fills it
         label="Cost source",
-        help_text="The bill of the same AWS accounts. The file replaces what the source had.",
+        help_text=(
+            "The bill of the same AWS accounts. The file replaces the source's earlier recommendations."
+        ),
         error_messages={"required": "Choose the cost source of the same AWS accounts."},
     )
     file = forms.FileField(
@@ -122,9 +129,7 @@ class HubForm(forms.Form):
         """Raises ValidationError above MAX_FILE bytes."""
         file = self.cleaned_data["file"]
         if file.size > MAX_FILE:
-            raise forms.ValidationError(
-                f"The file has {file.size:,} bytes; an export has at most {MAX_FILE:,}."
-            )
+            raise forms.ValidationError(f"The file has {file.size:,} bytes; the maximum is {MAX_FILE:,}.")
         return file
 
 
@@ -175,11 +180,11 @@ def _filters(rows: list[Recommendation]) -> list[ListFilter[Recommendation]]:
         ListFilter(
             name="rule",
             label="Rule",
-            every="Every rule",
+            every="All rules",
             choices=[(each.name, each.label) for each in PRECEDENCE],
             value=lambda row: row.rule,
         ),
-        ListFilter("service", "Service", "Every service", [(name, name) for name in services], _services_of),
+        ListFilter("service", "Service", "All services", [(name, name) for name in services], _services_of),
     ]
 
 
@@ -200,7 +205,7 @@ def dismiss(request: AccountRequest, saving_key: str) -> HttpResponse:
     write = partial(services.dismiss, account=request.account, actor=request.actor, candidate=candidate)
     if not _is_written(form, write):
         return _detail_page(request, saving_key, form, _acted_form())
-    messages.success(request, "Dismissed. It counts in no total any more.")
+    messages.success(request, "Dismissed. It is no longer in any total.")
     return redirect("savings", slug=request.account.slug)
 
 
@@ -216,7 +221,7 @@ def act(request: AccountRequest, saving_key: str) -> HttpResponse:
 
     if not _is_written(form, write):
         return _detail_page(request, saving_key, DismissForm(), form)
-    messages.success(request, "Marked as acted on. Two weeks of bills later this page shows what it saved.")
+    messages.success(request, "Marked as done. Realized savings appear after two weeks of bills.")
     return redirect("saving", slug=request.account.slug, saving_key=saving_key)
 
 
@@ -227,7 +232,7 @@ def reopen(request: AccountRequest, saving_key: str) -> HttpResponse:
     if mark is None:
         raise Http404
     services.reopen(account=request.account, actor=request.actor, mark=mark)
-    messages.success(request, "Open again, as long as the bills show it.")
+    messages.success(request, "Reopened.")
     return redirect("savings", slug=request.account.slug)
 
 
@@ -296,16 +301,14 @@ def refresh(request: AccountRequest) -> HttpResponse:
     """Ask the clouds for their recommendations now."""
     count = services.request_refreshes(account=request.account)
     sources = "1 source" if count == 1 else f"{count} sources"
-    text = f"The recommendations of {sources} are being read; see them here in a moment."
-    messages.success(request, text if count else "The recommendations were read within the last minute.")
+    text = f"Refreshing recommendations of {sources}. They appear here in a moment."
+    messages.success(request, text if count else ("Recommendations were refreshed less than a minute ago."))
     return redirect("savings", slug=request.account.slug)
 
 
 def _report(request: AccountRequest, done: services.RecommendationImport) -> None:
     noun = "recommendation" if done.kept == 1 else "recommendations"
-    messages.success(
-        request, f"{done.kept:,} {noun} imported, in place of {done.replaced:,}. They count beside ours."
-    )
+    messages.success(request, f"{done.kept:,} {noun} imported, replacing {done.replaced:,}.")
     if done.left_out:
         problems = " ".join(done.problems[:5])
         messages.warning(request, f"{done.left_out:,} rows are left out. {problems}")

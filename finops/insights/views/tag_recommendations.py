@@ -49,7 +49,7 @@ RECOMMENDATIONS = ListPage[TagRecommendation](
         Column("kind", "Kind", lambda row: tag_kind(row.kind), css="nowrap"),
         Column("sentence", "Recommendation", lambda row: row.sentence, row_header=True),
         Column("cost_tag", "Cost tag", lambda row: row.cost_tag, css="cell-name"),
-        Column("share", "Would cover", lambda row: row.share, numeric=True),
+        Column("share", "Coverage", lambda row: row.share, numeric=True),
         Column("amounts", "Amounts", lambda row: _amounts(row.covers), shown=False),
         Column("rules", "Rules", lambda row: row.rules, shown=False),
     ],

@@ -74,7 +74,7 @@ def _draft(account: Account, tracker: IssueTracker, saving_key: str) -> SavingIs
     answer = list_savings(account, SavingsQuery(status="open", limit=ALL_ROWS), evidence=SHOWN_EVIDENCE)
     row = next((each for each in answer.recommendations if each.id == saving_key), None)
     if candidate is None or row is None or row.status != OPEN:
-        raise UserError("Only an open saving that the bills show becomes an issue.")
+        raise UserError("An issue can be created only for an open recommendation in current bills.")
     period = f"{answer.period.start_date} to {answer.period.end_date}" if answer.period else ""
     return SavingIssue(
         account=account,
@@ -93,7 +93,7 @@ def _lock_tracker(tracker: IssueTracker) -> None:
     row = existing(IssueTracker.objects.select_for_update(of=("self",)), tracker, "tracker")
     if row.issues.count() >= MAX_ISSUES:
         raise UserError(
-            f"A tracker follows at most {MAX_ISSUES:,} issues. Unlink those that are done, or add a tracker."
+            f"A tracker syncs at most {MAX_ISSUES:,} issues. Unlink completed ones, or add a tracker."
         )
 
 

@@ -51,7 +51,7 @@ def create_tracker(
         count = IssueTracker.objects.count()
         if count >= MAX_TRACKERS:
             raise UserError(
-                f"An account has at most {MAX_TRACKERS} issue trackers, and this one has {count}. Delete one first."
+                f"The account has {count} issue trackers; the maximum is {MAX_TRACKERS}. Delete one first."
             )
         tracker = IssueTracker(account=account, kind=kind, created_by=actor.user, created_at=clock.now())
         _fill(tracker, name, checked, read_secret(secret))
@@ -109,9 +109,7 @@ def test_tracker(*, tracker: IssueTracker, actor: Actor) -> list[TrackerFinding]
 
     Raises UserError when the account's trackers were tested ten times within a minute."""
     if seconds_to_wait("issue tracker tests", f"account {tracker.account_id}", limit=TESTS_A_MINUTE):
-        raise UserError(
-            f"Trackers were tested {TESTS_A_MINUTE} times within a minute. Wait a minute and try again."
-        )
+        raise UserError(f"{TESTS_A_MINUTE} tracker tests within a minute. Wait a minute and try again.")
     try:
         findings = client_of(tracker).check()
     except Unsealable:
@@ -160,9 +158,7 @@ def _row(tracker: IssueTracker) -> IssueTracker:
 def _fill(tracker: IssueTracker, name: str, config: TrackerConfig, secret: str) -> None:
     tracker.name = " ".join(name.split())
     if IssueTracker.objects.filter(name__iexact=tracker.name).exclude(pk=tracker.pk).exists():
-        raise UserError(
-            f"The issue tracker {tracker.name!r} exists already. Choose another name.", field="name"
-        )
+        raise UserError(f"Issue tracker {tracker.name!r} already exists. Choose another name.", field="name")
     tracker.config = msgspec.to_builtins(config)
     tracker.changed_at = clock.now()
     if secret:

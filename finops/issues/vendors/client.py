@@ -112,7 +112,7 @@ class TrackerApi:
         while part := response.read(_PART):
             total += len(part)
             if total > max_bytes:
-                raise TrackerUnavailable(f"{self.vendor} answered with more than {max_bytes:,} bytes.")
+                raise TrackerUnavailable(f"{self.vendor} returned more than {max_bytes:,} bytes.")
             yield part
 
     def _decode(self, body: bytes, status: int) -> Any:
@@ -147,7 +147,7 @@ class TrackerApi:
             return TrackerRefusal(text, status=status, words=words)
         if 300 <= status < 400:
             return TrackerRefusal(f"{self.vendor} redirects. Redirects are not followed.", status=status)
-        text = f"{self.vendor} refuses the request (HTTP {status})."
+        text = f"{self.vendor} rejected the request (HTTP {status})."
         return TrackerRefusal(f"{text} Answer: {words}" if words else text, status=status, words=words)
 
     def _words(self, response: ResponseStream) -> str:

@@ -104,7 +104,9 @@ class GitHubClient(TrackerClient):
 
     def _repository_problem(self, error: TrackerRefusal | TrackerUnavailable) -> str:
         if isinstance(error, TrackerRefusal) and error.status in (301, 404):
-            return f"{self.config.repository} is not found. Check its name, and that the token's repository access includes it."
+            return (
+                f"{self.config.repository} was not found. Check the name and the token's repository access."
+            )
         return error.message
 
     def _check_write(self) -> TrackerFinding:

@@ -67,7 +67,8 @@ class JiraClient(TrackerClient):
             if error.status != 404:
                 raise
             yield TrackerFinding(
-                "Project", f"No project {key} that {self.config.email} may see. Check its key."
+                "Project",
+                (f"Project {key} does not exist or {self.config.email} has no access. Check the key."),
             )
             return
         yield TrackerFinding("Project")
@@ -84,13 +85,13 @@ class JiraClient(TrackerClient):
         query = urlencode({"projectKey": key, "permissions": "CREATE_ISSUES"})
         value = self.api.get("/rest/api/3/mypermissions", query=query).value or {}
         has = value.get("permissions", {}).get("CREATE_ISSUES", {}).get("havePermission")
-        problem = f"{self.config.email} lacks the project permission Create issues."
+        problem = f"{self.config.email} needs the project permission Create issues."
         return TrackerFinding("Permission to create issues", "" if has else problem)
 
     def _type_problem(self, names: list[str]) -> str:
         shown = nearest_choices(self.config.issue_type, names) or names[:8]
         known = f" It has {join_with_and([quote_text(name) for name in shown])}." if shown else ""
-        return f"The project has no issue type {self.config.issue_type!r}.{known}"
+        return f"The project does not have the issue type {self.config.issue_type!r}.{known}"
 
     def _required_fields(self, key: str, type_id: str) -> TrackerFinding:
         path = f"/rest/api/3/issue/createmeta/{quote(key)}/issuetypes/{quote(type_id)}"
@@ -101,7 +102,10 @@ class JiraClient(TrackerClient):
             for each in fields
             if each.get("required") and not each.get("hasDefaultValue") and each.get("fieldId") not in _OURS
         ]
-        problem = f"The issue type requires {join_with_and([quote_text(name) for name in names])}: choose another, or make it optional."
+        problem = (
+            f"The issue type requires {join_with_and([quote_text(name) for name in names])}. "
+            "Choose another type, or make it optional."
+        )
         return TrackerFinding("Required fields", problem if names else "")
 
     def find(self, marker: str, since: datetime) -> RemoteIssue | None:

@@ -286,13 +286,11 @@ def _day(day: date) -> exp.Cast:
 
 def _check_text(sql: str) -> None:
     if "\x00" in sql:
-        raise UserError("A filter value contains a NUL character, which nothing stored has. Remove it.")
+        raise UserError("A filter value contains a NUL character. Remove it.")
     try:
         sql.encode()
     except UnicodeEncodeError as error:
-        raise UserError(
-            "A filter value is not valid Unicode text (half a surrogate pair). Remove it."
-        ) from error
+        raise UserError("A filter value is not valid Unicode text (lone surrogate). Remove it.") from error
 
 
 def _sql_type(type_: pa.DataType) -> str:

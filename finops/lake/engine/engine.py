@@ -50,7 +50,7 @@ RESULT_BATCH_ROWS: Final = 16_384
 """DuckDB takes memory for so many rows of an answer, however few come. Its own million takes 100 MB of addresses, and
 is slower for few rows (0.85 ms against 0.72) and for many (half a million: 244 ms against 140)."""
 
-NARROW_ADVICE: Final = "Ask for fewer days, group by fewer or coarser dimensions, or filter first."
+NARROW_ADVICE: Final = "Use fewer days, fewer or coarser dimensions, or a filter."
 
 
 class LakeTimeout(UserError):
@@ -131,8 +131,8 @@ def _answer_again(
     except _UnreadableFile as error:
         logger.exception("lake: a segment of account %s cannot be read", account.pk)
         raise LakeUnavailable(
-            f"A file of the stored {query.kind} data cannot be read just now. The question is fine: try again in a "
-            "minute. If it stays, importing the affected month again repairs it; the server log names the file."
+            f"A file of the stored {query.kind} data cannot be read right now. Try again in a minute. "
+            "If this persists, import the affected month again; the server log names the file."
         ) from error
 
 
@@ -165,7 +165,7 @@ def local_files(segments: Sequence[SegmentFile]) -> list[File]:
     try:
         return _local(segments, threading.TIMEOUT_MAX)
     except _UnreadableFile as error:
-        raise LakeUnavailable(f"A file of the stored usage cannot be read just now: {error}") from error
+        raise LakeUnavailable(f"A file of the stored usage cannot be read right now: {error}") from error
 
 
 class _UnreadableFile(Exception):
@@ -232,7 +232,7 @@ def _local(segments: Sequence[SegmentFile], deadline: float) -> list[File]:
 
 def _check(deadline: float) -> None:
     if time.monotonic() >= deadline:
-        raise LakeTimeout(f"The query took longer than it may. {NARROW_ADVICE}")
+        raise LakeTimeout(f"The query timed out. {NARROW_ADVICE}")
 
 
 @dataclass
@@ -258,15 +258,11 @@ class _Instance:
                 with _watchdog.watch(cursor, deadline):
                     return cursor.execute(sql).to_arrow_table(RESULT_BATCH_ROWS)
             except duckdb.InterruptException as error:
-                raise LakeTimeout(f"The query took longer than it may. {NARROW_ADVICE}") from error
+                raise LakeTimeout(f"The query timed out. {NARROW_ADVICE}") from error
             except duckdb.OutOfMemoryException as error:
-                raise LakeTooLarge(
-                    f"The query needs more memory than one query may have. {NARROW_ADVICE}"
-                ) from error
+                raise LakeTooLarge(f"The query exceeded its memory limit. {NARROW_ADVICE}") from error
             except duckdb.OutOfRangeException as error:
-                raise LakeTooLarge(
-                    f"The numbers add up to more than can be counted exactly. {NARROW_ADVICE}"
-                ) from error
+                raise LakeTooLarge(f"The total is too large. {NARROW_ADVICE}") from error
             except (duckdb.IOException, duckdb.InvalidInputException) as error:  # gone; no Parquet
                 raise _UnreadableFile(str(error)) from error
             finally:
@@ -288,14 +284,14 @@ class _Instance:
                 # Arrow's reader says it as an OSError, once the first batch is there.
                 if isinstance(error, OSError) and not str(error).startswith("INTERRUPT "):
                     raise
-                raise LakeTimeout(f"The query took longer than it may. {NARROW_ADVICE}") from error
+                raise LakeTimeout(f"The query timed out. {NARROW_ADVICE}") from error
             finally:
                 cursor.close()
 
     @contextmanager
     def _turn(self, deadline: float) -> Iterator[None]:
         if not self.turns.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise LakeBusy("Other queries kept the server busy for as long as a query may take. Try again.")
+            raise LakeBusy("The server is busy with other queries. Try again.")
         try:
             yield
         finally:

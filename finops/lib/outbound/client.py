@@ -99,7 +99,7 @@ def _explain_failures(host: str) -> Iterator[None]:
     except TimeoutError as error:
         raise DeliveryTimeout(f"{host} did not answer in time.") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise DeliveryTimeout(f"{host} broke the connection off, or answered no HTTP.") from error
+        raise DeliveryTimeout(f"{host} closed the connection or did not return HTTP.") from error
 
 
 def _connect(endpoint: Endpoint, deadline: float) -> socket.socket:
@@ -114,7 +114,7 @@ def _connect(endpoint: Endpoint, deadline: float) -> socket.socket:
                 endpoint, socket.create_connection((address, endpoint.port), timeout=share), deadline
             )
         except ssl.SSLCertVerificationError as error:
-            reason = f"showed a certificate that is not valid: {error.verify_message}"
+            reason = f"has an invalid certificate: {error.verify_message}"
         except (OSError, ValueError):
             reason = "could not be reached"
     raise DeliveryTimeout(f"{endpoint.host} {reason}.")

@@ -66,8 +66,7 @@ def resolve_endpoint(url: str, field: str, deadline: float) -> Endpoint:
         return Endpoint(parts, host, port, addresses)
     if not all(is_allowed(each) or is_public(each) for each in addresses):
         raise UrlRefusal(
-            f"{field}: {host} leads into a private or reserved network, where nothing is sent. Enter an address that the "
-            "public internet reaches.",
+            f"{field}: {host} is in a private or reserved network. Enter a public address.",
             field=field,
         )
     if parts.scheme != "https":
@@ -78,8 +77,8 @@ def resolve_endpoint(url: str, field: str, deadline: float) -> Endpoint:
 def _parse_url(url: str, field: str) -> tuple[SplitResult, str, int]:
     if len(url) > MAX_URL or not _PLAIN.fullmatch(url):
         raise UrlRefusal(
-            f"{field}: enter a whole URL, beginning with https://, of at most {MAX_URL:,} plain characters. A host in "
-            "other letters is written in its xn-- form.",
+            f"{field}: enter a full https:// URL of at most {MAX_URL:,} ASCII characters. Use the "
+            "xn-- form for other hosts.",
             field=field,
         )
     try:
@@ -93,7 +92,7 @@ def _parse_url(url: str, field: str) -> tuple[SplitResult, str, int]:
         raise UrlRefusal(f"{field}: its host must be a name such as hooks.example.com.", field=field)
     port = (443 if parts.scheme == "https" else 80) if port is None else port
     if port not in (80, 443) and port < 1024:
-        raise UrlRefusal(f"{field}: port {port} belongs to another service than the web.", field=field)
+        raise UrlRefusal(f"{field}: port {port} is not allowed.", field=field)
     return parts, host, port
 
 
@@ -130,7 +129,7 @@ def _resolve_addresses(host: str, port: int, deadline: float) -> list[str]:
     if literal is not None:
         return [literal]
     if not _LOOKUP_SLOTS.acquire(blocking=False):
-        raise DeliveryTimeout("Too many names are being looked up in DNS just now.")
+        raise DeliveryTimeout("Too many DNS lookups. Try again.")
     future: Future[list[str]] = Future()
     threading.Thread(
         target=_resolve_in_thread, args=(_resolver.get(), host, port, future), daemon=True
@@ -138,11 +137,11 @@ def _resolve_addresses(host: str, port: int, deadline: float) -> list[str]:
     try:
         addresses = future.result(timeout=max(0.0, deadline - time.monotonic()))
     except TimeoutError as error:
-        raise DeliveryTimeout(f"DNS did not answer in time for {host}.") from error
+        raise DeliveryTimeout(f"DNS lookup of {host} timed out.") from error
     except (OSError, UnicodeError) as error:
-        raise DeliveryTimeout(f"DNS knows no address of {host}.") from error
+        raise DeliveryTimeout(f"No DNS address for {host}.") from error
     if not addresses:
-        raise DeliveryTimeout(f"DNS knows no address of {host}.")
+        raise DeliveryTimeout(f"No DNS address for {host}.")
     return addresses
 
 

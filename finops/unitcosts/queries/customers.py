@@ -30,9 +30,9 @@ def require_customer_key(account: Account, *, why: str) -> str:
     key = customer_key(account)
     if not key:
         raise UserError(
-            f"{why} needs the account's customer key: the tag or dimension of cost whose values are the customer_id of "
-            "usage events. None is chosen yet. A member chooses it on the page Settings, Customer key; until then use "
-            "mode total without customers.",
+            f"{why} needs a customer key: the cost tag or dimension with the customer_id of usage "
+            "events. Members set it in Settings, Customer key. Until then use mode total without "
+            "customers.",
             field="mode",
         )
     return key

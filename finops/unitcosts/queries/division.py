@@ -18,10 +18,10 @@ from finops.lib.sentences import join_with_and
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostRow, UnitCostTotal
 from finops.unitcosts.unit_cost_query import UnitCostOrder
 
-NOT_USED = "There is no usage in these days."
-ZERO_USAGE = "Usage is 0 in these days."
-NEGATIVE_USAGE = "Usage is negative in these days: corrections outweigh what was counted."
-NO_COST_DATA = "The account has no cost data for these days."
+NOT_USED = "No usage on these days."
+ZERO_USAGE = "Usage is 0 on these days."
+NEGATIVE_USAGE = "Usage is negative on these days: corrections exceed usage."
+NO_COST_DATA = "No cost data for these days."
 
 SMALL = Decimal("0.001")
 """A unit cost below this loses digits that count when it is rounded to six places."""
@@ -55,7 +55,7 @@ def per_million(unit_cost: Decimal | None, *, per: int = 1) -> Decimal | None:
     return _WIDE.scaleb(unit_cost, MILLION)
 
 
-MARGIN = "share is cost ÷ what was earned; 1 minus share is the margin that this cost leaves."
+MARGIN = "share is cost ÷ revenue; 1 minus share is the margin."
 
 
 def currency_of(unit: str | None) -> str:
@@ -71,8 +71,8 @@ def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
         return answer
     others = [total.currency for total in answer.totals if total.currency != money and answer.usage_days]
     warning = (
-        f"{answer.usage_metric} is in {money} and some cost in {join_with_and(others)}: amounts of two currencies make no "
-        "share, and no exchange rate is applied."
+        f"{answer.usage_metric} is in {money} and some cost in {join_with_and(others)}. A share needs "
+        "one currency; no exchange rate is applied."
     )
     return replace(
         answer,
@@ -111,8 +111,8 @@ def order_rows(rows: Sequence[UnitCostRow], order_by: UnitCostOrder, unit: str |
     money = currency_of(unit)
     if order_by == "margin" and not money:
         raise UserError(
-            "order_by: margin needs usage that is money, such as revenue pushed with the unit USD. Order by cost or "
-            "unit_cost, or name such a metric.",
+            "order_by: margin needs a usage metric with a currency as unit, such as revenue in USD. "
+            "Use cost or unit_cost, or such a metric.",
             field="order_by",
             value=order_by,
         )

@@ -33,9 +33,9 @@ NAME_LENGTH = 200
 SHOWN_VALUES = 10
 
 WHY = {
-    NO_USAGE: "This customer has cost and no usage of the metric in these days.",
-    NO_COST: "This customer has usage, and no cost line that counts has its id.",
-    UNKNOWN_CUSTOMER: "No customer has this id: map the value to a customer with an alias.",
+    NO_USAGE: "This customer has cost but no usage of the metric on these days.",
+    NO_COST: "This customer has usage but no cost lines.",
+    UNKNOWN_CUSTOMER: "No customer has this ID. Map the value to a customer with an alias.",
     NO_CUSTOMER: "These cost lines have no value of the customer key.",
 }
 
@@ -50,7 +50,7 @@ def _of_other_currency(facts: Facts, currency: str, usage: Decimal | None) -> st
     earned = currency_of(facts.usage.unit)
     if earned in ("", currency) or usage is None:
         return ""
-    return f"The usage is {money(usage, earned)}: cost in {currency} is not divided by another currency."
+    return f"Usage is in {money(usage, earned)}; cost in {currency} is not divided by another currency."
 
 
 def _total(facts: Facts, spent: SpendTotal, rows: Sequence[CustomerCost]) -> UnitCostTotal:
@@ -105,10 +105,10 @@ def _change(facts: Facts, spent: Change | None) -> UnitCostChange | None:
         spent.previous_amount,
         earlier.total if earlier else None,
         per=per,
-        unused="The earlier days have no usage.",
+        unused="The previous period has no usage.",
     )
     reason = spent.reason if spent.change is None else reason
-    reason = reason or _too_few_days(facts) or ("" if current is not None else "There is no unit cost now.")
+    reason = reason or _too_few_days(facts) or ("" if current is not None else "No unit cost in this period.")
     difference = (
         exact_difference(current, previous)
         if not reason and current is not None and previous is not None
@@ -126,7 +126,7 @@ def _change(facts: Facts, spent: Change | None) -> UnitCostChange | None:
         previous_usage=earlier.total if earlier else None,
         currency=spent.currency,
         days=facts.cost.comparison,
-        reason=reason or ("" if share is not None else "The earlier unit cost is 0."),
+        reason=reason or ("" if share is not None else "The previous unit cost is 0."),
     )
 
 
@@ -140,8 +140,8 @@ def _too_few_days(facts: Facts) -> str:
     if Decimal(earlier.days_with_data * days) >= ENOUGH_DAYS * now.days_with_data * before:
         return ""
     return (
-        f"Usage is there on {earlier.days_with_data} of the {before} earlier days and on {now.days_with_data} of these "
-        f"{days}, so the two do not compare."
+        f"Not comparable: usage on {earlier.days_with_data} of {before} days of the previous period "
+        f"and {now.days_with_data} of {days} of this one."
     )
 
 

@@ -30,8 +30,8 @@ _LISTS = ((MATCHED, REST), (NO_USAGE,), (NO_COST,), (UNKNOWN_CUSTOMER,), (NO_CUS
 ENOUGH_ROWS = 10
 """Rows that are worth more than their trends."""
 
-ROWS_PLAIN = "The rows' trends are left out: ask for a coarser granularity or fewer customers."
-ALL_PLAIN = "Trends are left out: ask for fewer days or a coarser granularity."
+ROWS_PLAIN = "Trends of rows are omitted. Use a coarser granularity or fewer customers."
+ALL_PLAIN = "Trends are omitted. Use fewer days or a coarser granularity."
 
 
 def fold_rows(rows: Sequence[UnitCostRow], keep: int, per: int = 1) -> list[UnitCostRow]:
@@ -80,15 +80,15 @@ def truncation_note(rows: Sequence[UnitCostRow], top: int) -> str:
     parts = [f"{counts[status]} {what}" for status, what in _SUMMED.items() if counts.get(status)]
     if not parts:
         return ""
-    more = f"raise top (now {top}, at most {MAX_TOP})" if top < MAX_TOP else "filter the cost"
-    return f"Summed in a row of their status are {join_with_and(parts)}: {more}, or name customers."
+    more = f"raise top (now {top}, maximum {MAX_TOP})" if top < MAX_TOP else "filter the cost"
+    return f"{join_with_and(parts)} are in one row per status: {more}, or list customers."
 
 
 _SUMMED = {
     REST: "customers in rest",
     NO_USAGE: "customers without usage",
     NO_COST: "customers without cost",
-    UNKNOWN_CUSTOMER: "values of no known customer",
+    UNKNOWN_CUSTOMER: "values of unknown customers",
 }
 
 

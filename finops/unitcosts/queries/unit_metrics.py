@@ -97,12 +97,14 @@ def list_unit_metrics(
         unit_metrics=[_info(metric) for metric in page],
         total_unit_metrics=len(matching),
         cursor=next_cursor(after, search) if after < len(matching) else "",
-        truncated=f"{len(page)} of {len(matching)}: go on with cursor." if len(page) < len(matching) else "",
+        truncated=f"{len(page)} of {len(matching)}. Use cursor for the next page."
+        if len(page) < len(matching)
+        else "",
         warnings=[],
         hint=(
-            "queryUnitCost with unit_metric and a period gives its figure."
+            "Use queryUnitCost with unit_metric and a period for its value."
             if page
-            else "queryUnitCost with usage_metric needs none; members save metrics on the page Unit economics."
+            else "Use queryUnitCost with usage_metric, or save metrics on the Unit economics page."
         ),
     )
 

@@ -40,8 +40,8 @@ ALIKE = 0.8
 """So alike is a misspelt name; anything less is taken for a metric that is yet to be pushed."""
 
 HOW_TO_PUSH = (
-    "Create a usage source on the Connections page, generate its API key there, and let your backend POST events with "
-    "this metric to /api/usage/events; the next answer counts them."
+    "Create a usage source and its API key on the Connections page, and POST events with this metric "
+    "to /api/usage/events."
 )
 MAX_METRIC_LENGTH = 100
 SHOWN_METRICS = 5
@@ -50,17 +50,16 @@ SHOWN_METRICS = 5
 def match_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
     """The metric meant; None for one that no event has named, UserError for one that looks misspelt."""
     if not name.strip() and all(each.name != name for each in metrics):
-        names_text = (
-            ", ".join(each.name for each in metrics[:SHOWN_METRICS]) or "none, since none has been pushed"
-        )
+        names_text = ", ".join(each.name for each in metrics[:SHOWN_METRICS]) or "none pushed yet"
         raise UserError(
-            f"Give usage_metric, what the cost is divided by, or the name of a saved unit_metric. Usage metrics: {names_text}; "
-            "getAccountContext lists all of both. Cost by customer needs none: querySpend with group_by customer.",
+            f"Set usage_metric (the divisor) or a saved unit_metric. Usage metrics: {names_text}. "
+            "getAccountContext lists all. For cost by customer alone use querySpend with group_by "
+            "customer.",
             field="usage_metric",
         )
     if len(name) > MAX_METRIC_LENGTH:
         raise UserError(
-            f"usage_metric: {name[:60]!r}… has {len(name)} characters, a metric at most {MAX_METRIC_LENGTH}.",
+            (f"usage_metric: {name[:60]!r}… has {len(name)} characters; the maximum is {MAX_METRIC_LENGTH}."),
             field="usage_metric",
         )
     try:
@@ -75,15 +74,16 @@ def match_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
 def no_usage_reason(metrics: list[UsageMetric], metric: UsageMetric | None, name_given: str) -> str:
     """Why a range has no usage."""
     if metric is not None:
-        return f"No usage event of {metric.name!r} is of these days."
+        return f"No usage events of {metric.name!r} on these days."
     if not metrics:
-        return f"No usage has been pushed yet, so there is nothing to divide by. {HOW_TO_PUSH}"
+        return f"No usage pushed yet, so there is no unit cost. {HOW_TO_PUSH}"
     names = [each.name for each in metrics]
     listed_names = list(dict.fromkeys([*nearest_choices(name_given, names), *names]))[:SHOWN_METRICS]
     others = " and others" if len(listed_names) < len(names) else ""
     return (
-        f"No usage event has named the metric {name_given!r}; the account has {join_with_and([repr(name) for name in listed_names])}{others}, "
-        f"getAccountContext lists them. {HOW_TO_PUSH}"
+        f"No usage events of metric {name_given!r}. The account has "
+        f"{join_with_and([repr(name) for name in listed_names])}{others}; see getAccountContext. "
+        f"{HOW_TO_PUSH}"
     )
 
 
@@ -91,7 +91,7 @@ def notes_of(metric: UsageMetric | None, name: str) -> list[str]:
     """What to say of a metric that was read as another than was written."""
     if metric is None or metric.name == name:
         return []
-    return [f"Usage metric {name!r} was read as {metric.name!r}."]
+    return [f"Usage metric {name!r} was interpreted as {metric.name!r}."]
 
 
 SHOWN_VALUES = 20
@@ -116,7 +116,7 @@ class UsageScope:
         names = join_with_and(
             [f"{each.dimension.removeprefix(PREFIX)} {_quote_values(each.values)}" for each in self.applied]
         )
-        return f"No usage event of these days has {names}."
+        return f"No usage events on these days have {names}."
 
 
 def usage_scope(
@@ -263,7 +263,7 @@ def _scope(
     customers = only
     if CUSTOMER in values_by_dimension:
         customers = tuple(each for each in values_by_dimension[CUSTOMER] if not only or each in only)
-        nothing = nothing or ("" if customers else "No usage of these days is of the customers asked for.")
+        nothing = nothing or ("" if customers else ("The selected customers have no usage on these days."))
     dimensions = tuple((name, values) for name, values in values_by_dimension.items() if name != CUSTOMER)
     return UsageScope(
         customers=customers,
@@ -287,17 +287,18 @@ def _no_value(metric: str, name: str, items: Sequence[ResolvedFilter], have: Seq
     close = nearest_choices(filter_values[0], have) if filter_values else []
     shown = list(dict.fromkeys([*close, *have]))[:5]
     return (
-        f"The cost is filtered by {items[0].dimension.name} {_quote_values(filter_values)}, and no usage of {metric!r} in these days has "
-        f"such a {name}; it has {join_with_and([truncate(value, 60) for value in shown])}. Give usage_filters with the usage that belongs "
-        "to this cost."
+        f"Cost is filtered by {items[0].dimension.name} {_quote_values(filter_values)}, but no usage "
+        f"of {metric!r} on these days has that {name}; it has "
+        f"{join_with_and([truncate(value, 60) for value in shown])}. Set usage_filters to the usage "
+        "of this cost."
     )
 
 
 def _not_filtered_note(metric: str, names: Sequence[str]) -> str:
     text = join_with_and(list(dict.fromkeys(names)))
     return (
-        f"Usage of {metric!r} has no dimension for {text}, so filtered cost is divided by all usage: give usage_filters, or "
-        "map the dimension in Settings, Customer key."
+        f"Filtered cost is divided by all usage: usage of {metric!r} has no dimension for {text}. Set "
+        "usage_filters, or map the dimension in Settings, Customer key."
     )
 
 

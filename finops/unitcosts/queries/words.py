@@ -22,10 +22,11 @@ _AGGREGATION = UsageMetric.Aggregation
 MEANING = {
     _AGGREGATION.SUM.value: "",
     _AGGREGATION.AVERAGE_OF_DAYS.value: (
-        "Usage is the average of the days that have any, so this is the cost of one for the whole period, not for a day."
+        "Usage is the average of days with usage, so this is the cost per unit for the whole period, "
+        "not per day."
     ),
-    _AGGREGATION.LAST.value: "Usage is each customer's last value in the period, added up.",
-    _AGGREGATION.MAX.value: "Usage is each customer's highest value in the period, added up.",
+    _AGGREGATION.LAST.value: "Usage is the sum of each customer's last value in the period.",
+    _AGGREGATION.MAX.value: "Usage is the sum of each customer's highest value in the period.",
 }
 
 
@@ -48,11 +49,7 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     days, plan = facts.cost.days, facts.cost.facts.plan
     when = f"from {days.start} to {days.end}"
     if not totals:
-        what = (
-            "No cost line matches the question"
-            if plan.filters or facts.query.customers
-            else "There is no cost"
-        )
+        what = "No cost lines match" if plan.filters or facts.query.customers else "No cost"
         return f"{quote(facts.account.name)}: {what} {when}{facts.cost.not_final}, so there is no unit cost of {quote(facts.metric, NAME_LENGTH)}."
     text = join_with_and([_equation(facts, total) for total in totals])
     why = f" {totals[0].reason}" if totals[0].reason else ""
@@ -77,7 +74,7 @@ def _filter_clause(facts: Facts) -> str:
         return filtered
     alone = join_with_and([dimension_text(name) for name in scope.unfiltered])
     whole = f"{filtered}, not by {alone} as the cost is" if both else ""
-    return whole or f"; only the cost is filtered by {alone}, the usage is all of {metric}"
+    return whole or f"; only cost is filtered by {alone}; usage is all of {metric}"
 
 
 def _equation(facts: Facts, total: UnitCostTotal) -> str:
@@ -120,7 +117,7 @@ def _rows_text(rows: Sequence[UnitCostRow], per: int) -> str:
         for row in rows
         if row.status == MATCHED and row.unit_cost is not None
     ][:NAMED_ROWS]
-    return f"The customers with most cost, {for_units(per)}: {join_with_and(named)}." if named else ""
+    return f"Top customers by cost, {for_units(per)}: {join_with_and(named)}." if named else ""
 
 
 def warnings_of(
@@ -141,7 +138,10 @@ def _units(facts: Facts) -> list[str]:
         return []
     names = join_with_and([quote(unit, 40) for unit in facts.usage.units[:5]])
     return [
-        f"Events of {facts.metric!r} have {len(facts.usage.units)} units ({names}), which are added up as they are."
+        (
+            f"Events of {facts.metric!r} have {len(facts.usage.units)} units ({names}), added without "
+            "conversion."
+        )
     ]
 
 
@@ -150,14 +150,14 @@ def _days(facts: Facts) -> list[str]:
     if not usage or not cost or cost == usage:
         return []
     text = f"Of the {days} days cost has data on {cost} and usage on {usage}"
-    return [f"{text}, so cost of some days is divided by usage of others: ask for days that both have."]
+    return [f"{text}, so cost and usage cover different days. Use days that have both."]
 
 
 def _currencies(totals: Sequence[UnitCostTotal]) -> list[str]:
     if len([total for total in totals if total.usage is not None]) < 2:
         return []
     return [
-        "Each currency's cost is divided by the whole usage: one unit costs all of these unit costs together."
+        ("Each currency's cost is divided by all usage: the cost of a unit is the sum of these unit costs.")
     ]
 
 
@@ -166,8 +166,8 @@ def _unmatched_warning(facts: Facts, total: UnitCostTotal) -> str:
     share = ratio(amount, total.cost)
     part = f" ({percent_text(share)})" if share is not None else ""
     return (
-        f"{money(amount, total.currency)}{part} of the cost belongs to no known customer by {dimension_text(facts.key)}; it is in the "
-        "total and in no customer's unit cost."
+        f"{money(amount, total.currency)}{part} of cost has no known customer by "
+        f"{dimension_text(facts.key)}. It is in the total but in no customer's unit cost."
     )
 
 
@@ -175,21 +175,21 @@ def _one_sided_warnings(rows: Sequence[UnitCostRow]) -> list[str]:
     counts = {status: len([row for row in rows if row.status == status]) for status in (NO_USAGE, NO_COST)}
     parts = []
     if counts[NO_USAGE]:
-        parts.append(f"{counts[NO_USAGE]} with cost and no usage")
+        parts.append(f"{counts[NO_USAGE]} with cost but no usage")
     if counts[NO_COST]:
-        parts.append(f"{counts[NO_COST]} with usage and no cost")
-    return [f"Customers that do not match: {join_with_and(parts)}."] if parts else []
+        parts.append(f"{counts[NO_COST]} with usage but no cost")
+    return [f"Unmatched customers: {join_with_and(parts)}."] if parts else []
 
 
 def hint_of(facts: Facts, totals: Sequence[UnitCostTotal]) -> str:
     """What to ask next."""
     query = facts.query
     if facts.usage.total is None:
-        return "querySpend breaks the cost down meanwhile; queryUsage shows what usage there is."
+        return "Use querySpend for the cost, queryUsage for the usage."
     if not totals:
-        return "Widen the dates or loosen the filters; getAccountContext says which days have cost data."
+        return "Use a longer period or fewer filters. getAccountContext shows the days with cost data."
     if query.mode == "total" and not query.customers:
-        return "mode per_customer splits it by customer; granularity month shows the trend."
+        return "Use mode per_customer for customers, granularity month for the trend."
     if query.granularity == "none":
-        return "granularity month shows the trend; customers with mode total follows single customers."
-    return "querySpend with a filter on the customer key shows what a customer's cost is made of."
+        return "Use granularity month for the trend, customers with mode total for single customers."
+    return "Use querySpend filtered by the customer key for one customer's cost."

@@ -53,13 +53,13 @@ def set_customer_key(*, account: Account, actor: Actor, dimension: str) -> Custo
 
 def _dimension(account: Account, name: str) -> Dimension:
     if not name:
-        raise UserError("Choose the dimension of cost whose values are your customers' ids.", field=FIELD)
+        raise UserError("Choose the cost dimension with your customer IDs.", field=FIELD)
     context = DimensionContext(account, cost_view(account).product_key)
     if name.casefold() == CUSTOMER:
         tags = [f"tag:{key}" for key in nearest_choices(CUSTOMER, context.tag_keys)]
-        advice = f" Nearest: {', '.join(map(quote, tags))}." if tags else ""
+        advice = f" Similar: {', '.join(map(quote, tags))}." if tags else ""
         raise UserError(
-            f"{FIELD}: {name!r} is made by the customer key, so it cannot be the key itself.{advice}",
+            f"{FIELD}: {name!r} is derived from the customer key, so it cannot be the key.{advice}",
             field=FIELD,
             value=name,
         )
@@ -76,7 +76,7 @@ def add_customer_alias(*, account: Account, actor: Actor, value: str, customer_i
     with account_scope(account):
         _check_customer(customer_id)
         if value == customer_id:
-            raise UserError(f"value: {value[:60]!r} is that customer's own id already.", field="value")
+            raise UserError(f"value: {value[:60]!r} is already that customer's ID.", field="value")
         alias = insert(
             CustomerAlias(account=account, value=value, customer_id=customer_id),
             most=MAX_ALIASES,
@@ -94,13 +94,13 @@ def add_customer_alias(*, account: Account, actor: Actor, value: str, customer_i
 
 def _check_customer(customer_id: str) -> None:
     if not customer_id:
-        raise UserError("Choose the customer that the value stands for.", field="customer_id")
+        raise UserError("Choose a customer.", field="customer_id")
     if Customer.objects.filter(customer_id=customer_id).exists():
         return
     close = nearest_choices(customer_id[:100], Customer.objects.values_list("customer_id", flat=True)[:5_000])
-    advice = f" Nearest: {', '.join(map(quote, close))}." if close else ""
+    advice = f" Similar: {', '.join(map(quote, close))}." if close else ""
     raise UserError(
-        f"customer_id: no usage event has named customer {customer_id[:60]!r}.{advice} The Customers page lists them.",
+        (f"customer_id: no usage events of customer {customer_id[:60]!r}.{advice} See the Customers page."),
         field="customer_id",
         value=customer_id,
     )
@@ -126,7 +126,7 @@ MappingRow = TypeVar("MappingRow", CustomerAlias, UsageDimensionMapping)
 def insert(row: MappingRow, *, most: int, noun: str) -> MappingRow:
     """Raises UserError beyond `most` rows of the account in scope, ValidationError for a row that is not valid."""
     if type(row)._default_manager.count() >= most:
-        raise UserError(f"An account has at most {most:,} {noun}; remove some first.")
+        raise UserError(f"The maximum is {most:,} {noun} per account. Remove some first.")
     row.full_clean()
     row.save(force_insert=True)
     return row
@@ -136,7 +136,7 @@ def delete(model: type[MappingRow], pk: int, *, field: str, noun: str) -> Mappin
     """The row, which is gone then. Raises UserError where the account in scope has none."""
     row = model._default_manager.select_for_update().filter(pk=pk).first()
     if row is None:
-        raise UserError(f"That {noun} is gone already.", field=field)
+        raise UserError(f"That {noun} was already deleted.", field=field)
     row.delete()
     return row
 

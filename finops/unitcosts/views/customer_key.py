@@ -41,7 +41,7 @@ ALIASES = ListPage[CustomerAlias](
     actions="Actions",
     columns=[
         Column("value", "Value in the cost", lambda alias: alias.value),
-        Column("customer", "Customer id", lambda alias: alias.customer_id, css="cell-name"),
+        Column("customer", "Customer ID", lambda alias: alias.customer_id, css="cell-name"),
         Column("added", "Added", lambda alias: alias.created_at),
     ],
 )
@@ -64,7 +64,7 @@ def choose(request: AccountRequest) -> HttpResponse:
             key = set_customer_key(
                 account=request.account, actor=request.actor, dimension=form.cleaned_data["dimension"]
             )
-            messages.success(request, f"Customers are found by {key.dimension} from now on.")
+            messages.success(request, f"Customer key set to {key.dimension}.")
             return redirect("customer_key", slug=request.account.slug)
     return _page(request, form, AliasForm())
 
@@ -83,9 +83,7 @@ def add_alias(request: AccountRequest) -> HttpResponse:
                 value=data["value"],
                 customer_id=data["customer_id"],
             )
-            messages.success(
-                request, f"Cost of “{data['value']}” belongs to {data['customer_id']} from now on."
-            )
+            messages.success(request, f"Cost of “{data['value']}” now belongs to {data['customer_id']}.")
             return _back(request, data["next"])
     return _page(request, _key_form(request, initial=True), form)
 
@@ -95,7 +93,7 @@ def add_alias(request: AccountRequest) -> HttpResponse:
 def remove_alias(request: AccountRequest, alias_id: int) -> HttpResponse:
     alias = get_object_or_404(CustomerAlias, pk=alias_id)
     remove_customer_alias(account=request.account, actor=request.actor, alias_id=alias.pk)
-    messages.success(request, f"The alias is removed: “{alias.value}” stands for itself again.")
+    messages.success(request, f"Alias “{alias.value}” removed.")
     return redirect("customer_key", slug=request.account.slug)
 
 
@@ -170,7 +168,10 @@ def add_usage_dimension(request: AccountRequest) -> HttpResponse:
             mapping = map_usage_dimension(account=request.account, actor=request.actor, **form.cleaned_data)
             messages.success(
                 request,
-                f"Filters on {mapping.cost_dimension} apply to {mapping.usage_dimension} of usage from now on.",
+                (
+                    f"Filters on {mapping.cost_dimension} now also apply to usage dimension "
+                    f"{mapping.usage_dimension}."
+                ),
             )
             return redirect("customer_key", slug=request.account.slug)
     return settings_page(request, mapping_form=form)
@@ -181,5 +182,5 @@ def add_usage_dimension(request: AccountRequest) -> HttpResponse:
 def remove_usage_dimension(request: AccountRequest, mapping_id: int) -> HttpResponse:
     mapping = get_object_or_404(UsageDimensionMapping, pk=mapping_id)
     unmap_usage_dimension(account=request.account, actor=request.actor, mapping_id=mapping.pk)
-    messages.success(request, f"{mapping.cost_dimension} is no dimension of usage now.")
+    messages.success(request, f"Mapping of {mapping.cost_dimension} removed.")
     return redirect("customer_key", slug=request.account.slug)

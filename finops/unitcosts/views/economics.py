@@ -49,7 +49,7 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
     result_template = "unitcosts/_economics_result.html"
     folded_fields = ("charge_categories", "top")
     own_choices = {
-        "modes": [("total", "In total"), ("per_customer", "By customer")],
+        "modes": [("total", "Total"), ("per_customer", "By customer")],
         "orders": [("cost", "Largest cost"), ("unit_cost", "Highest unit cost"), ("margin", "Lowest margin")],
         "tops": [(count, f"Top {count}") for count in (10, 20, 50, 100)],
     }

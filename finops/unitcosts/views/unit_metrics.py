@@ -148,5 +148,5 @@ def edit(request: AccountRequest, unit_metric_id: int) -> HttpResponse:
 def delete(request: AccountRequest, unit_metric_id: int) -> HttpResponse:
     metric = get_object_or_404(UnitMetric.objects.select_related("account"), pk=unit_metric_id)
     delete_unit_metric(metric=metric, actor=request.actor)
-    messages.success(request, f"{metric.name} is deleted. Cost and usage stay.")
+    messages.success(request, f"{metric.name} deleted. Cost and usage are unchanged.")
     return redirect("unit_metrics", slug=request.account.slug)

@@ -28,8 +28,8 @@ export function uploadResult(status, body) {
   if (status === 202) return { url: response.url };
   if (response.errors) return { fieldErrors: response.errors };
   if (status === 403) {
-    return { message: "You may not upload here, or the form has expired. Reload the page and try again." };
+    return { message: "You cannot upload here, or the form has expired. Reload the page and try again." };
   }
-  if (status === 413) return { message: "The files are larger than this server takes." };
-  return { message: `The server could not take the files (status ${status}). Nothing was imported; try again.` };
+  if (status === 413) return { message: "The files exceed the upload limit." };
+  return { message: `Upload failed (status ${status}). Nothing was imported. Try again.` };
 }

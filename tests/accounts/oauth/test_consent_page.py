@@ -45,7 +45,10 @@ def test_a_client_with_a_document_is_called_by_its_host(cast: Cast) -> None:
     assert "It calls itself “Claude”." in page
     assert CLAUDE in page
     assert "https://claude.ai/api/mcp/auth_callback" in page
-    assert "Did you start this yourself" not in page
+    assert (
+        "Access goes to a program on this device that cannot be verified. Allow it only if "
+        "you just started this connection from a program you trust."
+    ) not in page
 
 
 def test_a_client_that_registered_is_called_by_where_it_is_sent_back_to(cast: Cast) -> None:
@@ -54,14 +57,17 @@ def test_a_client_that_registered_is_called_by_where_it_is_sent_back_to(cast: Ca
     page = page_for(cast.member, client)
 
     assert heading(page) == "evil.example"
-    assert "It calls itself “Claude”, which anybody could." in page
+    assert "Unverified name: Claude" in page
 
 
 def test_a_program_on_this_computer_is_called_that_and_warned_of(cast: Cast) -> None:
     page = page_for(cast.member, OAuthClient(client_name="Claude Code"))
 
     assert heading(page) == "A program on your device"
-    assert "Did you start this yourself, just now?" in page
+    assert (
+        "Access goes to a program on this device that cannot be verified. Allow it only if "
+        "you just started this connection from a program you trust."
+    ) in page
     assert CALLBACK in page
 
 
@@ -69,7 +75,10 @@ def test_a_document_does_not_take_the_warning_from_a_local_callback(cast: Cast) 
     page = page_for(cast.member, OAuthClient(CLAUDE_CODE, redirect_uri="http://localhost:5555/callback"))
 
     assert heading(page) == "claude.ai"
-    assert "Did you start this yourself, just now?" in page
+    assert (
+        "Access goes to a program on this device that cannot be verified. Allow it only if "
+        "you just started this connection from a program you trust."
+    ) in page
 
 
 def test_what_an_app_of_its_own_scheme_calls_its_host_is_no_host(cast: Cast) -> None:
@@ -78,7 +87,10 @@ def test_what_an_app_of_its_own_scheme_calls_its_host_is_no_host(cast: Cast) -> 
     page = page_for(cast.member, client)
 
     assert heading(page) == "A program on your device"
-    assert "Did you start this yourself, just now?" in page
+    assert (
+        "Access goes to a program on this device that cannot be verified. Allow it only if "
+        "you just started this connection from a program you trust."
+    ) in page
     assert "cursor://claude.ai/oauth/callback" in page
 
 
@@ -97,7 +109,10 @@ def test_an_https_callback_on_the_own_device_is_no_host_either(cast: Cast, host:
     page = page_for(cast.member, OAuthClient(redirect_uri=f"https://{host}/cb"))
 
     assert heading(page) == "A program on your device"
-    assert "Did you start this yourself, just now?" in page
+    assert (
+        "Access goes to a program on this device that cannot be verified. Allow it only if "
+        "you just started this connection from a program you trust."
+    ) in page
 
 
 def test_a_name_is_text_and_nothing_else(cast: Cast) -> None:
@@ -125,7 +140,19 @@ def test_reading_is_chosen_and_writing_is_explained(cast: Cast) -> None:
 
     assert input_values(page, "access") == ["read", "read_write"]
     assert re.findall(r'value="(\w+)"\s+checked', page) == ["read"]
-    for right in ("create budgets", "create alert subscriptions", "create dashboards", "delete dashboards"):
+    for right in (
+        "create budgets",
+        (
+            "Read and write Also create budgets, alert subscriptions and "
+            "dashboards, and change or delete dashboards, in your name."
+        ),
+        (
+            "Read and write Also create budgets, alert "
+            "subscriptions and dashboards, and change or "
+            "delete dashboards, in your name."
+        ),
+        "delete dashboards",
+    ):
         assert right in " ".join(page.split())
 
 
@@ -133,14 +160,17 @@ def test_what_was_not_asked_for_is_not_offered(cast: Cast) -> None:
     page = page_for(cast.member, OAuthClient(), scope="mcp:read")
 
     assert input_values(page, "access") == ["read"]
-    assert "It did not ask to write." in page
+    assert "Write access was not requested." in page
 
 
 def test_a_viewer_is_told_why_she_cannot_let_it_write(cast: Cast) -> None:
     page = page_for(cast.viewer, OAuthClient())
 
     assert input_values(page, "access") == ["read"]
-    assert "As Viewer you cannot allow that: ask an admin to make you Member" in page
+    assert (
+        "It also requested write access, which viewers cannot grant. Ask an admin for the "
+        "role Member, then connect again."
+    ) in page
 
 
 def test_a_person_in_two_accounts_chooses_one(cast: Cast) -> None:

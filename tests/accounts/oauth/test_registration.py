@@ -288,5 +288,7 @@ def test_no_way_in_stores_an_http_callback_off_this_machine() -> None:
         redirect_uris="http://evil.example/cb",
     )
 
-    with pytest.raises(ValidationError, match="http is for localhost"):
+    with pytest.raises(
+        ValidationError, match=r"http is allowed only for localhost, 127\.0\.0\.1 and \[::1\]; use https"
+    ):
         application.clean()

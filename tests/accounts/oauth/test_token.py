@@ -259,7 +259,22 @@ def test_checking_a_secret_costs_no_second_of_cpu() -> None:
         (b"\xff\xfe=%zz&%", "application/x-www-form-urlencoded", 400),
         (b"", "", 400),
     ],
-    ids=["json", "text", "utf-16", "too large", "too many", "garbage", "empty"],
+    ids=[
+        "json",
+        "text",
+        "utf-16",
+        "too large",
+        (
+            "Calls of tools and prompts with their arguments "
+            "(up to 4,000 bytes; keys, tokens and passwords "
+            "are removed) and the size of the response, not "
+            "the response. Requests rejected by HTTP, such "
+            "as an invalid key or a rate limit, are not "
+            "recorded."
+        ),
+        "garbage",
+        "empty",
+    ],
 )
 def test_what_is_no_form_gets_a_json_answer(db: None, body: bytes, content_type: str, status: int) -> None:
     for path in ("/oauth/token", "/oauth/revoke"):

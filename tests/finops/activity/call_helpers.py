@@ -67,7 +67,7 @@ def ask_for_days(account: Account) -> None:
             ),
             *(call_of(app, "listBudgets", {}, days_ago=day, milliseconds=1_500.0) for day in range(0, 28, 3)),
             call_of(app, "weekly_cost_digest", method=CallMethod.PROMPT, console_page=""),
-            call_of(key, outcome=CallOutcome.ERROR, problem="group_by: 'services' is not known. " * 6),
+            call_of(key, outcome=CallOutcome.ERROR, problem="group_by: 'services' does not exist. " * 6),
             call_of(
                 key, "create_budget", {"name": "B"}, outcome=CallOutcome.REFUSED, problem="May only read."
             ),

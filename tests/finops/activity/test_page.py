@@ -56,7 +56,7 @@ def test_an_account_that_was_asked_nothing_is_led_to_connecting_an_assistant(
 ) -> None:
     page = get_html(client_for(cast.viewer))
 
-    assert "Nothing was asked yet" in page
+    assert "No calls yet" in page
     assert 'href="/a/acme/settings/connected-apps/"' in page
 
 
@@ -66,7 +66,7 @@ def test_the_page_shows_the_newest_calls_with_all_that_is_known_of_them(
     key = credential_of(cast.account)
     note(
         call_of(key, "querySpend", {"period": "last_7_days"}, milliseconds=41.6, answer_bytes=7_012),
-        call_of(key, "listBudgets", {}, outcome=CallOutcome.ERROR, problem="status: 'bad' is not known."),
+        call_of(key, "listBudgets", {}, outcome=CallOutcome.ERROR, problem="status: 'bad' does not exist."),
     )
 
     page = get_html(client_for(cast.viewer))
@@ -77,8 +77,8 @@ def test_the_page_shows_the_newest_calls_with_all_that_is_known_of_them(
         "42 ms",
         "7.0 kB",
         "Key 1 (fmcp_x",
-        "Error to repair",
-        "is not known",
+        "Error",
+        "is not supported",
     ):
         assert text in page
 
@@ -102,7 +102,10 @@ def test_people_see_calls_with_keys_and_of_their_own_apps_alone(
     assert "listTeams" in page
     assert "listBudgets" not in page
     assert "admin@example.com by claude.ai" not in page
-    assert "admins see everybody" in page
+    assert (
+        "Tool and prompt calls by credential, with duration and size. You see calls of MCP "
+        "keys and of your connected apps; admins see all."
+    ) in page
 
 
 def test_a_call_of_somebody_elses_app_is_not_found_but_by_admins(cast: Cast, client_for: ClientFor) -> None:
@@ -132,7 +135,7 @@ def test_the_calls_of_another_account_are_nowhere(cast: Cast, client_for: Client
 
     page = get_html(client_for(cast.both))
 
-    assert "Nothing was asked yet" in page
+    assert "No calls yet" in page
     assert asked_of(client_for(cast.both)) == []
 
 

@@ -51,7 +51,7 @@ def test_a_secret_is_hidden_wherever_it_stands(cast: Cast, name: str) -> None:
             call_of(credential, arguments={"note": f"use {secret} please"}),
             call_of(credential, arguments={"deep": [{"a": json.dumps({"b": secret})}]}),
             call_of(credential, arguments={secret: 1}),
-            call_of(credential, problem=f"note: {secret!r} is not known."),
+            call_of(credential, problem=f"note: {secret!r} does not exist."),
             call_of(credential, secret, console_page=f"x/?q={secret}"),
         ]
     )

@@ -102,7 +102,8 @@ def test_nobody_below_an_admin_changes_it(cast: Cast, client_for: ClientFor, rol
 
     assert client.post(URL, {"days": "30"}).status_code == 403
     assert (
-        "Only an admin or owner may change this" in client.get("/a/acme/assistant-activity/").content.decode()
+        "Only admins and owners can change this."
+        in client.get("/a/acme/assistant-activity/").content.decode()
     )
 
 

@@ -48,8 +48,8 @@ def test_a_threshold_that_is_reached_is_told_once_with_figures_and_a_link(
     message = sent.message
     assert message["title"] == "'Acme': budget 'Cloud' is at 82.6%"
     assert message["summary"] == (
-        "$190.00 of $230.00 are spent since Mar 1, at or above the threshold of 80%. "
-        "The forecast for Mar 31 is $310.00."
+        "$190.00 of $230.00 spent since Mar 1, at or above the threshold of 80%. The forecast "
+        "for Mar 31 is $310.00."
     )
     assert [(fact["label"], fact["value"]) for fact in message["facts"]] == [
         ("Account", "Acme"),

@@ -36,14 +36,14 @@ def resend(account: Account) -> str:
             services.resend(delivery=AlertDelivery.objects.get(), actor=ACTOR)
         except UserError as problem:
             return problem.message
-        return "sent again"
+        return "The channel was deleted, so this delivery cannot be resent."
 
 
 @pytest.mark.parametrize(
     ("action", "says"),
     [
         (evaluate_next_week, "[]"),
-        (resend, "The channel of this delivery was deleted, so it cannot be sent again."),
+        (resend, "The channel was deleted, so this delivery cannot be resent."),
     ],
     ids=["evaluating", "sending again"],
 )

@@ -121,7 +121,11 @@ def test_what_another_time_would_not_mend_is_final(acme: Account, receiver: Rece
     run_deliveries()
 
     assert (reload(row).status, len(receiver.requests)) == ("failed", 1)
-    reply = "The receiver says that this address is gone for good." if status == 410 else "invalid_payload"
+    reply = (
+        "The receiver returned 410 Gone: the address no longer exists."
+        if status == 410
+        else "invalid_payload"
+    )
     assert attempt_answers(row) == [(status, reply)]
 
 
@@ -213,7 +217,7 @@ def test_dns_that_turns_to_a_private_address_after_the_channel_was_saved_is_refu
         run_deliveries()
 
     assert reload(row).status == "failed"
-    assert "leads into a private or reserved network" in attempt_answers(row)[0][1]
+    assert "is in a private or reserved network. Enter a public address." in attempt_answers(row)[0][1]
 
 
 def test_of_each_channel_one_is_tried_at_a_time_so_none_holds_up_another(
@@ -283,7 +287,7 @@ def test_a_rolled_back_transaction_sends_nothing(
 def test_resending_is_a_new_delivery_that_names_the_old(acme: Account, receiver: Receiver) -> None:
     receiver.answer(404, "no_service")
     row = deliver(create_channel_to(acme, receiver, "webhook"))
-    with pytest.raises(UserError, match="still being tried"):
+    with pytest.raises(UserError, match=r"Delivery is still in progress\. Resend it when it has ended"):
         services.resend(delivery=row, actor=ACTOR)
     run_deliveries()
     receiver.answer(200)
@@ -343,7 +347,9 @@ def test_a_key_that_is_gone_fails_the_delivery_with_what_to_do(
     run_deliveries()
 
     assert reload(row).status == "failed"
-    assert "Enter the target again" in attempt_answers(row)[0][1]
+    assert (
+        "The target is unreadable because the server's secret key was replaced. Enter it again."
+    ) in attempt_answers(row)[0][1]
     assert receiver.requests == []
 
 
@@ -406,7 +412,7 @@ def test_a_worker_that_died_is_followed_by_another_with_the_same_id(
     assert first.headers["webhook-id"] == second.headers["webhook-id"] == f"msg_{row.pk}"
     assert first.body == second.body
     assert reload(row).status == "delivered"
-    assert attempt_answers(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
+    assert attempt_answers(row) == [(None, "The server stopped while sending."), (200, "ok")]
 
 
 def test_who_was_overtaken_notes_nothing(acme: Account, receiver: Receiver) -> None:
@@ -416,7 +422,7 @@ def test_who_was_overtaken_notes_nothing(acme: Account, receiver: Receiver) -> N
     run_deliveries(at=NOON + timedelta(minutes=6))
 
     assert deliveries.carry_out(slow) is None
-    assert attempt_answers(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
+    assert attempt_answers(row) == [(None, "The server stopped while sending."), (200, "ok")]
 
 
 def test_a_message_that_kills_its_workers_ends_after_seven(acme: Account, receiver: Receiver) -> None:
@@ -428,5 +434,5 @@ def test_a_message_that_kills_its_workers_ends_after_seven(acme: Account, receiv
         now += timedelta(minutes=6)
 
     assert reload(row).status == "failed"
-    assert attempt_answers(row)[-1] == (None, "No more attempts are made.")
+    assert attempt_answers(row)[-1] == (None, "No more attempts.")
     assert len(attempt_answers(row)) == 8

@@ -62,7 +62,7 @@ def test_a_sync_that_goes_on_is_told(acme: Account, bills: CostSource, tmp_path:
     assert evaluate(acme) == []  # known when the subscription was made
     import_february("3.1")
     import_february("1")
-    assert evaluate(acme) == ["an import into 'Bills' changed a month far"]
+    assert evaluate(acme) == ["an import into 'Bills' changed a month beyond the limit"]
 
 
 def test_the_list_of_deliveries_is_searched_sorted_and_exported(
@@ -75,7 +75,10 @@ def test_the_list_of_deliveries_is_searched_sorted_and_exported(
 
     for query in ("?q=import", "?sort=kind", "?format=csv"):
         answer = page.get(f"/a/acme/alerts/deliveries/{query}")
-        assert "needs review" in b"".join(answer).decode(), query
+        assert (
+            "Imports that reduce a billing month's cost by this share need review."
+            in b"".join(answer).decode()
+        ), query
 
 
 def test_it_is_subscribed_to_on_the_page(cast: Cast, acme: Account) -> None:
@@ -83,5 +86,8 @@ def test_it_is_subscribed_to_on_the_page(cast: Cast, acme: Account) -> None:
     client = signed_in(cast.member)
     form = client.get("/a/acme/alerts/subscriptions/new/?trigger=import")
     assert "Imports that need review" in text_of(form)
-    assert "An import that would shrink" in text_of(form)
+    assert (
+        "Imports that shrink or double a billing month or change its sign, with totals before "
+        "and after. Limits are in Settings, Imports."
+    ) in text_of(form)
     assert "Imports that need review" in get_page(client, f"/a/acme/alerts/subscriptions/{row.pk}/")

@@ -44,10 +44,7 @@ def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: A
     row = deliver(channel)
     run_deliveries()
     assert [sent.to for sent in mail.outbox] == [[cast.member.email]]
-    assert (
-        f"Nothing is mailed to '{OTHER}' until the confirmation mail is answered."
-        in attempt_answers(row)[0][1]
-    )
+    assert f"No e-mail is sent to '{OTHER}' until the address is confirmed." in attempt_answers(row)[0][1]
     mail.outbox.clear()
     pages = signed_in(cast.viewer)
     for path in ("deliveries/", f"deliveries/{row.pk}/", f"channels/{channel.pk}/"):
@@ -55,18 +52,18 @@ def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: A
         assert "Delivered in part" in page, path
         assert OTHER in page, path
     answer = queries.list_alert_deliveries(acme, DeliveriesQuery())
-    assert answer.summary.endswith("of the 1 listed: 1 delivered in part.")
+    assert answer.summary.endswith("of the 1 listed: 1 partly delivered.")
     assert OTHER in answer.deliveries[0].answer
 
     ((to, path),) = confirmations()
     assert to == OTHER
-    assert "Get alerts" in Client().get(path).content.decode()
+    assert "Subscribe" in Client().get(path).content.decode()
     Client().post(f"{path}confirm/")
     deliver(channel)
     run_deliveries()
     assert {sent.to[0] for sent in mail.outbox} == {OTHER, cast.member.email}
     answer = queries.list_alert_deliveries(acme, DeliveriesQuery())
-    assert answer.summary.endswith("of the 2 listed: 1 delivered and 1 delivered in part.")
+    assert answer.summary.endswith("of the 2 listed: 1 delivered and 1 partly delivered.")
 
 
 def test_an_attempt_names_every_address_that_was_left_out(acme: Account, cast: Cast) -> None:

@@ -133,15 +133,23 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
     ("asked", "field", "said"),
     [
         ({"trigger": "weather"}, "trigger", "Valid: budget, anomaly, digest"),
-        ({"trigger": "digest", "channel": None}, "channel", "listAlertChannels lists them"),
+        (
+            {"trigger": "digest", "channel": None},
+            "channel",
+            (
+                "channel is missing: set the alert channel. Use "
+                "listAlertChannels; members create channels on "
+                "the Alerts page."
+            ),
+        ),
         ({"trigger": "digest", "channel": "Opps"}, "channel", "Nearest: 'Ops'"),
-        ({"trigger": "digest", "channel": "O\x00ps"}, "channel", "is not known"),
+        ({"trigger": "digest", "channel": "O\x00ps"}, "channel", "is not supported"),
         ({"trigger": "digest", "frequency": ""}, "frequency", "weekly or monthly"),
         ({"trigger": "digest", "frequency": "daily"}, "frequency", "Valid: weekly, monthly"),
         ({"trigger": "digest", "budget": "Cloud"}, "budget", "does not go with trigger digest"),
-        ({"trigger": "budget"}, "budget", "listBudgets lists them"),
+        ({"trigger": "budget"}, "budget", "budget is missing: set the budget. Use listBudgets."),
         ({"trigger": "budget", "budget": "Clout"}, "budget", "Nearest: 'Cloud'"),
-        ({"trigger": "budget", "budget": 10**30}, "budget", "is not known"),
+        ({"trigger": "budget", "budget": 10**30}, "budget", "is not supported"),
         (
             {"trigger": "budget", "budget": "Cloud", "thresholds": [0]},
             "thresholds",
@@ -164,7 +172,7 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
         (
             {"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring", "cost_tag_value": "\ud800"},
             "cost_tag_value",
-            "half a surrogate pair",
+            "a lone surrogate",
         ),
         (
             {"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring", "cost_tag_value": "x" * 256},
@@ -234,8 +242,8 @@ def test_the_same_again_names_the_subscription_that_is_there(acme: Account) -> N
     problem = refusal(acme, "budget", budget="Cloud", thresholds=(100, 80))
 
     assert problem.message == (
-        f"Subscription {first.pk} has the channel told of this already: Budget 'Cloud' at 80 % and 100 % of the actual "
-        "cost, to 'Ops'. Nothing needs to be made."
+        f"Subscription {first.pk} already sends this to the channel: Budget 'Cloud' at 80 % and "
+        "100 % of the actual cost, to 'Ops'. No new subscription is needed."
     )
     assert problem.value == first.pk
 
@@ -248,7 +256,7 @@ def test_a_threshold_that_is_told_already_is_not_told_twice(acme: Account) -> No
     problem = refusal(acme, "budget", budget="Cloud", thresholds=(80, 100, 120))
 
     assert problem.message.startswith(f"Subscription {first.pk} ")
-    assert problem.message.endswith("Ask for the other thresholds alone: 100, 120.")
+    assert problem.message.endswith("Request only the other thresholds: 100, 120.")
     assert subscribe_to_budget(acme, "Cloud", 100, 120).pk
     assert subscribe_to_budget(acme, "Cloud", 80, measure="forecast").pk
     create_channel(acme, "Chat")
@@ -262,15 +270,18 @@ def test_anomalies_of_one_scope_are_told_to_a_channel_once(acme: Account) -> Non
     services.pause_alert_subscription(subscription=first, actor=ACTOR)
 
     assert refusal(acme, "anomaly", minimum_impact=Decimal(500), currency="USD").message == (
-        f"Subscription {first.pk}, which is paused, has the channel told of this already: Anomalies of the whole account "
-        "from 100.00 USD on, to 'Ops'. Change that one on its page to have another minimum_impact."
+        f"Subscription {first.pk}, which is paused, already sends this to the channel: Anomalies "
+        "of the whole account from 100.00 USD on, to 'Ops'. Edit its minimum_impact on its page."
     )
-    assert "has the channel told" in refusal(acme, "anomaly").message
+    assert "already sends this to the channel:" in refusal(acme, "anomaly").message
     assert subscribe(acme, "anomaly", minimum_impact=Decimal(500), currency="EUR").pk
     ring = {"scope": "cost_tag", "cost_tag": "ring"}
     assert subscribe_to_anomalies(acme, 100, **ring, cost_tag_value="Inner").pk
     assert subscribe_to_anomalies(acme, 100, **ring, cost_tag_value="Outer").pk
-    assert "has the channel told" in refusal(acme, "anomaly", **ring, cost_tag_value="inner").message
+    assert (
+        "already sends this to the channel:"
+        in refusal(acme, "anomaly", **ring, cost_tag_value="inner").message
+    )
 
 
 @ONE
@@ -287,7 +298,7 @@ def test_the_cap_is_by_account_and_the_error_names_it_and_the_count(
     problem = refusal(acme, "digest", frequency="monthly")
 
     assert problem.message == (
-        "An account has at most 2 alert subscriptions, and this one has 2. Delete one that is not needed first."
+        "The account has 2 alert subscriptions; the maximum is 2. Delete a subscription first."
     )
     assert f"Subscription {first.pk} " in refusal(acme).message
     services.delete_alert_subscription(subscription=first, actor=ACTOR)
@@ -366,7 +377,7 @@ def test_where_five_dimensions_are_watched_a_sixth_is_refused_with_what_to_do(ac
     problem = refusal(acme, "anomaly", scope="team", team="Core")
 
     assert "it watches 5 other dimensions" in problem.message
-    assert "Take one out on the page Anomalies, Settings" in problem.message
+    assert "are not monitored, and the account already monitors the maximum of" in problem.message
     assert anomaly_settings(acme).watches == watches
 
 
@@ -417,7 +428,9 @@ def test_the_list_pages_and_filters(acme: Account) -> None:
     of_chat = queries.alert_subscriptions(acme, SubscriptionsQuery(channel_id=chat.pk)).subscriptions
     assert [row.trigger for row in of_chat] == ["digest"]
     assert queries.alert_subscriptions(acme, SubscriptionsQuery(budget_id=budget.pk)).total == 5
-    with pytest.raises(UserError, match="cursor belongs to another question"):
+    with pytest.raises(
+        UserError, match=r"cursor does not belong to these arguments\. Remove it to start again"
+    ):
         queries.alert_subscriptions(acme, SubscriptionsQuery(cursor=first.cursor))
 
 

@@ -104,7 +104,7 @@ def test_a_worker_killed_while_it_sends_is_followed_by_another_with_the_same_id(
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert first.body == second.body
     assert reload(row).status == "delivered"
-    assert attempt_answers(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
+    assert attempt_answers(row) == [(None, "The server stopped while sending."), (200, "ok")]
 
 
 def test_of_two_people_who_take_one_name_at_once_one_gets_it(cast: Cast) -> None:

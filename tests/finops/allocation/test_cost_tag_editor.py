@@ -39,7 +39,7 @@ def test_the_preview_of_unfinished_rules_says_what_they_wait_for(cast: Cast, cos
 
     assert answer.status_code == 200
     page = text_of(answer)
-    assert "The figures wait until the rules are complete. Rule 1 still needs a value to look for." in page
+    assert "Complete the rules to see a preview. Rule 1 still needs a value to match." in page
 
 
 @pytest.mark.parametrize("rules", ["nonsense", "[" * 100_000, '[{"value":"x","when":' + '{"not":' * 50_000])
@@ -48,7 +48,7 @@ def test_rules_that_are_no_json_or_nested_too_deeply_are_refused(
 ) -> None:
     answer = signed_in(cast.member).post(f"{PAGE}preview/", {**form([]), "rules": rules})
 
-    assert "The rules could not be read." in text_of(answer)
+    assert "The rules are unreadable. Reload the page and try again." in text_of(answer)
 
 
 def test_a_preview_stores_nothing(cast: Cast, tagged: CostTag) -> None:
@@ -63,7 +63,7 @@ def test_nothing_is_saved_before_the_effect_was_shown(cast: Cast, costly: Accoun
 
     answer = client.post(f"{PAGE}new/", form(RULES, save="1"), headers={"HX-Request": "true"})
 
-    assert "What saving moves" in text_of(answer)
+    assert "Impact of saving" in text_of(answer)
     assert not CostTag.objects.exists()
 
 
@@ -121,7 +121,10 @@ def test_a_missing_key_and_a_taken_one_are_said_at_the_key(cast: Cast, tagged: C
     missing = client.post(f"{PAGE}new/", form(RULES, key=""), headers={"HX-Request": "true"})
     conflict = review_then_save(client, f"{PAGE}new/", form(RULES, key="Environment"))
 
-    for answer, words in ((missing, "Give the cost tag a key"), (conflict, "exists already")):
+    for answer, words in (
+        (missing, "Enter a key, such as team or environment."),
+        (conflict, "An issue tracker with this name already exists."),
+    ):
         assert 'data-problem="[&quot;key&quot;]"' in answer.content.decode()
         assert words in text_of(answer, status=422)
 
@@ -140,7 +143,7 @@ def test_a_lost_update_names_who_changed_it_and_can_be_reviewed_on_top(cast: Cas
 
     refused = client.post(url, form(RULES, version=1), headers={"HX-Request": "true"})
     assert "stranger@example.com changed it" in text_of(refused)
-    assert "What you wrote is still here" in text_of(refused)
+    assert "). Your edits are not saved yet." in text_of(refused)
     assert CostTag.objects.get().version == 2
 
     again = client.post(url, form(RULES, version=1, rebase="2"), headers={"HX-Request": "true"})

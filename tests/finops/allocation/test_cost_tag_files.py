@@ -27,7 +27,7 @@ def test_an_exported_file_is_imported_unchanged(cast: Cast, tagged: CostTag) -> 
 
     page = client.post(f"{PAGE}import/", {"file": SimpleUploadedFile("x.yaml", answer.content)})
 
-    assert "Nothing: every line of the past keeps the value that it has." in text_of(page)
+    assert "No impact: all past lines keep their value." in text_of(page)
     assert json.loads(hidden_value(page.content.decode(), "rules")) == tagged.rules
     assert f'action="{PAGE}{tagged.pk}/edit/"' in page.content.decode()
     assert CostTag.objects.get().version == 1
@@ -40,7 +40,7 @@ def test_a_pasted_file_of_a_new_key_opens_the_editor_with_its_effect(cast: Cast,
     page = client.post(f"{PAGE}import/", {"text": text}).content.decode()
 
     assert f'action="{PAGE}new/"' in page
-    assert "What saving moves" in page
+    assert "Impact of saving" in page
     fields = form(json.loads(hidden_value(page, "rules")), key="env")
     client.post(f"{PAGE}new/", {**fields, "reviewed": hidden_value(page, "reviewed"), "save": "1"})
     assert CostTag.objects.get().rules == [
@@ -53,7 +53,10 @@ def test_a_pasted_file_of_a_new_key_opens_the_editor_with_its_effect(cast: Cast,
     [
         ("", "Choose a file, or paste the rules"),
         ("key: [", "line"),
-        ("key: x\nrules:\n- value: y\n", "a rule that sets a value needs a condition"),
+        (
+            "key: x\nrules:\n- value: y\n",
+            ("a rule with a value needs a condition. Use the default value for all other lines."),
+        ),
         ("key: x\nrulez: []\n", "rulez"),
     ],
     ids=["empty", "no YAML", "no condition", "unknown field"],

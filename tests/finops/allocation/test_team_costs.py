@@ -183,7 +183,10 @@ def test_without_a_team_key_all_cost_is_of_no_team_and_the_answer_says_why(acme:
     answer = query_spend(acme, SpendQuery(period="month_to_date", group_by=["team"]))
 
     assert [(row.group["team"], row.amount) for row in answer.rows] == [(NO_TEAM, Decimal(5))]
-    assert any("No team key is chosen" in warning for warning in answer.warnings)
+    assert any(
+        ("No team key is set, so all cost is in (no team). Members set it on the Teams page.") in warning
+        for warning in answer.warnings
+    )
 
 
 def test_teams_can_own_values_of_a_cost_tag(cast: Cast, acme: Account) -> None:

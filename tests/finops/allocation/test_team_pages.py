@@ -56,11 +56,11 @@ def test_the_list_has_teams_their_cost_and_what_nobody_owns(cast: Cast, payer: A
 
 def test_one_click_gives_a_value_to_a_team(cast: Cast, payer: Account) -> None:
     client, team = signed_in(cast.member), the_team(payer)
-    assert 'aria-label="Team that owns search"' in client.get(PAGE).content.decode()
+    assert 'aria-label="Team for search"' in client.get(PAGE).content.decode()
 
     text = text_of(client.post(f"{PAGE}assign/", {"team": team.pk, "value": "search"}, follow=True))
 
-    assert "Cost of “search” belongs to Payments from now on, in the past too." in text
+    assert "Cost of “search” now belongs to Payments, including past cost." in text
     assert re.search(r"Payments Checkout .*100% — 2 ", text)
     again = text_of(
         client.post(f"{PAGE}assign/", {"team": team.pk, "value": "SEARCH", "next": "team"}, follow=True)
@@ -75,10 +75,10 @@ def test_a_team_has_its_cost_services_people_and_values(cast: Cast, payer: Accou
 
     assert re.search(r"EC2 \$\S+ 50%", page)
     assert "Payments $180.00" in page
-    assert "Nobody is in this team yet." in page
+    assert "No members yet." in page
     assert "13 months" in page
     assert "search $60.00" in read(signed_in(cast.member), f"{PAGE}{team.pk}/", find="EAR")
-    assert "No value without a team has “nope” in it." in read(
+    assert "No unassigned values match “nope”." in read(
         signed_in(cast.member), f"{PAGE}{team.pk}/", find="nope"
     )
 
@@ -115,7 +115,7 @@ def test_the_team_key_is_chosen_by_members(cast: Cast, payer: Account) -> None:
     assert "account from now on" in text_of(client.post(f"{PAGE}key/", {"dimension": "account"}, follow=True))
     assert client.post(f"{PAGE}key/", {"dimension": "tag:nope"}).status_code == 422
     assert signed_in(cast.viewer).post(f"{PAGE}key/", {"dimension": "account"}).status_code == 403
-    assert "Members change this." in read(signed_in(cast.viewer), f"{PAGE}key/")
+    assert "Only members can change this." in read(signed_in(cast.viewer), f"{PAGE}key/")
 
 
 def test_lists_sort_search_and_export_each_currency(cast: Cast, payer: Account) -> None:
@@ -134,8 +134,8 @@ def test_lists_sort_search_and_export_each_currency(cast: Cast, payer: Account) 
 def test_an_account_without_key_or_team_is_told_what_to_do(cast: Cast) -> None:
     page = read(signed_in(cast.owner), PAGE)
 
-    assert "Which tag says whose cost it is?" in page
-    assert "No team yet" in page
+    assert "Set a team key" in page
+    assert "No teams yet" in page
 
 
 def test_higher_rooms_show_panels_on_a_team(

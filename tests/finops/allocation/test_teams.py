@@ -79,9 +79,9 @@ def test_choosing_again_replaces_the_key_and_keeps_the_values(cast: Cast, payer:
     [
         ("tag:Taem", "Nearest: 'tag:Team'"),
         ("accuont", "Nearest: account"),
-        ("team", "another dimension than team"),
-        ("", "Choose the tag"),
-        ("cost_tag:nope", "not known"),
+        ("team", "dimension: team cannot be the team key."),
+        ("", "Choose a tag or dimension."),
+        ("cost_tag:nope", "is not supported"),
     ],
     ids=["misspelt tag", "misspelt dimension", "itself", "empty", "unknown cost tag"],
 )
@@ -164,7 +164,7 @@ def test_people_of_the_account_join_and_leave_a_team(cast: Cast, acme: Account, 
 
     assert [person.email for person in team_infos(acme)[0].people] == ["viewer@example.com"]
     assert last_entry() == ("team_member.add", "Core")
-    with pytest.raises(ValidationError, match="in the team already"):
+    with pytest.raises(ValidationError, match="This person is already in the team"):
         add_team_member(team=core, actor=cast.actor, membership=membership)
 
     remove_team_member(member=member, actor=cast.actor)

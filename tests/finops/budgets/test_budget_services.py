@@ -134,7 +134,7 @@ def test_of_two_creates_of_one_name_at_once_the_second_names_the_first() -> None
         (source_scope("Bilss"), "cost_source", "Nearest: 'Bills'"),
         (team_scope("Cor"), "team", "Nearest: 'Core'"),
         (cost_tag_scope("enf", "prod"), "cost_tag", "Nearest: 'env'"),
-        (source_scope(999_999), "cost_source", "getAccountContext lists them"),
+        (source_scope(999_999), "cost_source", "No events have dimension"),
     ],
     ids=str,
 )
@@ -268,5 +268,5 @@ def test_a_deleted_budget_is_gone_once(acme: Account) -> None:
         lambda: delete_budget(budget=again, actor=ACTOR),
         lambda: change_budget(budget=again, actor=ACTOR, draft=budget_draft()),
     ):
-        with pytest.raises(UserError, match="gone already"):
+        with pytest.raises(UserError, match="was already deleted"):
             act()

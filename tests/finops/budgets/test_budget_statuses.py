@@ -81,7 +81,7 @@ def test_a_budget_in_a_currency_without_cost_warns(acme: Account) -> None:
     status = only(acme)
 
     assert (status.spent, status.status) == (Decimal(0), "ok")
-    assert status.warnings == ["Whole account has no cost in USD, only in EUR, which does not count."]
+    assert status.warnings == [("Whole account has no cost in USD, only in EUR, which is not counted.")]
 
 
 def test_an_account_without_data_has_no_figures_and_says_why(acme: Account) -> None:
@@ -89,10 +89,10 @@ def test_an_account_without_data_has_no_figures_and_says_why(acme: Account) -> N
 
     status = only(acme)
 
-    assert (status.spent, status.spent_reason) == (None, "There is no cost data yet.")
+    assert (status.spent, status.spent_reason) == (None, "No cost data yet.")
     assert status.forecast is None
     assert status.forecast_reason
-    assert (status.status, status.status_reason) == ("ok", "No cost of this period is known yet.")
+    assert (status.status, status.status_reason) == ("ok", "No cost in this period yet.")
 
 
 def test_a_source_has_its_own_last_day_of_data(acme: Account) -> None:
@@ -117,9 +117,7 @@ def test_a_period_that_data_has_not_reached_is_unknown_not_zero(acme: Account) -
     status = only(acme)
 
     assert status.spent is None
-    assert (
-        status.spent_reason == "There is no cost data of 2026-03-01 to 2026-03-20 yet; it ends on 2026-02-28."
-    )
+    assert status.spent_reason == ("No cost data for 2026-03-01 to 2026-03-20 yet; data ends on 2026-02-28.")
     assert (status.forecast, status.status) == (Decimal(310), "warning")
 
 

@@ -107,7 +107,7 @@ def test_a_page_of_an_account_without_data_still_says_what_to_do(cast: Cast, acm
 
     page = get_page(signed_in(cast.viewer), f"{PAGE}{budget.pk}/")
 
-    assert "There is no cost data yet." in page
+    assert "No cost data yet." in page
 
 
 def test_a_budgets_page_has_its_burn_up_its_drivers_and_its_past(cast: Cast, payer: Account) -> None:
@@ -119,7 +119,7 @@ def test_a_budgets_page_has_its_burn_up_its_drivers_and_its_past(cast: Cast, pay
     assert "Spent $190.00 63.3% of $300.00" in page
     assert "Left $110.00 11 days left" in page
     assert "Forecast for Mar 31 $310.00 103.3%" in page
-    assert "Mar 30 By the forecast" in page
+    assert "Mar 30 Forecast" in page
     assert "in another currency: €1.00" in page
     assert re.search(r"Mar 19 \$10\.00 \$190\.00 \$190\.00", page)
     assert re.search(r"Mar 30 — — \$300\.00", page)
@@ -179,17 +179,17 @@ def test_a_member_makes_a_budget_with_amounts_of_single_periods(cast: Cast, paye
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"name": ""}, "Give the budget a name."),
-        ({"amount": ""}, "Say what may be spent in a period."),
+        ({"name": ""}, "Enter a name."),
+        ({"amount": ""}, "Enter an amount."),
         ({"amount": "0"}, "more than 0"),
         ({"amount": "12 USD"}, "Enter a number."),
         ({"currency": "USB"}, "is no currency of ISO 4217"),
-        ({"scope": "team"}, "Choose the team that the budget is for."),
+        ({"scope": "team"}, "Choose a team."),
         ({"scope": "team", "team": "999999"}, "Select a valid choice."),
         ({"scope": "planet"}, "Select a valid choice."),
         ({"period": "weekly"}, "Select a valid choice."),
         ({"warning_percent": "101"}, "less than or equal to 100"),
-        ({"amount_2026-04-01": "-3"}, "More than 0, or nothing."),
+        ({"amount_2026-04-01": "-3"}, "Enter more than 0, or leave empty."),
     ],
     ids=str,
 )
@@ -229,7 +229,7 @@ def test_the_form_follows_its_scope_and_suggests_what_that_cost(cast: Cast, paye
 
     assert 'name="team"' not in first
     assert re.search(r'name="amount" value="300.00"', first)
-    assert "The mean, rounded up" in first
+    assert "Average, rounded up:" in first
     assert 'name="team"' in team
     assert 'value="Mine"' in team
     assert '<option value="rest">' in tag

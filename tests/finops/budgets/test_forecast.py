@@ -47,8 +47,9 @@ def test_a_month_is_what_was_spent_and_what_its_other_days_will_cost(acme: Accou
     assert (answer.period.start_date, answer.period.end_date) == (date(2026, 3, 1), date(2026, 3, 31))
     assert answer.data_through == YESTERDAY
     assert answer.summary == (
-        "'Acme' is expected to spend 310.00 USD (80 % band 309.40 USD to 310.60 USD, 190.00 USD of it spent, "
-        "10.7 % more than the period before) from 2026-03-01 to 2026-03-31 (amortized, all charge categories)."
+        "'Acme' is forecast to spend 310.00 USD (80 % band 309.40 USD to 310.60 USD, 190.00 USD "
+        "of it spent, 10.7 % more than the previous period) from 2026-03-01 to 2026-03-31 "
+        "(amortized, all charge categories)."
     )
 
 
@@ -136,14 +137,18 @@ def test_too_little_history_gives_null_and_the_reason(acme: Account) -> None:
 def test_a_short_history_warns_of_what_it_cannot_know(acme: Account) -> None:
     add_source(acme, daily_cost(date(2026, 2, 20), YESTERDAY, 10))
 
-    assert any("charged once a month" in warning for warning in forecast(acme).warnings)
+    assert any(
+        ("days of history, so monthly charges are uncertain. The true range is wider than the 80% range.")
+        in warning
+        for warning in forecast(acme).warnings
+    )
 
 
 def test_data_that_ended_long_ago_is_not_forecast(acme: Account) -> None:
     add_source(acme, daily_cost(date(2025, 9, 1), date(2026, 1, 10), 10))
 
     assert whole(acme).reason == (
-        "The newest complete day is 2026-01-10, 69 days ago: too long to forecast from."
+        "The last complete day is 2026-01-10, 69 days ago: too old to forecast from."
     )
 
 
@@ -193,7 +198,7 @@ def test_series_add_up_to_the_whole(acme: Account) -> None:
 
 
 def test_a_year_by_day_is_too_much(acme: Account) -> None:
-    with pytest.raises(UserError, match="ask by week or month"):
+    with pytest.raises(UserError, match="granularity day is limited to shorter periods than"):
         forecast(acme, period="year", granularity="day")
 
 

@@ -308,7 +308,7 @@ def test_a_budget_says_what_of_it_is_not_final_and_stays_exceeded(bills: Bills) 
     assert status.status == "exceeded"
     assert status.not_final == late
     assert (
-        f"Of what is spent {late:,.2f} USD on 2026-11-19 to 2026-11-20 is not final." in status.status_reason
+        f"{late:,.2f} USD of actual cost on 2026-11-19 to 2026-11-20 is incomplete." in status.status_reason
     )
     assert f"not final, on days that are not complete: {late:,.2f} USD of 'Small'" in answer.summary
 
@@ -339,7 +339,7 @@ def test_what_changed_leaves_out_the_days_that_are_not_complete(bills: Bills) ->
     (total,) = answer.totals
     assert total.change == 0
     assert total.current_amount == 100 * (5 + 2)
-    assert "; 200.00 USD on 2026-11-19 to 2026-11-20 left out, not complete;" in answer.summary
+    assert "; 200.00 USD on 2026-11-19 to 2026-11-20 left out: incomplete;" in answer.summary
     assert "'Slow SaaS' over 2026-11-14 to 2026-11-15" in answer.summary
 
 
@@ -364,15 +364,15 @@ def test_what_changed_gives_what_is_left_out_by_currency_and_as_far_as_the_filte
 
     answer = explain()
     # Of 'Slow', whose newest days have not settled, the one line of the period is left out too.
-    assert "; 212.00 USD and 60.00 EUR on 2026-11-14 to 2026-11-20 left out, not complete;" in answer.summary
+    assert "; 212.00 USD and 60.00 EUR on 2026-11-14 to 2026-11-20 left out: incomplete;" in answer.summary
     assert "left out of the comparison, without a complete day in the period: 'Slow'" in answer.summary
     assert {move.group["service"] for move in answer.moves} == {"Compute"}
     assert {total.currency: total.change for total in answer.totals} == {"USD": 0, "EUR": 0}
     one = explain(CostFilter(dimension="service", values=["Young"]))
     assert one.summary == (
-        "'Acme' has no cost from 2026-11-14 to 2026-11-18 nor before that matches; "
-        "7.00 USD on 2026-11-14 to 2026-11-20 left out, not complete; "
-        "left out of the comparison, without a complete day in the period: 'Slow'."
+        "'Acme' has no matching cost from 2026-11-14 to 2026-11-18 or in the previous period; "
+        "7.00 USD on 2026-11-14 to 2026-11-20 left out: incomplete; left out of the comparison, "
+        "without a complete day in the period: 'Slow'."
     )
 
 
@@ -385,7 +385,7 @@ def test_what_changed_names_a_closed_month_of_either_side_that_was_restated(bill
         with account_scope(bills.account), at(TODAY):
             return explain_spend_change(bills.account, SpendChangeQuery(period=period)).summary
 
-    clause = "; 2026-10 was closed and is restated since: +31.00 USD in the whole account"
+    clause = "; 2026-10 was closed and restated since: +31.00 USD in the account"
     assert "restated" not in summary("month_to_date")
     bills.bring("AWS", usage({"Compute": lambda day: 101}, date(2026, 10, 1), date(2026, 10, 31)), on=TODAY)
 

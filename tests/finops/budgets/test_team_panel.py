@@ -60,7 +60,7 @@ def test_a_teams_page_says_where_its_budgets_stand(cast: Cast, team: Team) -> No
 
 
 def test_without_a_budget_the_page_says_what_one_would_do(cast: Cast, team: Team) -> None:
-    assert "No budget is this team's." in page_of(cast, team)
+    assert "No budget for this team. Create one with the scope “One team”." in page_of(cast, team)
 
 
 def test_shared_boards_open_with_the_team_as_filter(cast: Cast, team: Team) -> None:

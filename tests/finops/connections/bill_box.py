@@ -39,7 +39,7 @@ class BillBoxConfig(ConnectorConfig, frozen=True, kw_only=True):
 
     box: Annotated[
         str,
-        Meta(title="Box", description="Its name.", examples=["bills"], pattern="^[a-z-]+$", max_length=40),
+        Meta(title="Box", description="Name.", examples=["bills"], pattern="^[a-z-]+$", max_length=40),
     ]
     key: Annotated[SecretText, Meta(title="API key")]
     certificate: Annotated[SecretText, Meta(title="Certificate", max_length=9_000)] = ""

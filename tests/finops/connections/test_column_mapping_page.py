@@ -64,7 +64,7 @@ def test_an_upload_of_unknown_columns_leads_to_the_mapping_and_is_imported_by_it
 ) -> None:
     url = upload(member, GERMAN)
     waiting = get_page(member, url)
-    assert "Nothing is imported yet" in waiting
+    assert "Review needed" in waiting
     assert "Map columns Discard" in waiting
     page = get_page(member, page_url())
     assert "Betrag (EUR) — -1.234,56 · -0,44 · -1.235,00" in page
@@ -91,9 +91,9 @@ def test_what_is_missing_stands_in_the_preview_and_beside_the_field(member: Clie
     upload(member, BILL)
     values = form_values(member, BillingCurrency_at_value="")
     preview = text_of(member.post(page_url("preview/"), values))
-    assert "Currency: Choose a column, or enter a value for every line." in preview
+    assert "Currency: Choose a column, or enter a value for all lines." in preview
     refused = member.post(page_url(), values)
-    assert "Choose a column, or enter a value for every line." in text_of(refused, status=422)
+    assert "Choose a column, or enter a value for all lines." in text_of(refused, status=422)
     assert not ColumnMapping.objects.unscoped().exists()
 
 

@@ -56,12 +56,11 @@ def test_a_closed_month_stays_and_what_restates_it_is_said(
         assert "closed" not in may(cast)
 
         job = import_bill(cast, source, bill(tmp_path, "22.34", "8"))
-        assert (
-            "2026-05 is closed: its figures stay, and this import restates it by +12.34 USD billed."
-            in (job.report["notes"])
+        assert ("2026-05 is closed and keeps its figures; this import restates it by +12.34 USD billed.") in (
+            job.report["notes"]
         )
         assert sums() == {("USD", Decimal(10), Decimal("22.34"), Decimal(9), Decimal(8)), eur}
-        clause = "2026-05 was closed and is restated since: {} in the whole account"
+        clause = "2026-05 was closed and restated since: {} in the account"
         assert clause.format("+12.34 USD") in may(cast).partition(". ")[0]
         assert clause.format("-1.00 USD") in may(cast, "amortized")
         explorer = viewer.get("/a/acme/cost-explorer/?start_date=2026-05-01&end_date=2026-05-31&basis=billed")
@@ -104,9 +103,9 @@ def test_a_month_that_is_not_over_empty_or_closed_already_is_not_closed(
         import_bill(cast, source, bill(tmp_path, "10"))
         with pytest.raises(UserError, match="not over"):
             close_month(account=cast.account, actor=cast.actor, month=MAY)
-        with pytest.raises(UserError, match="no cost lines"):
+        with pytest.raises(UserError, match="No cost lines found yet"):
             close_month(account=cast.account, actor=cast.actor, month=date(2026, 4, 1))
     with clock.frozen(JULY):
         close_month(account=cast.account, actor=cast.actor, month=MAY)
-        with pytest.raises(UserError, match="closed already"):
+        with pytest.raises(UserError, match="The month is already closed"):
             close_month(account=cast.account, actor=cast.actor, month=MAY)

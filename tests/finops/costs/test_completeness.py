@@ -149,7 +149,7 @@ def test_the_newest_days_are_left_out_until_the_provider_says_they_are_there(bil
     assert sources.coverage.complete_through == ago(3)
     assert (of(sources, "AWS").settle_days, of(sources, "AWS").settle_from) == (3, "documented")
     assert sources.health[next(iter(sources.health))].reason == (
-        "It has cost lines up to 2026-11-20, complete through 2026-11-18."
+        "Cost lines up to 2026-11-20, complete through 2026-11-18."
     )
 
 
@@ -294,10 +294,7 @@ def test_a_week_whose_newest_days_are_partly_there_compares_the_complete_ones(bi
     assert answer.comparison.end_date == ago(3)
     late = sum((of_day(day) for of_day in three_services(LATE).values() for day in LATE), Decimal(0))
     assert f"of which {late:,.2f} USD on 2026-11-19 to 2026-11-20 is not final" in answer.summary
-    assert (
-        "Data is complete through 2026-11-18; amounts of later days are missing or will still grow."
-        in answer.warnings
-    )
+    assert "Data is complete through 2026-11-18. Later days are incomplete." in answer.warnings
 
 
 def test_a_stale_source_with_a_purchase_ahead_is_not_a_saving(bills: Bills) -> None:
@@ -311,7 +308,7 @@ def test_a_stale_source_with_a_purchase_ahead_is_not_a_saving(bills: Bills) -> N
         "'Acme' has no cost from 2026-11-14 to 2026-11-20; no day is complete from 2026-11-14 on."
     )
     assert answer.comparison is None
-    assert [warning for warning in answer.warnings if "nothing to compare" in warning]
+    assert [warning for warning in answer.warnings if "No complete day in the period to compare." in warning]
 
 
 def test_sources_of_different_lateness_compare_their_own_days(bills: Bills) -> None:

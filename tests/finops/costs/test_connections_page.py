@@ -58,7 +58,7 @@ def test_an_uploaded_file_is_imported_and_reported(cast: Cast) -> None:
     done = get_page(client, sent.headers["Location"])
 
     assert sent.status_code == 302
-    assert "Waiting for its turn" in waiting
+    assert "Waiting" in waiting
     assert "Done 2 rows, May – Jun" in done
     assert "May 1 $1.50 $1.25" in done
     assert "See its cost" in done
@@ -174,10 +174,10 @@ def test_files_go_together_and_into_an_existing_source(cast: Cast) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"name": ""}, "Give the new source a name"),
+        ({"name": ""}, "Enter a name, or choose an existing source."),
         ({"source": "999999"}, "Select a valid choice"),
-        ({"defaults": "BillingCurrency"}, "write it as Column=value"),
-        ({"defaults": "Colour=red"}, "which an import does not use"),
+        ({"defaults": "BillingCurrency"}, "”: use the format Column=value."),
+        ({"defaults": "Colour=red"}, "is not used by imports. Columns:"),
         ({"uploads": []}, "Choose at least one file"),
     ],
 )
@@ -208,7 +208,7 @@ def test_a_viewer_sees_sources_and_may_change_nothing(cast: Cast) -> None:
 
     assert "AWS" in page
     assert "Rename" not in page
-    assert "3 days, as AWS documents; its imports have not shown it yet." in page
+    assert "3 days, as documented by AWS; not confirmed by imports yet." in page
     assert client.post(f"{LIST}{source.pk}/settle-days/", {"settle_days": "1"}).status_code == 403
     assert "Delete" not in page
     assert upload(client, MAY).status_code == 403
@@ -231,7 +231,7 @@ def test_a_member_renames_and_deletes_a_source(cast: Cast) -> None:
 
     assert "Payer" in text_of(renamed)
     assert unnamed.status_code == 422
-    assert "5 days, as this account says." in text_of(settles)
+    assert "5 days, set in this account." in text_of(settles)
     assert never.status_code == 422
     assert "with all its cost lines" in text_of(deleted)
     assert sources_of(cast) == []
@@ -246,7 +246,7 @@ def test_a_name_that_is_taken_is_said_beside_the_form(cast: Cast) -> None:
 
     again = upload(client, MAY)
 
-    assert "A cost source of this name exists already." in text_of(again, status=422)
+    assert "A cost source with this name already exists." in text_of(again, status=422)
     assert len(sources_of(cast)) == 1
 
 

@@ -42,7 +42,7 @@ def test_the_form_shows_the_view_as_it_is(cast: Cast) -> None:
 
     assert re.search(r'value="amortized"[^>]*checked', page)
     assert not re.search(r'value="Tax"[^>]*checked', page)
-    assert "Only an admin or owner may change this." in page
+    assert "Only admins and owners can change this." in page
 
 
 def test_a_new_account_counts_what_is_billed_and_all_of_it(cast: Cast) -> None:

@@ -80,7 +80,7 @@ def test_a_tag_key_in_another_case_is_found_and_said(acme: Account) -> None:
 
     assert answer.group_by == ["tag:Team"]
     assert answer.rows[0].group == {"tag:Team": "core"}
-    assert answer.warnings[0] == "Tag key 'team' was read as 'Team', as the data has it."
+    assert answer.warnings[0] == "Tag key 'team' was interpreted as 'Team'."
 
 
 def test_a_tag_key_that_no_line_has_is_said_with_the_nearest(acme: Account) -> None:
@@ -90,7 +90,7 @@ def test_a_tag_key_that_no_line_has_is_said_with_the_nearest(acme: Account) -> N
 
     assert answer.rows[0].group == {"tag:enviroment": "(untagged)"}
     assert answer.warnings[0] == (
-        "No cost line has tag key 'enviroment'. Nearest: 'environment'. getAccountContext lists the keys."
+        "No cost has tag key 'enviroment'. Nearest: 'environment'. See getAccountContext."
     )
 
 
@@ -115,9 +115,9 @@ def test_names_are_read_kindly(acme: Account, asked: str, meant: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("regoin", "group_by: 'regoin' is not known. Nearest: region. getAccountContext lists them."),
-        ("env", "group_by: 'env' is not known. Nearest: 'tag:env'. getAccountContext lists them."),
-        ("tag:", "group_by: 'tag:' is not known. Nearest: 'tag:<key>', "),
+        ("regoin", "group_by: 'regoin' does not exist. Nearest: region. Use getAccountContext."),
+        ("env", "group_by: 'env' does not exist. Nearest: 'tag:env'. Use getAccountContext."),
+        ("tag:", "group_by: 'tag:' does not exist. Nearest: 'tag:<key>', "),
     ],
 )
 def test_an_unknown_dimension_names_the_nearest(acme: Account, asked: str, message: str) -> None:

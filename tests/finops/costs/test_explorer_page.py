@@ -46,8 +46,8 @@ def get(cast: Cast, query: dict[str, Any], **headers: str) -> Any:
 def test_what_is_left_out_is_said_in_the_words_of_the_page(account_with_costs: Cast) -> None:
     page = get(account_with_costs, {**JANUARY, "group_by": "service", "top": "2"}).content.decode()
 
-    assert "list more" in page
-    assert "raise top" not in page
+    assert "in one row. Show more, filter, or group by a coarser dimension." in page
+    assert "values are in other. Raise top, or list values." not in page
 
 
 def test_the_url_is_the_whole_state(account_with_costs: Cast) -> None:
@@ -123,7 +123,7 @@ def test_htmx_gets_the_result_alone_and_the_address_that_says_it(account_with_co
         ({"start_date": "yesterday", "end_date": "2026-01-01"}, "start_date"),
         (
             {"period": "last_30_days", "start_date": "2026-01-01", "end_date": "2026-01-02"},
-            "Give either period",
+            "Use either period, or start_date and end_date.",
         ),
         ({"granularity": "hour"}, "granularity"),
         ({"top": "51"}, "top"),

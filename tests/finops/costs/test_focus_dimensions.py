@@ -265,6 +265,6 @@ def test_a_providers_own_column_is_a_dimension(acme: Account, cast: Cast, tmp_pa
     page = signed_in(cast.viewer).get("/a/acme/cost-explorer/").content.decode()
     assert '<option value="x_CostCenter">x_CostCenter</option>' in page
     unknown = query_spend(acme, SpendQuery(group_by=["x_CostCentre"], **EVER))
-    assert "No cost line has column 'x_CostCentre'. Nearest: 'x_CostCenter'." in unknown.warnings
+    assert "No cost has column 'x_CostCentre'. Nearest: 'x_CostCenter'." in unknown.warnings
     with pytest.raises(UserError, match="no cost line has column x_Other"):
         registry.resolve_in_data(DimensionContext(acme), "x_Other", field="dimension")

@@ -77,7 +77,7 @@ def test_amounts_of_bills_are_never_read_one_by_one() -> None:
 def test_a_double_that_is_no_amount_is_named_by_its_row() -> None:
     with pytest.raises(BadCell) as raised:
         read([0.5, 1e15])
-    assert (raised.value.index, raised.value.problem) == (1, "is too large: amounts stay below 10^15")
+    assert (raised.value.index, raised.value.problem) == (1, "is too large: amounts must be below 10^15")
     with pytest.raises(BadCell) as raised:
         read([0.5, 1e-7, math.inf])
     assert raised.value.index == 2

@@ -40,22 +40,28 @@ def archive() -> bytes:
     ("data", "says"),
     [
         (b"", "focus.csv is empty. Upload a FOCUS file as CSV"),
-        (b"\n\r\n  \n", "holds nothing but blank lines"),
+        (b"\n\r\n  \n", "has only blank lines."),
         (archive(), "is a ZIP archive or an Excel workbook. Unpack it"),
-        (b"<!DOCTYPE html>\n<html>", "is a web page or XML, perhaps of a sign-in that had run out"),
+        (b"<!DOCTYPE html>\n<html>", "is a web page or XML, perhaps an expired sign-in."),
         (b'{"rows": []}', "is not a FOCUS file: its 1 columns begin with 'rows'"),
-        (b"[]", "holds no row"),
-        (as_csv({}).decode().encode("utf-16-le"), "UTF-16 or UTF-32 that lacks its byte order mark"),
-        (as_csv({}).decode().encode("utf-32"), "UTF-16 or UTF-32 that lacks its byte order mark"),
+        (b"[]", "has no rows. Export a period with cost."),
+        (
+            as_csv({}).decode().encode("utf-16-le"),
+            ("is not text, or UTF-16 or UTF-32 without byte order mark. Save it again as 'CSV UTF-8'."),
+        ),
+        (
+            as_csv({}).decode().encode("utf-32"),
+            ("is not text, or UTF-16 or UTF-32 without byte order mark. Save it again as 'CSV UTF-8'."),
+        ),
         ("<html>".encode("utf-16"), "is a web page or XML"),
         (b"BZh91AY", "is compressed with bzip2. Unpack it first"),
         (b"\x28\xb5\x2f\xfd\x00", "is compressed with zstd"),
         (b"%PDF-1.7", "is a PDF"),
-        (gzip.compress(b"", mtime=0), "unpacks to nothing"),
+        (gzip.compress(b"", mtime=0), "is a gzip file without content. Download it again."),
         (gzip.compress(b"PAR1" + bytes(100), mtime=0), "is Parquet inside gzip"),
         (gzip.compress(bytes(257) + b"ustar" + bytes(300), mtime=0), "is a tar archive"),
-        (as_csv({}).split(b"\n")[0], "has a header and no rows"),
-        (as_csv({}).split(b"\n")[0] + b"\n\n", "has a header and no rows"),
+        (as_csv({}).split(b"\n")[0], "has a header but no rows. Export a period with cost."),
+        (as_csv({}).split(b"\n")[0] + b"\n\n", ("has a header but no rows. Export a period with cost.")),
         (b"just text", "is not a FOCUS file: its 1 columns begin with 'just text'"),
         (b"PAR1" + bytes(50), "begins like Parquet but its footer cannot be read"),
         (parquet()[:-30], "begins like Parquet but its footer cannot be read"),
@@ -69,7 +75,10 @@ def test_what_is_no_focus_file_is_told_by_its_content(data: bytes, says: str) ->
     ("row", "says"),
     [
         ({"BilledCost": "two"}, "focus.csv, row 3, column BilledCost: 'two' is not a number"),
-        ({"BilledCost": ""}, "focus.csv, row 3, column BilledCost: is empty, and every cost line has one"),
+        (
+            {"BilledCost": ""},
+            ("focus.csv, row 3, column BilledCost: is empty, but required for each cost line"),
+        ),
         ({"EffectiveCost": "NULL"}, "row 3, column EffectiveCost: is empty"),
         ({"ListCost": "0,5x"}, "row 3, column ListCost: '0,5x' is not a number"),
         ({"BilledCost": "1000000000000000"}, "row 3, column BilledCost: '1000000000000000' is too large"),
@@ -110,9 +119,8 @@ def test_excels_first_line_is_no_row() -> None:
 def test_a_row_of_totals_is_refused() -> None:
     totals = dict.fromkeys(ROW, "") | {"ServiceName": "Total", "BilledCost": "3"}
     assert (
-        "row 4, column BillingPeriodStart: is empty, and every cost line has one; a row of totals"
-        in message(as_csv({}, {}, totals))
-    )
+        "row 4, column BillingPeriodStart: is empty, but required for each cost line; a row of totals"
+    ) in message(as_csv({}, {}, totals))
 
 
 def test_a_bad_value_far_into_a_file_is_found_at_its_row() -> None:
@@ -204,7 +212,7 @@ def test_an_amount_beyond_the_type_is_an_error_and_no_other_amount(value: str) -
     for delimiter in (",", ";"):
         says = message(as_csv({}, {"BilledCost": value}, delimiter=delimiter))
         assert "row 3, column BilledCost:" in says
-        assert "is too large: amounts stay below 10^15" in says
+        assert "is too large: amounts must be below 10^15" in says
     stored = message(parquet(BilledCost=[value]))
     assert "row 1, column BilledCost:" in stored
     assert "is too large" in stored
@@ -268,7 +276,7 @@ def test_parquet_columns_of_types_that_make_no_sense_are_refused(
         (b"InvoiceId,InvoiceIssueDate,BillingCurrency\n1,,USD\n", "is an Invoice Detail file but lacks Inv"),
         (
             b"BillingPeriodStatus,BillingPeriodStart,InvoiceIssuerName\n,2026-05-01,AWS\n",
-            "row 2, column BillingPeriodStatus: is empty, and every billing period has one",
+            "row 2, column BillingPeriodStatus: is empty, but required for each billing period",
         ),
     ],
 )
@@ -279,7 +287,7 @@ def test_other_datasets_without_what_every_row_has_are_refused(text: bytes, says
 def test_a_contract_commitment_without_period_or_id_is_refused() -> None:
     header = b"ContractCommitmentId,ContractCommitmentPeriodStart,ContractCommitmentPeriodEnd\n"
     says = message(header + b"c1,2026-01-01T00:00:00Z,\n")
-    assert "row 2, column ContractCommitmentPeriodEnd: is empty, and every commitment has one" in says
+    assert "row 2, column ContractCommitmentPeriodEnd: is empty, but required for each commitment" in says
     assert "lacks ContractCommitmentPeriodEnd" in message(
         b"ContractCommitmentId,ContractCommitmentPeriodStart\n1,2\n"
     )

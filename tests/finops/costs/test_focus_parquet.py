@@ -138,5 +138,5 @@ def test_several_parquet_files_of_one_month_come_out_together() -> None:
 
 
 def test_a_parquet_file_without_rows_is_refused() -> None:
-    with pytest.raises(Exception, match="has a header and no rows"):
+    with pytest.raises(Exception, match=r"has a header but no rows\. Export a period with cost"):
         FocusRead(parquet(0))

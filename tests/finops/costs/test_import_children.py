@@ -125,8 +125,8 @@ def test_an_import_whose_child_dies_is_retried_twice_and_then_failed_with_a_sent
     job.refresh_from_db()
     assert (job.status, len(endings)) == ("failed", 3)
     assert job.error == (
-        "The process of the import ended three times by itself, the last time while reading (signal 11). "
-        "Nothing was changed."
+        "The process of the import ended unexpectedly three times, the last time while reading "
+        "(signal 11). Nothing was changed."
     )
     assert run(queue_import(cast, source, as_csv({}))).status == "done"
 

@@ -291,7 +291,7 @@ def test_a_file_of_another_provider_is_said(cast: Cast, source: CostSource) -> N
     import_upload(cast, source, SEPTEMBER)
     job = import_upload(cast, source, month_of("2026-10", provider="Azure"))
     assert job.report["notes"] == [
-        "These files are of Azure, and the source had AWS: is it the right source?"
+        "The files are of Azure, but the source has AWS. Check that this is the right source."
     ]
 
 

@@ -39,7 +39,7 @@ def page_of(job: CostImport, action: str = "") -> str:
 def test_the_page_shows_before_and_after_and_both_choices(cast: Cast, review: CostImport) -> None:
     answer = signed_in(cast.member).get(page_of(review))
     shown = text_of(answer)
-    assert "Needs review Nothing is imported yet" in shown
+    assert "Needs review Review needed" in shown
     assert "12 lines of 2026-09 on 12 days where the source has 30 on 30 days" in shown
     assert re.search(r"Sep \$465\.00 \$186\.00 −\$279\.00 −60%", shown)
     assert "Replace September 2026" in shown
@@ -50,7 +50,7 @@ def test_the_page_shows_before_and_after_and_both_choices(cast: Cast, review: Co
 
 def test_a_viewer_sees_it_and_decides_nothing(cast: Cast, review: CostImport) -> None:
     client = signed_in(cast.viewer)
-    assert "A member, admin or owner of this account decides." in get_page(client, page_of(review))
+    assert "A member, admin or owner can review this import." in get_page(client, page_of(review))
     assert [client.post(page_of(review, each)).status_code for each in ("confirm/", "discard/")] == [
         403,
         403,

@@ -177,7 +177,7 @@ def test_a_parquet_upload_in_several_row_groups_is_imported(
 
 
 def test_a_taken_source_name_is_refused(cast: Cast, source: CostSource) -> None:
-    with pytest.raises(ValidationError, match="exists already"):
+    with pytest.raises(ValidationError, match="An issue tracker with this name already exists"):
         services.create_cost_source(account=cast.account, name=" Bills ", actor=cast.actor)
 
 
@@ -236,9 +236,9 @@ def test_the_command_makes_the_source_and_prints_what_it_imported(
     ("arguments", "message"),
     [
         (["--account", "acmee", "--source", "S"], "There is no account 'acmee'. Accounts: acme"),
-        (["--account", "acme", "--source", "S", "--set", "USD"], "write it as Column=value"),
-        (["--account", "acme", "--source", "S", "--set", "Money=1"], "an import does not use"),
-        (["--account", "acme", "--source", ""], "Give the cost source a name"),
+        (["--account", "acme", "--source", "S", "--set", "USD"], "”: use the format Column=value."),
+        (["--account", "acme", "--source", "S", "--set", "Money=1"], "is not used by imports. Columns:"),
+        (["--account", "acme", "--source", ""], "Enter a name."),
     ],
 )
 def test_the_command_says_what_is_wrong(

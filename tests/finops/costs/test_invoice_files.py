@@ -134,7 +134,7 @@ def test_decimal_commas_are_read_as_in_cost_files(cast: Cast, source: CostSource
     ("change", "says"),
     [
         ({"BilledCost": "much"}, "invoice.csv, row 3, column BilledCost: 'much'"),
-        ({"BilledCost": ""}, "row 3, column BilledCost: is empty, and every invoice detail has one"),
+        ({"BilledCost": ""}, ("row 3, column BilledCost: is empty, but required for each invoice detail")),
         ({"BillingCurrency": "dollars"}, "row 3, column BillingCurrency: 'dollars' is not a three-letter"),
         ({"InvoiceIssueDate": "soon"}, "row 3, column InvoiceIssueDate: 'soon'"),
         ({"InvoiceDetailId": "D1"}, "row 3, column InvoiceDetailId: 'D1' is in this import twice"),

@@ -90,9 +90,10 @@ def test_each_invoice_is_held_against_its_lines(cast: Cast, months: CostSource) 
     assert rows["INV-1", "USD"].period_status == "Closed"
     assert rows["INV-3", "USD"].not_final == "The invoice is not issued yet."
     assert result.summary == (
-        "'Acme', billing month 2026-05: 2 invoices differ from the lines: 'INV-1' was invoiced 12.34 USD less (2026-05), "
-        "'INV-3' was invoiced 7.50 USD more (2026-05, no lines); 1 invoice matches exactly; 9.00 USD and 4.00 EUR on no "
-        "invoice. 1 invoice not final: the invoice or its billing period is open."
+        "'Acme', billing month 2026-05: 2 invoices differ from the lines: 'INV-1' was invoiced "
+        "12.34 USD less (2026-05), 'INV-3' was invoiced 7.50 USD more (2026-05, no lines); 1 "
+        "invoice matches exactly; 9.00 USD and 4.00 EUR on no invoice. 1 invoice preliminary: "
+        "the invoice or its billing period is open."
     )
     totals = {each.currency: each for each in result.totals}
     assert (totals["USD"].lines_amount, totals["USD"].compared_amount, totals["USD"].uncompared_amount) == (
@@ -178,7 +179,7 @@ def test_an_invoice_of_two_sources_counts_once(cast: Cast, months: CostSource, t
     result = answer(cast, month="2026-05")
     assert by_invoice(result)["INV-2", "USD"].invoiced_amount == Decimal(51)
     assert result.warnings == [
-        "Two sources have Invoice Detail of 'INV-2': it counts once, from the one imported last."
+        "Two sources have Invoice Detail of 'INV-2'; the one imported last is counted."
     ]
 
 

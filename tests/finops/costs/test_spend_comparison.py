@@ -159,7 +159,7 @@ def test_a_day_missing_on_the_earlier_side_is_said(acme: Account) -> None:
 
     assert answer.totals[0].change is not None
     assert answer.totals[0].change.change == 1
-    assert "Only 18 of the 19 earlier days have data." in answer.warnings
+    assert "Only 18 of 19 days of the previous period have data." in answer.warnings
 
 
 def test_a_source_that_is_new_on_this_side_is_said(acme: Account) -> None:
@@ -168,7 +168,7 @@ def test_a_source_that_is_new_on_this_side_is_said(acme: Account) -> None:
 
     warnings = query_spend(acme, SpendQuery(period="month_to_date", compare_to="previous_period")).warnings
 
-    assert "Source 'fresh' begins on 2026-03-02, after the earlier days, so it counts as new." in warnings
+    assert "Source 'fresh' begins on 2026-03-02, after the previous period, so it counts as new." in warnings
 
 
 def test_without_a_complete_day_nothing_is_compared(acme: Account) -> None:
@@ -177,7 +177,7 @@ def test_without_a_complete_day_nothing_is_compared(acme: Account) -> None:
     answer = query_spend(acme, SpendQuery(period="month_to_date", compare_to="previous_period"))
 
     assert answer.comparison is None
-    assert "No day of the period has complete data yet, so there is nothing to compare." in answer.warnings
+    assert "No complete day in the period to compare." in answer.warnings
 
 
 def test_a_year_against_the_year_before_counts_overlapping_days_twice(acme: Account) -> None:

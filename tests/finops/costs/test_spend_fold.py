@@ -70,5 +70,7 @@ def test_the_series_goes_last(answer: SpendAnswer) -> None:
 
     assert short.rows
     assert not any(row.series for row in short.rows)
-    assert short.truncated.startswith("The series is left out")
+    assert short.truncated.startswith(
+        "The series is omitted (25 KB limit). Use fewer days, a coarser granularity, or a filter."
+    )
     assert [total.amount for total in short.totals] == [total.amount for total in answer.totals]

@@ -69,12 +69,15 @@ def test_credits_refunds_tax_and_one_time_fees_inside_are_listed(bill: Account) 
     [
         (100, "-5272.85", 0, "-5,172.85 USD (100.00 USD of charges less 5,272.85 USD of credits)"),
         (100, 0, -250, "-150.00 USD (100.00 USD of charges less 250.00 USD of refunds)"),
-        (100, 20, 0, "120.00 USD (100.00 USD of charges plus 20.00 USD of credits taken back)"),
+        (100, 20, 0, "120.00 USD (100.00 USD of charges plus 20.00 USD of credits refunded)"),
         (
             100,
             20,
             -5,
-            "115.00 USD (100.00 USD of charges less 5.00 USD of refunds plus 20.00 USD of credits taken back)",
+            (
+                "115.00 USD (100.00 USD of charges less 5.00 USD of refunds plus 20.00 USD of "
+                "credits refunded)"
+            ),
         ),
         (0, -30, 0, "-30.00 USD (0.00 USD of charges less 30.00 USD of credits)"),
         (100, 0, 0, "100.00 USD"),
@@ -131,7 +134,9 @@ def test_currencies_are_never_added(acme: Account) -> None:
     ]
     assert [(row.currency, row.amount) for row in answer.rows] == [("EUR", Decimal(6)), ("USD", Decimal(1))]
     assert [row.share for row in answer.rows] == [1, 1]
-    assert "Cost is in 2 currencies (EUR, USD), which are never added: one total for each." in answer.warnings
+    assert (
+        "Cost is in 2 currencies (EUR, USD), which are not added: one total per currency." in answer.warnings
+    )
 
 
 def test_a_share_of_nothing_is_null_with_its_reason(acme: Account) -> None:
@@ -153,7 +158,9 @@ def test_a_large_credit_is_not_hidden_in_other(acme: Account) -> None:
         ("credit", Decimal(-50), 0),
         ("other", Decimal(10), 4),
     ]
-    assert answer.truncated.startswith("4 groups are summed in the row other: raise top (now 2, at most 50)")
+    assert answer.truncated.startswith(
+        "4 groups are summed in the row other: raise top (now 2, maximum 50)"
+    )
 
 
 def test_empty_buckets_are_zero_where_there_is_data_around_and_null_elsewhere(acme: Account) -> None:
@@ -216,8 +223,8 @@ def test_an_account_without_data_is_told_how_to_begin(acme: Account) -> None:
 def test_days_without_data_say_which_days_have_some(bill: Account) -> None:
     answer = query_spend(bill, SpendQuery(start_date=date(2020, 1, 1), end_date=date(2020, 1, 31)))
 
-    assert answer.warnings == ["The period has no data: cost lines are of 2026-03-02 to 2026-03-02."]
-    assert answer.hint == "Ask for days from 2026-03-02 to 2026-03-02, which have cost lines."
+    assert answer.warnings == [("No data in the period. Data is available from 2026-03-02 to 2026-03-02.")]
+    assert answer.hint == "Use days from 2026-03-02 to 2026-03-02, which have cost."
 
 
 def test_quarters_and_years_begin_at_the_fiscal_start_month(acme: Account) -> None:

@@ -65,7 +65,7 @@ def test_a_monthly_charge_counts_by_the_day(cast: Cast, payer: Account) -> None:
     assert set(total.series.values()) == {Decimal(11)}
     assert {row.group["service"]: row.amount for row in answer.rows} == {"EC2": 10, "Support": 100}
     assert [(each.amount, each.currency) for each in answer.spread] == [(Decimal(-210), "USD")]
-    assert "210.00 USD less than on the days they were charged" in answer.summary.partition(";")[2]
+    assert "210.00 USD less than on the charge day" in answer.summary.partition(";")[2]
     tool = Door(mint(cast)).ask(
         "querySpend", start_date="2026-03-01", end_date="2026-03-10", spread="charge_period"
     )
@@ -159,8 +159,17 @@ def test_filters_charge_categories_and_other_currencies_keep_to_themselves(payer
 def test_where_no_charge_is_long_it_is_said_and_splits_are_refused(payer: Account) -> None:
     only_usage = [Filter(dimension="service", values=["EC2"])]
 
-    assert any("spread moved nothing" in each for each in spread(payer, filters=only_usage).warnings)
-    with pytest.raises(UserError, match="before shared-cost splits only"):
+    assert any(
+        (
+            "spread had no effect: no charge of these days covers more than one day, or "
+            "ChargePeriodEnd is missing (import older bills again)."
+        )
+        in each
+        for each in spread(payer, filters=only_usage).warnings
+    )
+    with pytest.raises(
+        UserError, match=r"spread charge_period cannot be combined with splits\. Remove one of them"
+    ):
         spread(payer, splits="after")
 
 

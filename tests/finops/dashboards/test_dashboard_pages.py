@@ -55,7 +55,7 @@ def get_html(client: Client, url: str, status: int = 200) -> str:
 
 
 def test_the_list_has_shared_boards_and_ones_own(acme: Account, cast: Cast, member: Client) -> None:
-    assert "No dashboard yet" in get_html(member, URL)
+    assert "No dashboards yet" in get_html(member, URL)
     create_board(acme, "Shared")
     create_board(acme, "Mine", owner=cast.member)
     create_board(acme, "Of the owner", owner=cast.owner)
@@ -75,7 +75,10 @@ def test_a_board_is_made_with_the_spend_overview_renamed_and_deleted(payer: Acco
     assert {each.type for each in row.widgets.all()} >= {"total", "budget_status", "unit_cost", "usage"}
 
     again = member.post(f"{URL}new/", {"name": "weekly", "who": "shared", "starter": "empty"})
-    assert (again.status_code, "exists already" in again.content.decode()) == (422, True)
+    assert (
+        again.status_code,
+        "An issue tracker with this name already exists." in again.content.decode(),
+    ) == (422, True)
 
     member.post(f"{URL}{row.pk}/edit/", {"name": "Monthly", "who": "mine"})
     row.refresh_from_db()
@@ -295,9 +298,11 @@ def test_a_layout_is_saved_or_refused_as_a_whole(acme: Account, member: Client) 
     ).json()
     assert saved == {"undo": "Undo: Layout changed"}
     assert "have the same position" in refused(places_json((one, 0, 0, 6, 3), (other, 0, 0, 3, 3)))
-    assert "That widget is gone" in refused(places_json((one, 0, 0, 6, 3), (other + 1, 6, 0, 3, 3)))
+    assert "The widget no longer exists. Reload the page." in refused(
+        places_json((one, 0, 0, 6, 3), (other + 1, 6, 0, 3, 3))
+    )
     for unreadable in ("nonsense", '[{"a":' + "[" * 100_000):
-        assert "could not be read" in refused(unreadable)
+        assert "The body is not a valid form." in refused(unreadable)
 
     assert [place_of(each) for each in dashboard.widgets.all()] == [Place(6, 0, 6, 3), Place(0, 0, 6, 3)]
 
@@ -335,7 +340,10 @@ def test_what_somebody_changed_since_is_not_undone(acme: Account, cast: Cast, me
     signed_in(cast.owner).post(f"{URL}widgets/{pk}/remove/")
 
     assert "hidden" in undo_button(member, url)
-    assert "has changed since" in member.post(f"{url}undo/", follow=True).content.decode()
+    assert (
+        "The source changed after this import was reviewed. Review it again."
+        in member.post(f"{url}undo/", follow=True).content.decode()
+    )
     assert len(widgets_of(dashboard)) == 1
 
 

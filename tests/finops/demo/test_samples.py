@@ -69,7 +69,7 @@ def test_sample_data_comes_once_to_an_account(cast: Cast) -> None:
         client.post(SAMPLE)
         again = client.post(SAMPLE, follow=True)
 
-    assert "A cost source of this name exists already." in text_of(again)
+    assert "A cost source with this name already exists." in text_of(again)
     with account_scope(cast.account):
         assert CostSource.objects.count() == 1
 

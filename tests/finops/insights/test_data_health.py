@@ -47,7 +47,7 @@ def test_the_unhealthy_come_first_each_with_its_reason(acme: Account) -> None:
         ("A well", "healthy"),
     ]
     assert health.connections[0].last_error == "row 7: no BilledCost"
-    assert health.connections[1].reason == "Its newest cost line is of 2026-03-10, 10 days ago."
+    assert health.connections[1].reason == "The newest cost line is of 2026-03-10, 10 days ago."
     assert health.summary == (
         "3 of 5 connections of 'Acme' need attention: 'C failing' (failing), 'B stale' (stale) and 'E empty' (no data); "
         "cost data is complete through 2026-03-19."
@@ -72,7 +72,7 @@ def test_answers_about_cost_warn_of_unhealthy_connections(acme: Account) -> None
         "Source 'C failing' is failing: The newest import (march.csv) failed. Existing data is kept."
         in warnings
     )
-    assert "Source 'B stale' is stale: Its newest cost line is of 2026-03-10, 10 days ago." in warnings
+    assert "Source 'B stale' is stale: The newest cost line is of 2026-03-10, 10 days ago." in warnings
     assert not [warning for warning in warnings if "A well" in warning or "E empty" in warning]
 
 
@@ -86,7 +86,7 @@ def test_a_source_that_ended_long_ago_is_no_news(acme: Account) -> None:
 def test_an_account_without_connections_is_told_how_to_begin(acme: Account) -> None:
     health = data_health(acme)
 
-    assert health.summary == "'Acme' has no connection yet."
+    assert health.summary == "'Acme' has no connections."
     assert "Connections page" in health.hint
 
 
@@ -97,7 +97,7 @@ def test_many_connections_are_cut_and_it_is_said(acme: Account) -> None:
     health = data_health(acme)
 
     assert len(health.connections) == 50
-    assert health.truncated == "50 of 53 connections are listed, the unhealthy ones first."
+    assert health.truncated == "50 of 53 connections listed, unhealthy ones first."
 
 
 def add_delivery(account: Account, source: CostSource, day: date, *months: str) -> None:
@@ -179,7 +179,7 @@ def test_usage_sources_stand_beside_cost_sources(acme: Account, cast: Cast) -> N
     (connection,) = data_health(acme).connections
 
     assert (connection.kind, connection.name, connection.status) == ("usage", "Shop", "no_data")
-    assert connection.what_to_do == "Generate its API key and push."
+    assert connection.what_to_do == "Create an API key and push usage."
     assert connection.page == f"connections/usage/{source.pk}/"
 
 

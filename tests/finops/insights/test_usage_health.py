@@ -32,11 +32,11 @@ def test_data_health_says_since_when_and_why_usage_is_stuck(
         flush_if_due(cast.account)
     with clock.frozen(noon + timedelta(hours=3)), account_scope(cast.account):
         health = data_health(cast.account)
-    assert health.summary.endswith("Moving usage to the lake is stuck.")
+    assert health.summary.endswith("Usage ingestion is delayed.")
     reason = (
-        "Usage events are accepted and counted, but have not been moved to the lake since 2026-03-20 12:15 UTC: Not a "
-        "directory. Nothing is lost, and it is tried again by itself; if it stays so, the operator of this server must "
-        "look into it."
+        "Usage events are accepted and counted, but have not been written to the lake since "
+        "2026-03-20 12:15 UTC: Not a directory. No event is lost; the server retries. If this "
+        "persists, contact the operator of this server."
     )
     assert health.warnings == [reason]
     with account_scope(cast.other_account):

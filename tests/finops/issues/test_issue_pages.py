@@ -61,13 +61,15 @@ def test_a_member_makes_tests_changes_and_deletes_a_tracker(
     url = f"{LIST}{tracker.pk}/"
     assert made["Location"] == url
 
-    assert "It was not tested yet" in get_page(member, url)
+    assert "Not tested yet. Send a test and check that it arrives." in get_page(member, url)
     tested = member.post(f"{url}test/", headers={"HX-Request": "true"})
     assert "The connection works." in text_of(tested)
     fake.token = "another"
     failed = text_of(member.post(f"{url}test/", headers={"HX-Request": "true"}))
     assert "1 of 1 checks failed" in failed
-    assert "does not accept" in text_of(member.post(f"{url}test/", follow=True))
+    assert "rejected the credential: it may be mistyped, revoked or expired." in text_of(
+        member.post(f"{url}test/", follow=True)
+    )
 
     form = member.get(f"{url}edit/").content.decode()
     assert "Leave empty to keep the stored one" in form
@@ -127,7 +129,7 @@ def test_states_are_said_on_the_page_of_the_saving_and_of_the_tracker(
     run_polls(fake)
     assert "Its state could not be read" in get_page(viewer, f"/a/acme/savings/{saving_key}/")
     assert "could not be read since" in get_page(viewer, f"{LIST}{tracker.pk}/")
-    assert "does not accept" in get_page(viewer, LIST)
+    assert "rejected the credential: it may be mistyped, revoked or expired." in get_page(viewer, LIST)
 
 
 def test_an_issue_that_failed_says_why_and_is_tried_again_or_unlinked(
@@ -155,7 +157,7 @@ def test_a_saving_that_is_not_open_becomes_no_issue(
 
     assert "Create issue" not in get_page(member, page)
     refused = text_of(member.post(f"{page}issues/create/", {"tracker": tracker.pk}, follow=True))
-    assert "Only an open saving" in refused
+    assert "An issue can be created only for an open recommendation in current bills." in refused
     assert SavingsDismissal.objects.count() == 1
 
 

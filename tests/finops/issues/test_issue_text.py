@@ -51,7 +51,7 @@ def test_a_value_is_one_code_span_with_all_of_it(value: str) -> None:
 
 @given(value=NASTY)
 def test_a_sentence_has_no_markup_but_code_spans(value: str) -> None:
-    children = inline(f"**What to do:** {plain_prose(value)}")
+    children = inline(f"**Action:** {plain_prose(value)}")
     children = children[[child.type for child in children].index("strong_close") + 1 :]
 
     assert {child.type for child in children} <= {"text", "code_inline"}
@@ -73,7 +73,9 @@ def test_the_only_link_is_ours_and_the_marker_stands_at_the_end(value: str) -> N
     assert not {"html_inline", "html_block", "image", "fence", "code_block", "heading_open", "table_open"} & (
         {child.type for child in children} | set(blocks)
     )
-    assert text.splitlines()[-1] == "Reference finops0123 ties this issue to the saving: keep this line."
+    assert text.splitlines()[-1] == (
+        "Reference finops0123 links this issue to the recommendation. Keep this line."
+    )
 
 
 @given(value=NASTY)
@@ -148,9 +150,12 @@ def test_amounts_have_their_currency_and_evidence_is_bounded(acme: Any) -> None:
     facts = {each.label: each.value for each in made.facts}
 
     assert made.title == "Move 'gp2' to 'gp3' (60.00 USD a month)"
-    assert (facts["Saving a month"], facts["Cost a month"]) == ("60.00 USD", "300.00 USD")
+    assert (facts["Monthly savings"], facts["Monthly cost"]) == ("60.00 USD", "300.00 USD")
     assert facts["Region"] == "eu-west-0, eu-west-1"
-    assert facts["Amortized cost of"] == "2026-01-30 to 2026-02-28"
+    assert (
+        facts["Potential savings in your bills, each line counted once. Amortized cost,"]
+        == "2026-01-30 to 2026-02-28"
+    )
     assert (len(made.evidence), made.more_evidence) == (20, 20)
     assert "- and 20 more on the page" in markdown(made, "m")
     assert "Resource" not in facts
@@ -160,12 +165,12 @@ def test_what_is_unknown_is_said_and_waste_is_no_saving(acme: Any) -> None:
     unknown = recommendation(monthly_saving=None, saving_reason="Bills do not show it.")
     waste = recommendation(rule="unused_commitment", monthly_saving=None, monthly_waste=Decimal(5))
 
-    assert {"Saving a month": "Bills do not show it."}.items() <= {
+    assert {"Monthly savings": "Bills do not show it."}.items() <= {
         each.label: each.value for each in issue_content(acme, unknown, "").facts
     }.items()
     facts = {each.label: each.value for each in issue_content(acme, waste, "").facts}
-    assert facts["Waste a month"] == "5.00 USD"
-    assert "Saving a month" not in facts
+    assert facts["Monthly waste"] == "5.00 USD"
+    assert "Monthly savings" not in facts
 
 
 def test_long_texts_fit_every_tracker(acme: Any) -> None:

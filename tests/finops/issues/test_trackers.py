@@ -57,7 +57,7 @@ def test_a_wrong_credential_is_named(tracker: IssueTracker, fake: FakeTracker) -
     fake.token = "another"
 
     (problem,) = labels(fake, tracker).values()
-    assert "does not accept" in problem
+    assert "rejected the credential: it may be mistyped, revoked or expired." in problem
     assert "new" in problem.casefold()
 
 
@@ -106,14 +106,18 @@ def test_issue_types_and_required_fields_of_jira_are_named(
 ) -> None:
     fake.required = "Cost center"
     assert labels(fake, tracker) == {
-        "Required fields": "The issue type requires 'Cost center': choose another, or make it optional."
+        "Required fields": (
+            "The issue type requires 'Cost center'. Choose another type, or make it optional."
+        )
     }
 
     services.change_tracker(
         tracker=tracker, actor=ACTOR, name="Work", config={**fake.config(), "issue_type": "Tasc"}
     )
     tracker.refresh_from_db()
-    assert labels(fake, tracker) == {"Issue type": "The project has no issue type 'Tasc'. It has 'Task'."}
+    assert labels(fake, tracker) == {
+        "Issue type": ("The project does not have the issue type 'Tasc'. It has 'Task'.")
+    }
 
 
 def test_a_test_is_not_repeated_without_end(tracker: IssueTracker) -> None:
@@ -249,7 +253,7 @@ def test_a_change_without_a_token_keeps_it_and_says_what_changed(
 
 
 def test_names_are_one_in_an_account(acme: Account, fake: FakeTracker, tracker: IssueTracker) -> None:
-    with pytest.raises(UserError, match="exists already"):
+    with pytest.raises(UserError, match="An issue tracker with this name already exists"):
         add_tracker(acme, fake, "work")
 
 
@@ -274,7 +278,10 @@ def test_a_token_that_can_no_longer_be_read_is_said(
 
     run_polls()
 
-    assert "can no longer be read" in reload(row).tracker.error
+    assert (
+        "The token is unreadable because the server's secret key was replaced. Enter it again."
+        in reload(row).tracker.error
+    )
     assert "Token" in labels_of(tracker)
     assert services.reseal_credentials() == 0
 

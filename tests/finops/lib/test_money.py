@@ -30,9 +30,7 @@ def test_a_ratio_over_nothing_is_unknown() -> None:
 def test_an_unknown_value_says_what_was_meant() -> None:
     error = unknown_value("dimension", "servce", ["service", "region", "sku"], listed_by="getAccountContext")
 
-    assert (
-        error.message == "dimension: 'servce' is not known. Nearest: 'service'. getAccountContext lists them."
-    )
+    assert error.message == ("dimension: 'servce' does not exist. Nearest: 'service'. Use getAccountContext.")
 
 
 def test_nearest_finds_parts_of_names() -> None:

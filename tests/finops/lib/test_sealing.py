@@ -35,7 +35,10 @@ def test_a_key_that_is_gone_asks_to_enter_the_target_again(settings: Settings) -
     sealed = seal(SECRET, purpose="a")
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another" * 20, []
 
-    with pytest.raises(Unsealable, match="Enter the target again"):
+    with pytest.raises(
+        Unsealable,
+        match=r"The target is unreadable because the server's secret key was replaced\. Enter it again",
+    ):
         unseal(sealed, purpose="a")
 
 

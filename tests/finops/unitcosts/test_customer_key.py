@@ -66,7 +66,7 @@ def test_choosing_again_replaces_the_key_and_says_what_it_was(cast: Cast, payer:
         ("customer", "Nearest: 'tag:customer'"),
         ("tag:zzz", "no cost line has tag key 'zzz'"),
         ("accuont", "Nearest: account"),
-        ("", "Choose the dimension"),
+        ("", "Choose a dimension."),
         ("x" * 400, "at most 300"),
     ],
     ids=["misspelt tag", "tag without prefix", "strange tag", "misspelt dimension", "empty", "long"],
@@ -99,8 +99,8 @@ def test_an_alias_maps_another_spelling_and_can_be_removed(cast: Cast, payer: Ac
     ("value", "customer_id", "said"),
     [
         ("Globex", "globex-corp", "Nearest: 'globex-corporation'"),
-        ("Globex", "", "Choose the customer"),
-        ("globex-corporation", "globex-corporation", "own id already"),
+        ("Globex", "", "Choose a customer."),
+        ("globex-corporation", "globex-corporation", "is already that customer's ID."),
     ],
 )
 def test_an_alias_of_nobody_is_refused(
@@ -128,7 +128,7 @@ def test_the_alias_of_another_account_cannot_be_removed(cast: Cast, payer: Accou
         account=payer, actor=cast.actor, value="Globex", customer_id="globex-corporation"
     )
 
-    with account_scope(cast.other_account), pytest.raises(UserError, match="gone already"):
+    with account_scope(cast.other_account), pytest.raises(UserError, match="was already deleted"):
         remove_customer_alias(account=cast.other_account, actor=cast.other_actor, alias_id=alias.pk)
 
     assert CustomerAlias.objects.get() == alias

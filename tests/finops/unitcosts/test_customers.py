@@ -128,11 +128,11 @@ def test_a_division_is_right_to_38_digits(cost: Decimal, usage: Decimal) -> None
 @pytest.mark.parametrize(
     ("cost", "usage", "said"),
     [
-        ("5", None, "There is no usage in these days."),
-        (None, None, "There is no usage in these days."),
-        (None, "5", "The account has no cost data for these days."),
-        ("5", "0", "Usage is 0 in these days."),
-        ("5", "-1", "Usage is negative in these days: corrections outweigh what was counted."),
+        ("5", None, "No usage on these days."),
+        (None, None, "No usage on these days."),
+        (None, "5", "No cost data for these days."),
+        ("5", "0", "Usage is 0 on these days."),
+        ("5", "-1", "Usage is negative on these days: corrections exceed usage."),
     ],
 )
 def test_what_cannot_be_divided_says_why(cost: str | None, usage: str | None, said: str) -> None:

@@ -84,7 +84,7 @@ def test_before_any_usage_the_unit_cost_is_null_with_cost_currency_and_reason(ac
     (total,) = answer.totals
 
     assert (total.cost, total.currency, total.usage, total.unit_cost) == (60, "USD", None, None)
-    assert "No usage has been pushed yet" in total.reason
+    assert "No usage pushed yet, so there is no unit cost." in total.reason
     assert "POST events with this metric to /api/usage/events" in total.reason
     assert total.reason in answer.summary
     assert "60.00 USD of cost and no unit cost for 'orders'" in answer.summary
@@ -101,9 +101,9 @@ def test_a_metric_that_is_yet_to_be_pushed_is_null_and_a_misspelt_one_is_an_erro
     with pytest.raises(UserError) as refused:
         cost_per_unit(acme, march_query("reqeusts"))
     assert refused.value.message == (
-        "usage_metric: 'reqeusts' is not known. Nearest: 'requests'. getAccountContext lists them."
+        "usage_metric: 'reqeusts' does not exist. Nearest: 'requests'. Use getAccountContext."
     )
-    with pytest.raises(UserError, match="Give usage_metric, what the cost is divided by"):
+    with pytest.raises(UserError, match="For cost by customer alone use querySpend with group_by customer"):
         cost_per_unit(acme, march_query(""))
 
 
@@ -113,7 +113,7 @@ def test_a_metric_in_another_case_is_read_kindly_and_said(acme: Account) -> None
     answer = cost_per_unit(acme, march_query("Requests"))
 
     assert (answer.usage_metric, answer.totals[0].unit_cost) == ("requests", 20)
-    assert "Usage metric 'Requests' was read as 'requests'." in answer.warnings
+    assert "Usage metric 'Requests' was interpreted as 'requests'." in answer.warnings
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,9 @@ def test_usage_that_cannot_divide_gives_null_and_says_why(
 
 
 @pytest.mark.parametrize(
-    ("credit", "unit_cost"), [("-60", "0"), ("-90", "-3")], ids=["to nothing", "below nothing"]
+    ("credit", "unit_cost"),
+    [("-60", "0"), ("-90", "-3")],
+    ids=[("is a gzip file without content. Download it again."), "below nothing"],
 )
 def test_credits_count_as_the_view_says_and_are_shown_inside(
     acme: Account, credit: str, unit_cost: str
@@ -179,7 +181,11 @@ def test_two_currencies_are_never_added(acme: Account) -> None:
         ("acme", "EUR", 30, 10, 3),
         ("globex", "EUR", 8, 4, 2),
     ]
-    assert any("one unit costs all of these" in warning for warning in answer.warnings)
+    assert any(
+        ("Each currency's cost is divided by all usage: the cost of a unit is the sum of these unit costs.")
+        in warning
+        for warning in answer.warnings
+    )
 
 
 def test_only_exactly_the_same_id_matches(acme: Account) -> None:
@@ -227,11 +233,8 @@ def test_a_customer_with_cost_alone_and_one_with_usage_alone_are_both_shown(acme
 
     assert rows_of(acme) == {"acme": ("no_usage", 10, None, None), "globex": ("no_cost", 0, 4, None)}
     assert "no usage of the metric" in reasons["acme"]
-    assert "no cost line that counts has its id" in reasons["globex"]
-    assert (
-        "Customers that do not match: 1 with cost and no usage and 1 with usage and no cost."
-        in answer.warnings
-    )
+    assert "This customer has usage but no cost lines." in reasons["globex"]
+    assert "Unmatched customers: 1 with cost but no usage and 1 with usage but no cost." in answer.warnings
 
 
 def test_cost_of_no_customer_is_in_the_total_and_said(acme: Account) -> None:
@@ -260,7 +263,10 @@ def test_seats_are_averaged_over_the_days_that_have_any(acme: Account) -> None:
     assert (answer.aggregation, answer.unit) == ("average_of_days", "seat")
     assert (total.usage, total.unit_cost) == (Decimal("12.5"), 10)
     assert "125.00 USD ÷ 12.5 'seat' = 10.00 USD for each." in answer.summary
-    assert "the cost of one for the whole period, not for a day" in answer.summary
+    assert (
+        "Usage is the average of days with usage, so this is the cost per unit for the whole "
+        "period, not per day."
+    ) in answer.summary
     assert rows_of(acme, metric="seats") == {
         "acme": ("matched", 100, 10, 10),
         "globex": ("matched", 25, Decimal("2.5"), 10),
@@ -285,7 +291,7 @@ def test_each_bucket_has_its_own_division_and_reason(acme: Account) -> None:
     buckets = {bucket.start_date.day: bucket for bucket in answer.totals[0].buckets}
 
     assert [buckets[n].unit_cost for n in (1, 2, 3, 4)] == [12, 2, 0, None]
-    assert buckets[4].reason == "There is no usage in these days."
+    assert buckets[4].reason == "No usage on these days."
     assert buckets[11].cost is None
     assert list(answer.rows[0].series.values())[:5] == [12, 2, 0, None, None]
 
@@ -334,7 +340,7 @@ def test_an_unknown_customer_is_said_with_the_nearest(acme: Account) -> None:
     answer = cost_per_unit(acme, march_query(customers=["acm"]))
 
     assert answer.totals == []
-    assert "No customer has the id or name 'acm'. Nearest: 'acme'." in answer.warnings
+    assert "No customer with the ID or name 'acm'. Nearest: 'acme'." in answer.warnings
 
 
 @pytest.mark.parametrize(
@@ -346,7 +352,7 @@ def test_without_a_customer_key_the_error_says_where_to_choose_one(
     add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 10)])
     CustomerKey.objects.all().delete()
 
-    with pytest.raises(UserError, match="page Settings, Customer key"):
+    with pytest.raises(UserError, match="the cost tag or dimension with the customer_id of usage events"):
         cost_per_unit(acme, march_query(**rest))
     assert cost_per_unit(acme, march_query()).totals[0].unit_cost == 6
 
@@ -362,8 +368,8 @@ def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account)
 
     assert sum(row.cost for row in answer.rows) == answer.totals[0].cost == 930
     assert (rest.other_rows, rest.cost, rest.usage, rest.unit_cost) == (25, 325, 50, Decimal("6.5"))
-    assert "are 25 customers in rest and 26 values of no known customer" in answer.truncated
-    assert "raise top (now 5, at most 100)" in answer.truncated
+    assert "are 25 customers in rest and 26 values of unknown customers" in answer.truncated
+    assert "raise top (now 5, maximum 100)" in answer.truncated
 
 
 def test_those_that_do_not_match_are_listed_however_many_do(acme: Account) -> None:

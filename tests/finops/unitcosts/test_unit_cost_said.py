@@ -50,7 +50,7 @@ def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) ->
 @pytest.mark.parametrize(
     ("events", "said"),
     [
-        ([], "The earlier days have no usage."),
+        ([], "The previous period has no usage."),
         (
             [event(date(2026, 2, 27), "acme", 4)],
             "Usage is there on 1 of the 9 earlier days and on 9 of these 9",
@@ -104,7 +104,7 @@ def test_an_account_without_any_cost_says_so(acme: Account) -> None:
     answer = cost_per_unit(acme, march_query())
 
     assert answer.totals == []
-    assert "There is no cost" in answer.summary
+    assert "No cost" in answer.summary
     assert "The account has no cost data yet." in answer.warnings
 
 
@@ -141,6 +141,6 @@ def test_more_groups_than_fit_in_memory_are_refused_with_what_to_do(
         [usage_event(1, "acme", 5)],
     )
 
-    with pytest.raises(UserError, match="Ask for fewer days or a coarser granularity, or filter"):
+    with pytest.raises(UserError, match="Use fewer days, a coarser granularity or a filter"):
         cost_per_unit(acme, by_customer())
     assert cost_per_unit(acme, march_query()).totals[0].cost == 180

@@ -158,7 +158,9 @@ def test_cost_in_the_currency_of_revenue_is_a_share_of_it(saas_account: Account)
     assert near(shares["USD"], Fraction(380, 1_500))
     assert shares["EUR"] is None
     assert "revenue is in USD and some cost in EUR" in " ".join(answer.warnings)
-    assert "divided by the whole usage" not in " ".join(answer.warnings)
+    assert (
+        "Each currency's cost is divided by all usage: the cost of a unit is the sum of these unit costs."
+    ) not in " ".join(answer.warnings)
     rows = {(row.customer_id, row.currency): row.share for row in answer.rows}
     assert rows["acme", "USD"] == Decimal("0.3")
     assert rows["acme", "EUR"] is None
@@ -166,7 +168,7 @@ def test_cost_in_the_currency_of_revenue_is_a_share_of_it(saas_account: Account)
     apart = [each for each in every if each.currency == "EUR"]
     assert [(each.usage, each.unit_cost) for each in apart] == [(None, None)] * len(apart)
     assert answer.totals[[each.currency for each in answer.totals].index("EUR")].reason == (
-        "The usage is 1,500.00 USD: cost in EUR is not divided by another currency."
+        "Usage is in 1,500.00 USD; cost in EUR is not divided by another currency."
     )
     assert "1 minus share is the margin" in answer.hint
 
@@ -188,7 +190,7 @@ def test_customers_are_ordered_by_margin_and_by_unit_cost(saas_account: Account)
         if row.currency == "USD"
     }
     assert [margins["acme"], margins["globex"]] == [Decimal(840), Decimal(260)]
-    with pytest.raises(UserError, match="margin needs usage that is money"):
+    with pytest.raises(UserError, match="margin needs a usage metric with a currency as unit,"):
         unit_cost_in_march(saas_account, usage_metric="requests", order_by="margin")
 
 
@@ -196,7 +198,9 @@ def test_usage_in_any_other_unit_gives_no_share(saas_account: Account) -> None:
     answer = unit_cost_in_march(saas_account, usage_metric="requests")
 
     assert [total.share for total in answer.totals] == [None, None]
-    assert not any("make no share" in warning for warning in answer.warnings)
+    assert not any(
+        ". A share needs one currency; no exchange rate is applied." in warning for warning in answer.warnings
+    )
 
 
 def test_a_metric_is_made_changed_and_deleted_and_the_log_says_so(cast: Cast, saas_account: Account) -> None:
@@ -272,14 +276,14 @@ def test_metrics_are_listed_searched_and_paged(cast: Cast, saas_account: Account
         "Metric B",
         "Metric C",
     ]
-    assert (first.truncated, rest.cursor) == ("2 of 3: go on with cursor.", "")
+    assert (first.truncated, rest.cursor) == ("2 of 3. Use cursor for the next page.", "")
     assert first.unit_metrics[0].filters[0].values == ["EC2"]
     assert [metric.name for metric in list_unit_metrics(saas_account, search="c b").unit_metrics] == [
         "Metric B"
     ]
     with account_scope(cast.other_account):
         assert list_unit_metrics(cast.other_account).unit_metrics == []
-        with pytest.raises(UserError, match="not known"):
+        with pytest.raises(UserError, match="is not supported"):
             query_unit_cost(cast.other_account, UnitCostQuery(unit_metric="Metric A", period="last_month"))
 
 

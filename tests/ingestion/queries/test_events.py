@@ -72,7 +72,7 @@ def test_pages_have_every_event_once_the_newest_first(acme: Account) -> None:
     times = [one.event_time for page in pages for one in page.events]
     assert times == sorted(times, reverse=True)
     assert len({(one.event_time, one.quantity) for page in pages for one in page.events}) == 20
-    assert pages[0].truncated == "There are older events: go on with cursor."
+    assert pages[0].truncated == "Older events exist. Use cursor for the next page."
     assert pages[-1].truncated == ""
 
 
@@ -128,7 +128,7 @@ def test_filters_are_joined(acme: Account) -> None:
         "'Acme': 3 usage events from 2026-03-09 12:00:00 to 2026-03-09 12:00:00 UTC."
     )
     nobody = events_of(acme, customer="gamma")
-    assert nobody.warnings == ["No customer has the id or name 'gamma'."]
+    assert nobody.warnings == ["No customer with the ID or name 'gamma'."]
     assert nobody.summary == "'Acme' has no usage event of customer 'gamma' here."
 
 
@@ -136,28 +136,40 @@ def test_filters_are_joined(acme: Account) -> None:
 def test_a_cursor_belongs_to_its_question(acme: Account, change: dict[str, str]) -> None:
     push_events(acme, [event(DAY, "a", number) for number in range(3)])
     cursor = events_of(acme, limit=1).cursor
-    with pytest.raises(UserError, match="cursor belongs to another question"):
+    with pytest.raises(
+        UserError, match=r"cursor does not belong to these arguments\. Remove it to start again"
+    ):
         events_of(acme, limit=1, cursor=cursor, **change)
 
 
 def test_a_cursor_belongs_to_its_account(cast: Cast, acme: Account) -> None:
     push_events(acme, [event(DAY, "a", number) for number in range(3)])
     cursor = events_of(acme, limit=1).cursor
-    with account_scope(cast.other_account), pytest.raises(UserError, match="cursor belongs to another"):
+    with (
+        account_scope(cast.other_account),
+        pytest.raises(
+            UserError, match=r"cursor does not belong to these arguments\. Remove it to start again"
+        ),
+    ):
         events_of(cast.other_account, limit=1, cursor=cursor)
 
 
 @pytest.mark.parametrize("cursor", ["x", "ä", "W10", "WzEsICJ4Il0", "A" * 5000])
 def test_what_is_no_cursor_is_refused(acme: Account, cursor: str) -> None:
     push_events(acme, [event(DAY, "a", 1)])
-    with pytest.raises(UserError, match="not one of ours"):
+    with pytest.raises(
+        UserError, match=r"cursor does not belong to these arguments\. Remove it to start again"
+    ):
         events_of(acme, cursor=cursor)
 
 
 def test_before_any_push_it_says_how_to_push(acme: Account) -> None:
     answer = events_of(acme)
     assert (answer.events, answer.cursor) == ([], "")
-    assert "generate its API key" in answer.hint
+    assert (
+        "Create a usage source and its API key on the Connections page, and POST events to "
+        "/api/usage/events. The source's page shows the request."
+    ) in answer.hint
 
 
 def test_an_unknown_metric_names_the_nearest(acme: Account) -> None:

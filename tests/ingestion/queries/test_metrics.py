@@ -58,7 +58,7 @@ def test_an_unknown_metric_names_the_nearest_and_what_lists_them(acme: Account) 
         read_usage(acme, MetricQuery("request", MARCH))
     assert (
         caught.value.message
-        == "metric: 'request' is not known. Nearest: 'requests'. getAccountContext lists them."
+        == "metric: 'request' does not exist. Nearest: 'requests'. Use getAccountContext."
     )
 
 

@@ -62,7 +62,7 @@ def test_the_rest_is_one_row(usage: Account) -> None:
         ("globex", Decimal(70), 0),
         ("other", Decimal("30.5"), 2),
     ]
-    assert answer.truncated == "2 groups are in the row other: raise top (now 1, at most 50) or filter."
+    assert answer.truncated == ("2 groups are in the row other: raise top (now 1, maximum 50) or filter.")
 
 
 def test_the_rest_of_a_last_value_is_the_last_of_the_rest_and_no_sum(usage: Account) -> None:
@@ -103,8 +103,8 @@ def test_customers_are_found_by_id_and_by_name_in_any_case(usage: Account) -> No
     assert usage_in_march(usage, customers=["GLOBEX gmbh", "initech"]).quantity == 95
     answer = usage_in_march(usage, customers=["init"])
     assert answer.quantity is None
-    assert answer.warnings == ["No customer has the id or name 'init'. Nearest: 'initech'."]
-    assert answer.summary == "'Acme' has no event that matches of 'requests' from 2026-03-01 to 2026-03-31."
+    assert answer.warnings == ["No customer with the ID or name 'init'. Nearest: 'initech'."]
+    assert answer.summary == ("'Acme' has no matching events of 'requests' from 2026-03-01 to 2026-03-31.")
 
 
 def test_a_dimension_is_found_in_any_case_and_filters_are_joined_by_and(usage: Account) -> None:
@@ -113,7 +113,7 @@ def test_a_dimension_is_found_in_any_case_and_filters_are_joined_by_and(usage: A
 
     assert answer.group_by == "dimension:Region"
     assert {row.value: row.quantity for row in answer.rows} == {"eu": Decimal(60), "EU": Decimal(25)}
-    assert "Dimension 'region' was read as 'Region', as the events have it." in answer.warnings
+    assert "Dimension 'region' was interpreted as 'Region'." in answer.warnings
     both = [eu, UsageFilter(dimension="dimension:Region", values=["us"])]
     assert usage_in_march(usage, filters=both).quantity is None
     none = [UsageFilter(dimension="Region", values=["(none)"])]
@@ -123,7 +123,7 @@ def test_a_dimension_is_found_in_any_case_and_filters_are_joined_by_and(usage: A
 def test_an_unknown_dimension_is_said(usage: Account) -> None:
     answer = usage_in_march(usage, group_by="dimension:plan")
     assert [(row.value, row.quantity) for row in answer.rows] == [("(none)", Decimal("100.5"))]
-    assert answer.warnings == ["No event has dimension 'plan'. getAccountContext lists them."]
+    assert answer.warnings == ["No event has dimension 'plan'. Use getAccountContext."]
     with pytest.raises(
         UserError, match=r"group_by: 'plan' is not known\. Valid: customer, 'dimension:Region'"
     ):
@@ -137,7 +137,7 @@ def test_two_units_add_up_with_a_warning(usage: Account) -> None:
 
     assert (answer.quantity, answer.unit, answer.units) == (Decimal("101.5"), None, ["call", "k calls"])
     assert answer.warnings == [
-        "Events of 'requests' come in 2 units ('call', 'k calls'), which are added as they are: a unit is a label only."
+        "Events of 'requests' have units 2 units ('call', 'k calls'), added without conversion."
     ]
 
 
@@ -150,13 +150,13 @@ def test_days_with_today_are_said_to_be_unfinished(usage: Account) -> None:
 
     assert answer.period.unfinished
     assert answer.quantity == Decimal("107.5")
-    assert answer.warnings == ["Today, 2026-03-20, is not over: it counts as far as it came."]
+    assert answer.warnings == ["Today, 2026-03-20, is incomplete."]
 
 
 def test_a_metric_left_out_is_the_first_and_the_others_are_named(usage: Account) -> None:
     answer = query_usage(usage, UsageQuery())
     assert answer.metric == "requests"
-    assert answer.warnings[0] == "metric was left out, so this is 'requests'; there is also 'seats'."
+    assert answer.warnings[0] == ("metric was not set, so this is 'requests'; also available: 'seats'.")
 
 
 def test_an_average_of_days_is_over_the_days_of_the_metric(usage: Account) -> None:
@@ -175,14 +175,17 @@ def test_an_average_of_days_is_over_the_days_of_the_metric(usage: Account) -> No
 def test_days_without_events_say_which_have_some(usage: Account) -> None:
     answer = usage_in_march(usage, start_date=date(2025, 1, 1), end_date=date(2025, 1, 31))
     assert (answer.quantity, answer.rows) == (None, [])
-    assert answer.hint == "Ask for days from 2026-03-01 to 2026-03-09, which have events."
+    assert answer.hint == "Use days from 2026-03-01 to 2026-03-09, which have events."
 
 
 def test_before_any_push_the_answer_says_how_to_push(acme: Account) -> None:
     answer = query_usage(acme, UsageQuery(metric="requests", group_by="customer"))
     assert (answer.quantity, answer.rows, answer.aggregation) == (None, [], "sum")
-    assert answer.summary == "'Acme' has no usage yet: nothing has been pushed."
-    assert "generate its API key" in answer.hint
+    assert answer.summary == "'Acme' has no usage yet."
+    assert (
+        "Create a usage source and its API key on the Connections page, and POST events to "
+        "/api/usage/events. The source's page shows the request."
+    ) in answer.hint
 
 
 def test_too_many_buckets_say_what_to_ask_instead(usage: Account) -> None:

@@ -95,7 +95,7 @@ def test_nightly_each_account_with_segments_becomes_a_task_that_leaves_one_a_mon
         (2, [date(2025, 11, 15), date(2025, 12, 15), date(2026, 1, 15)]),
         (1, [date(2025, 12, 15), date(2026, 1, 15)]),
     ],
-    ids=["for ever", "two", "one"],
+    ids=["forever", "two", "one"],
 )
 def test_usage_older_than_the_account_keeps_goes_month_by_month(
     cast: Cast, months: int | None, left: list[date]

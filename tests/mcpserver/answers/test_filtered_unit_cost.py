@@ -120,7 +120,7 @@ def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast
     assert nobody["totals"][0]["usage"] == 10
     assert none["totals"][0]["unit_cost"] is None
     assert "No usage event of these days has region 'mars'" in none["summary"]
-    assert "usage_filters: 'regoin' is not known. Nearest: 'region'" in refused
+    assert "usage_filters: 'regoin' does not exist. Nearest: 'region'" in refused
     page = signed_in(cast.viewer).get(answer["console_url"].removeprefix("http://127.0.0.1:8000"))
     assert "usage filtered by region" in page.content.decode()
     assert 'name="u0v"' in page.content.decode()

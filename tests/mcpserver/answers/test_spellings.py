@@ -108,7 +108,7 @@ def test_other_spellings_beside_sums_that_were_split_or_spread_say_how_they_coun
     for more, amount, how in (
         ({}, 100, ""),
         ({"splits": "after"}, 104, " (before shared-cost splits)"),
-        ({"spread": "charge_period"}, 100, " (on the days they were charged)"),
+        ({"spread": "charge_period"}, 100, " (on the charge day)"),
     ):
         answer = answer_for(**more)
         assert answer["totals"][0]["amount"] == amount

@@ -144,31 +144,52 @@ def test_amounts_become_numbers_and_empty_arguments_are_left_out(door: Door) -> 
 @pytest.mark.parametrize(
     ("prompt", "arguments", "says"),
     [
-        ("weekly_cost_digest", {"team": "Grwth"}, "team: 'Grwth' is not known. Nearest: 'Growth'. listTeams lists them."),
-        ("weekly_cost_digest", {"source": "Cloud"}, "source: 'Cloud' is not known. Nearest: 'Clouds'."),
+        ("weekly_cost_digest", {"team": "Grwth"}, (
+"team: 'Grwth' does not exist. Nearest: "
+"'Growth'. Use listTeams."
+)),
+        ("weekly_cost_digest", {"source": "Cloud"}, (
+"source: 'Cloud' does not exist. Nearest: "
+"'Clouds'."
+)),
         ("weekly_cost_digest", {"week": "2026-04-02"}, "no cost data is in the week of 2026-03-30. Nearest: 2026-03-16, 2026-03-09"),
         ("weekly_cost_digest", {"week": "soon"}, "'soon' is no week. Write its Monday"),
         ("weekly_cost_digest", {"week": "2026-W60"}, "'2026-W60' is no week."),
-        ("weekly_cost_digest", {"group_by": "servise"}, "group_by: 'servise' is not known. Nearest: service"),
+        ("weekly_cost_digest", {"group_by": "servise"}, (
+"group_by: 'servise' does not exist. Nearest: "
+"service"
+)),
         ("weekly_cost_digest", {"group_by": "tag:envv"}, "no cost line has tag key 'envv'. Nearest: 'tag:env'."),
-        ("weekly_cost_digest", {"basis": "bild"}, "basis: 'bild' is not known. Nearest: 'billed'."),
+        ("weekly_cost_digest", {"basis": "bild"}, "basis: 'bild' does not exist. Nearest: 'billed'."),
         ("top_cost_drivers", {"month": "2025-01"}, "no cost data is in the month of 2025-01-01. Nearest: 2025-11, 2026-01"),
-        ("top_cost_drivers", {"month": "2026-13"}, "'2026-13' is no month. Write it as 2026-11."),
-        ("top_cost_drivers", {"value": "AWS"}, "say in filter_by which dimension"),
+        ("top_cost_drivers", {"month": "2026-13"}, "'2026-13' is no month. Use the format 2026-11."),
+        ("top_cost_drivers", {"value": "AWS"}, (
+"value: set filter_by to its dimension, such as "
+"region."
+)),
         ("top_cost_drivers", {"filter_by": "provider"}, "value: say which provider is meant"),
         (
             "top_cost_drivers",
             {"filter_by": "region", "value": "eu-centrall-1"},
-            "value: 'eu-centrall-1' is not known. Nearest: 'eu-central-1', 'us-east-1'. listDimensionValues",
+            (
+"value: 'eu-centrall-1' does not exist. Nearest: 'eu-central-1', 'us-east-1'. "
+"listDimensionValues"
+),
         ),
-        ("commitment_review", {"provider": "Azur"}, "provider: 'Azur' is not known. Valid: 'Google Cloud', 'AWS'."),
+        ("commitment_review", {"provider": "Azur"}, (
+"provider: 'Azur' does not exist. Valid: 'Google "
+"Cloud', 'AWS'."
+)),
         ("anomaly_check", {"minimum_impact": "100 USD"}, "'100 USD' is no amount. Write a number"),
-        ("anomaly_check", {"minimum_impact": "-1"}, "is no amount"),
-        ("anomaly_check", {"minimum_impact": "1e400"}, "is no amount"),
-        ("anomaly_check", {"currency": "US"}, "currency: 'US' is not known. Nearest: 'USD'."),
-        ("savings_review", {"rule": "gp2"}, "rule: 'gp2' is not known. Valid: 'unused_commitment'"),
-        ("budget_health", {"budget": "Evrything"}, "Nearest: 'Everything'. listBudgets lists them."),
-        ("budget_health", {"scope": "teem"}, "scope: 'teem' is not known. Nearest: 'team'."),
+        ("anomaly_check", {"minimum_impact": "-1"}, ", which is not an amount."),
+        ("anomaly_check", {"minimum_impact": "1e400"}, ", which is not an amount."),
+        ("anomaly_check", {"currency": "US"}, "currency: 'US' does not exist. Nearest: 'USD'."),
+        ("savings_review", {"rule": "gp2"}, (
+"rule: 'gp2' does not exist. Valid: "
+"'unused_commitment'"
+)),
+        ("budget_health", {"budget": "Evrything"}, "Nearest: 'Everything'. Use listBudgets."),
+        ("budget_health", {"scope": "teem"}, "scope: 'teem' does not exist. Nearest: 'team'."),
         ("budget_health", {"budget": "Everything", "scope": "team"}, "'Everything' is not known."),
     ],
 )  # fmt: skip
@@ -181,7 +202,7 @@ def test_a_wrong_value_is_refused_with_what_comes_nearest(
 @requirement("prompts:arguments")
 def test_an_account_that_has_none_says_so(empty: Door) -> None:
     assert refusal(empty, "weekly_cost_digest", team="Core") == (
-        "team: the account has none yet, so leave team out."
+        "team: the account has none yet. Remove team."
     )
     assert "The account has no cost data yet" in refusal(empty, "top_cost_drivers", month="2026-03")
 

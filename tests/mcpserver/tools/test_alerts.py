@@ -34,7 +34,7 @@ def test_an_account_without_alerts_is_told_where_they_are_made(cast: Cast) -> No
 
     channels = door.ask("listAlertChannels")
     assert (channels["summary"], channels["channels"]) == ("'Acme' has no alert channels.", [])
-    assert "A person makes a channel on the page Alerts" in channels["hint"]
+    assert "A member creates channels on the Alerts page; no tool can." in channels["hint"]
     assert door.ask("listAlertSubscriptions")["summary"] == "'Acme' has no alert subscriptions."
     assert door.ask("listAlertDeliveries")["summary"] == "'Acme' has no alert deliveries."
 

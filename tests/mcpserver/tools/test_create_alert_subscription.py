@@ -81,7 +81,7 @@ def test_a_channel_is_subscribed_and_answered_as_the_list_shows_it(
     (listed,) = writer.ask("listAlertSubscriptions")["subscriptions"]
     assert answer["subscription"] == listed
     assert listed["about"] == about
-    assert answer["summary"] == f"Alert subscription {listed['id']} is made: {about}."
+    assert answer["summary"] == f"Created alert subscription {listed['id']}: {about}."
     path = answer["console_url"].removeprefix("http://127.0.0.1:8000")
     assert path == f"/a/acme/alerts/subscriptions/{listed['id']}/"
     assert signed_in(cast.viewer).get(path).status_code == 200
@@ -99,8 +99,14 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"channel": "Opps"}, "channel: 'Opps' is not known. Nearest: 'Ops'. listAlertChannels lists them."),
-        ({"channel": ""}, "channel is missing: name the alert channel to send to."),
+        ({"channel": "Opps"}, ("channel: 'Opps' does not exist. Nearest: 'Ops'. Use listAlertChannels.")),
+        (
+            {"channel": ""},
+            (
+                "channel is missing: set the alert channel. Use listAlertChannels; "
+                "members create channels on the Alerts page."
+            ),
+        ),
         ({"channel": "a\x00b"}, "channel: "),
         ({"channel": 2**70}, "channel: "),
         ({"channel": None}, "channel is required"),
@@ -109,10 +115,10 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
         ({"frequency": None}, "frequency is missing: weekly or monthly."),
         ({"thresholds": [80]}, "thresholds does not go with trigger digest; leave it out."),
         ({"trigger": "budget"}, "frequency does not go with trigger budget"),
-        ({"trigger": "budget", "frequency": None}, "budget is missing: name the budget"),
+        ({"trigger": "budget", "frequency": None}, ("budget is missing: set the budget. Use listBudgets.")),
         (
             {"trigger": "budget", "frequency": None, "budget": "Clod"},
-            "Nearest: 'Cloud'. listBudgets lists them.",
+            "Nearest: 'Cloud'. Use listBudgets.",
         ),
         (
             {"trigger": "budget", "frequency": None, "budget": "Cloud", "thresholds": [0]},
@@ -122,7 +128,7 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
             {"trigger": "budget", "frequency": None, "budget": "Cloud", "thresholds": ["eighty"]},
             'thresholds[0]: "eighty" is not a whole number',
         ),
-        ({"trigger": "anomaly", "frequency": None, "team": "None"}, "listTeams lists them."),
+        ({"trigger": "anomaly", "frequency": None, "team": "None"}, "Use listTeams."),
         (
             {"trigger": "anomaly", "frequency": None, "minimum_impact": 5},
             "currency is missing: say which one the minimum_impact of 5 is in",
@@ -185,7 +191,7 @@ def test_what_another_account_has_answers_exactly_as_what_nobody_has(
 
     assert by_id[0] == by_id[1]
     assert by_name[0] == by_name[1]
-    assert f"{name}: 'N' is not known.".encode() in by_id[0]
+    assert f"{name}: 'N' does not exist.".encode() in by_id[0]
 
 
 def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_has(
@@ -275,7 +281,7 @@ def test_a_credential_that_may_only_read_makes_none(cast: Cast, ops: AlertChanne
     problem = Door(mint(cast)).problem(TOOL, **DIGEST)
     answer = Door(token).http(_request_body(DIGEST))
 
-    assert "may only read. Nothing was changed." in problem
+    assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in problem
     assert "mint a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in problem
     assert (answer.status_code, "insufficient_scope" in answer["WWW-Authenticate"]) == (403, True)
     with account_scope(cast.account):

@@ -60,7 +60,7 @@ def test_a_budget_is_answered_as_the_list_shows_it_and_its_page_opens(cast: Cast
     (listed,) = writer.ask("listBudgets")["budgets"]
     assert answer["budget"] == listed
     assert (listed["amount"], listed["currency"], listed["scope"]) == (250.5, "USD", "account")
-    assert answer["summary"].startswith(f"Budget 'Core' is made, with id {listed['id']}. ")
+    assert answer["summary"].startswith(f"Created budget 'Core' with id {listed['id']}. ")
     path = answer["console_url"].removeprefix("http://127.0.0.1:8000")
     assert path == f"/a/acme/budgets/{listed['id']}/"
     assert signed_in(cast.viewer).get(path).status_code == 200
@@ -103,10 +103,10 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: Door) -> None:
     ("change", "says"),
     [
         ({"name": "a\x00b"}, "name: "),
-        ({"name": "   "}, "Give the budget a name."),
+        ({"name": "   "}, "Enter a name."),
         ({"name": "x" * 101}, "name: "),
-        ({"amount": 0}, "A budget's amount is more than 0."),
-        ({"amount": -5}, "A budget's amount is more than 0."),
+        ({"amount": 0}, "The amount must be more than 0."),
+        ({"amount": -5}, "The amount must be more than 0."),
         ({"amount": "1e400"}, "amount: "),
         ({"amount": "NaN"}, "amount: "),
         ({"amount": "-Infinity"}, "amount: "),
@@ -116,16 +116,16 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: Door) -> None:
         ({"amount": "a lot"}, 'amount: "a lot" is not a number.'),
         ({"amount": True}, "amount: true is not a number."),
         ({"amounts": {"soon": 1}}, 'amounts: "soon" is not a day. Write YYYY-MM-DD'),
-        ({"amounts": {"2026-03-01": -1}}, "amounts: 2026-03-01: A budget's amount is more than 0."),
+        ({"amounts": {"2026-03-01": -1}}, "amounts: 2026-03-01: The amount must be more than 0."),
         ({"amounts": {"2026-03-01": "1e400"}}, "amounts.2026-03-01: "),
         ({"currency": "USDT"}, "currency: 'USDT' is no currency of ISO 4217"),
         ({"currency": "U\x00D"}, "currency: "),
         ({"period": "weekly"}, "Valid: monthly, quarterly, yearly"),
         ({"scope": "planet"}, "Valid: account, cost_source, cost_tag, team"),
-        ({"scope": "team"}, "team is missing: a budget of scope team names it. listTeams lists them."),
-        ({"team": "Cor"}, "team: 'Cor' is not known. Nearest: 'Core'. listTeams lists them."),
+        ({"scope": "team"}, "team is missing: required for a budget of scope team. Use listTeams."),
+        ({"team": "Cor"}, "team: 'Cor' does not exist. Nearest: 'Core'. Use listTeams."),
         ({"team": "Core", "cost_source": "Bills"}, "team does not go with scope cost_source"),
-        ({"cost_tag_value": "x"}, "cost_tag is missing: a budget of scope cost_tag names it."),
+        ({"cost_tag_value": "x"}, "cost_tag is missing: required for a budget of scope cost_tag."),
         ({"cost_tag": "Unit"}, "cost_tag_value is missing"),
         ({"cost_tag": "Unit", "cost_tag_value": "\x00"}, "cost_tag_value: "),
         ({"cost_tag": "Unit", "cost_tag_value": "x" * 300}, "cost_tag_value: Ensure this value has at most"),
@@ -168,7 +168,7 @@ def test_what_json_cannot_hold_is_refused_before_any_tool(
 
     error = json.loads(answer.content)["error"]
     assert (answer.status_code, error["code"]) == (400, -32700)
-    assert "NaN, numbers beyond 1e308 and half a surrogate pair are no JSON." in error["message"]
+    assert "NaN, numbers beyond 1e308 and a lone surrogate are no JSON." in error["message"]
     assert not caplog.records
     assert budgets(cast.account) == []
 
@@ -195,7 +195,7 @@ def test_what_another_account_has_answers_exactly_as_what_nobody_has(
 
     assert by_id[0] == by_id[1]
     assert by_name[0].replace("Theirs", "Nobody") == by_name[1]
-    assert f"{scope}: 'N' is not known." in by_id[0]
+    assert f"{scope}: 'N' does not exist." in by_id[0]
     assert "Theirs" not in by_id[0]
 
 
@@ -314,7 +314,7 @@ def test_a_credential_that_may_only_read_makes_none(cast: Cast) -> None:
     problem = Door(mint(cast)).problem(TOOL, **LEAST)
     answer = Door(token).http(_request_body(LEAST))
 
-    assert "may only read. Nothing was changed." in problem
+    assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in problem
     assert "mint a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in problem
     assert (answer.status_code, "insufficient_scope" in answer["WWW-Authenticate"]) == (403, True)
     assert budgets(cast.account) == []

@@ -13,7 +13,7 @@ from tests.mcpserver.door import Door
 
 # Whose nature is another, and what of their definition says so.
 OTHERS = {
-    "forecastSpend": "The current one, to its end",
+    "forecastSpend": "Current month, quarter or year to its end, or next_days from today.",
     "listDimensionValues": "last 365 days with data",
     "listUsageEvents": "of all days",
 }

@@ -70,7 +70,7 @@ def test_a_month_to_date_is_compared_with_the_same_days_over_of_the_month_before
     changes = {row["value"]: row["change"] for row in answer["rows"]}
     assert (changes["acme"]["current_quantity"], changes["acme"]["previous_quantity"]) == (380, 190)
     assert (changes["initech"]["previous_quantity"], changes["initech"]["ratio"]) == (0, None)
-    assert changes["initech"]["reason"] == "There was no usage in the earlier days."
+    assert changes["initech"]["reason"] == "No usage in the previous period."
     assert "+132.7 % against 2026-02-01 to 2026-02-19; 2 customers active, 2 before" in answer["summary"]
 
 
@@ -86,11 +86,11 @@ def test_customers_are_counted_within_the_filters_whatever_groups(door: Door) ->
 def test_without_usage_before_or_days_over_a_change_is_null_with_the_reason(door: Door) -> None:
     before = compare(door, start_date="2026-02-01", end_date="2026-02-28", compare_to="previous_period")
     assert (before["change"]["ratio"], before["change"]["previous_quantity"]) == (None, None)
-    assert before["change"]["reason"] == "The metric has no event in the earlier days."
+    assert before["change"]["reason"] == "No events of the metric in the previous period."
 
     today = compare(door, period="today", compare_to="previous_period")
     assert today["change"] is None
-    assert "No day of the period is over yet" in today["warnings"][0]
+    assert "No complete day in the period to compare." in today["warnings"][0]
 
 
 @pytest.mark.usefixtures("usage_account")
@@ -99,7 +99,7 @@ def test_a_metric_that_begins_within_the_earlier_days_has_no_change_but_the_reas
 
     assert (answer["change"]["current_quantity"], answer["change"]["ratio"]) == (14 * 10 + 14 * 24, None)
     assert "No change is known against 2026-01-18 to 2026-02-14" in answer["summary"]
-    assert "The metric's first event is of 2026-02-01, within the earlier days." in answer["summary"]
+    assert "The metric's first event is of 2026-02-01, within the previous period." in answer["summary"]
 
 
 def test_days_without_events_on_one_side_are_said_beside_the_change(cast: Cast, door: Door) -> None:
@@ -121,7 +121,7 @@ def test_without_days_it_is_the_last_30_as_in_questions_about_cost_or_today_when
     push_events(cast.account, [event(TODAY, "acme", 5)])
     first = compare(door)
     assert (first["quantity"], first["period"]["start_date"]) == (5, "2026-03-20")
-    assert "this is of today" in first["warnings"][0]
+    assert "No events in the last 30 days, so this is today (incomplete)." in first["warnings"][0]
 
     push_events(
         cast.account,

@@ -84,7 +84,7 @@ class Command(BaseCommand):
     def _import(self, account: Account, options: dict[str, Any]) -> None:
         actor = Actor.command("import_focus")
         if options["as_corrections"] and not options["confirm"]:
-            raise CommandError("--as-corrections goes with --confirm.")
+            raise CommandError("--as-corrections needs --confirm.")
         name, defaults = options["source"].strip(), _defaults(options["set"])
         source = CostSource.objects.filter(name=name).first()
         source = source or services.create_cost_source(account=account, name=name, actor=actor)

@@ -211,7 +211,7 @@ def _period_start(mapping: GoogleMapping, batch: NativeBatch) -> pa.Array:
     for place, text in enumerate(months.dictionary.to_pylist()):
         start = _month(text)
         if start is None and (index := pc.index(months.indices, place).as_py()) >= 0:
-            raise BadCell(PATHS["month"], index, text, "is no month such as 202605")
+            raise BadCell(PATHS["month"], index, text, "is not a month such as 202605")
         starts.append(start)
     of_invoice = pa.array(starts, MOMENT).take(months.indices)
     if not of_invoice.null_count:

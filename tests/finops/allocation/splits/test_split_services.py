@@ -92,9 +92,9 @@ def test_a_deleted_split_is_gone_once(payer: Account, cast: Cast) -> None:
 
     assert not SharedCostSplit.objects.exists()
     assert AuditEntry.objects.filter(account=payer, action="split.delete", target="Cluster").exists()
-    with pytest.raises(UserError, match="gone already"):
+    with pytest.raises(UserError, match="was already deleted"):
         delete_split(split=split, actor=cast.actor)
-    with pytest.raises(UserError, match="gone already"):
+    with pytest.raises(UserError, match="was already deleted"):
         save_split(split=split, actor=cast.actor, draft=CLUSTER)
 
 
@@ -104,16 +104,16 @@ def test_a_deleted_split_is_gone_once(payer: Account, cast: Cast) -> None:
         ({"targets": []}, "at least one target"),
         ({"targets": [("web", ""), ("web ", "")]}, "'web' is named twice"),
         ({"targets": [("cluster", ""), ("api", "")]}, "'cluster' is the source, so it cannot be a target"),
-        ({"source_value": "  "}, "Choose the value"),
-        ({"dimension": ""}, "Choose the dimension"),
+        ({"source_value": "  "}, "Choose a value."),
+        ({"dimension": ""}, "Choose a dimension."),
         ({"dimension": "tag:ap"}, "no cost line has tag key 'ap'. Nearest: 'tag:app'"),
         ({"dimension": "cost_tag:x"}, "cost_tag"),
         ({"dimension": "flavour"}, "'flavour' is not known"),
         ({"method": "fair"}, "'fair' is not one of even"),
-        ({"method": "usage"}, "Choose the usage metric"),
+        ({"method": "usage"}, "Choose a usage metric."),
         (
             {"method": "usage", "usage_metric": "request"},
-            "usage_metric: 'request' is not known. Nearest: 'requests'",
+            "usage_metric: 'request' does not exist. Nearest: 'requests'",
         ),
         (
             {"method": "fixed", "targets": [("web", "60"), ("api", "39.9")]},
@@ -124,7 +124,10 @@ def test_a_deleted_split_is_gone_once(payer: Account, cast: Cast) -> None:
         ({"method": "fixed", "targets": [("web", "half"), ("api", "50")]}, "'web' needs a percentage"),
         ({"method": "fixed", "targets": [("web", "NaN"), ("api", "50")]}, "'web' has NaN"),
         ({"method": "fixed", "targets": [("web", "33.3333333"), ("api", "50")]}, "more than 6 places"),
-        ({"valid_from": date(2026, 3, 2), "valid_to": date(2026, 3, 1)}, "not before its first"),
+        (
+            {"valid_from": date(2026, 3, 2), "valid_to": date(2026, 3, 1)},
+            ("The last day of a split must not be before its first."),
+        ),
         ({"targets": [(str(number), "") for number in range(201)]}, "at most 200 targets, 201 were given"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else None,
@@ -186,7 +189,7 @@ def test_the_same_values_in_another_dimension_are_others(payer: Account, cast: C
 def test_a_name_is_taken_once_whatever_its_case(payer: Account, cast: Cast) -> None:
     create_shared(cast)
 
-    with pytest.raises(ValidationError, match="exists already"):
+    with pytest.raises(ValidationError, match="An issue tracker with this name already exists"):
         create_shared(cast, name="CLUSTER", source_value="db")
 
 

@@ -62,7 +62,7 @@ def create_shared(account: Account, **changes: Any) -> SharedCostSplit:
 
 
 def test_an_account_without_splits_is_told_what_they_are_for(member: Client, cast: Cast) -> None:
-    assert "No split yet" in get_page(member, PAGE)
+    assert "No splits yet" in get_page(member, PAGE)
     assert "/shared-costs/new/" in member.get(PAGE).content.decode()
     assert "/shared-costs/new/" not in signed_in(cast.viewer).get(PAGE).content.decode()
 
@@ -119,8 +119,8 @@ def test_the_preview_says_what_would_move_and_what_would_be_refused(member: Clie
         return get_page(member, f"{PAGE}preview/?{urlencode({**FORM, **params}, doseq=True)}")
 
     assert "moved, billed" in preview()
-    assert "is the source, so it cannot be a target" in preview(target=["cluster", "web"])
-    assert "Choose the dimension" in preview(dimension="")
+    assert "is the source and cannot be a target." in preview(target=["cluster", "web"])
+    assert "Choose a dimension." in preview(dimension="")
     with account_scope(payer):
         assert not SharedCostSplit.objects.exists()
 
@@ -170,7 +170,7 @@ def test_a_split_is_changed_and_deleted(member: Client, payer: Account) -> None:
         {**FORM, "method": "usage", "usage_metric": "requests", "every_customer": "on", "target": []},
         follow=True,
     )
-    assert "among every customer that used it that day" in text_of(changed)
+    assert "among all customers that used it that day" in text_of(changed)
 
     assert "Cluster is deleted" in text_of(member.post(f"{PAGE}{split.pk}/delete/", follow=True))
     with account_scope(payer):

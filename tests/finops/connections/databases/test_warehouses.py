@@ -280,7 +280,7 @@ def test_a_relation_without_focus_columns_is_named(cast: Cast, vendor: Vendor) -
     [
         ("RENAME ServiceName TO service_title", "no ServiceName (it may be service_title now)"),
         ("ALTER BilledCost TYPE BOOLEAN USING true", "BilledCost is "),
-        ("ALTER BilledCost TYPE DATE USING DATE '2026-05-01'", "which is no number"),
+        ("ALTER BilledCost TYPE DATE USING DATE '2026-05-01'", ", which is not a number."),
         ("ALTER BillingPeriodStart TYPE INTEGER USING 202605", "which is no time"),
         ("ALTER ChargePeriodStart TYPE DECIMAL USING 1", "ChargePeriodStart is "),
     ],
@@ -323,7 +323,7 @@ def test_what_is_no_service_account_key_is_said_at_its_field(
     failed = bigquery_vendor(server).findings(cast, key=text)
 
     assert not failed[0].is_ok
-    assert "Paste the " in failed[0].fix
+    assert "Enter the token. " in failed[0].fix
 
 
 DATABRICKS_TABLES = """

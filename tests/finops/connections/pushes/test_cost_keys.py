@@ -68,7 +68,7 @@ def test_a_reload_makes_no_second_source(cast: Cast) -> None:
     answer = client.post(NEW, {"name": "LiteLLM"})
 
     assert answer.status_code == 422
-    assert "A cost source of this name exists already." in answer.content.decode()
+    assert "A cost source with this name already exists." in answer.content.decode()
     assert CostKey.objects.unscoped().count() == 1
 
 

@@ -172,5 +172,5 @@ def test_many_sources_are_counted_by_the_query_that_reads_sources(
         notes = source_notes(cast.account, load_sources(cast.account))
 
     assert len(notes.warnings) == 6
-    assert notes.warnings[-1] == "2 more sources have such problems: see Data health."
-    assert notes.clause.endswith("; 5 more sources have such problems (getDataHealth)")
+    assert notes.warnings[-1] == "2 more sources have problems. See Data health."
+    assert notes.clause.endswith("; 5 more sources have problems (getDataHealth)")

@@ -111,7 +111,7 @@ def test_an_unknown_connector_a_taken_name_and_a_wild_interval_are_refused(
 
     with pytest.raises(UserError, match="has no connector 'carrier_pigeon'"):
         create(connector="carrier_pigeon")
-    with pytest.raises(ValidationError, match="A cost source of this name exists already"):
+    with pytest.raises(ValidationError, match="A cost source with this name already exists"):
         create(name="Bills")
     with pytest.raises(ValidationError):
         create(interval_minutes=5)

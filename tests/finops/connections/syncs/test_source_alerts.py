@@ -148,6 +148,8 @@ def test_it_is_subscribed_to_on_the_page(cast: Cast, connection: CostConnection)
     client = signed_in(cast.member)
     form = client.get("/a/acme/alerts/subscriptions/new/?trigger=source")
     assert "Sources that are late or failing" in text_of(form)
-    assert "whose syncs failed twice in a row" in text_of(form)
+    assert (
+        "Sources with two failed syncs in a row or late data. One alert, and one when it recovers."
+    ) in text_of(form)
     page = get_page(client, f"/a/acme/alerts/subscriptions/{row.pk}/")
-    assert "Sources whose syncs fail, or whose data is later than usual" in page
+    assert "Sources with failing syncs or late data" in page

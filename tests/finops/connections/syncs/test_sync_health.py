@@ -35,7 +35,7 @@ def test_a_source_whose_first_sync_waits_is_importing(cast: Cast, connection: Co
 def test_a_source_without_a_line_says_so(cast: Cast, connection: CostConnection) -> None:
     sync_now(connection)
     each = health(cast)
-    assert (each.status, each.reason) == ("no_data", "Syncs have found no cost lines yet.")
+    assert (each.status, each.reason) == ("no_data", "No cost lines found yet.")
 
 
 def test_a_synced_source_says_when_it_is_looked_at_next(

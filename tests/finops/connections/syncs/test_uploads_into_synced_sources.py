@@ -126,7 +126,7 @@ def test_data_health_says_which_months_an_upload_changed_until_a_sync_has_read_t
     sync_now(connection)
     upload_over(cast, connection, tmp_path, "2026-05", "12")
 
-    expected = "2026-05 was changed by an upload: the next sync replaces that, unless syncs are paused."
+    expected = "2026-05 was changed by an upload. The next sync replaces it unless syncs are paused."
     assert expected in health(cast).reason
 
     sync_now(connection)

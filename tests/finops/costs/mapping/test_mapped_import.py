@@ -149,11 +149,11 @@ def test_a_mapping_that_lacks_the_cost_is_refused_with_what_to_do(cast: Cast, so
     with pytest.raises(ValidationError) as refused:
         services.save_column_mapping(source=source, document=MappingDocument(), actor=cast.actor)
     assert refused.value.message_dict == {
-        "BilledCost": ["Choose the column that has the cost."],
-        "ChargePeriodStart": ["Choose the column that has the date."],
-        "BillingCurrency": ["Choose a column, or enter a value for every line."],
-        "ServiceName": ["Choose a column, or enter a value for every line."],
-        "ProviderName": ["Choose a column, or enter a value for every line."],
-        "ChargeCategory": ["Choose a column, or enter a value for every line."],
+        "BilledCost": ["Choose the cost column."],
+        "ChargePeriodStart": ["Choose the date column."],
+        "BillingCurrency": ["Choose a column, or enter a value for all lines."],
+        "ServiceName": ["Choose a column, or enter a value for all lines."],
+        "ProviderName": ["Choose a column, or enter a value for all lines."],
+        "ChargeCategory": ["Choose a column, or enter a value for all lines."],
     }
     assert not ColumnMapping.objects.exists()

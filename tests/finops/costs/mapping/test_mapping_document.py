@@ -44,20 +44,23 @@ def problem_of(**changes: Any) -> tuple[str, str]:
     ("changes", "field", "says"),
     [
         ({"amounts": {"BilledCost": {"column": "A", "factor": "0"}}}, "BilledCost", "Enter a factor above 0"),
-        ({"amounts": {"BilledCost": {"column": "A", "factor": "-1"}}}, "BilledCost", "by the sign of costs"),
+        ({"amounts": {"BilledCost": {"column": "A", "factor": "-1"}}}, "BilledCost", (
+"Enter a factor above 0 and at most 10^12. Use "
+"the sign of costs for negative amounts."
+)),
         ({"amounts": {"BilledCost": {"column": "A", "factor": "NaN"}}}, "BilledCost", "Enter a factor"),
         ({"amounts": {"BilledCost": {"column": "A", "factor": "1e-19"}}}, "BilledCost", "at most 18 decimals"),
         ({"amounts": {"Cost": {"column": "A"}}}, "amounts", "'Cost' is no FOCUS column of amounts. Nearest:"),
-        ({"amounts": {"ListCost": {"column": ""}}}, "ListCost", "Choose the column of the amount."),
+        ({"amounts": {"ListCost": {"column": ""}}}, "ListCost", "Choose the amount column."),
         ({"texts": {"BillingCurrency": {"value": "Euro"}}}, "BillingCurrency", "three-letter code such as EUR"),
         ({"texts": {"ChargeCategory": {"value": "Rent"}}}, "ChargeCategory", "FOCUS has Usage, Purchase, Tax"),
-        ({"texts": {"RegionId": {"value": "\u200b"}}}, "RegionId", "text that can be printed"),
+        ({"texts": {"RegionId": {"value": "\u200b"}}}, "RegionId", "Enter printable text."),
         ({"texts": {"RegionId": {}}}, "RegionId", "Choose a column"),
         ({"dates": {"ChargePeriodStart": {"column": "A", "format": "%Q"}}}, "ChargePeriodStart", "%Q is no part"),
         ({"dates": {"ChargePeriodStart": {"column": "A", "format": "%d"}}}, "ChargePeriodStart", "year and month"),
         ({"time_zone": "Europe/Berlim"}, "time_zone", "Nearest: Europe/Berlin"),
-        ({"tags": [{"column": "A", "key": " "}]}, "tags", "Give the tag of column 'A' a key."),
-        ({"tags": [{"column": "A", "key": "t"}, {"column": "B", "key": "t"}]}, "tags", "a key of its own"),
+        ({"tags": [{"column": "A", "key": " "}]}, "tags", "Enter a tag key for column 'A'."),
+        ({"tags": [{"column": "A", "key": "t"}, {"column": "B", "key": "t"}]}, "tags", "Two columns have the tag key"),
         ({"amounts": {"BilledCost": {"column": "A", "addends": [{"column": "A"}]}}}, "BilledCost", "each column once"),
         ({"amounts": {"BilledCost": {"column": "A", "addends": [{"column": ""}]}}}, "BilledCost", "Choose the column to add"),
         ({"amounts": {"BilledCost": {"column": "A", "addends": [{"column": f"c{n}"} for n in range(11)]}}}, "BilledCost", "at most 10"),
@@ -150,7 +153,7 @@ def test_the_report_says_what_the_mapping_did() -> None:
     read = MappedRead(BILL + ",Total,1\n", mapping)
     assert read.report.files[0].notes == [
         "BilledCost is Amount times 0.01.",
-        "Costs have the other sign: the file writes what is paid as negative.",
+        "Costs have the opposite sign in the file.",
         "EffectiveCost is BilledCost.",
         "Lines without a date, left out: 1.",
     ]

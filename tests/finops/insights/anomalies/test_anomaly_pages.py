@@ -62,7 +62,7 @@ def test_the_page_has_chart_causes_and_a_link_to_the_explorer(
     assert "Normal range" in html
     assert "By resource" in html
     assert "/a/acme/cost-explorer/?start_date=2026-02-10" in html
-    assert "Members mark it" in html
+    assert "Only members can review anomalies." in html
 
 
 def test_a_member_marks_it_expected_with_a_note(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:
@@ -80,7 +80,7 @@ def test_expected_needs_a_note(cast: Cast, spike: Anomaly, client_for: ClientFor
 
     spike.refresh_from_db()
     assert answer.status_code == 422
-    assert "Say in the note why" in answer.content.decode()
+    assert "Add a note on why this cost was expected." in answer.content.decode()
     assert spike.state == "open"
 
 
@@ -111,7 +111,7 @@ def test_the_overview_sums_open_ones(cast: Cast, spike: Anomaly, client_for: Cli
 def test_without_anything_the_pages_say_what_to_do(cast: Cast, client_for: ClientFor) -> None:
     client = client_for(cast.viewer)
 
-    assert "Nothing looked at yet" in client.get(LIST).content.decode()
+    assert "Detection has not run yet" in client.get(LIST).content.decode()
     assert client.get(f"{LIST}open/").content.strip() == b""
 
 
@@ -141,5 +141,5 @@ def test_a_viewer_sees_the_settings_and_changes_nothing(
 ) -> None:
     client = client_for(cast.viewer)
 
-    assert "Members change this" in client.get(f"{LIST}settings/").content.decode()
+    assert "Only members can change this." in client.get(f"{LIST}settings/").content.decode()
     assert client.post(f"{LIST}settings/", {"watch_1": "region"}).status_code == 403

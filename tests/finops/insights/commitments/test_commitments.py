@@ -324,7 +324,15 @@ def test_eligibility_details_are_the_denominator(acme: Account) -> None:
     )
     assert (total.eligible_actual_cost, total.eligible_on_demand_cost) == (Decimal(450), Decimal(600))
     assert total.effective_savings_rate == Decimal("0.25")
-    assert any("line by line" in warning for warning in answer.warnings)
+    assert any(
+        (
+            "Eligible usage for coverage and effective savings rate: lines that the bills "
+            "mark as eligible (CommitmentProgramEligibilityDetails), and usage covered by "
+            "commitments."
+        )
+        in warning
+        for warning in answer.warnings
+    )
 
     store_lines(
         acme,

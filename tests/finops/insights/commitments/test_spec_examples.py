@@ -119,7 +119,7 @@ def test_a_commitment_that_fits_no_machine_is_not_used_at_all(cast: Cast, source
 
     assert (total.utilization, total.unused_cost) == (Decimal(0), Decimal("1.5"))
     assert total.commitment_savings_rate_over_list is None
-    assert "nothing says what one could cover" in total.coverage_reason
+    assert "No commitment was used, so the eligible usage is unknown." in total.coverage_reason
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
@@ -127,4 +127,4 @@ def test_a_purchase_is_neither_used_nor_unused(cast: Cast, source: CostSource, n
     total = total_of(cast, source, SCENARIOS / f"commitment_discount_purchase_scenario_{number}.csv")
 
     assert (total.committed_cost, total.utilization) == (Decimal(0), None)
-    assert total.utilization_reason == "The days have no usage lines of it."
+    assert total.utilization_reason == "No usage lines on these days."

@@ -142,7 +142,7 @@ def test_a_commitment_is_lowered_by_the_compute_that_other_recommendations_count
     refresh(source)
     plan = next(each for each in advised(acme) if "plan" in each.title)
     assert plan.monthly_saving == 100
-    assert plan.lowered == "Lowered by 75.0 %: so much of the on-demand compute is in other recommendations."
+    assert plan.lowered == "Reduced by 75.0 %, which is in other recommendations."
     assert list_savings(acme, SavingsQuery()).totals[0].monthly_saving == 1100
 
 
@@ -191,7 +191,7 @@ def test_what_was_dismissed_postponed_or_done_at_azure_is_not_open(
     [
         ({"annualSavingsAmount": None, "savingsAmount": None}, "names no amount"),
         ({"annualSavingsAmount": "-1"}, "less than 0"),
-        ({"annualSavingsAmount": "a lot"}, "no number"),
+        ({"annualSavingsAmount": "a lot"}, ", which is not a number."),
         ({"savingsCurrency": "Euro"}, "no currency"),
         ({"savingsCurrency": None}, "no currency"),
     ],
@@ -251,10 +251,10 @@ def test_a_refused_refresh_keeps_all_and_says_of_when_it_is(api: ArmApi, acme: A
     refresh_recommendations_of(acme.pk, source.pk)
     assert len(advised(acme)) == 1
     answer = list_savings(acme, SavingsQuery())
-    assert "incomplete: Azure Advisor of 'Azure' is of 2026-03-01, for its refresh failed" in answer.summary
+    assert "incomplete: Azure Advisor of 'Azure' is from 2026-03-01: its refresh failed" in answer.summary
     (fresh,) = answer.refreshes
     assert (fresh.origin, fresh.recommendations, fresh.incomplete) == ("api", 1, True)
-    assert "What was read on 2026-03-01 still counts." in fresh.problem
+    assert "Recommendations read on 2026-03-01 still count." in fresh.problem
 
 
 def test_credentials_that_never_might_read_them_lack_nothing(api: ArmApi, acme: Account, cast: Cast) -> None:

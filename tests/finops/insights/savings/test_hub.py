@@ -80,7 +80,7 @@ def test_a_recommendation_says_what_aws_says(acme: Account, source: CostSource) 
         "USD",
     )
     assert row_found.advice == "Found by Compute optimizer. gp2 900 GB → gp3 500 GB."
-    assert (row_found.effort, row_found.risk, row_found.risk_reason) == ("low", "low", "It can be undone.")
+    assert (row_found.effort, row_found.risk, row_found.risk_reason) == ("low", "low", "Can be undone.")
     assert "730 hours" in row_found.formula
     assert "14 days" in row_found.formula
     assert row_found.evidence[0].resource == VOLUME_ARN
@@ -167,8 +167,8 @@ def test_old_advice_is_said_to_be_old(acme: Account, source: CostSource) -> None
     ("columns", "problem"),
     [
         ({"estimated_monthly_savings_after_discount": "much"}, "'much', which is no number"),
-        ({"estimated_monthly_savings_after_discount": "NaN"}, "no amount"),
-        ({"estimated_monthly_savings_after_discount": "1e400"}, "no amount"),
+        ({"estimated_monthly_savings_after_discount": "NaN"}, "no readable amount."),
+        ({"estimated_monthly_savings_after_discount": "1e400"}, "no readable amount."),
         ({"estimated_monthly_savings_after_discount": -3}, "less than 0"),
         ({"currency_code": "USB"}, "'USB' is no currency"),
         ({"recommendation_id": ""}, "recommendation_id is empty"),
@@ -201,9 +201,9 @@ def test_a_saving_before_discounts_stands_in_where_there_is_none_after(
     [
         (b"a,b\n1,2\n", "no column recommendation_id"),
         (b"", "no column recommendation_id"),
-        (b"PAR1 is not parquet", "cannot be read"),
-        (as_gzip([row()])[:60], "cannot be read"),
-        (b"\xff\xfe\x00", "cannot be read"),
+        (b"PAR1 is not parquet", ". Check for an unclosed quote."),
+        (as_gzip([row()])[:60], ". Check for an unclosed quote."),
+        (b"\xff\xfe\x00", ". Check for an unclosed quote."),
     ],
     ids=["other", "empty", "parquet", "gzip", "bytes"],
 )
@@ -219,7 +219,7 @@ def test_a_file_that_is_no_export_changes_nothing(source: CostSource, content: b
 def test_a_file_of_unreadable_rows_alone_changes_nothing(source: CostSource) -> None:
     bring(source, row())
 
-    with pytest.raises(UserError, match="No row of the file can be read"):
+    with pytest.raises(UserError, match="No row of the file is readable"):
         bring(source, row(currency_code="?"))
 
     assert ImportedSaving.objects.count() == 1

@@ -34,7 +34,7 @@ def test_a_member_uploads_and_sees_it_in_the_list(
     cast: Cast, source: CostSource, client_for: ClientFor
 ) -> None:
     client = client_for(cast.member)
-    assert "Where do I get the file" in client.get(PAGE).content.decode()
+    assert "Get the file" in client.get(PAGE).content.decode()
 
     answer = client.post(
         PAGE, post_file(source, as_csv([row(), row(recommendation_id="b", currency_code="?")])), follow=True

@@ -68,7 +68,14 @@ def test_a_previous_generation_saves_what_the_next_one_costs_less(acme: Account)
         {"provider": "Somebody"},
         {"charge_category": "Credit"},
     ],
-    ids=["of today", "spot", "dynamic price", "covered", "another provider", "credit"],
+    ids=[
+        "No events in the last 30 days, so this is today (incomplete).",
+        "spot",
+        "dynamic price",
+        "covered",
+        "another provider",
+        "credit",
+    ],
 )
 def test_what_is_no_on_demand_usage_of_an_old_generation_is_left_alone(
     acme: Account, columns: dict[str, Any]
@@ -148,7 +155,7 @@ def test_a_rule_that_loses_some_resources_says_how_many(acme: Account) -> None:
 
     (row,) = of_rule(answer, "previous_generation")
     assert [row.monthly_saving, row.evidence_count] == [12, 1]
-    assert row.lowered == "1 resource is counted by Dev and test on at weekends instead."
+    assert row.lowered == "1 resource is counted by Dev and test running on weekends instead."
 
 
 def test_unused_commitment_is_waste_and_no_saving(acme: Account) -> None:
@@ -158,9 +165,16 @@ def test_unused_commitment_is_waste_and_no_saving(acme: Account) -> None:
     assert [row.monthly_saving, row.monthly_waste, row.title] == [
         None,
         30,
-        "Use what is paid for: 'Compute SP'",
+        "Use the unused commitment: 'Compute SP'",
     ]
-    assert row.saving_reason.startswith("Waste, no saving")
+    assert row.saving_reason.startswith(
+
+            "Waste, not a saving: it is paid for, used or not, so it "
+            "is not in potential savings. Use it in place of "
+            "on-demand usage, exchange or sell it, or do not renew "
+            "it."
+
+    )
     assert row.evidence[0].note == "90.0 % used; something unused on 30 days"
     (total,) = answer.totals
     saved = [each.monthly_saving for each in answer.recommendations if each.monthly_saving is not None]
@@ -174,7 +188,7 @@ def test_with_nothing_but_waste_nothing_could_be_saved(acme: Account) -> None:
     answer = savings_of(acme, commitment_lines("1", "Unused", service_category="Other"))
 
     assert [answer.totals[0].monthly_saving, answer.totals[0].monthly_waste] == [0, 30]
-    assert answer.summary.startswith("'Acme' has no open recommendation that would save.")
+    assert answer.summary.startswith("'Acme' has no open recommendation with potential savings.")
 
 
 def test_a_recommendation_is_labelled_by_all_its_lines(acme: Account) -> None:
@@ -227,7 +241,10 @@ def test_a_commitment_that_is_98_percent_used_is_well_used(acme: Account) -> Non
 
 
 def test_an_export_without_unused_lines_is_said(acme: Account) -> None:
-    assert "leaves them out" in savings_of(acme, commitment_lines("9", "Used")).warnings[-1]
+    assert (
+        "has no lines of unused commitment: all of it is used, or the export omits them."
+        in savings_of(acme, commitment_lines("9", "Used")).warnings[-1]
+    )
 
 
 def test_steady_on_demand_is_saved_at_a_stated_assumption(acme: Account) -> None:
@@ -279,7 +296,7 @@ def test_storage_that_only_grows_is_to_be_reviewed(acme: Account) -> None:
     (row,) = find_rule(acme, storage_lines([1000, 1020, 1040, 1100]), "growing_storage")
 
     assert (row.monthly_saving, row.monthly_cost) == (None, Decimal("308.00"))
-    assert "what deleting would save is not known" in row.saving_reason
+    assert "Savings unknown: bills do not show what is still needed." in row.saving_reason
     assert "2025-11" in row.formula
 
 

@@ -67,17 +67,20 @@ def test_the_csv_has_exact_amounts_with_their_currency(
 
     (row,) = csv_rows(answer)
     assert (row["Id"], row["Currency"], row["Effort"]) == (gp2.id, "USD", "low")
-    assert Decimal(row["Saving a month"]) == 60
+    assert Decimal(row["Monthly savings"]) == 60
 
 
 def test_without_bills_the_page_says_what_to_do(cast: Cast, client_for: ClientFor) -> None:
-    assert "connect a source" in client_for(cast.viewer).get(LIST).content.decode()
+    assert (
+        "Ask a member, admin or owner to connect a cost source."
+        in client_for(cast.viewer).get(LIST).content.decode()
+    )
 
 
 def test_bills_that_prove_nothing_are_said_so(cast: Cast, acme: Account, client_for: ClientFor) -> None:
     add_source(acme, daily("1", pricing_category="Dynamic"))
 
-    assert "Nothing to save that the bills prove" in client_for(cast.viewer).get(LIST).content.decode()
+    assert "No savings found" in client_for(cast.viewer).get(LIST).content.decode()
 
 
 def test_one_has_formula_and_evidence_and_a_viewer_no_buttons(
@@ -87,7 +90,7 @@ def test_one_has_formula_and_evidence_and_a_viewer_no_buttons(
 
     assert "0.08 ÷ 0.10 USD" in html
     assert "vol-1" in html
-    assert "Members mark it" in html
+    assert "Only members can review anomalies." in html
     assert "/dismiss/" not in html
 
 
@@ -110,7 +113,7 @@ def test_dismissing_needs_a_reason(cast: Cast, gp2: Recommendation, client_for: 
     answer = client_for(cast.member).post(f"{page(gp2)}dismiss/", {"reason": " "})
 
     assert answer.status_code == 422
-    assert "Say why it is dismissed" in answer.content.decode()
+    assert "Enter the reason for dismissing." in answer.content.decode()
     assert not SavingsDismissal.objects.exists()
 
 
@@ -196,7 +199,7 @@ def test_what_was_saved_is_what_the_next_bills_cost_less(
     assert [each.saved for each in answer.realised] == [60]
     assert lines[-1]["charge_date"] == LAST
     html = client_for(cast.viewer).get(f"{LIST}?status=acted").content.decode()
-    assert "Realised a month" in html
+    assert "Realized monthly savings" in html
 
 
 def test_less_unused_commitment_is_waste_avoided_and_no_saving(
@@ -218,14 +221,17 @@ def test_less_unused_commitment_is_waste_avoided_and_no_saving(
     assert row.realised is not None
     for outcome in (row.realised, *answer.realised):
         assert [outcome.before, outcome.after, outcome.saved, outcome.waste_avoided] == [30, 15, None, 15]
-    assert "is no saving" in row.realised.reason
+    assert (
+        "Billed unused commitment for 30 days before and after. It is paid for either way, so "
+        "less waste is not a saving."
+    ) in row.realised.reason
     assert answer.summary.startswith(
-        "1 recommendation acted on: 15.00 USD a month less waste of commitments, which is no saving."
+        "1 recommendation acted on: 15.00 USD less commitment waste a month, which is not a saving."
     )
     for html in (detail, client.get(f"{LIST}?status=acted").content.decode()):
-        assert "Waste avoided a month" in html
-        assert "Realised a month" not in html
+        assert "Monthly waste avoided" in html
+        assert "Realized monthly savings" not in html
     exported = b"".join(client.get(f"{LIST}?status=acted&format=csv")).decode()
     rows = list(csv.DictReader(io.StringIO(exported)))
-    assert [each["Realised a month"] for each in rows] == [""]
-    assert [Decimal(each["Waste avoided a month"]) for each in rows] == [15]
+    assert [each["Realized monthly savings"] for each in rows] == [""]
+    assert [Decimal(each["Monthly waste avoided"]) for each in rows] == [15]

@@ -255,7 +255,7 @@ def test_only_days_with_complete_data_are_compared_and_it_says_so(acme: Account)
 
     assert answer.days is not None
     assert answer.days.end_date <= date(2026, 2, 28)
-    assert "Only days with complete data count" in answer.days.note
+    assert "Only complete days count, so the current period ends on" in answer.days.note
 
 
 def test_days_without_data_before_give_a_reason_and_no_figures(acme: Account) -> None:

@@ -80,7 +80,7 @@ def test_a_draft_opens_in_the_editor_and_nothing_is_saved(cast: Cast, untidy: Ac
     page = signed_in(cast.member).get(DRAFT, {"id": detail.row.id}).content.decode()
 
     assert _rules(page) == [{"copy": {"keys": ["env", "Env", "user:env"], "normalise": ["trim", "lower"]}}]
-    assert "nothing is saved yet" in page
+    assert "Draft, not saved yet." in page
     assert not CostTag.objects.exists()
 
 
@@ -121,7 +121,7 @@ def test_another_account_sees_nothing_of_them(cast: Cast, untidy: Account) -> No
 def test_a_recommendation_that_is_gone_leads_to_the_present_ones(cast: Cast, untidy: Account) -> None:
     page = signed_in(cast.member).get(DRAFT, {"id": "same-keys-0"}).content.decode()
 
-    assert "not there any more" in page
+    assert "That recommendation no longer exists. These are the current ones." in page
     assert "Tags &#x27;env&#x27;, &#x27;Env&#x27; and &#x27;user:env&#x27; mean the same" in page
 
 

@@ -127,8 +127,12 @@ def test_an_existing_cost_tag_gains_rules_at_its_end(acme: Account, cast: Cast) 
     assert keys.suggestion.draft.key == "environment"
     assert keys.suggestion.draft.rules[:1] == rules
     assert covers(keys) == {"USD": Decimal(30)}
-    assert "copies already" in keys.row.sentence
-    account = next(each for each in by_name["untagged_cost"] if "account is" in each.row.rules[-1])
+    assert "already includes." in keys.row.sentence
+    account = next(
+        each
+        for each in by_name["untagged_cost"]
+        if "This ownership transfer is no longer available." in each.row.rules[-1]
+    )
     assert account.row.rules == [
         "account is 1, and tag:Env has no value, and tag:user:env has no value → prod"
     ]
@@ -179,7 +183,7 @@ def test_tidy_tags_are_left_alone(acme: Account) -> None:
     answer = tag_recommendations(acme, TagRecommendationsQuery())
 
     assert answer.recommendations == []
-    assert "nothing to put right" in answer.summary
+    assert "have no recommendations." in answer.summary
     assert answer.keys[0].covers[0].share == 1
 
 

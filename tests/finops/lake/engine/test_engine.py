@@ -263,7 +263,7 @@ def test_a_query_is_interrupted_at_its_deadline(cast: Cast) -> None:
 def test_a_stream_is_interrupted_at_the_end_of_its_task(sql: str) -> None:
     """Before its first batch, and after it."""
     with (
-        pytest.raises(engine.LakeTimeout, match="longer than it may"),
+        pytest.raises(engine.LakeTimeout, match="The query timed out"),
         limit_time(0.3),
         engine.read_batches([], lambda _files: sql) as batches,
     ):
@@ -289,7 +289,7 @@ def test_waiting_for_other_queries_counts_against_the_deadline(cast: Cast, setti
 def test_a_missing_file_is_a_clear_error(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     storage().delete(LakeSegment.objects.unscoped().get(account=cast.account).path)
-    with pytest.raises(engine.LakeUnavailable, match="cannot be read"):
+    with pytest.raises(engine.LakeUnavailable, match="Check for an unclosed quote"):
         total(cast.account)
 
 
@@ -297,7 +297,7 @@ def test_a_damaged_file_is_a_clear_error(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     segment = LakeSegment.objects.unscoped().get(account=cast.account)
     Path(storage().local(segment.path, segment.checksum)).write_bytes(b"PAR1 no more")
-    with pytest.raises(engine.LakeUnavailable, match="importing the affected month again"):
+    with pytest.raises(engine.LakeUnavailable, match="import the affected month again;"):
         total(cast.account)
 
 

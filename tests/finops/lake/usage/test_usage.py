@@ -250,7 +250,7 @@ def test_a_sum_with_more_digits_than_there_are_is_refused_and_not_wrapped(cast: 
         == huge
     )
     for column in ("customer_id", "metric"):
-        with pytest.raises(engine.LakeTooLarge, match="counted exactly"):
+        with pytest.raises(engine.LakeTooLarge, match="The total is too large"):
             by(cast.account, column)
 
 
