@@ -40,7 +40,7 @@ def test_a_new_source_says_that_nothing_came_yet(cast: Cast) -> None:
     assert "None in the last 35 days" in page
     assert "— no events" in page
     assert "Rejected events appear here with the reason, and in the response to the push." in page
-    assert "Nothing was received in the last 35 days" in page
+    assert "No events received in the last 35 days" in page
 
 
 def test_the_page_says_what_came_today_and_how_much_of_it_was_wrong(cast: Cast) -> None:
@@ -114,7 +114,7 @@ def test_a_metric_in_two_units_is_warned_of_on_its_source_alone(cast: Cast) -> N
 
     pages = [get_page(signed_in(cast.viewer), door.page) for door in (mixed, tidy)]
 
-    assert "traffic comes in several units: GB, MB" in pages[0]
+    assert "traffic has several units: GB, MB" in pages[0]
     assert "several units" not in pages[1]
 
 

@@ -122,4 +122,4 @@ def test_one_that_the_limit_of_its_child_refuses_memory_says_so(
     job = send(open_door(cast), csv(line(1)), cast)
     uploads.run_upload(job.pk)
     job.refresh_from_db()
-    assert job.error.startswith("The upload was stopped after event 0 of the file, because it took more than")
+    assert job.error.startswith("The upload was stopped after event 0 of the file: it used more than")

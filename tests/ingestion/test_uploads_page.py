@@ -126,7 +126,7 @@ def test_lines_are_named_as_an_editor_counts_them(cast: Cast) -> None:
 
 
 WRONG_HEADERS = {
-    "missing": (b"customer_id,metric,quantity\n1,2,3\n", "The header lacks timestamp"),
+    "missing": (b"customer_id,metric,quantity\n1,2,3\n", "The header has no timestamp"),
     "misspelt": (b"customer_id,metric,quantiy,timestamp\n", "Did you mean quantity?"),
     "nameless": (b"customer_id,metric,quantity,timestamp,\n", "Column 5 of the header has no name"),
     "twice": (b"metric,customer_id,metric,quantity,timestamp\n", "The column metric is there twice"),

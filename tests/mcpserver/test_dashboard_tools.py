@@ -135,7 +135,7 @@ def test_an_error_says_what_to_mend(cast: Cast, writer: Door, bad: dict[str, Any
 def test_a_retried_create_says_which_id_exists(writer: Door) -> None:
     created = writer.ask("create_dashboard", name="Weekly")["dashboard"]
 
-    assert f"'Weekly' exists already, with id {created['id']}" in writer.problem(
+    assert f"'Weekly' already exists with id {created['id']}" in writer.problem(
         "create_dashboard", name="weekly"
     )
 
@@ -145,7 +145,7 @@ def test_the_cap_of_the_app_binds_the_tool(cast: Cast, writer: Door, settings: L
     with account_scope(cast.account):
         create_board(cast.account, "Made in the app")
 
-    assert "at most 1 shared dashboards, and this one has 1" in writer.problem(
+    assert "1 shared dashboards; the maximum is 1" in writer.problem(
         "create_dashboard", name="More"
     )
 

@@ -52,7 +52,7 @@ def test_a_read_tool_that_writes_is_stopped_by_the_database(toys: Door) -> None:
 
     problem = toys.problem("sly")
 
-    assert problem.startswith("sly failed on our side; incident ")
+    assert problem.startswith("sly failed with a server error (incident ")
     assert fingerprint(without=KEYS) == before
 
 
@@ -116,8 +116,8 @@ def test_a_tool_that_fails_says_an_incident_that_the_log_has(
 ) -> None:
     problem = toys.problem("broken")
 
-    incident = problem.removeprefix("broken failed on our side; incident ").removesuffix(
-        " is logged. Try once more."
+    incident = problem.removeprefix("broken failed with a server error (incident ").removesuffix(
+        "). Retry once."
     )
     assert len(incident) == 12
     assert f"incident {incident}: tool broken of account" in caplog.text

@@ -224,7 +224,7 @@ def test_a_budget_of_a_value_or_currency_without_cost_is_refused_with_what_has(d
     other = door.problem("create_budget", name="Live", amount=10, currency="GBP")
 
     assert "no cost has cost_tag:environment 'Prod'. Nearest: 'Production'" in problem
-    assert "no cost line of the account is in GBP; there is cost in EUR and USD" in other
+    assert "the account has no cost in GBP, only in EUR and USD" in other
 
 
 def test_an_amount_with_signs_is_answered_with_how_to_write_it(door: Door) -> None:

@@ -48,7 +48,7 @@ def test_amounts_are_numbers_with_their_currency(cast: Cast, payer: Account) -> 
     assert (usd["actual"], usd["remaining"], usd["expected"]) == (0, 10 * daily, 10 * daily)
     assert usd["change"]["previous_amount"] == 10 * daily
     assert answer["account"]["slug"] == "acme"
-    assert answer["summary"].startswith("'Acme' is expected to spend")
+    assert answer["summary"].startswith("'Acme' is forecast to spend")
 
 
 def test_the_largest_answer_is_small_and_its_groups_are_whole(cast: Cast, payer: Account) -> None:

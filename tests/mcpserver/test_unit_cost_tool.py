@@ -138,7 +138,7 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
     [
         ({"usage_metric": "request"}, ("usage_metric: 'request' does not exist. Nearest: 'requests'")),
         ({}, "usage_metric"),
-        ({"usage_metric": "x" * 500_000}, "has 500000 characters, a metric at most 100"),
+        ({"usage_metric": "x" * 500_000}, "has 500000 characters; the maximum is 100"),
         ({"usage_metric": "requests", "period": "last_decade"}, "Nearest: last_"),
         ({"usage_metric": "requests", "mode": "by_customer"}, "Nearest: per_customer"),
         ({"usage_metric": "requests", "group_by": ["service"]}, "queryUnitCost has no argument"),

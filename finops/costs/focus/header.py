@@ -248,7 +248,7 @@ def _refuse_missing_columns(header: Header) -> None:
     count = "a column" if len(missing) == 1 else f"{len(missing)} columns"
     error = FocusFileError if header.has("BilledCost") else UnknownFormat
     raise error(
-        f"{header.name} has no {count} required for an import: {', '.join(missing)}. {SET_HINT}",
+        f"{header.name} lacks {count} required for an import: {', '.join(missing)}. {SET_HINT}",
         field=missing[0],
         value=missing,
     )

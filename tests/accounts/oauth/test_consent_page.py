@@ -42,7 +42,7 @@ def test_a_client_with_a_document_is_called_by_its_host(cast: Cast) -> None:
     page = page_for(cast.member, client)
 
     assert heading(page) == "claude.ai"
-    assert "It calls itself “Claude”." in page
+    assert "Unverified name: Claude" in page
     assert CLAUDE in page
     assert "https://claude.ai/api/mcp/auth_callback" in page
     assert (

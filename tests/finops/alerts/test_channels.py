@@ -116,7 +116,7 @@ def test_a_name_is_needed_and_taken_once_whatever_its_case(acme: Account) -> Non
     for name in ("", "  \n ", "x" * 101):
         with pytest.raises(ValidationError):
             create(acme, "email", name, addresses=["a@example.com"])
-    with pytest.raises(UserError, match="'Ops' exists already, with id") as error:
+    with pytest.raises(UserError, match="'Ops' already exists with id") as error:
         create(acme, "email", "OPS", addresses=["a@example.com"])
 
     assert error.value.field == "name"
@@ -133,7 +133,7 @@ def test_an_account_has_so_many_channels(acme: Account, monkeypatch: pytest.Monk
     monkeypatch.setattr(limits, "MAX_CHANNELS", 2)
     create_mail_channel(acme, "a@example.com")
 
-    with pytest.raises(UserError, match="at most 2 alert channels, and this one has 2"):
+    with pytest.raises(UserError, match="2 alert channels; the maximum is 2"):
         create_mail_channel(acme, "a@example.com", name="Third")
 
 

@@ -146,7 +146,7 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
         ({"trigger": "digest", "channel": "O\x00ps"}, "channel", "is not supported"),
         ({"trigger": "digest", "frequency": ""}, "frequency", "weekly or monthly"),
         ({"trigger": "digest", "frequency": "daily"}, "frequency", "Valid: weekly, monthly"),
-        ({"trigger": "digest", "budget": "Cloud"}, "budget", "does not go with trigger digest"),
+        ({"trigger": "digest", "budget": "Cloud"}, "budget", "is not allowed with trigger digest"),
         ({"trigger": "budget"}, "budget", "budget is missing: set the budget. Use listBudgets."),
         ({"trigger": "budget", "budget": "Clout"}, "budget", "Nearest: 'Cloud'"),
         ({"trigger": "budget", "budget": 10**30}, "budget", "is not supported"),
@@ -161,7 +161,7 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
         ({"trigger": "budget", "budget": "Cloud", "scope": "team"}, "scope", "That takes budget, thresholds"),
         ({"trigger": "anomaly", "scope": "planet"}, "scope", "Valid: account, cost_source, team, cost_tag"),
         ({"trigger": "anomaly", "scope": "team"}, "team", "an alert of scope team names it"),
-        ({"trigger": "anomaly", "team": "Core"}, "team", "does not go with scope account"),
+        ({"trigger": "anomaly", "team": "Core"}, "team", "is not allowed with scope account"),
         ({"trigger": "anomaly", "scope": "team", "team": "Cor"}, "team", "Nearest: 'Core'"),
         ({"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring"}, "cost_tag_value", "is missing"),
         (
@@ -322,7 +322,7 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
             subscribe(account)
             second = call(subscribe, account, "digest", frequency="monthly")
             wait_until(someone_waits_for_us)
-        with pytest.raises(UserError, match="at most 1 alert subscriptions, and this one has 1"):
+        with pytest.raises(UserError, match="1 alert subscriptions; the maximum is 1"):
             second.result()
 
 

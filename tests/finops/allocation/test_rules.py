@@ -38,7 +38,7 @@ def deep(levels: int) -> dict[str, Any]:
         ({**OK, "when": {**SERVICE, "all": [SERVICE]}}, "Rule 2, when: all stands alone"),
         ({**OK, "when": deep(9)}, "nested more than 8 deep"),
         ({**OK, "when": [SERVICE]}, "Rule 2, when: is a list, not an object"),
-        ({**OK, "value": "v" * 256}, "has 256 characters, at most 255"),
+        ({**OK, "value": "v" * 256}, "has 256 characters; the maximum is 255"),
         ({**OK, "value": " "}, "Rule 2, value: is empty."),
         ({**OK, "value": "a\x00"}, "Rule 2, value: has a character that no text has"),
         ({**OK, "valid_from": "2026-05-02", "valid_to": "2026-05-01"}, "Rule 2, valid_to: the last day, 2026-05-01, is before"),
@@ -64,14 +64,14 @@ def test_a_rule_that_cannot_be_is_refused_by_number_and_field(rule: Any, said: s
 def test_at_most_500_rules_are_taken() -> None:
     assert len(read_rules([OK] * 500)) == 500
 
-    with pytest.raises(RuleError, match="501 rules are more than 500"):
+    with pytest.raises(RuleError, match="501 rules; the maximum is 500"):
         read_rules([OK] * 501)
 
 
 def test_all_values_together_are_bounded() -> None:
     many = {**SERVICE, "values": [str(number) for number in range(2_000)]}
 
-    with pytest.raises(RuleError, match="22,000 values, more than 20,000"):
+    with pytest.raises(RuleError, match="22,000 values; the maximum is 20,000"):
         read_rules([{**OK, "when": many}] * 11)
 
 

@@ -65,7 +65,7 @@ def test_one_click_gives_a_value_to_a_team(cast: Cast, payer: Account) -> None:
     again = text_of(
         client.post(f"{PAGE}assign/", {"team": team.pk, "value": "SEARCH", "next": "team"}, follow=True)
     )
-    assert "belongs to team 'Payments' already" in again
+    assert "already belongs to team 'Payments'" in again
     assert client.post(f"{PAGE}assign/", {"team": "x", "value": "rest"}).status_code == 404
 
 
@@ -90,7 +90,7 @@ def test_people_and_values_come_and_go(cast: Cast, payer: Account) -> None:
     text = text_of(client.post(f"{url}members/", {"email": "VIEWER@example.com"}, follow=True))
     assert "Viewer is in Payments." in text
     refused = text_of(client.post(f"{url}members/", {"email": "stranger@example.com"}, follow=True))
-    assert "Nobody in this account has the e-mail" in refused
+    assert "No member has the e-mail" in refused
 
     client.post(f"{PAGE}members/{TeamMember.objects.unscoped().get().pk}/remove/")
     client.post(f"{PAGE}values/{TeamValue.objects.unscoped().get().pk}/release/")

@@ -144,7 +144,7 @@ def test_a_value_has_one_team_whatever_its_case(cast: Cast, acme: Account, core:
     edge = create_team(account=acme, actor=cast.actor, name="Edge")
     owned = own_value(team=core, actor=cast.actor, value="payments")
 
-    with pytest.raises(UserError, match="'PAYMENTS' belongs to team 'Core' already"):
+    with pytest.raises(UserError, match="'PAYMENTS' already belongs to team 'Core'"):
         own_value(team=edge, actor=cast.actor, value="PAYMENTS")
 
     release_value(owned=owned, actor=cast.actor)

@@ -40,7 +40,7 @@ def test_a_budget_is_made_with_its_amounts_and_written_into_the_audit_log(acme: 
 def test_a_name_that_is_taken_names_the_budget_that_has_it(acme: Account) -> None:
     first = create_budget(acme, "Production")
 
-    with pytest.raises(UserError, match=f"'Production' exists already, with id {first.pk}") as problem:
+    with pytest.raises(UserError, match=f"'Production' already exists with id {first.pk}") as problem:
         create_budget(acme, "pRODUCTION")
 
     assert problem.value.field == "name"
@@ -51,9 +51,9 @@ def test_at_the_cap_a_retried_create_still_names_what_exists(acme: Account, sett
     settings.BUDGETS_PER_ACCOUNT = 1
     create_budget(acme, "Production")
 
-    with pytest.raises(UserError, match="exists already, with id"):
+    with pytest.raises(UserError, match="already exists with id"):
         create_budget(acme, "Production")
-    with pytest.raises(UserError, match="at most 1 budgets, and this one has 1"):
+    with pytest.raises(UserError, match="1 budgets; the maximum is 1"):
         create_budget(acme, "Another")
 
 
@@ -61,7 +61,7 @@ def test_at_the_cap_a_retried_create_still_names_what_exists(acme: Account, sett
 def test_the_cap_is_fifty_and_a_deleted_budget_makes_room(acme: Account) -> None:
     budgets = [create_budget(acme, f"Budget {number}") for number in range(50)]
 
-    with pytest.raises(UserError, match="at most 50 budgets, and this one has 50"):
+    with pytest.raises(UserError, match="50 budgets; the maximum is 50"):
         create_budget(acme, "One more")
     delete_budget(budget=budgets[7], actor=ACTOR)
     create_budget(acme, "One more")
@@ -89,7 +89,7 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
             create_budget(account, "First")
             second = call(create_budget, account, "Second")
             wait_until(someone_waits_for_us)
-        with pytest.raises(UserError, match="at most 3 budgets, and this one has 3"):
+        with pytest.raises(UserError, match="3 budgets; the maximum is 3"):
             second.result()
 
     with account_scope(account):
@@ -118,7 +118,7 @@ def test_of_two_creates_of_one_name_at_once_the_second_names_the_first() -> None
             first = create_budget(account, "Same")
             second = call(create_budget, account, "Same")
             wait_until(someone_waits_for_us)
-        with pytest.raises(UserError, match=f"exists already, with id {first.pk}"):
+        with pytest.raises(UserError, match=f"already exists with id {first.pk}"):
             second.result()
     connection.close()
 
@@ -130,7 +130,7 @@ def test_of_two_creates_of_one_name_at_once_the_second_names_the_first() -> None
         (ScopeDraft(scope="planet"), "scope", "Valid: account, cost_source, team, cost_tag"),
         (ScopeDraft(scope="team"), "team", "listTeams lists them"),
         (ScopeDraft(scope="cost_tag", cost_tag="env"), "cost_tag_value", "cost_tag_value is missing"),
-        (ScopeDraft(scope="account", team="Core"), "team", "does not go with scope account"),
+        (ScopeDraft(scope="account", team="Core"), "team", "is not allowed with scope account"),
         (source_scope("Bilss"), "cost_source", "Nearest: 'Bills'"),
         (team_scope("Cor"), "team", "Nearest: 'Core'"),
         (cost_tag_scope("enf", "prod"), "cost_tag", "Nearest: 'env'"),

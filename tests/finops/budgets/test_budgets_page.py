@@ -213,8 +213,8 @@ def test_a_taken_name_and_a_full_account_are_said_on_the_page(
     name_page = client.post(f"{PAGE}new/", FORM).content.decode()
     full = client.post(f"{PAGE}new/", {**FORM, "name": "Another"}).content.decode()
 
-    assert f"exists already, with id {budget.pk}" in name_page
-    assert "at most 1 budgets, and this one has 1" in full
+    assert f"already exists with id {budget.pk}" in name_page
+    assert "1 budgets; the maximum is 1" in full
 
 
 def test_the_form_follows_its_scope_and_suggests_what_that_cost(cast: Cast, payer: Account) -> None:

@@ -84,7 +84,7 @@ def test_a_value_longer_than_its_column_may_have_is_refused_with_its_row() -> No
 def test_tags_without_end_are_refused_with_their_row() -> None:
     many = json.dumps({f"k{place}": "v" for place in range(2_001)})
     with pytest.raises(
-        UserError, match=r"row 3, column Tags: .* has 2,001 tags, and a row has 2,000 at most"
+        UserError, match=r"row 3, column Tags: .* has 2,001 tags; the maximum per row is 2,000"
     ):
         FocusRead(as_csv({}, {"Tags": many}))
     assert FocusRead(as_csv({"Tags": "[" * 500_000})).finding("tags_unreadable").rows == 1
@@ -110,7 +110,7 @@ def test_more_columns_and_deeper_ones_than_a_bill_has_are_refused() -> None:
         "columns (2,011 with what they consist of); at most 2,000"
         in read_in_child(as_parquet(wide, 1)).message
     )
-    assert "has 2,011 columns; at most 2,000" in read_in_child(as_csv(dict.fromkeys(wide, ""))).message
+    assert "has 2,011 columns; the maximum is 2,000" in read_in_child(as_csv(dict.fromkeys(wide, ""))).message
     type_ = pa.string()
     for _ in range(30):
         type_ = pa.struct([("a", type_)])

@@ -132,7 +132,7 @@ def test_a_bad_value_far_into_a_file_is_found_at_its_row() -> None:
 def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_them() -> None:
     says = message(without_columns(as_csv({}), "EffectiveCost", "BillingCurrency", "ProviderName"))
     assert (
-        "lacks 3 columns that an import cannot do without: EffectiveCost, BillingCurrency, ProviderName"
+        "lacks 3 columns required for an import: EffectiveCost, BillingCurrency, ProviderName"
         in says
     )
     assert "--set Column=value" in says
@@ -143,7 +143,7 @@ def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_t
     [
         (
             {"Currency": "USD"},
-            "the column 'Currency', which an import does not use. Columns: BillingCurrency",
+            "Column 'Currency' is not used by imports. Columns: BillingCurrency",
         ),
         ({"BillingCurrency": " "}, "The value given for BillingCurrency is empty"),
         ({"BillingCurrency": "Euros"}, "The value 'Euros' given for BillingCurrency is not a three-letter"),
@@ -191,7 +191,7 @@ def test_text_that_is_not_utf_8_is_named_with_its_line() -> None:
 
 def test_text_in_utf_16_that_breaks_off_is_named_with_its_line() -> None:
     whole = as_csv(*[{"Tags": "{}"}] * 2_000).decode().encode("utf-16")
-    assert "focus.csv breaks off or is no UTF-16 after line 2001" in message(whole[:-3] + b"\xd8")
+    assert "focus.csv is truncated or not UTF-16 after line 2001" in message(whole[:-3] + b"\xd8")
     assert "focus.csv, row 2001 (line 2001): 11 fields" in message(whole[:-20])
     late = as_csv(*[{}] * 2_000, {"BilledCost": "x"}).decode().encode("utf-16")
     assert "focus.csv, row 2002, column BilledCost: 'x' is not a number" in message(late)
@@ -227,15 +227,15 @@ def test_a_quantity_beyond_the_type_is_null_and_counted(value: str) -> None:
 
 def test_gzip_that_breaks_off_is_named_with_the_last_whole_row() -> None:
     packed = gzip.compress(as_csv(*[{"ResourceId": str(place * 7919)} for place in range(50_000)]))
-    assert "focus.csv breaks off after row" in message(packed[: len(packed) // 2])
-    assert "focus.csv breaks off after row 50001: the gzip data ends early" in message(packed[:-6])
+    assert "focus.csv is truncated after row" in message(packed[: len(packed) // 2])
+    assert "focus.csv is truncated after row 50001: the gzip data is incomplete" in message(packed[:-6])
 
 
 @pytest.mark.parametrize("tags", ['{"a": "b"}', '{"a": "b"'])
 def test_a_file_that_breaks_off_inside_quotes_is_refused(tags: str) -> None:
     whole = as_csv({}, {"Tags": tags})
     torn = whole[: whole.rindex(b'"')]
-    assert "focus.csv breaks off in row 3: a quote that opens there is never closed" in message(torn)
+    assert "focus.csv has an unclosed quote in row 3" in message(torn)
 
 
 def test_parquet_that_is_damaged_inside_is_refused() -> None:

@@ -74,13 +74,13 @@ def test_a_field_that_only_a_late_row_has_is_a_column() -> None:
     [
         (
             json_lines(row())[:-20],
-            r"row 1 is no JSON object: .*Write each row as a JSON object on a line of its own",
+            r"row 1 is not a JSON object: .*Write each row as a JSON object on a line of its own",
         ),
-        (json_lines(row(), row())[:-20], r"row 2 is no JSON object"),
-        (json_lines(row()) + b"[1, 2]\n", r"row 2 is no JSON object: '\[1, 2\]'"),
+        (json_lines(row(), row())[:-20], r"row 2 is not a JSON object"),
+        (json_lines(row()) + b"[1, 2]\n", r"row 2 is not a JSON object: '\[1, 2\]'"),
         (b"[{}, 1]", "is not a JSON array of objects."),
         (b'[{"a": 1}', "is not a JSON array of objects."),
-        (json.dumps(row(), indent=1).encode(), r"row 1 is no JSON object: '\{'"),
+        (json.dumps(row(), indent=1).encode(), r"row 1 is not a JSON object: '\{'"),
         (
             gzip.compress(json_lines(*[row()] * 9_000), mtime=0)[:-100],
             ": the gzip data is incomplete or damaged.",
@@ -92,7 +92,7 @@ def test_a_field_that_only_a_late_row_has_is_a_column() -> None:
         (json_lines(row(BilledCost="five")), r"row 1, column BilledCost: 'five'"),
         (b'{"a": "' + b"x" * (9 << 20), r"row longer than 8 MB"),
         (b"{" + b",".join(b'"c%d": 1' % place for place in range(2_001)) + b"}", r"more than 2,000 columns"),
-        (b'{"a":' * 5_000, r"row 1 is no JSON object"),
+        (b'{"a":' * 5_000, r"row 1 is not a JSON object"),
     ],
 )
 def test_what_is_wrong_is_named_by_row(data: bytes, says: str) -> None:

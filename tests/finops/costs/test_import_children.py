@@ -73,7 +73,7 @@ def test_a_command_imports_in_a_child_too_and_tries_again_where_that_dies(
     command = ("import_focus", "--account", cast.account.slug, "--source", source.name, str(path))
     with monkeypatch.context() as patched:
         endings = endings_of_children(patched, "die")
-        with pytest.raises(CommandError, match=r"ended three times by itself, .* \(signal 11\)"):
+        with pytest.raises(CommandError, match=r"ended unexpectedly three times, .* \(signal 11\)"):
             call_command(*command)
         assert len(endings) == 3
     endings = endings_of_children(monkeypatch)

@@ -193,7 +193,7 @@ def test_the_command_refuses_with_a_table_and_goes_on_when_told(
 def test_the_command_adds_as_corrections_when_told(cast: Cast, source: CostSource, tmp_path: Path) -> None:
     import_bill(cast, source, write_bill(tmp_path, bill(SEPTEMBER)))
     path = str(write_bill(tmp_path, bill(month_of("2026-09", "5", days=12), OCTOBER)))
-    with pytest.raises(CommandError, match=r"12 lines of 2026-09 on 12 days where the source has 30"):
+    with pytest.raises(CommandError, match=r"12 lines of 2026-09 on 12 days; the source has 30"):
         call_command("import_focus", path, "--account", "acme", "--source", "Bills")
     call_command(
         "import_focus", path, "--account", "acme", "--source", "Bills", "--confirm", "--as-corrections"
@@ -221,7 +221,7 @@ def test_one_correction_of_september_in_octobers_file_does_not_replace_september
         ("2026-09", "2026-10"),
         ("2026-10", ""),
     ]
-    assert "Kept as corrections that 2026-10 carries: 1 line of 2026-09 (-1.00 USD)" in job.report["notes"][0]
+    assert "Kept as corrections from 2026-10: 1 line of 2026-09 (-1.00 USD)" in job.report["notes"][0]
 
 
 def test_corrections_are_replaced_with_the_file_that_carries_them_and_stay_when_their_month_is(
@@ -321,7 +321,7 @@ def test_the_same_content_in_another_source_waits_naming_where_it_is(cast: Cast,
     (review,) = job.report["reviews"]
     assert (job.status, review["kind"], review["import_id"]) == ("waiting", "copy", first.pk)
     assert (
-        "copy.csv.gz is in Bills already: the same content was imported there as bill.csv" in review["reason"]
+        "copy.csv.gz was already imported into Bills as bill.csv" in review["reason"]
     )
     assert total(cast.account) == Decimal(465)
     services.confirm_import(job=job, actor=cast.actor)
@@ -340,7 +340,7 @@ def test_the_same_content_again_in_its_source_changes_nothing(cast: Cast, source
         job = import_upload(cast, source, SEPTEMBER)
     assert (job.status, total(cast.account)) == ("done", Decimal(465))
     assert re.search(
-        r"bill\.csv has the same content as bill\.csv, imported on .*: unchanged\.", job.report["notes"][0]
+        r"bill\.csv is unchanged from bill\.csv, imported on", job.report["notes"][0]
     )
 
 

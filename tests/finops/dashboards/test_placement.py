@@ -103,7 +103,7 @@ def test_two_widgets_at_one_point_are_refused_and_both_named(
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        (Place(8, 0, 6, 2), "x 8 and w 6 reach column 14, beyond the board's 12 columns"),
+        (Place(8, 0, 6, 2), "x 8 and w 6 reach column 14; the dashboard has 12 columns"),
         (Place(12, 0, 1, 1), "position.x is 0 to 11, not 12"),
         (Place(-1, 0, 1, 1), "position.x is 0 to 11, not -1"),
         (Place(0, 1000, 1, 1), "position.y is 0 to 999, not 1000"),

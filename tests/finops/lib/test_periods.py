@@ -147,7 +147,7 @@ def test_dates_a_period_or_nothing_are_ways_to_say_days() -> None:
     [
         (date(2026, 1, 1), None, None, "end_date", "end_date is missing"),
         (None, date(2026, 1, 1), None, "start_date", "start_date is missing"),
-        (date(2026, 1, 2), date(2026, 1, 1), None, "end_date", "lies before start_date"),
+        (date(2026, 1, 2), date(2026, 1, 1), None, "end_date", "is before start_date"),
         (
             date(2026, 1, 1),
             date(2026, 1, 2),

@@ -96,7 +96,7 @@ def test_a_metric_that_is_yet_to_be_pushed_is_null_and_a_misspelt_one_is_an_erro
 
     (total,) = cost_per_unit(acme, march_query("seats")).totals
     assert total.unit_cost is None
-    assert "No usage event has named the metric 'seats'; the account has 'requests'" in total.reason
+    assert "No usage events of metric 'seats'. The account has 'requests'" in total.reason
 
     with pytest.raises(UserError) as refused:
         cost_per_unit(acme, march_query("reqeusts"))
@@ -247,7 +247,7 @@ def test_cost_of_no_customer_is_in_the_total_and_said(acme: Account) -> None:
     answer = cost_per_unit(acme, by_customer())
 
     assert (answer.totals[0].cost, answer.totals[0].unmatched_cost) == (100, 40)
-    assert "40.00 USD (40.0 %) of the cost belongs to no known customer by 'tag:customer'" in " ".join(
+    assert "40.00 USD (40.0 %) of cost has no known customer by 'tag:customer'" in " ".join(
         answer.warnings
     )
 

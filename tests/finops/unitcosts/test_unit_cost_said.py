@@ -53,7 +53,7 @@ def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) ->
         ([], "The previous period has no usage."),
         (
             [event(date(2026, 2, 27), "acme", 4)],
-            "Usage is there on 1 of the 9 earlier days and on 9 of these 9",
+            "usage on 1 of 9 days of the previous period and 9 of 9 of this one",
         ),
     ],
     ids=["none", "pushing began late"],

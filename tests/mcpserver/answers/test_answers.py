@@ -109,7 +109,7 @@ def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Accoun
     unknown = writer.error("tools/call", {"name": "update_budget", "arguments": {}})
     other = writer.error("tools/call", {"name": "rename_customer", "arguments": {}})
 
-    assert f"exists already, with id {budget}" in problem
+    assert f"already exists with id {budget}" in problem
     assert problem.endswith(f"Its page: {page}/budgets/{budget}/")
     assert drawn.endswith(f"Its page: {page}/dashboards/{board}/")
     assert unknown["message"].endswith(f"members change on its page in the console: {page}/budgets/")

@@ -98,7 +98,7 @@ def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(writer: Door) -
     assert alone["totals"][0]["unit_cost"] == 37
     assert alone["unfiltered_dimensions"] == ["service"]
     assert (
-        "only the cost is filtered by service, the usage is all of 'requests'"
+        "only cost is filtered by service; usage is all of 'requests'"
         in alone["summary"].split(": ")[0]
     )
     assert both["totals"][0]["unit_cost"] == 30
@@ -119,7 +119,7 @@ def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast
     assert "u0=region" in answer["console_url"]
     assert nobody["totals"][0]["usage"] == 10
     assert none["totals"][0]["unit_cost"] is None
-    assert "No usage event of these days has region 'mars'" in none["summary"]
+    assert "No usage events on these days have region 'mars'" in none["summary"]
     assert "usage_filters: 'regoin' does not exist. Nearest: 'region'" in refused
     page = signed_in(cast.viewer).get(answer["console_url"].removeprefix("http://127.0.0.1:8000"))
     assert "usage filtered by region" in page.content.decode()
@@ -141,7 +141,7 @@ def test_values_that_usage_does_not_have_give_no_unit_cost_but_the_reason(
     )
 
     assert answer["totals"][0]["unit_cost"] is None
-    assert "no usage of 'requests' in these days has such a region; it has eu and us" in answer["summary"]
+    assert "no usage of 'requests' on these days has that region; it has eu and us" in answer["summary"]
     assert (no_value_answer["totals"][0]["cost"], no_value_answer["totals"][0]["usage"]) == (3000, 90)
     assert no_value_answer["unfiltered_dimensions"] == []
     assert "tag:zone" in page.get("/a/acme/settings/customers/").content.decode()

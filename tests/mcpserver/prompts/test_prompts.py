@@ -167,7 +167,7 @@ def test_amounts_become_numbers_and_empty_arguments_are_left_out(door: Door) -> 
 "value: set filter_by to its dimension, such as "
 "region."
 )),
-        ("top_cost_drivers", {"filter_by": "provider"}, "value: say which provider is meant"),
+        ("top_cost_drivers", {"filter_by": "provider"}, "value: set the provider"),
         (
             "top_cost_drivers",
             {"filter_by": "region", "value": "eu-centrall-1"},

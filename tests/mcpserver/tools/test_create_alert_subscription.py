@@ -113,8 +113,8 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
         ({"trigger": "cost"}, "Valid: anomaly, budget, digest"),
         ({"frequency": "daily"}, "Valid: monthly, weekly"),
         ({"frequency": None}, "frequency is missing: weekly or monthly."),
-        ({"thresholds": [80]}, "thresholds does not go with trigger digest; leave it out."),
-        ({"trigger": "budget"}, "frequency does not go with trigger budget"),
+        ({"thresholds": [80]}, "thresholds is not allowed with trigger digest. Remove it"),
+        ({"trigger": "budget"}, "frequency is not allowed with trigger budget"),
         ({"trigger": "budget", "frequency": None}, ("budget is missing: set the budget. Use listBudgets.")),
         (
             {"trigger": "budget", "frequency": None, "budget": "Clod"},
@@ -131,7 +131,7 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
         ({"trigger": "anomaly", "frequency": None, "team": "None"}, "Use listTeams."),
         (
             {"trigger": "anomaly", "frequency": None, "minimum_impact": 5},
-            "currency is missing: say which one the minimum_impact of 5 is in",
+            "currency is missing: set the currency of the minimum_impact of 5",
         ),
         (
             {"trigger": "anomaly", "frequency": None, "minimum_impact": "1e400", "currency": "USD"},
@@ -224,7 +224,7 @@ def test_the_cap_filled_in_the_app_refuses_in_the_tool_and_the_reverse(
     cast: Cast, ops: AlertChannel, writer: Door, settings: LazySettings
 ) -> None:
     settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT = 1
-    full = "An account has at most 1 alert subscriptions, and this one has 1."
+    full = "The account has 1 alert subscriptions; the maximum is 1."
     member, new = signed_in(cast.member), "/a/acme/alerts/subscriptions/new/"
     form = {"channel": ops.pk, "trigger": "digest", "frequency": "monthly"}
 
@@ -258,7 +258,7 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(settings: LazySettings) -> Non
 
     texts = [each["content"][0]["text"] for each in results if each["isError"]]
     assert len(texts) == 1, results
-    assert texts[0].startswith("An account has at most 1 alert subscriptions, and this one has 1.")
+    assert texts[0].startswith("The account has 1 alert subscriptions; the maximum is 1.")
 
 
 def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, writer: Door) -> None:

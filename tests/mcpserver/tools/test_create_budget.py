@@ -124,7 +124,7 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: Door) -> None:
         ({"scope": "planet"}, "Valid: account, cost_source, cost_tag, team"),
         ({"scope": "team"}, "team is missing: required for a budget of scope team. Use listTeams."),
         ({"team": "Cor"}, "team: 'Cor' does not exist. Nearest: 'Core'. Use listTeams."),
-        ({"team": "Core", "cost_source": "Bills"}, "team does not go with scope cost_source"),
+        ({"team": "Core", "cost_source": "Bills"}, "team is not allowed with scope cost_source"),
         ({"cost_tag_value": "x"}, "cost_tag is missing: required for a budget of scope cost_tag."),
         ({"cost_tag": "Unit"}, "cost_tag_value is missing"),
         ({"cost_tag": "Unit", "cost_tag_value": "\x00"}, "cost_tag_value: "),
@@ -233,7 +233,7 @@ def test_a_name_that_another_account_has_is_free(cast: Cast, writer: Door) -> No
 def test_a_retried_create_names_the_budget_that_exists(cast: Cast, writer: Door) -> None:
     pk = request_budget(writer)["budget"]["id"]
 
-    assert f"name: the budget 'Core' exists already, with id {pk}." in budget_refusal(writer, name=" cORE")
+    assert f"name: the budget 'Core' already exists with id {pk}." in budget_refusal(writer, name=" cORE")
     assert budgets(cast.account) == ["Core"]
 
 
@@ -241,7 +241,7 @@ def test_the_cap_filled_in_the_app_refuses_in_the_tool_and_the_reverse(
     cast: Cast, writer: Door, settings: LazySettings
 ) -> None:
     settings.BUDGETS_PER_ACCOUNT = 1
-    full = "An account has at most 1 budgets, and this one has 1."
+    full = "The account has 1 budgets; the maximum is 1."
     member = signed_in(cast.member)
     form = {**LEAST, "scope": "account", "period": "monthly", "warning_percent": 80}
 

@@ -98,7 +98,7 @@ def test_a_metric_that_begins_within_the_earlier_days_has_no_change_but_the_reas
     answer = compare(door, start_date="2026-02-15", end_date="2026-03-14", compare_to="previous_period")
 
     assert (answer["change"]["current_quantity"], answer["change"]["ratio"]) == (14 * 10 + 14 * 24, None)
-    assert "No change is known against 2026-01-18 to 2026-02-14" in answer["summary"]
+    assert "Change vs. 2026-01-18 to 2026-02-14 is unknown" in answer["summary"]
     assert "The metric's first event is of 2026-02-01, within the previous period." in answer["summary"]
 
 

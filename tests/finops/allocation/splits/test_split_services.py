@@ -148,7 +148,7 @@ def test_percentages_reach_100_exactly_or_not_at_all(payer: Account, cast: Cast)
 def test_a_target_of_one_split_is_no_source_of_another(payer: Account, cast: Cast) -> None:
     create_shared(cast)
 
-    assert "'web' is a target of split 'Cluster', so it cannot be a source" in refusal_of(
+    assert "'web' is a target of split 'Cluster' and cannot be a source" in refusal_of(
         cast, source_value="web", targets=[("worker", "")]
     )
     assert "Target 'cluster' is the source of split 'Cluster'" in refusal_of(
@@ -159,7 +159,7 @@ def test_a_target_of_one_split_is_no_source_of_another(payer: Account, cast: Cas
 def test_a_cycle_is_named(payer: Account, cast: Cast) -> None:
     create_shared(cast)
 
-    assert "split 'Cluster' would make a cycle: web → cluster → web" in refusal_of(
+    assert "Circular reference with split 'Cluster': web → cluster → web" in refusal_of(
         cast, source_value="web", targets=[("cluster", "")]
     )
 

@@ -58,7 +58,7 @@ def endless_rows() -> bytes:
     [
         (gzip_bomb, "bill.csv.gz", "times its size. A file may unpack to 200 times its size"),
         (wide_parquet, "bill.parquet", "100,000 columns"),
-        (wide_csv, "bill.csv", "columns; at most 2,000"),
+        (wide_csv, "bill.csv", "columns; the maximum is 2,000"),
         (endless_rows, "bill.parquet", "says that it has 4,000,000 rows"),
     ],
 )

@@ -50,7 +50,7 @@ def problem_of(**changes: Any) -> tuple[str, str]:
 )),
         ({"amounts": {"BilledCost": {"column": "A", "factor": "NaN"}}}, "BilledCost", "Enter a factor"),
         ({"amounts": {"BilledCost": {"column": "A", "factor": "1e-19"}}}, "BilledCost", "at most 18 decimals"),
-        ({"amounts": {"Cost": {"column": "A"}}}, "amounts", "'Cost' is no FOCUS column of amounts. Nearest:"),
+        ({"amounts": {"Cost": {"column": "A"}}}, "amounts", "'Cost' is not a FOCUS column of amounts. Similar:"),
         ({"amounts": {"ListCost": {"column": ""}}}, "ListCost", "Choose the amount column."),
         ({"texts": {"BillingCurrency": {"value": "Euro"}}}, "BillingCurrency", "three-letter code such as EUR"),
         ({"texts": {"ChargeCategory": {"value": "Rent"}}}, "ChargeCategory", "FOCUS has Usage, Purchase, Tax"),

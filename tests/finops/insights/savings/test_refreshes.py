@@ -169,7 +169,7 @@ def test_a_member_has_them_read_now_and_not_twice_a_minute(
     with clock.frozen(NOON + timedelta(minutes=2)):
         answer = client.post(f"{PAGE}refresh/", follow=True)
 
-    assert "The recommendations of 1 source are being read" in answer.content.decode()
+    assert "Refreshing recommendations of 1 source" in answer.content.decode()
     assert queued == [("insights.refresh_recommendations", acme.pk, source.pk)]
 
 
