@@ -235,10 +235,8 @@ class SubscriptionForm(forms.Form):
         wrong = next((part for part in parts if id_of(part) is None), "")
         if wrong or not parts:
             raise forms.ValidationError(
-
-                    f"“{wrong[:20] or self.cleaned_data['thresholds']}” is not a whole number. Enter "
-                    "percentages such as 80, 100."
-
+                f"“{wrong[:20] or self.cleaned_data['thresholds']}” is not a whole number. Enter "
+                "percentages such as 80, 100."
             )
         return [int(part) for part in parts]
 

@@ -75,9 +75,7 @@ def find_key(event_dimensions: EventDimensions, name: str) -> Resolution:
     if len(case_variants) == 1:
         return Resolution(case_variants[0], f"Dimension {key!r} was interpreted as {case_variants[0]!r}.")
     suggestions = case_variants or nearest_choices(key, event_dimensions.keys)
-    advice = (
-        f" Similar: {', '.join(quote(one, SHOWN_LENGTH) for one in suggestions)}." if suggestions else ""
-    )
+    advice = f" Similar: {', '.join(quote(one, SHOWN_LENGTH) for one in suggestions)}." if suggestions else ""
     return Resolution(key, f"No events have dimension {key[:100]!r}.{advice} See getAccountContext.")
 
 

@@ -69,10 +69,8 @@ def regenerate_usage_key(
         raise UserError(f"{source.name} has no key to replace. Generate one.")
     if replaces not in (None, old.pk):
         raise UserError(
-
-                "This key was already replaced, and a new key is shown only once. If nobody copied it, "
-                "regenerate it."
-
+            "This key was already replaced, and a new key is shown only once. If nobody copied it, "
+            "regenerate it."
         )
     _end(old)
     return _new_key(source, actor, action="usage_key.regenerate", replaces=old.pk)

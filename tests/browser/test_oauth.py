@@ -135,11 +135,9 @@ def test_from_a_signed_out_browser_to_an_answer_and_back(
     expect(page.get_by_text("Unverified name: Claude Code")).to_be_visible()
     expect(
         page.get_by_text(
-
-                "Access goes to a program on this device that cannot be verified. "
-                "Allow it only if you just started this connection from a program "
-                "you trust."
-
+            "Access goes to a program on this device that cannot be verified. "
+            "Allow it only if you just started this connection from a program "
+            "you trust."
         )
     ).to_be_visible()
     expect(page.get_by_text(app.callback)).to_be_visible()
@@ -158,11 +156,9 @@ def test_from_a_signed_out_browser_to_an_answer_and_back(
     page.goto(APPS)
     row = page.get_by_role("row", name=re.compile("“Claude Code”"))
     expect(row).to_contain_text(
-
-            "Access goes to a program on this device that cannot be "
-            "verified. Allow it only if you just started this connection "
-            "from a program you trust."
-
+        "Access goes to a program on this device that cannot be "
+        "verified. Allow it only if you just started this connection "
+        "from a program you trust."
     )
     expect(row).to_contain_text("claude-code/2")
     expect(row).to_contain_text("Connected")
@@ -288,10 +284,8 @@ def test_somebody_else_can_sign_in_instead(new_page: NewPage, app: App) -> None:
     page.goto(app.authorize_url())
     expect(
         page.get_by_text(
-
-                "It also requested write access, which viewers cannot grant. Ask an "
-                "admin for the role Member, then connect again."
-
+            "It also requested write access, which viewers cannot grant. Ask an "
+            "admin for the role Member, then connect again."
         )
     ).to_be_visible()
 

@@ -317,10 +317,8 @@ def test_reloading_the_page_that_shows_a_key_makes_no_second_one(new_page: NewPa
 
     expect(
         page.get_by_text(
-
-                "The key was already created, and a key is shown only once. If you "
-                "did not copy it, revoke it and create a new one."
-
+            "The key was already created, and a key is shown only once. If you "
+            "did not copy it, revoke it and create a new one."
         )
     ).to_be_visible()
     expect(page.get_by_role("row", name="Once only")).to_have_count(1)

@@ -29,11 +29,9 @@ def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: New
     expect(page.get_by_role("heading", name="Cost per seat", exact=False).first).to_be_visible()
     page.get_by_label("Granularity").select_option("week")
     expect(page.locator(".answer-summary")).to_contain_text(
-
-            "Usage is the average of days with usage, so "
-            "this is the cost per unit for the whole period, "
-            "not per day."
-
+        "Usage is the average of days with usage, so "
+        "this is the cost per unit for the whole period, "
+        "not per day."
     )
     page.get_by_role("button", name="Add cost filter").press("Enter")
     value = page.get_by_label("Value of the filter")

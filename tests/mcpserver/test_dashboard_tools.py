@@ -145,9 +145,7 @@ def test_the_cap_of_the_app_binds_the_tool(cast: Cast, writer: Door, settings: L
     with account_scope(cast.account):
         create_board(cast.account, "Made in the app")
 
-    assert "1 shared dashboards; the maximum is 1" in writer.problem(
-        "create_dashboard", name="More"
-    )
+    assert "1 shared dashboards; the maximum is 1" in writer.problem("create_dashboard", name="More")
 
 
 def test_a_personal_board_and_another_accounts_are_as_if_they_were_not_there(

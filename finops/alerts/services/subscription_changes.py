@@ -94,10 +94,8 @@ def _check_stays(row: AlertSubscription, resolved: ResolvedSubscription) -> None
     has = (row.trigger, row.budget_id, row.scope, row.cost_source_id, row.team_id, row.cost_tag_id)
     if requested != has or fold_case(scope.cost_tag_value) != fold_case(row.cost_tag_value):
         raise UserError(
-
-                f"{truncate(trigger_text(row, quote), 200)} cannot be changed. Create another "
-                "subscription instead."
-
+            f"{truncate(trigger_text(row, quote), 200)} cannot be changed. Create another "
+            "subscription instead."
         )
 
 

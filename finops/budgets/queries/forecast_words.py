@@ -69,10 +69,7 @@ def warnings_of(
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
         sentences.append(
-
-                f"Cost is in {len(totals)} currencies ({names}), which are not added: one forecast per "
-                "currency."
-
+            f"Cost is in {len(totals)} currencies ({names}), which are not added: one forecast per currency."
         )
     sentences += [f"{total.currency}: {total.reason}" for total in totals if total.reason]
     sentences += _short_history(whole)

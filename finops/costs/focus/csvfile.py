@@ -153,10 +153,8 @@ class CsvFile:
             return cause
         except (EOFError, OSError, zlib.error):
             return FocusFileError(
-
-                    f"{self.name} is truncated after row {done + 1}: the gzip data is incomplete or "
-                    f"damaged. {_AGAIN}"
-
+                f"{self.name} is truncated after row {done + 1}: the gzip data is incomplete or "
+                f"damaged. {_AGAIN}"
             )
         except csv.Error as cause:
             return FocusFileError(

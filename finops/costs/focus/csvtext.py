@@ -207,10 +207,8 @@ class _Utf16Text(io.RawIOBase):
             text = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise FocusFileError(
-
-                    f"{self._name} is truncated or not UTF-16 after line {self._lines + 1}. Save it again "
-                    "as 'CSV UTF-8'."
-
+                f"{self._name} is truncated or not UTF-16 after line {self._lines + 1}. Save it again "
+                "as 'CSV UTF-8'."
             ) from error
         self._lines += text.count("\n")
         return text.encode()

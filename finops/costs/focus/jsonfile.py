@@ -149,10 +149,8 @@ class JsonFile:
                 yield _row_decoder.decode(line)
             except (ValueError, RecursionError) as error:
                 raise FocusFileError(
-
-                        f"{self.name}, row {number} is not a JSON object: "
-                        f"{display_value(line[:80].decode(errors='replace'))}. {_LINES}"
-
+                    f"{self.name}, row {number} is not a JSON object: "
+                    f"{display_value(line[:80].decode(errors='replace'))}. {_LINES}"
                 ) from error
 
     def _array(self) -> Iterator[Row]:

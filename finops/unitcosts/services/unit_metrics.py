@@ -30,9 +30,7 @@ def create_unit_metric(
     """
     with account_scope(account):
         if UnitMetric.objects.count() >= MAX_UNIT_METRICS:
-            raise UserError(
-                f"The maximum is {MAX_UNIT_METRICS} unit metrics per account. Delete one first."
-            )
+            raise UserError(f"The maximum is {MAX_UNIT_METRICS} unit metrics per account. Delete one first.")
         metric = UnitMetric(account=account)
         _keep(metric, name, description, question)
         metric.save(force_insert=True)

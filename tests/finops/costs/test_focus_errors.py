@@ -131,10 +131,7 @@ def test_a_bad_value_far_into_a_file_is_found_at_its_row() -> None:
 
 def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_them() -> None:
     says = message(without_columns(as_csv({}), "EffectiveCost", "BillingCurrency", "ProviderName"))
-    assert (
-        "lacks 3 columns required for an import: EffectiveCost, BillingCurrency, ProviderName"
-        in says
-    )
+    assert "lacks 3 columns required for an import: EffectiveCost, BillingCurrency, ProviderName" in says
     assert "--set Column=value" in says
 
 

@@ -320,9 +320,7 @@ def test_the_same_content_in_another_source_waits_naming_where_it_is(cast: Cast,
     job = ran(services.queue_import(source=other, uploads=[upload], actor=cast.actor))
     (review,) = job.report["reviews"]
     assert (job.status, review["kind"], review["import_id"]) == ("waiting", "copy", first.pk)
-    assert (
-        "copy.csv.gz was already imported into Bills as bill.csv" in review["reason"]
-    )
+    assert "copy.csv.gz was already imported into Bills as bill.csv" in review["reason"]
     assert total(cast.account) == Decimal(465)
     services.confirm_import(job=job, actor=cast.actor)
     assert (ran(job).status, total(cast.account)) == ("done", Decimal(930))
@@ -339,9 +337,7 @@ def test_the_same_content_again_in_its_source_changes_nothing(cast: Cast, source
     for _ in range(2):
         job = import_upload(cast, source, SEPTEMBER)
     assert (job.status, total(cast.account)) == ("done", Decimal(465))
-    assert re.search(
-        r"bill\.csv is unchanged from bill\.csv, imported on", job.report["notes"][0]
-    )
+    assert re.search(r"bill\.csv is unchanged from bill\.csv, imported on", job.report["notes"][0])
 
 
 def test_the_command_refuses_a_copy_and_takes_it_when_told(

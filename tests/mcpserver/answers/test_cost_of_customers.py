@@ -136,9 +136,7 @@ def test_a_value_that_no_cost_has_is_refused_with_the_nearest(writer: Door) -> N
         "tag:customer", "c-77"
     )
     assert "no cost line of any day has customer 'Halden Frieght'" in refusal("customer", "Halden Frieght")
-    assert "no cost has currency 'GBP'. These days have: 'EUR', 'USD'" in refusal(
-        "currency", "GBP"
-    )
+    assert "no cost has currency 'GBP'. These days have: 'EUR', 'USD'" in refusal("currency", "GBP")
     other_days = writer.ask(
         "querySpend",
         start_date="2026-03-17",

@@ -97,10 +97,7 @@ def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(writer: Door) -
 
     assert alone["totals"][0]["unit_cost"] == 37
     assert alone["unfiltered_dimensions"] == ["service"]
-    assert (
-        "only cost is filtered by service; usage is all of 'requests'"
-        in alone["summary"].split(": ")[0]
-    )
+    assert "only cost is filtered by service; usage is all of 'requests'" in alone["summary"].split(": ")[0]
     assert both["totals"][0]["unit_cost"] == 30
     assert "usage filtered by region, not by service as the cost is" in both["summary"].split(": ")[0]
 

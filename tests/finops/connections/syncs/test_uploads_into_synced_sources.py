@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -53,7 +54,7 @@ def import_bill_as_upload(cast: Cast, connection: CostConnection, path: Path) ->
     return job
 
 
-def is_sure_hidden(response: HttpResponse) -> bool:
+def is_sure_hidden(response: Any) -> bool:
     """Whether the choice to upload all the same is out of sight until a source with syncs is chosen."""
     element = response.content.decode().partition('id="upload-sure"')[2].partition(">")[0]
     assert element

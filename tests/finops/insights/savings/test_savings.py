@@ -168,12 +168,10 @@ def test_unused_commitment_is_waste_and_no_saving(acme: Account) -> None:
         "Use the unused commitment: 'Compute SP'",
     ]
     assert row.saving_reason.startswith(
-
-            "Waste, not a saving: it is paid for, used or not, so it "
-            "is not in potential savings. Use it in place of "
-            "on-demand usage, exchange or sell it, or do not renew "
-            "it."
-
+        "Waste, not a saving: it is paid for, used or not, so it "
+        "is not in potential savings. Use it in place of "
+        "on-demand usage, exchange or sell it, or do not renew "
+        "it."
     )
     assert row.evidence[0].note == "90.0 % used; something unused on 30 days"
     (total,) = answer.totals
