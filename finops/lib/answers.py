@@ -37,7 +37,7 @@ class AppliedPeriod(msgspec.Struct, frozen=True, kw_only=True):
     unfinished: bool
 
 
-Answer = TypeVar("Response")
+Answer = TypeVar("Answer")
 Element = TypeVar("Element")
 Item = TypeVar("Item", bound=Hashable)
 

@@ -27,7 +27,7 @@ class HtmxRequest(HttpRequest):
 
 Request = TypeVar("Request", bound=HtmxRequest)
 Query = TypeVar("Query", bound=UrlQuery)
-Answer = TypeVar("Response")
+Answer = TypeVar("Answer")
 
 ALL_ROWS = 1_000_000
 

@@ -26,7 +26,7 @@ from finops.lib.query_page import QueryPage
 from finops.lib.url_query import UrlQuery
 
 Query = TypeVar("Query", bound=UrlQuery)
-Answer = TypeVar("Response")
+Answer = TypeVar("Answer")
 
 
 class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Answer]):

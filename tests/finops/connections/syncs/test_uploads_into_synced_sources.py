@@ -58,7 +58,7 @@ def is_sure_hidden(response: Any) -> bool:
     """Whether the choice to upload all the same is out of sight until a source with syncs is chosen."""
     element = response.content.decode().partition('id="upload-sure"')[2].partition(">")[0]
     assert element
-    return element.rstrip().endswith("hidden")
+    return bool(element.rstrip().endswith("hidden"))
 
 
 def test_an_upload_into_a_synced_source_is_refused_with_what_to_do(
