@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -55,7 +55,10 @@ def new(request: AccountRequest, dashboard_id: int) -> HttpResponse:
 def preview(request: AccountRequest, dashboard_id: int) -> HttpResponse:
     """What a widget of `type` with the settings of its form would show. Nothing is stored."""
     dashboard = dashboard_of(request, dashboard_id)
-    kind = find_type(request.GET.get("type", ""))
+    try:
+        kind = find_type(request.GET.get("type", ""))
+    except UserError as error:
+        raise Http404("no such widget type") from error
     context: dict[str, Any] = {"widget": Widget(dashboard=dashboard, type=kind.name), "type": kind}
     try:
         config = config_from_form(kind, dict(request.GET.lists()))
