@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from finops.costs.focus.formats import AUTOMATIC, DATES_SHOWN, NUMBERS_SHOWN, Fo
 from finops.costs.focus.header import Header, check_defaults, optional_columns
 from finops.costs.focus.months import MonthInFiles
 from finops.costs.focus.open_files import FocusFile, OpenFile, Reader, Survey, cell_error, open_files, survey
+from finops.costs.focus.prefetch_iterator import prefetch
 from finops.costs.focus.report import (
     FileReport,
     Findings,
@@ -111,7 +112,7 @@ def normalise(
     first_survey = survey(opened)
     optional = optional_columns(one.header for one in opened)
 
-    def rows(month: date, parts: Callable[[], Iterator[pa.RecordBatch]], keys: Sequence[str]) -> MonthRows:
+    def rows(month: date, parts: Callable[[], Generator[pa.RecordBatch]], keys: Sequence[str]) -> MonthRows:
         return MonthRows(
             month,
             parts,
@@ -123,11 +124,9 @@ def normalise(
         )
 
     if first_survey is not None:
-        return NormalisedBill(
-            run,
-            [rows(first_survey.month, lambda: run.direct(opened, first_survey), first_survey.keys)],
-            direct=True,
-        )
+        # Read and mapped in a thread of its own, while groups of it are joined in another and written in a third.
+        parts = partial(prefetch, run.direct(opened, first_survey), waiting=1)
+        return NormalisedBill(run, [rows(first_survey.month, parts, first_survey.keys)], direct=True)
     run, spool = _spool_rows(run, opened, folder, progress)
     keys = run.tag_keys
     months = [rows(month, partial(spool.read, month), keys) for month in spool.months]

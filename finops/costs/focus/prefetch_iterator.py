@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
 _WAIT_SECONDS = 0.1
 
 
-def prefetch(items: Iterator[T], waiting: int = 2) -> Iterator[T]:
+def prefetch(items: Iterator[T], waiting: int = 2) -> Generator[T]:
     """The items in their order, up to `waiting` and one more made before they are asked for; an error comes where it arose.
 
     `items` runs in a thread of its own and must not touch the database. It is closed when the caller stops early.

@@ -5,8 +5,8 @@ Which tag columns a month has is known only when every file has been read, so ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing
 from datetime import date
 from pathlib import Path
 from typing import Any, Final, Self
@@ -84,7 +84,7 @@ class Spool:
             )
         self._writers[month].write_batch(batch)
 
-    def read(self, month: date) -> Iterator[pa.RecordBatch]:
+    def read(self, month: date) -> Generator[pa.RecordBatch]:
         with pa.OSFile(str(self._path(month)), "rb") as file, pa.ipc.open_stream(file) as stream:
             yield from stream
 
@@ -101,7 +101,7 @@ class MonthRows:
     def __init__(
         self,
         month: date,
-        parts: Callable[[], Iterator[pa.RecordBatch]],
+        parts: Callable[[], Generator[pa.RecordBatch]],
         *,
         source_id: str,
         optional: Collection[str],
@@ -127,15 +127,19 @@ class MonthRows:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Row groups of 122,880 rows (fewer of more than 273 columns), each with one dictionary a column. Holds a
         few of them in memory."""
-        for group in prefetch(map(self._to_lake_schema, self._groups()), waiting=1):
+        for group in prefetch(self._lake_groups(), waiting=1):
             self._on_batch()
             yield group
             del group
 
-    def _groups(self) -> Iterator[pa.RecordBatch]:
+    def _lake_groups(self) -> Iterator[pa.RecordBatch]:
+        with closing(self._parts()) as parts:
+            yield from map(self._to_lake_schema, self._groups(parts))
+
+    def _groups(self, parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         waiting: list[pa.RecordBatch] = []
         count = size = 0
-        for batch in self._parts():
+        for batch in parts:
             waiting.append(batch)
             count, size = count + batch.num_rows, size + batch.nbytes
             while count >= self._group_rows:
