@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 # Cost column -> the FOCUS columns that fill it; the first with a value wins.
@@ -332,6 +333,7 @@ def sources_of(column: str) -> tuple[str, ...]:
     return TEXTS.get(column) or tuple(mapping[column] for mapping in (AMOUNTS, TIMES) if column in mapping)
 
 
+@lru_cache(maxsize=4_096)
 def fold(name: str) -> str:
     """A column name as we compare it: `Billed Cost`, `billed_cost` and `BILLEDCOST` are BilledCost."""
     folded = name.casefold()

@@ -62,7 +62,7 @@ class NativeBatch:
         if name not in self._columns:
             if self._parent is None:
                 raise KeyError(name)
-            self._columns[name] = self._parent.column(name).take(self._places)
+            self._columns[name] = _take(self._parent.column(name), self._places)
         return self._columns[name]
 
     def text(self, name: str) -> pa.DictionaryArray:
@@ -92,7 +92,7 @@ class NativeBatch:
         """A column of numbers with a decimal point as exact decimals; empty is null. BadCell for what is no number."""
         if name not in self._amounts:
             if self._parent is not None:
-                self._amounts[name] = self._parent.amount(name).take(self._places)
+                self._amounts[name] = _take(self._parent.amount(name), self._places)
             else:
                 self._amounts[name] = amounts.amount(self.column(name), name, self.findings, None)
         return self._amounts[name]
@@ -124,6 +124,13 @@ class NativeBatch:
     def zeros(self) -> pa.Array:
         """The amount 0 in every line."""
         return pa.repeat(pa.scalar(0, MONEY), self.size)
+
+
+def _take(values: pa.Array, places: pa.Array) -> pa.Array:
+    """Many columns of a report are empty, and there is nothing to look up in those."""
+    if values.null_count == len(values):
+        return pa.nulls(len(places), values.type)
+    return values.take(places)
 
 
 def encode(values: pa.Array, name: str) -> pa.DictionaryArray:
