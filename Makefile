@@ -52,7 +52,7 @@ bench: $(DEV_READY) ## Measure: lake queries, import, MCP over HTTP (minutes; B=
 	$(BIN)/python -m benchmarks $(B)
 
 soak: $(DEV_READY) ## A million generated inputs to the doors (an hour)
-	SOAK=1 $(BIN)/python -m pytest -n 2 -m soak tests
+	SOAK=1 $(BIN)/python -m pytest -n 2 -m "soak or hypothesis" tests
 
 chaos: $(DEV_READY) $(NODE_READY) ## Kill, hang and fill everything beside ten tenants (MINUTES=30 REPORT=file)
 	$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),30) $(if $(REPORT),--report $(REPORT))

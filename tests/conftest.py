@@ -15,6 +15,7 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.ratelimit import rate_limiter
 from tests.cast import Cast, make_cast, signed_in
+from tests.examples import examples
 from tests.migrated import first_migrates
 from tests.servers import live_server_process
 from tests.world.days import NOON
@@ -23,7 +24,9 @@ __all__ = ["live_server_process"]
 
 
 # An example's time says how busy the machine is, not whether the code is right.
-hypothesis_settings.register_profile("suite", hypothesis_settings.default, deadline=None)
+hypothesis_settings.register_profile(
+    "suite", hypothesis_settings.default, max_examples=examples(100), deadline=None
+)
 hypothesis_settings.load_profile("suite")
 
 

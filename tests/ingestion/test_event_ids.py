@@ -19,6 +19,7 @@ from ingestion.models import Customer, UsageBatch, UsageMetric
 from ingestion.queries import metered_events_by_month
 from ingestion.services import accept_events, event_ids
 from tests.cast import Cast
+from tests.examples import examples
 from tests.ingestion.push_client import (
     Door,
     batch_of,
@@ -217,7 +218,7 @@ def test_ids_cost_one_statement_and_known_ones_a_second(door: Door, known: bool,
 
 
 @settings(
-    max_examples=80,
+    max_examples=examples(80),
     deadline=None,
     database=None,
     derandomize=True,

@@ -20,6 +20,7 @@ from ingestion.models import RejectedEvent, UsageBatch, UsageMeter
 from ingestion.queries import metered_events, metered_events_by_month
 from ingestion.services import ledger
 from tests.cast import Cast
+from tests.examples import examples
 from tests.ingestion.push_client import Door, event, inbox, open_door
 
 NOVEMBER = date(2026, 11, 1)
@@ -188,7 +189,7 @@ steps = st.lists(
 
 
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     database=None,
     derandomize=True,

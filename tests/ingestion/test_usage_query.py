@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from finops.lib.errors import UserError
 from finops.lib.periods import Granularity, Period
 from ingestion.usage_query import UsageFilter, UsageQuery
+from tests.examples import examples
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 values = st.lists(texts, min_size=1, max_size=3)
@@ -28,7 +29,7 @@ queries = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(query=queries)
 def test_a_url_says_the_whole_query(query: UsageQuery) -> None:
     assert UsageQuery.from_params(query.to_params()) == query

@@ -1,6 +1,6 @@
 """Whatever comes to the authorization server, it answers as documented: never 500, JSON where a program asks.
 
-75 examples of each in the suite; `make soak` runs 20,000 (SOAK=1), or as many as SOAK_INPUTS says.
+30 examples of each in the suite; `make soak` runs 20,000 (SOAK=1), or as many as SOAK_INPUTS says.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from accounts.oauth.resource import resource
 from tests.accounts.oauth.flow import CALLBACK, json_of
 from tests.cast import make_cast, signed_in
 
-EXAMPLES = int(os.environ.get("SOAK_INPUTS", "20000" if os.environ.get("SOAK") else "75"))
+EXAMPLES = int(os.environ.get("SOAK_INPUTS", "20000" if os.environ.get("SOAK") else "30"))
 CLIENT_ID = "fuzzed-client"
 FORM = "application/x-www-form-urlencoded"
 

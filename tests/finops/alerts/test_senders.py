@@ -20,6 +20,7 @@ from finops.alerts.messages import Fact, Message
 from finops.alerts.senders import Envelope, microsoft_teams, pagerduty, slack, webhook
 from finops.lib import clock
 from tests.cast import ACTOR
+from tests.examples import examples
 from tests.receivers import Receiver
 from tests.world.deliveries import (
     KEY,
@@ -109,7 +110,7 @@ def check_pagerduty(said: Message) -> None:
 
 
 @given(MESSAGES)
-@profile(max_examples=60, deadline=None)
+@profile(max_examples=examples(60), deadline=None)
 def test_any_message_is_within_the_limits_of_every_channel(said: Message) -> None:
     check_slack(said)
     check_teams(said)

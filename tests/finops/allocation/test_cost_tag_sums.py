@@ -109,7 +109,7 @@ PLAIN_DIMENSIONS = ("service", "account", "resource", "actor", "tag:env", "tag:T
 SOAK = bool(os.environ.get("SOAK"))
 # Without shrinking: an example writes files.
 PROPERTY = settings(
-    max_examples=2_000 if SOAK else 25,
+    max_examples=2_000 if SOAK else 10,
     derandomize=not SOAK,  # the suite is the same every time; the soak explores
     deadline=None,
     phases=[Phase.explicit, Phase.generate],

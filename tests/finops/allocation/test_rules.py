@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from finops.allocation.rules import RuleError, read_draft, read_rules, write_draft, write_rules
 from finops.allocation.rules.document import NORMALISATIONS
 from finops.allocation.rules.yaml import YamlError, draft_from_yaml, draft_to_yaml
+from tests.examples import examples
 
 SERVICE = {"dimension": "service", "op": "in", "values": ["EC2"]}
 OK = {"when": SERVICE, "value": "x"}
@@ -138,7 +139,7 @@ documents = st.fixed_dictionaries(
     optional={"description": names, "default_value": names},
 )
 QUICK = settings(
-    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(100), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 
 

@@ -24,6 +24,7 @@ from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import Filter, SpendQuery
 from tests.cast import Cast
+from tests.examples import examples
 from tests.world.costs import Line, add_source, add_up, cost, store_lines
 
 DAY, FEBRUARY = date(2026, 3, 5), date(2026, 2, 5)
@@ -78,7 +79,7 @@ def give(account: Account, owned: dict[str, str]) -> dict[str, str]:
 
 @given(found=lines, owned=owners)
 @settings(
-    max_examples=15,
+    max_examples=examples(15),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -142,7 +143,7 @@ tagged = st.lists(
     default=st.sampled_from(["", "data"]),
 )
 @settings(
-    max_examples=20,
+    max_examples=examples(20),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -23,6 +23,7 @@ from finops.costs.models import CostSource
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.cast import Cast
+from tests.examples import examples
 from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
 
 pytestmark = pytest.mark.soak
@@ -62,13 +63,13 @@ def refusal(*files: bytes) -> str:
     return ""
 
 
-@settings(max_examples=300 * SOAK, deadline=None, derandomize=SOAK == 1)
+@settings(max_examples=examples(300) * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.binary(max_size=400))
 def test_random_bytes(data: bytes) -> None:
     is_accepted(data)
 
 
-@settings(max_examples=300 * SOAK, deadline=None, derandomize=SOAK == 1)
+@settings(max_examples=examples(300) * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.sampled_from(["csv", "gzip", "parquet"]), st.data())
 def test_damaged_files(form: str, data: st.DataObject) -> None:
     whole = {"csv": WHOLE, "gzip": gzip.compress(WHOLE), "parquet": parquet()}[form]
@@ -82,7 +83,7 @@ def test_damaged_files(form: str, data: st.DataObject) -> None:
     is_accepted(bytes(damaged[:cut]) if data.draw(st.booleans()) else bytes(damaged))
 
 
-@settings(max_examples=300 * SOAK, deadline=None, derandomize=SOAK == 1)
+@settings(max_examples=examples(300) * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(
     st.lists(
         st.dictionaries(st.sampled_from([*ROW, "Tags", "x_User", "SkuMeter"]), CELLS, max_size=3), min_size=1
@@ -94,7 +95,7 @@ def test_odd_cells(rows: list[dict[str, str]]) -> None:
         assert len(FocusRead(data).rows) == len(rows)
 
 
-@settings(max_examples=100 * SOAK, deadline=None, derandomize=SOAK == 1)
+@settings(max_examples=examples(100) * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.lists(st.text(max_size=12), max_size=20), st.lists(st.text(max_size=12), max_size=40))
 def test_odd_headers(names: list[str], cells: list[str]) -> None:
     is_accepted("\n".join([",".join(names), ",".join(cells)]).encode("utf-8", "surrogatepass"))
@@ -103,7 +104,7 @@ def test_odd_headers(names: list[str], cells: list[str]) -> None:
     )
 
 
-@settings(max_examples=500 * SOAK, deadline=None, derandomize=SOAK == 1)
+@settings(max_examples=examples(500) * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.text(max_size=40))
 def test_amounts_days_and_tags_from_any_text(text: str) -> None:
     for parse in (parse_amount, parse_day):
@@ -114,7 +115,7 @@ def test_amounts_days_and_tags_from_any_text(text: str) -> None:
     pairs(read_tags(text).flat)
 
 
-@settings(max_examples=300 * SOAK, deadline=None, derandomize=SOAK == 1)
+@settings(max_examples=examples(300) * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -129,7 +130,7 @@ def test_tags_of_any_json(value: object) -> None:
 
 
 @settings(
-    max_examples=20 * SOAK,
+    max_examples=examples(20) * SOAK,
     deadline=None,
     derandomize=SOAK == 1,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

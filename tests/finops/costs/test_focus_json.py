@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from finops.costs.focus.errors import FocusFileError
 from finops.lib.errors import UserError
+from tests.examples import examples
 from tests.finops.costs.focus_reader import ROW, FocusRead
 
 
@@ -119,7 +120,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(
         st.dictionaries(st.sampled_from([*ROW, "Tags", "x_A", "stray"]), VALUES, max_size=4), max_size=3

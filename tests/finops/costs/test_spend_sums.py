@@ -15,6 +15,7 @@ from finops.costs.answers import SpendAnswer
 from finops.costs.models import CostSource
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
+from tests.examples import examples
 from tests.world.costs import Line, add_up, cost, key_of, store_lines
 
 START, END = date(2026, 1, 1), date(2026, 2, 28)
@@ -51,7 +52,7 @@ questions = st.builds(
 )
 # Without shrinking: an example writes files, and shrinking one took five minutes.
 PROPERTY = settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from finops.dashboards.placement import COLUMNS, Place, PlacementRequest, first_free, places_of
 from finops.lib.errors import UserError
+from tests.examples import examples
 
 
 @st.composite
@@ -40,7 +41,7 @@ def _fills(places: list[Place], x: int, y: int, width: int, height: int) -> bool
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(_boards())
 def test_given_places_stay_and_the_others_overlap_nothing(wanted: list[PlacementRequest]) -> None:
     places = places_of(wanted)
@@ -54,7 +55,7 @@ def test_given_places_stay_and_the_others_overlap_nothing(wanted: list[Placement
             assert not places[one].overlaps(places[other])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(_boards())
 def test_placing_what_was_placed_changes_nothing(wanted: list[PlacementRequest]) -> None:
     places = places_of(wanted)
@@ -62,7 +63,7 @@ def test_placing_what_was_placed_changes_nothing(wanted: list[PlacementRequest])
     assert places_of([PlacementRequest("", place, 1, 1) for place in places]) == places
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(_places(), max_size=8), st.integers(1, COLUMNS), st.integers(1, 4))
 def test_no_place_before_the_first_free_one_in_reading_order_is_free(
     taken: list[Place], width: int, height: int
@@ -78,7 +79,7 @@ def test_no_place_before_the_first_free_one_in_reading_order_is_free(
     assert all(_fills(taken, x, y, width, height) for x, y in before)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(_boards(), _places())
 def test_two_widgets_at_one_point_are_refused_and_both_named(
     wanted: list[PlacementRequest], place: Place

@@ -18,6 +18,7 @@ from finops.lib.forecasting.backtest import Trial, spread_of
 from finops.lib.forecasting.model import day_of, fit_model
 from finops.lib.holidays import holidays_of
 from finops.lib.periods import DateRange
+from tests.examples import examples
 
 FIRST = date(2025, 1, 1)
 
@@ -246,7 +247,7 @@ amounts = st.lists(st.integers(-5000, 20000), min_size=14, max_size=90)
 
 
 @pytest.mark.soak
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(values=amounts, level=st.sampled_from([0.5, 0.8, 0.95]))
 def test_a_band_contains_its_mean_and_totals_add_up(values: list[int], level: float) -> None:
     found = make_forecast(series([value / 100 for value in values]), 40, level)
@@ -263,7 +264,7 @@ def test_a_band_contains_its_mean_and_totals_add_up(values: list[int], level: fl
 
 
 @pytest.mark.soak
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(values=amounts, factor=st.sampled_from([2, 1024, 0.5]), shift=st.sampled_from([0, 64, -256]))
 def test_scaled_and_shifted_costs_have_a_scaled_and_shifted_forecast(
     values: list[int], factor: float, shift: int

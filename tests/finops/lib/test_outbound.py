@@ -16,6 +16,7 @@ from pytest_django import Settings
 
 from finops.lib import outbound
 from finops.lib.outbound import DeliveryTimeout, UrlRefusal, check_url, client, is_public, post, use_resolver
+from tests.examples import examples
 from tests.receivers import (
     Behaviour,
     NameServer,
@@ -185,7 +186,9 @@ def is_inside(text: str) -> bool:
 @example(["64:ff9b::7f00:1"])
 @example(["8.8.8.8", "::ffff:169.254.169.254"])
 @given(strategies.lists(ADDRESSES, min_size=1, max_size=3))
-@profile(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@profile(
+    max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 def test_whatever_dns_answers_nothing_inside_is_connected_to(
     monkeypatch: pytest.MonkeyPatch, addresses: list[str]
 ) -> None:

@@ -17,6 +17,7 @@ from finops.costs.models import CostSource
 from finops.unitcosts.models import CustomerAlias
 from finops.unitcosts.queries import query_unit_cost
 from tests.cast import Cast, signed_in
+from tests.examples import examples
 from tests.world.costs import store_lines
 from tests.world.unit_costs import add_data, by_customer, cost_line, usage_event
 
@@ -132,7 +133,7 @@ lines = st.builds(
     st.sampled_from(["USD", "USD", "EUR"]),
 )
 PROPERTY = settings(
-    max_examples=20,
+    max_examples=examples(20),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

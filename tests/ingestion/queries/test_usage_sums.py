@@ -21,6 +21,7 @@ from accounts.models import Account
 from finops.lib.periods import DateRange
 from ingestion.models import UsageMetric, UsageSource
 from ingestion.queries import MetricQuery, UsageGroup, read_usage
+from tests.examples import examples
 from tests.world.usage import (
     Event,
     add_metrics,
@@ -67,7 +68,7 @@ questions = st.builds(
 )
 # Without shrinking: an example writes files.
 PROPERTY = settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

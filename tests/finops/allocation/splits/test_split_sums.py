@@ -19,6 +19,7 @@ from finops.costs.models import CostSource
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
+from tests.examples import examples
 from tests.finops.allocation.splits.reference_model import Plain, PlainSplit, Usage
 from tests.world.costs import Line, add_source, cost, key_of, store_lines
 from tests.world.usage import add_usage, event
@@ -113,7 +114,7 @@ questions = st.builds(
     splits=st.just("after"),
 )
 PROPERTY = settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

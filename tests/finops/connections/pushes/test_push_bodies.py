@@ -21,6 +21,7 @@ from finops.connections.push_files import PartFormat, convert_to_parquet, detect
 from finops.connections.services import push_folders
 from finops.lake.schema import tag_column
 from finops.lib.errors import UserError
+from tests.examples import examples
 from tests.finops.connections.pushes.push_steps import (
     MAY,
     MONTHS,
@@ -299,7 +300,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(rows=ROWS, as_lines=st.booleans())
 def test_any_rows_of_json_become_the_same_texts_or_a_reason(
     rows: list[dict[str, Any]], as_lines: bool
@@ -335,7 +336,7 @@ def assert_same(value: Any, text: str | None) -> None:
         assert json.loads(text or "") == value
 
 
-@settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(body=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "ignore")))
 def test_any_bytes_are_a_part_or_refused_with_a_reason(body: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -27,6 +27,7 @@ from finops.costs.mapping.document import (
 )
 from finops.costs.mapping.preview import Preview
 from finops.lib.errors import UserError
+from tests.examples import examples
 from tests.finops.costs.mapping.mapped_files import BILL, PLAIN, MappedRead, document, preview_text
 
 ATTOS = Decimal(1).scaleb(-18)
@@ -223,7 +224,7 @@ days = st.sampled_from(["2026-05-01", "01.05.2026", "", "0001-01-01", "9999-12-3
 amounts = st.sampled_from(["1", "1.5", "1,5", "-3e-5", "", "1e400", "NaN", "(2)", "999999999999999"]) | texts
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(stored=documents(), rows=st.lists(st.tuples(days, texts, amounts), min_size=1, max_size=5))
 def test_any_document_and_any_file_end_in_a_sentence_or_in_rows(
     stored: dict[str, Any], rows: list[tuple[str, str, str]]
@@ -254,7 +255,7 @@ def _attempt(action: Callable[[str, MappingDocument], Any], data: str, mapping: 
         return error
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     values=st.lists(st.decimals(-(10**9), 10**9, places=6), min_size=1, max_size=20),
     factor=st.decimals("0.000001", "1000", places=6),

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.lib.errors import UserError
+from tests.examples import examples
 from tests.finops.costs.focus_reader import FocusRead
 from tests.finops.costs.hostile_files import ROWS, read_in_child, same
 from tests.finops.costs.native.cur_files import (
@@ -68,7 +69,7 @@ def refusal(data: bytes) -> str:
 
 
 @pytest.mark.soak
-@settings(max_examples=40 * SOAK, deadline=None, derandomize=SOAK == 1)
+@settings(max_examples=examples(40) * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(
     st.sampled_from(TYPES), st.dictionaries(st.sampled_from(sorted({*WHOLE[0], *AMOUNTS})), CELLS, max_size=4)
 )
@@ -81,7 +82,7 @@ def test_odd_cells_are_imported_or_refused(line_type: str, cells: dict[str, str]
 
 
 @pytest.mark.soak
-@settings(max_examples=40 * SOAK, deadline=None, derandomize=SOAK == 1)
+@settings(max_examples=examples(40) * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.sampled_from(["csv", "legacy", "parquet"]), st.data())
 def test_damaged_reports_are_imported_or_refused(form: str, data: st.DataObject) -> None:
     whole = {"csv": as_csv, "legacy": as_legacy_csv, "parquet": as_parquet}[form](WHOLE)
@@ -93,7 +94,7 @@ def test_damaged_reports_are_imported_or_refused(form: str, data: st.DataObject)
 
 
 @pytest.mark.soak
-@settings(max_examples=40 * SOAK, deadline=None, derandomize=SOAK == 1)
+@settings(max_examples=examples(40) * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.sets(st.sampled_from(sorted({name for each in WHOLE for name in each})), max_size=6))
 def test_reports_without_some_columns_are_imported_or_refused_by_name(missing: set[str]) -> None:
     lines = [{name: value for name, value in each.items() if name not in missing} for each in WHOLE]

@@ -9,6 +9,7 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.finops.costs.focus_reader import FocusRead
 from tests.finops.costs.native.cur_files import PLAN, Line, as_csv, as_legacy_csv, as_parquet, line, usage
 
@@ -120,7 +121,7 @@ def test_negations_are_counted_by_currency() -> None:
 COSTS = st.decimals(min_value=Decimal(-100), max_value=Decimal(100), places=4)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(
         st.tuples(

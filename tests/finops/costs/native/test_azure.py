@@ -19,6 +19,7 @@ from finops.costs.focus.normalise import FocusFile, normalise
 from finops.costs.focus.values import DateOrder
 from finops.costs.models import CostSource
 from tests.cast import Cast
+from tests.examples import examples
 from tests.finops.costs.focus_reader import FocusRead
 from tests.finops.costs.native.azure_export import (
     ENTERPRISE,
@@ -401,7 +402,7 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(LINES)
 def test_any_pair_adds_up_to_its_raw_files(lines: list[tuple[dict[str, str], str, str, str, str]]) -> None:
     actual, amortized = [of(PURCHASE, "5")], [of(USED, "5")]

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from finops.costs.focus.errors import FocusFileError
 from finops.costs.models import CostSource
 from tests.cast import Cast
+from tests.examples import examples
 from tests.finops.costs.focus_reader import FocusRead
 from tests.world.imports import cost_by, import_bill
 
@@ -248,7 +249,7 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(LINES)
 def test_any_credits_add_up_exactly(lines: list[tuple[float, list[float], str, str]]) -> None:
     attos = Decimal(1).scaleb(-18)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.lib.errors import UserError
+from tests.examples import examples
 from tests.finops.costs.focus_reader import FocusRead
 from tests.finops.costs.native.truth import aws, azure, google, opencost, oracle
 from tests.finops.costs.native.truth.bills import DIMENSIONS, Bill, number
@@ -147,7 +148,7 @@ def refused_or_read(data: Sequence[bytes], name: str) -> FocusRead | None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", COSTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_an_odd_cost_is_read_as_it_is_written_or_refused(name: str, data: st.DataObject) -> None:
     header, *rows = (list(row) for row in tables(name)[0])
@@ -169,7 +170,7 @@ def test_an_odd_cost_is_read_as_it_is_written_or_refused(name: str, data: st.Dat
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", BILLS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_garbled_headers_and_cells_are_read_or_refused(name: str, data: st.DataObject) -> None:
     files = []

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.costs.focus.errors import FocusFileError
+from tests.examples import examples
 from tests.finops.costs.focus_reader import FocusRead, as_csv
 
 ALLOCATION: dict[str, Any] = {
@@ -191,7 +192,7 @@ def test_split_lines_of_a_clouds_own_export_are_read() -> None:
 COSTS = st.decimals(min_value=Decimal(0), max_value=Decimal(1000), places=6)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     st.lists(
         st.tuples(COSTS, COSTS, COSTS, st.sampled_from(["shop", "blog"]), st.sampled_from(["03", "04"])),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from finops.costs.focus.errors import FocusFileError
 from finops.costs.models import CostSource
 from tests.cast import Cast
+from tests.examples import examples
 from tests.finops.costs.focus_reader import FocusRead
 from tests.world.imports import cost_by, import_bill
 
@@ -136,7 +137,7 @@ def test_a_line_without_a_currency_is_refused_by_its_own_column() -> None:
         assert FocusRead(report({}, {"cost/currencyCode": ""})).rows
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     st.lists(
         st.tuples(

@@ -13,6 +13,7 @@ from finops.insights.anomalies.causes import ValueSides, causes_of
 from finops.insights.anomalies.queries import causes_of_row
 from finops.insights.models import Anomaly
 from finops.lib.money import exact_sum
+from tests.examples import examples
 from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
 from tests.world.costs import add_source
 
@@ -25,7 +26,7 @@ sides = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(by_value=sides, expected=amounts.map(abs))
 def test_the_parts_are_the_excess_to_the_last_digit(
     by_value: dict[str, ValueSides], expected: Decimal

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.insights.anomalies.detector import AcknowledgedDays, Detection, Series, detect
+from tests.examples import examples
 
 START = date(2025, 9, 1)
 DAYS = 240
@@ -214,7 +215,7 @@ def test_a_later_look_gives_the_same_first_day(extra: int) -> None:
     assert now == later == [day(AT)]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(factor=st.floats(1e-6, 1e6), at=st.integers(185, 225), times=st.floats(1.6, 9.0))
 def test_the_size_of_the_currency_does_not_matter(factor: float, at: int, times: float) -> None:
     def shape(index: int) -> float:
@@ -229,7 +230,7 @@ def test_the_size_of_the_currency_does_not_matter(factor: float, at: int, times:
         assert math.isclose(one.excess * factor, other.excess, rel_tol=1e-6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1e12)), max_size=60))
 def test_any_series_is_judged_the_same_twice(values: list[float | None]) -> None:
     first, second = (detect(Series(START, values)) for _ in range(2))

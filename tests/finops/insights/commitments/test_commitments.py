@@ -20,6 +20,7 @@ from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentQuery
 from finops.lib.errors import UserError
 from finops.lib.money import exact_difference, exact_sum
+from tests.examples import examples
 from tests.world.costs import Line, add_source, cost, store_lines
 
 JANUARY = CommitmentQuery(start_date=date(2026, 1, 1), end_date=date(2026, 1, 31))
@@ -394,7 +395,7 @@ lines = st.builds(
 
 # Without shrinking: an example writes files.
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -24,6 +24,7 @@ from finops.insights.savings.candidates import (
 )
 from finops.insights.savings.provider_recommendations import provider_candidates
 from finops.lib.money import exact_sum
+from tests.examples import examples
 
 AMOUNTS = st.decimals("1", "9999", places=2)
 NAMES = ["a", "b", "c"]
@@ -107,7 +108,7 @@ def our_own(source: str) -> list[SavingCandidate]:
     return candidates
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(resource_rows(), max_size=12))
 def test_each_resource_counts_once_by_its_largest_recommendation(rows: list[ImportedSaving]) -> None:
     counted = deduplicate_by_precedence([*provider_candidates(rows, billed_in("1")), *our_own("1")])
@@ -131,7 +132,7 @@ def totals(rows: list[ImportedSaving]) -> dict[str, Decimal]:
     return dict(sums)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(commitment_rows(), max_size=10, unique_by=lambda row: row.recommendation_id), st.randoms())
 def test_each_commitment_counts_once_in_any_order_and_from_any_source(
     rows: list[ImportedSaving], random: Random

@@ -19,6 +19,7 @@ from finops.insights.savings.candidates import (
 from finops.insights.savings.resource_rules import ResourceSum, months_before, successors, weekends_off
 from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
+from tests.examples import examples
 from tests.finops.insights.savings.bills import FIRST, LAST
 
 WINDOW = DateRange(FIRST, LAST)
@@ -50,7 +51,7 @@ def resource_sums(draw: st.DrawFn) -> ResourceSum:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(resource_sums(), max_size=12, unique_by=lambda each: (each.line, each.dev)))
 def test_savings_never_exceed_the_cost_of_their_lines_and_each_line_counts_once(
     sums: list[ResourceSum],
@@ -89,7 +90,7 @@ def candidates(draw: st.DrawFn) -> SavingCandidate:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(candidates(), max_size=8, unique_by=lambda each: each.key))
 def test_weighing_counts_a_line_once_whatever_the_order(given: list[SavingCandidate]) -> None:
     kept_candidates = deduplicate_by_precedence(given)

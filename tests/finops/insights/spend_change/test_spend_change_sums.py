@@ -13,6 +13,7 @@ from finops.costs.models import CostSource
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from finops.lib.money import exact_difference, exact_sum
+from tests.examples import examples
 from tests.world.costs import Line, add_up, cost, key_of, store_lines
 
 JANUARY, FEBRUARY = date(2026, 1, 1), date(2026, 2, 1)
@@ -42,7 +43,7 @@ lines = st.builds(
 
 # Without shrinking: an example writes files.
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

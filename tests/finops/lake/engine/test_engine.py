@@ -30,6 +30,7 @@ from finops.lake.storage.storage import storage
 from finops.lib.errors import UserError
 from finops.lib.time_limit import limit_time
 from tests.cast import Cast
+from tests.examples import examples
 from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, as_dict, by, line, run_query, store, total
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +41,9 @@ lines = st.tuples(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40), deadline=None
+)
 @given(rows=st.lists(lines, min_size=1, max_size=60))
 def test_sums_equal_those_of_python_decimal_to_the_last_digit(
     cast: Cast, rows: list[tuple[date, Decimal, str | None]]
@@ -177,7 +180,9 @@ def test_a_hostile_filter_value_is_only_a_value(cast: Cast, text: str) -> None:
 
 
 @given(text=st.text())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60), deadline=None
+)
 def test_any_text_is_found_again_by_an_equal_filter(cast: Cast, text: str) -> None:
     store(cast.account, [line(JANUARY, 1, service=text), line(JANUARY, 2, service=None)])
     asked = ask_or_message(cast, text)

@@ -30,6 +30,7 @@ from finops.lake.storage.storage import storage
 from finops.lake.usage import inbox
 from finops.lake.usage.inbox import InboxEvent
 from tests.cast import Cast
+from tests.examples import examples
 from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, run_query, store, total
 
 pytestmark = pytest.mark.django_db
@@ -97,7 +98,9 @@ changes = st.lists(
 )  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(25), deadline=None
+)
 @given(changes=changes)
 def test_whatever_is_swapped_the_answers_and_keys_are_those_of_now(
     cast: Cast, changes: list[tuple[str, int, date, int]]

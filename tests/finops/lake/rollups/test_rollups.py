@@ -25,6 +25,7 @@ from finops.lake.storage import garbage_collection
 from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
+from tests.examples import examples
 from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, run_query, store, total
 
 pytestmark = pytest.mark.django_db
@@ -117,7 +118,9 @@ def answers(account: Account, *, allow_rollups: bool) -> dict[str, list[str]]:
     }
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(rows=st.lists(lines, min_size=1, max_size=40))
 def test_sums_over_summaries_are_those_of_the_lines_to_the_last_digit(
     cast: Cast, rows: list[dict[str, Any]]

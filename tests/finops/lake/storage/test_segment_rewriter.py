@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from finops.lake.storage import segment_rewriter
 from finops.lake.storage.segment_rewriter import merge_sorted_files
+from tests.examples import examples
 
 ORDER = ("metric", "day", "customer_id")
 SCHEMA = pa.schema(
@@ -61,7 +62,7 @@ def read(files: list[Path]) -> pa.Table:
     return pa.Table.from_batches(merge_sorted_files(files, SCHEMA, ORDER), SCHEMA)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(150))
 @given(files=files_)
 def test_all_rows_of_all_files_come_in_order_with_all_their_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[tuple[list[Row], bool]]

@@ -24,6 +24,7 @@ from finops.lake.storage import segments
 from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
+from tests.examples import examples
 from tests.finops.lake.facts import (
     EVER,
     FEBRUARY,
@@ -249,7 +250,9 @@ def test_tag_keys_are_those_of_what_counts(cast: Cast) -> None:
         st.tuples(st.sampled_from([JANUARY, FEBRUARY]), st.integers(1, 2), st.integers(0, 99)), max_size=12
     )
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(15), deadline=None
+)
 def test_after_any_swaps_the_last_of_each_source_and_month_counts(
     cast: Cast, swaps: list[tuple[date, int, int]]
 ) -> None:

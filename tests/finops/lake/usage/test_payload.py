@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from finops.lake.usage import payload
 from finops.lake.usage.payload import FEW_EVENTS, InboxEvent, Payload, StoredPayload, decode, encode
+from tests.examples import examples
 
 NOW = datetime(2026, 11, 21, 3, 0, 0, 7, tzinfo=UTC)
 BATCH = uuid.UUID("6f9619ff-8b86-4d01-b42d-00cf4fc964ff")
@@ -76,7 +77,7 @@ def some(count: int, **fields: Any) -> list[InboxEvent]:
     return [InboxEvent(**{**whole, "position": at, "dimensions": None, **fields}) for at in range(count)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(given_=st.lists(events, min_size=1, max_size=2 * FEW_EVENTS))
 def test_events_come_back_as_they_were_given(given_: list[InboxEvent]) -> None:
     value = encoded(given_)

@@ -22,6 +22,7 @@ from finops.lake.schema import Kind
 from finops.lake.storage import segments
 from finops.lake.storage.storage import storage
 from tests.cast import Cast
+from tests.examples import examples
 from tests.finops.lake import facts
 from tests.finops.lake.events import (
     ALWAYS,
@@ -62,7 +63,9 @@ events = st.builds(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40), deadline=None
+)
 @given(split=st.lists(st.tuples(events, st.integers(0, 3)), min_size=1, max_size=40))
 def test_events_split_over_segments_and_inbox_add_up_as_python_adds_them(
     cast: Cast, split: list[tuple[Event, int]]
@@ -97,7 +100,9 @@ def _stored_events(split: list[tuple[Event, int]]) -> list[Event]:
     return sorted((event for event, place in split if place < 2), key=lambda event: event.event_time)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(100), deadline=None
+)
 @given(found=st.lists(st.tuples(texts.filter(bool), texts), min_size=1, max_size=5))
 @example(found=[("0", "zero"), ("-1", '"'), ("NULL", "NULL"), (",", "\r\n"), ("\\.", "\\.")])
 def test_any_text_comes_back_from_the_inbox_as_it_was(cast: Cast, found: list[tuple[str, str]]) -> None:
