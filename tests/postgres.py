@@ -64,6 +64,15 @@ def pytest_configure() -> None:
     settings.ACTIVITY_WRITE_SECONDS = 0
     # As for the database: tests kill processes and never the machine, and a file takes milliseconds to reach its disk.
     pytest.MonkeyPatch().setattr(os, "fsync", lambda _descriptor: None)
+    _flush_filled_tables()
+
+
+def _flush_filled_tables() -> None:
+    from django.db.backends.postgresql.operations import DatabaseOperations
+
+    from tests.flush import sql_flush
+
+    pytest.MonkeyPatch().setattr(DatabaseOperations, "sql_flush", sql_flush)
 
 
 def pytest_unconfigure() -> None:
