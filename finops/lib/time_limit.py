@@ -42,6 +42,11 @@ def end() -> float:
     return _limit.end
 
 
+def seconds_left(at_most: float) -> float:
+    """Until the end, for what has a limit of its own; no more than `at_most`."""
+    return max(0.0, min(at_most, _limit.end - time.monotonic()))
+
+
 def check() -> None:
     """Raise TimeLimitError after the end."""
     if time.monotonic() >= _limit.end:

@@ -37,6 +37,7 @@ from finops.connections.transports.sql import (
     SqlSource,
     TextRow,
 )
+from finops.lib import time_limit
 from finops.lib.outbound.endpoints import DeliveryTimeout, resolve_endpoint
 from finops.lib.sentences import truncate
 
@@ -144,7 +145,9 @@ class _Database(SqlSource):
         with self._explain_errors(), self._connect() as connection:
             connection.execute("SET TRANSACTION READ ONLY")
             connection.execute("SET LOCAL TimeZone = 'UTC'")
-            connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_SECONDS * 1000}")
+            # A look that is ended would leave its statement running.
+            limit = max(1, int(1000 * time_limit.seconds_left(STATEMENT_SECONDS)))
+            connection.execute(f"SET LOCAL statement_timeout = {limit}")
             with connection.cursor("finops_focus") as cursor:
                 cursor.itersize = BATCH_ROWS
                 cursor.execute(statement.encode())
@@ -188,6 +191,7 @@ class _Database(SqlSource):
                 f"{_first_line(error)}: GRANT SELECT on it to {self._config.user}.", field="query"
             ) from error
         except (errors.QueryCanceled, errors.AdminShutdown, errors.CannotConnectNow) as error:
+            time_limit.check()
             raise SourceUnavailable(f"The database canceled the query: {_first_line(error)}.") from error
         except psycopg.OperationalError as error:
             raise self._connection_error(error) from error

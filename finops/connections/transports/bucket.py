@@ -224,13 +224,14 @@ class StorageBucket(ABC):
         """Errors of the file system as ours. Ours, and those of the caller's progress, pass."""
         try:
             yield
-        except (SourceError, MonthConflict, disk.LowDisk):
+        except (SourceError, MonthConflict, disk.LowDisk, time_limit.TimeLimitError):
             raise
         except FileNotFoundError as error:
             if action == "read":
                 raise MonthConflict(f"{self._shown(key)} was deleted during the sync.") from error
             raise self._explain(error, action, key) from error
         except TimeoutError as error:
+            time_limit.check()
             raise SourceUnavailable(f"{self.url} did not answer in time.") from error
         except Exception as error:
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -211,9 +211,9 @@ class HttpApi:
         seconds: float,
         receive: Callable[[ResponseStream], T],
     ) -> T:
-        asked = {**headers, "Accept-Encoding": "gzip"}
+        asked, limit = {**headers, "Accept-Encoding": "gzip"}, time_limit.seconds_left(seconds)
         with outbound.open_stream(
-            method, url, query=query, body=body, headers=asked, seconds=seconds
+            method, url, query=query, body=body, headers=asked, seconds=limit
         ) as response:
             if 200 <= response.status < 300:
                 return receive(response)
@@ -239,6 +239,7 @@ class HttpApi:
             try:
                 return self._with_token(request)
             except DeliveryTimeout as error:
+                time_limit.check()
                 failure = SourceUnavailable(
                     f"{self.vendor} could not be read: {_end(str(error))} The next sync tries again."
                 )

@@ -20,12 +20,15 @@ import fsspec
 
 from finops.connections.connector import AccessError, MonthConflict, SourceError, SourceUnavailable
 from finops.connections.transports.bucket import CHUNK_BYTES, BucketObject, StorageBucket, causes, safe_key
+from finops.lib import time_limit
 from finops.lib.outbound.addresses import is_allowed, is_public
 from finops.lib.outbound.endpoints import DeliveryTimeout, resolve_endpoint
 from finops.lib.sentences import truncate
 
 CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 60
+PAGE_SECONDS: Final = 120
+"""Of a page of a listing, from its first to its last byte."""
 CLOSE_SECONDS: Final = 5
 ATTEMPTS: Final = 3
 """Of a request, with botocore's back-off."""
@@ -150,8 +153,15 @@ class S3Bucket(StorageBucket):
     def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
         place: dict[str, str] = {}
         while True:
-            page = self._filesystem.call_s3(
-                "list_objects_v2", Bucket=self.name, Prefix=prefix, MaxKeys=PAGE, **place
+            page = fsspec.asyn.sync(
+                self._filesystem.loop,
+                self._filesystem._call_s3,
+                "list_objects_v2",
+                Bucket=self.name,
+                Prefix=prefix,
+                MaxKeys=PAGE,
+                **place,
+                timeout=time_limit.seconds_left(PAGE_SECONDS),
             )
             yield [
                 BucketObject(
