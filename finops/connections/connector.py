@@ -25,6 +25,8 @@ from finops.lib.errors import UserError
 SecretText = Annotated[str, msgspec.Meta(extra={"secret": True})]
 """A field of a config that is sealed, never shown again and never logged."""
 
+HEADER_PATTERN: Final = r"^[!-~]+$"
+"""Of a credential that is sent in a header: what can be printed, without spaces."""
 
 C = TypeVar("C", bound="ConnectorConfig")
 

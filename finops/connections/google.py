@@ -16,6 +16,7 @@ from finops.connections.connector import (
     SetupStep,
     SourceError,
 )
+from finops.connections.pattern_files import FilesFolder
 from finops.connections.transports.gcs import CONNECTOR, SCOPE, GcsBucket
 from finops.connections.transports.rest_bucket import BearerToken, RestCredential
 from finops.connections.vendor_apis.service_account import ServiceAccount
@@ -48,15 +49,7 @@ class GoogleBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
             pattern=r"^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$",
         ),
     ]
-    prefix: Annotated[
-        str,
-        msgspec.Meta(
-            title="Folder",
-            description="Folder of the files. Leave empty for the whole bucket.",
-            examples=["focus"],
-            max_length=500,
-        ),
-    ] = ""
+    prefix: FilesFolder = ""
     access: Annotated[
         Literal["service_account_key", "server_identity"],
         msgspec.Meta(

@@ -54,9 +54,8 @@ Pattern = Annotated[
     msgspec.Meta(
         title="Files",
         description="Path below the folder. * matches any text, ** any folders. {year} and {month}, or {yyyymm}, "
-        "mark the billing month; without them it is read from BILLING_PERIOD= in the path, or from the "
-        "file. Daily files that repeat the whole month, as Tencent's do, would double cost: mark the day with {day}. "
-        "Then only the newest files of a month are read.",
+        "mark the billing month; without them it is read from BILLING_PERIOD= in the path, or from the file. Daily files "
+        "that repeat the month, as Tencent's, would double cost: with {day}, only the newest day is read.",
         examples=["{year}/{month}/*.parquet", "bill_{yyyymm}{day}.csv"],
         min_length=1,
         max_length=300,
@@ -70,6 +69,16 @@ DefaultCurrency = Annotated[
         description="As OpenCost's do not: a code such as USD. Files that name theirs keep it.",
         examples=["USD"],
         pattern=r"^([A-Z]{3})?$",
+    ),
+]
+
+FilesFolder = Annotated[
+    str,
+    msgspec.Meta(
+        title="Folder",
+        description="Folder of the files. Leave empty for the whole bucket.",
+        examples=["focus"],
+        max_length=500,
     ),
 ]
 

@@ -19,6 +19,7 @@ from typing import Annotated, ClassVar, Final, Literal
 import msgspec
 
 from finops.connections.connector import (
+    HEADER_PATTERN,
     AccessError,
     BillMonth,
     CheckFinding,
@@ -90,7 +91,7 @@ class AnthropicConfig(ConnectorConfig, frozen=True):
             examples=["sk-ant-admin01-…"],
             min_length=20,
             max_length=400,
-            pattern=r"^[!-~]+$",
+            pattern=HEADER_PATTERN,
         ),
     ]
     organization: Annotated[

@@ -21,7 +21,7 @@ from finops.connections.aws import (
 )
 from finops.connections.aws_setup import read_policy, trust_policy
 from finops.connections.connector import ConnectorConfig, SetupStep
-from finops.connections.pattern_files import DefaultCurrency, Pattern, PatternConnector, Provider
+from finops.connections.pattern_files import DefaultCurrency, FilesFolder, Pattern, PatternConnector, Provider
 from finops.connections.transports.s3 import S3Bucket, open_s3
 
 
@@ -37,15 +37,7 @@ class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
             pattern=BUCKET_NAME,
         ),
     ]
-    prefix: Annotated[
-        str,
-        msgspec.Meta(
-            title="Folder",
-            description="Folder of the files. Leave empty for the whole bucket.",
-            examples=["focus"],
-            max_length=500,
-        ),
-    ] = ""
+    prefix: FilesFolder = ""
     pattern: Pattern = "**/*"
     default_currency: DefaultCurrency = ""
     provider: Provider = ""

@@ -15,6 +15,7 @@ from typing import Annotated, ClassVar, Final
 import msgspec
 
 from finops.connections.connector import (
+    HEADER_PATTERN,
     BillMonth,
     CheckFinding,
     Connector,
@@ -54,7 +55,7 @@ class GrafanaConfig(ConnectorConfig, frozen=True):
             examples=["glc_…"],
             min_length=20,
             max_length=2_000,
-            pattern=r"^[!-~]+$",
+            pattern=HEADER_PATTERN,
         ),
     ]
 

@@ -22,6 +22,7 @@ from typing import Annotated, ClassVar, Final
 import msgspec
 
 from finops.connections.connector import (
+    HEADER_PATTERN,
     BillMonth,
     CheckFinding,
     Connector,
@@ -59,7 +60,7 @@ class AtlasConfig(ConnectorConfig, frozen=True):
     ]
     client_id: Annotated[
         str,
-        msgspec.Meta(title="Client ID", examples=["mdb_sa_id_…"], pattern=r"^[!-~]+$", max_length=200),
+        msgspec.Meta(title="Client ID", examples=["mdb_sa_id_…"], pattern=HEADER_PATTERN, max_length=200),
     ]
     client_secret: Annotated[
         SecretText,
@@ -68,7 +69,7 @@ class AtlasConfig(ConnectorConfig, frozen=True):
             examples=["mdb_sa_sk_…"],
             min_length=10,
             max_length=500,
-            pattern=r"^[!-~]+$",
+            pattern=HEADER_PATTERN,
         ),
     ]
     report_type: Annotated[

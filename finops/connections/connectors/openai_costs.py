@@ -22,6 +22,7 @@ from typing import Annotated, ClassVar, Final
 import msgspec
 
 from finops.connections.connector import (
+    HEADER_PATTERN,
     AccessError,
     BillMonth,
     CheckFinding,
@@ -80,7 +81,7 @@ class OpenAiConfig(ConnectorConfig, frozen=True):
             examples=["sk-admin-…"],
             min_length=20,
             max_length=400,
-            pattern=r"^[!-~]+$",
+            pattern=HEADER_PATTERN,
         ),
     ]
 
