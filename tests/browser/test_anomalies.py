@@ -22,7 +22,7 @@ def test_a_person_finds_an_anomaly_and_says_that_it_was_expected(
     page = new_page("spiky", width=1280)
     page.goto("/a/spiky/")
     tile = page.get_by_role("region", name="Open anomalies (1)")
-    expect(tile).to_contain_text("USD vs. expected")
+    expect(tile).to_contain_text("vs. expected")
     tile.get_by_role("link", name="Compute").click()
 
     page.wait_for_url(f"**/anomalies/{key}/")

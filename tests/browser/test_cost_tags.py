@@ -61,7 +61,7 @@ def test_a_rule_moved_by_keyboard_changes_what_is_caught_and_the_order_saved(
 
     expect(page.get_by_role("button", name="Move up rule 1, machines")).to_be_focused()
     expect(page.locator("#announcer")).to_contain_text("machines is rule 1 of 3 now.")
-    expect(card(page, 1).locator("[data-caught]")).to_contain_text("USD")
+    expect(card(page, 1).locator("[data-caught]")).to_contain_text("$")
     assert titles(page) == ["machines", "aws", "Google"]
     save(page)
     page.goto(f"{URL}{tag_id}/edit/")
@@ -125,7 +125,7 @@ def test_a_nested_condition_is_built_with_suggestions_and_saved(new_page: NewPag
             "value": "Infrastructure",
         }
     ]
-    expect(card(page, 1).locator("[data-caught]")).to_contain_text("USD")
+    expect(card(page, 1).locator("[data-caught]")).to_contain_text("$")
     expect(card(page, 1).locator("[data-words]")).to_contain_text(
         "provider is AWS, and not service is AWS Credits"
     )
@@ -218,7 +218,7 @@ def test_a_narrow_page_shows_figures_on_the_cards_and_moves_rules(new_page: NewP
     page = new_page("member", width=390)
     page.goto(f"{URL}{tag_id}/edit/")
 
-    expect(card(page, 1).locator("[data-caught]")).to_contain_text("USD")
+    expect(card(page, 1).locator("[data-caught]")).to_contain_text("$")
     card(page, 1).get_by_role("button", name="Move down").click()
 
     assert titles(page)[1] == "aws"

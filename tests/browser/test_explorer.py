@@ -51,11 +51,11 @@ def test_a_chart_lists_its_amounts_under_the_pointer(new_page: NewPage) -> None:
 
     page.locator("[data-drawn]").first.hover()
     tip = page.locator(".chart-tip")
-    expect(tip).to_contain_text(re.compile(r"Amazon Elastic Compute Cloud[\d,.]+ USD.*Total[\d,.]+ USD"))
+    expect(tip).to_contain_text(re.compile(r"Amazon Elastic Compute Cloud\$[\d,.]+.*Total\$[\d,.]+"))
 
     page.goto("/a/acme/spend-change/")
     page.locator("[data-drawn]").first.hover()
-    expect(tip).to_contain_text(re.compile(r"^\w.*[\d,.]+ USD$"))
+    expect(tip).to_contain_text(re.compile(r"^\w.*\$[\d,.]+$"))
 
 
 def test_back_brings_the_earlier_question_with_its_form(new_page: NewPage) -> None:
@@ -139,7 +139,7 @@ def test_a_custom_range_takes_two_dates(new_page: NewPage) -> None:
     page.get_by_label("To", exact=True).fill("2026-10-31")
     page.get_by_role("group", name="Dates").get_by_role("button", name="Apply").click()
 
-    expect(page.locator("#dates-button")).to_contain_text(re.compile("2026-10-01 . 2026-10-31"))
+    expect(page.locator("#dates-button")).to_contain_text(re.compile("Oct 1 . 31"))
     assert url_params(page)["end_date"] == ["2026-10-31"]
     assert "period" not in url_params(page)
 
