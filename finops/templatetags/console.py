@@ -21,6 +21,7 @@ from django.utils.text import slugify
 
 from finops.lib import clock, sentences
 from finops.lib.formats import dates, numbers
+from finops.lib.formats import sentences as reader_sentences
 from finops.lib.money import round_amount
 from finops.navigation import MENU, TABS
 
@@ -226,6 +227,12 @@ def _time(moment: datetime, text: str) -> SafeString:
 def number_symbols() -> str:
     """The reader's symbols for numbers, for charts.js."""
     return json.dumps(numbers.browser_symbols(), ensure_ascii=False, separators=(",", ":"))
+
+
+@register.filter
+def reader_text(text: str | None) -> str:
+    """A sentence of an answer with its amounts, shares, days and times in the reader's formats."""
+    return reader_sentences.reader_text(str(text)) if text else ""
 
 
 @register.filter

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from finops.lib import clock
 from finops.lib.formats import dates, numbers
 from finops.lib.formats.locales import LOCALES, reader_formats, time_zones
+from finops.lib.formats.sentences import reader_text
 
 ROOT = Path(__file__).parents[3]
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -236,3 +237,35 @@ def test_what_is_written_reads_back_as_the_rounded_amount(amount: Decimal, local
     assert abs(read - amount) <= max(
         Decimal("0.005") if abs(amount) >= Decimal("0.01") else abs(amount) / 200, Decimal(0)
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "'Acme' spent 1,234.50 USD (1.5 % less than the 1,253.00 USD before) from 2026-10-23 to 2026-11-21.",
+            "'Acme' spent $1,234.50 (1.5% less than the $1,253.00 before) from Oct 23 to Nov 21.",
+        ),
+        ("+12.34 USD billed and -1.00 EUR, 2.344 USD for each", "+$12.34 billed and −€1.00, $2.344 for each"),
+        ("failed since 2026-11-23 10:20 UTC, so", "failed since Nov 23, 10:20 AM, so"),
+        (
+            "2026-09 was closed; months 2026-09 to 2026-11 (2025-12)",
+            "Sep was closed; months Sep – Nov (Dec 2025)",
+        ),
+        ("at or above the threshold of 80 %. Now 100.0 %", "at or above the threshold of 80%. Now 100%"),
+        ("'2026-10 at 5.00 USD' costs 5.00 USD", "'2026-10 at 5.00 USD' costs $5.00"),
+        (
+            "a-2026-09.parquet, 2026-13-45, 5.00 ABC, INV-2026-10",
+            "a-2026-09.parquet, 2026-13-45, 5.00 ABC, INV-2026-10",
+        ),
+        ("", ""),
+    ],
+)
+def test_a_sentence_of_an_answer_is_written_for_its_reader(text: str, expected: str) -> None:
+    with clock.frozen(NOON):
+        assert reader_text(text) == expected
+
+
+def test_a_sentence_of_an_answer_has_the_readers_locale_and_zone() -> None:
+    with clock.frozen(NOON), reader_formats("en-DE", "Asia/Tokyo"):
+        assert reader_text("5.00 EUR since 2026-11-22 23:30 UTC") == "5,00\xa0€ since 23 Nov, 08:30"

@@ -58,7 +58,7 @@ def csv_of(client: Client, **query: Any) -> list[dict[str, str]]:
 def test_the_first_visit_ranks_customers_by_the_first_metric(cast: Cast, saas_account: Account) -> None:
     page = get_page(signed_in(cast.viewer), PAGE)
 
-    assert "105.50 USD ÷ 45 'call' = 2.344 USD for each" in page
+    assert "$105.50 ÷ 45 'call' = $2.344 for each" in page
     assert "Customers, by tag:customer" in page
     assert "Globex Corporation globex $30.00 10 $3.00" in page
     assert "acme-corp $60.00 30 $2.00" in page
@@ -191,7 +191,7 @@ def test_without_usage_the_page_says_how_to_push(cast: Cast) -> None:
 def test_a_metric_without_any_push_shows_cost_and_the_reason(cast: Cast, saas_account: Account) -> None:
     page = get_page(signed_in(cast.viewer), PAGE, usage_metric="orders", period="last_30_days")
 
-    assert "105.50 USD of cost and no unit cost for 'orders'" in page
+    assert "$105.50 of cost and no unit cost for 'orders'" in page
     assert (
         "Create a usage source and its API key on the Connections page, and POST events to "
         "/api/usage/events. The source's page shows the request."

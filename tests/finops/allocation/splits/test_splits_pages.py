@@ -197,6 +197,6 @@ def test_the_explorer_shows_figures_after_splits(member: Client, payer: Account)
     )
 
     text = text_of(answer)
-    assert "Split 'Cluster' moved 300.00 USD of cluster (tag:app) to its targets." in text
+    assert "Split 'Cluster' moved $300.00 of cluster (tag:app) to its targets." in text
     assert "$240.00" in text
     assert '<option value="after" selected>' in answer.content.decode()

@@ -1,0 +1,96 @@
+"""Sentences of answers in the reader's formats.
+
+Answers say the same to assistants and to people: exact, days in ISO, currencies as codes. A page writes their amounts,
+shares, days and times as everything beside them. What is quoted is of others and stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Final
+
+from finops.lib.currencies import ISO_4217
+from finops.lib.formats import dates, numbers
+
+_QUOTED: Final = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+_DAY: Final = r"20\d\d-[01]\d-[0-3]\d"
+_MONTH: Final = r"20\d\d-[01]\d"
+_START: Final = r"(?<![\w.,/-])"
+_END: Final = r"(?![\w/-]|\.\w)"
+
+
+def reader_text(text: str) -> str:
+    """`1.5 % less than the 1,234.50 USD of 2026-10-01 to 2026-10-22` → `1.5% less than the $1,234.50 of Oct 1 – 22`."""
+    parts = _QUOTED.split(text)
+    return "".join(part if index % 2 else _rewrite(part) for index, part in enumerate(parts))
+
+
+def _rewrite(text: str) -> str:
+    for pattern, write in _RULES:
+        text = pattern.sub(write, text)
+    return text
+
+
+def _amount(match: re.Match[str]) -> str:
+    if match["currency"] not in ISO_4217:
+        return match[0]
+    value = Decimal((match["sign"] or "") + match["number"].replace(",", ""))
+    if match["sign"] == "+":
+        return numbers.signed_money(value, match["currency"])
+    is_price = len(match["number"].partition(".")[2]) > 2
+    return (numbers.price if is_price else numbers.money)(value, match["currency"])
+
+
+def _percent(match: re.Match[str]) -> str:
+    value = Decimal((match["sign"] or "") + match["number"].replace(",", "")) / 100
+    return f"+{numbers.percent(value)}" if match["sign"] == "+" else numbers.percent(value)
+
+
+def _moment(match: re.Match[str]) -> str:
+    return dates.moment(datetime.fromisoformat(match[1]).replace(tzinfo=UTC))
+
+
+def _date(text: str) -> date:
+    return date.fromisoformat(text if len(text) > 7 else f"{text}-01")
+
+
+def _rule(pattern: str, write: Callable[[re.Match[str]], str]) -> tuple[re.Pattern[str], Callable[..., str]]:
+    return re.compile(pattern), _or_as_it_is(write)
+
+
+def _or_as_it_is(write: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
+    """A day that the calendar lacks is no day."""
+
+    def careful(match: re.Match[str]) -> str:
+        try:
+            return write(match)
+        except ValueError:
+            return match[0]
+
+    return careful
+
+
+_RULES: Final = (
+    _rule(
+        _START + r"(?P<sign>[+-])?(?P<number>\d[\d,]*\.\d{2,}) (?P<currency>[A-Z]{3})" + _END,
+        _amount,
+    ),
+    _rule(_START + r"(?P<sign>[+-])?(?P<number>\d[\d,]*(?:\.\d+)?) %", _percent),
+    _rule(
+        rf"\bfrom ({_DAY}) to ({_DAY})" + _END,
+        lambda each: f"from {dates.day(_date(each[1]))} to {dates.day(_date(each[2]))}",
+    ),
+    _rule(_START + rf"({_DAY} \d\d:\d\d) UTC" + _END, _moment),
+    _rule(
+        _START + rf"({_DAY}) to ({_DAY})" + _END, lambda each: dates.day_range(_date(each[1]), _date(each[2]))
+    ),
+    _rule(_START + rf"({_DAY})" + _END, lambda each: dates.day(_date(each[1]))),
+    _rule(
+        _START + rf"({_MONTH}) to ({_MONTH})" + _END,
+        lambda each: dates.month_range(_date(each[1]), _date(each[2])),
+    ),
+    _rule(_START + rf"({_MONTH})" + _END, lambda each: dates.month(_date(each[1]))),
+)
