@@ -163,6 +163,15 @@ class AccountForm(forms.Form):
             }
         )
 
+    def shown(self) -> list[tuple[str, str]]:
+        """(label, text) of each field, for those who may not change them."""
+        rows = []
+        for bound in self:
+            value = bound.value()
+            choices = dict(getattr(bound.field, "choices", ()))
+            rows.append((str(bound.label), str(choices.get(value, value))))
+        return rows
+
 
 class ProfileForm(forms.Form):
     name = forms.CharField(max_length=150, required=False, help_text="Default: your e-mail address")

@@ -59,6 +59,8 @@ def settings(request: AccountRequest) -> HttpResponse:
 
 def _settings_page(request: AccountRequest, form: AccountForm) -> HttpResponse:
     context: dict[str, Any] = {"form": form}
+    if not request.membership.may(Role.ADMIN):
+        context["shown"] = form.shown()
     if request.membership.may(Role.OWNER):
         context |= {"is_owner": True, "successors": queries.successors(request.account)}
     return render(request, "accounts/settings.html", context, status=422 if form.errors else 200)

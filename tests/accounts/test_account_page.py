@@ -5,6 +5,7 @@ from django.test import Client
 from accounts.models import Account, AuditEntry, Role, User
 from accounts.scoping import account_scope
 from tests.cast import PASSWORD, Cast, signed_in
+from tests.pages import get_page
 
 URL = "/a/acme/settings/account/"
 
@@ -55,7 +56,10 @@ def test_an_admin_changes_the_account_and_its_address_stays(cast: Cast) -> None:
 def test_a_member_sees_the_account_and_may_not_change_it(cast: Cast) -> None:
     client = signed_in(cast.member)
 
-    assert "Only admins and owners can change this." in client.get(URL).content.decode()
+    page = client.get(URL).content.decode()
+    assert "Only admins and owners can change this." in page
+    assert "Fiscal year starts in January Public holidays of No country" in get_page(client, URL)
+    assert "<select" not in page, "a field that cannot be changed is no field"
     assert client.post(URL, {"name": "Mine", "fiscal_start_month": "1"}).status_code == 403
     assert Account.objects.get(pk=cast.account.pk).name == "Acme"
 
