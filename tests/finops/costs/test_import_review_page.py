@@ -40,7 +40,7 @@ def test_the_page_shows_before_and_after_and_both_choices(cast: Cast, review: Co
     answer = signed_in(cast.member).get(page_of(review))
     shown = text_of(answer)
     assert "Needs review Review needed" in shown
-    assert "12 lines of 2026-09 on 12 days; the source has 30 on 30 days" in shown
+    assert "12 lines of Sep on 12 days; the source has 30 on 30 days" in shown
     assert re.search(r"Sep \$465\.00 \$186\.00 −\$279\.00 −60%", shown)
     assert "Replace September 2026" in shown
     assert "Add as corrections" in shown

@@ -16,6 +16,7 @@ from finops.connections.models import CostConnection
 from finops.costs.queries.source_notes import source_notes
 from finops.costs.queries.sources import load_sources
 from finops.lib import clock
+from finops.lib.formats.sentences import reader_text
 from tests.cast import Cast
 from tests.finops.connections.syncs.sync_steps import month_rows, sync_now, write_month
 from tests.finops.connections.syncs.test_sync_health import this_month
@@ -74,7 +75,7 @@ def test_a_page_shows_it_as_a_warning(connection: CostConnection, export: Path, 
     write_month(export, this_month(), "1")
     sync_now(connection)
     fail()
-    assert f"S{FAILING[1:]}." in get_page(member, "/a/acme/cost-explorer/")
+    assert reader_text(f"S{FAILING[1:]}.") in get_page(member, "/a/acme/cost-explorer/")
 
 
 def test_a_sync_that_no_worker_does_is_named_after_half_an_hour(
