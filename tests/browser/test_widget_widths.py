@@ -60,7 +60,9 @@ def test_no_widget_is_cut_or_covered_at_any_width(new_page: NewPage, board: str)
     page.goto(board)
     wait_until_drawn(page)
 
-    assert [fault for width in WIDTHS for fault in at_width(page, width)] == []
+    faults = [fault for width in WIDTHS for fault in at_width(page, width)]
+
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize(("width", "theme"), [(390, "light"), (1440, "dark")])

@@ -157,6 +157,7 @@ export function chartOptions(data, theme, { colorIndexes, tooltip, animationDura
   const hasLegend = data.series.length > 1;
   return {
     animationDuration,
+    animationDurationUpdate: animationDuration,
     // Decals are drawn only where they are shown for all; the plain ones have none.
     aria: { enabled: data.partialFrom !== undefined, label: { enabled: false }, decal: { show: true, decals: PLAIN } },
     textStyle: { fontFamily: theme.font, color: theme.text },
