@@ -2,6 +2,7 @@
 // whole library weighs. tests/js/echarts.test.js names a part that is missing here.
 import { BarChart, CandlestickChart, LineChart } from "echarts/charts";
 import {
+  AriaComponent, // hatches buckets that are not complete
   GridComponent,
   LegendScrollComponent,
   MarkAreaComponent,
@@ -13,6 +14,7 @@ import { use } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 
 use([
+  AriaComponent,
   BarChart,
   CandlestickChart,
   LineChart,

@@ -47,6 +47,11 @@ test("stacked bars are drawn with the parts that are bundled", (t) => {
   assert.match(draw(t, chartOptions({ ...DATA, kind: "bar", stacked: true }, THEME, CONTEXT)), /<path/);
 });
 
+test("buckets that are not complete are hatched with the parts that are bundled", (t) => {
+  const drawing = { ...DATA, kind: "bar", stacked: true, partialFrom: 2 };
+  assert.match(draw(t, chartOptions(drawing, THEME, CONTEXT)), /<pattern/);
+});
+
 test("a waterfall is drawn with the parts that are bundled", (t) => {
   const steps = [
     [0, 5],
