@@ -15,7 +15,7 @@ from ingestion.models import UsageMetric
 NAME = "Weekly cost review"
 UNIT_COSTS = {
     "Cost per document": ("Cost per document", 6),
-    "Cloud cost as share of revenue": ("Cost as share of revenue", 9),
+    "Cloud cost as share of revenue": ("Cost to revenue", 9),
 }
 """The two that say most of a software company: the title and column of each."""
 

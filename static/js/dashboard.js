@@ -102,12 +102,19 @@ function prepareGrid() {
   return starting;
 }
 
+/** In the columns of the stylesheet; what the page was loaded with has the places of then. */
+function place(item) {
+  const { x, y, w, h } = item.dataset;
+  const columns = { x: Number(x) + 1, y: Number(y) + 1, w, h };
+  for (const [name, value] of Object.entries(columns)) item.style.setProperty(`--${name}`, value);
+  item.toggleAttribute("data-wide", Number(w) > 6);
+}
+
 /** Back to the columns of the stylesheet, at the places that the grid has. */
 function endGrid() {
   for (const { el, x, y, w = 1, h = 1 } of grid.engine.nodes) {
     Object.assign(el.dataset, { x, y, w, h });
-    for (const [name, value] of Object.entries({ x: x + 1, y: y + 1, w, h })) el.style.setProperty(`--${name}`, value);
-    el.toggleAttribute("data-wide", w > 6);
+    place(el);
   }
   const board = boardNode();
   grid.destroy(false);
@@ -203,6 +210,10 @@ document.addEventListener("htmx:beforeSwap", ({ target }) => {
     grid.destroy(false);
     grid = undefined;
   }
+});
+
+document.addEventListener("htmx:afterSwap", ({ target }) => {
+  if (target === frame) for (const item of boardNode()?.children ?? []) place(item);
 });
 
 if (frame?.dataset.gridstack) {

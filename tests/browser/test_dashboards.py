@@ -33,7 +33,7 @@ def delete(page: Page, url: str) -> None:
     page.goto(f"{url}edit/")
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("is deleted")).to_be_visible()
+    expect(page.get_by_text("deleted.")).to_be_visible()
 
 
 def item(page: Page, title: str) -> Locator:
@@ -54,6 +54,12 @@ def drag(page: Page, handle: Locator, *, by: int) -> None:
 
 def at(page: Page, title: str) -> tuple[str | None, ...]:
     return tuple(item(page, title).get_attribute(f"data-{name}") for name in "xywh")
+
+
+def width_of(page: Page, title: str) -> float:
+    box = item(page, title).bounding_box()
+    assert box is not None
+    return box["width"]
 
 
 def test_a_board_is_made_filled_and_arranged(new_page: NewPage) -> None:
@@ -83,6 +89,12 @@ def test_a_board_is_made_filled_and_arranged(new_page: NewPage) -> None:
     assert at(page, "This month") == ("0", "0", "3", "4")
     assert at(page, "Anomalies")[1:] == ("0", "4", "4")
     assert at(page, "Anomalies")[0] != "8"
+    page.get_by_label("Period", exact=True).select_option("last_7_days")
+    page.wait_for_url("**period=last_7_days*")
+    wait_until_drawn(page)
+    assert width_of(page, "This month") < width_of(page, "Budget status")
+    page.goto(url)
+    wait_until_drawn(page)
     page.keyboard.press("Control+z")
     expect(page.get_by_text("Undone: Layout changed")).to_be_visible()
     assert at(page, "Anomalies") == ("8", "0", "4", "4")

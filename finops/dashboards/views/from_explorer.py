@@ -18,6 +18,7 @@ from finops.dashboards import services
 from finops.dashboards.layouts import WidgetDraft
 from finops.dashboards.models import Dashboard
 from finops.dashboards.queries import dashboards_of
+from finops.dashboards.undo import undoable
 from finops.dashboards.widgets import CATALOGUE
 from finops.dashboards.widgets.spend_over_time import SpendOverTimeConfig
 from finops.lib.errors import UserError
@@ -56,7 +57,8 @@ def add(request: AccountRequest) -> HttpResponse:
         with FormErrors(form):
             dashboard = form.cleaned_data["dashboard"]
             draft = widget_of_question(query, form.cleaned_data["title"])
-            services.add_widget(dashboard=dashboard, actor=request.actor, widget=draft)
+            with undoable(request.session, dashboard, f"Added “{draft.shown_title}”"):
+                services.add_widget(dashboard=dashboard, actor=request.actor, widget=draft)
             messages.success(request, f"Widget added to {dashboard.name}.")
             return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
     context = {"form": form, "boards": boards, "not_kept": _omissions(query)}
