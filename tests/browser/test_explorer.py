@@ -11,6 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.test_connections_accessibility import violations
+from tests.browser.test_pages import FAULTS
 
 pytestmark = pytest.mark.browser
 
@@ -278,3 +280,96 @@ def test_a_drag_over_bars_zooms_to_their_days(new_page: NewPage) -> None:
     assert "f0" not in url_params(page)
     page.go_back()
     expect(page.locator("#dates-button")).to_contain_text(re.compile("2026-10-01 . 2026-10-31"))
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1440, "dark"), (390, "light"), (390, "dark")])
+def test_axe_finds_nothing_with_each_popover_open(new_page: NewPage, width: int, theme: str) -> None:
+    page = new_page("member", width=width, theme=theme)
+    page.goto(
+        f"{URL}?period=last_30_days&granularity=day&group_by=service&f0=provider&f0v=AWS&f0v=Google+Cloud"
+    )
+    expect(page.locator("[data-drawn] canvas").first).to_be_visible()
+    found = {"closed": [*violations(page), *page.evaluate(FAULTS)]}
+
+    for button in (
+        "dates-button",
+        "options-button",
+        "filter-0",
+        "add-filter",
+        "views-button",
+        "actions-button",
+    ):
+        page.locator(f"#{button}").click()
+        expect(page.locator(f"details:has(> #{button}) > .popover-panel")).to_be_visible()
+        found[button] = violations(page)
+        page.keyboard.press("Escape")
+
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+def test_a_walk_to_a_resource_ends_in_its_panel(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto(f"{URL}?period=last_30_days&granularity=day&group_by=provider")
+    seen = {page.url}
+
+    for _step in range(4):
+        page.locator("#explorer [aria-labelledby=rows-title] tbody th a").first.click()
+        page.wait_for_url(lambda url: url not in seen)
+        seen.add(page.url)
+
+    expect(page.get_by_role("region", name="Details")).to_be_visible()
+    expect(page.locator("#explorer [aria-labelledby=rows-title] tbody th a")).to_have_count(0)
+    assert [url_params(page)[f"f{index}"] for index in range(4)] == [
+        ["provider"],
+        ["service"],
+        ["usage_type"],
+        ["resource"],
+    ]
+
+
+def test_a_view_is_saved_opened_and_changed(new_page: NewPage) -> None:
+    page = new_page("member")
+    page.goto(f"{URL}?period=last_30_days&granularity=day&group_by=region")
+
+    page.locator("#views-button").click()
+    page.get_by_label("Save view").fill("Regions")
+    page.get_by_role("button", name="Save view").click()
+    expect(page.get_by_role("heading", name="Regions", level=1)).to_be_visible()
+    page.get_by_label("Group by").select_option(label="Provider")
+    expect(page.get_by_role("heading", name="By provider")).to_be_visible()
+    page.locator("#views-button").click()
+    page.get_by_role("button", name="Update view").click()
+    expect(page.get_by_text("View “Regions” updated.")).to_be_visible()
+    page.goto(URL)
+    page.locator("#views-button").click()
+    page.get_by_role("link", name="Regions").click()
+
+    expect(page.get_by_role("heading", name="By provider")).to_be_visible()
+
+
+def test_the_chart_comes_as_a_picture(new_page: NewPage, tmp_path: Path) -> None:
+    page = new_page("viewer")
+    page.goto(f"{URL}?period=last_30_days&granularity=day&group_by=provider&f0=provider&f0v=AWS")
+    expect(page.locator("[data-drawn] canvas").first).to_be_visible()
+
+    page.locator("#actions-button").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download PNG").click()
+    download.value.save_as(tmp_path / "chart.png")
+
+    assert download.value.suggested_filename == "explorer-USD.png"
+    assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_menu_copies_the_link_and_the_mcp_query(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto(f"{URL}?period=last_30_days&granularity=day&group_by=provider")
+
+    page.locator("#actions-button").click()
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    page.get_by_role("button", name="Copy as MCP query").click()
+
+    page.wait_for_function("navigator.clipboard.readText().then((text) => text.startsWith('{'))")
+    assert '"group_by"' in page.evaluate("navigator.clipboard.readText()")
