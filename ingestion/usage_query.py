@@ -38,7 +38,7 @@ class UsageQuery(UrlQuery, frozen=True, kw_only=True):
 
     metric: Annotated[str, Meta(description="See getAccountContext. Default: the first metric.")] = ""
     start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
-    end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
+    end_date: date | None = None
     period: Annotated[
         Period | None,
         Meta(description="Relative period instead of dates; last_N_days end yesterday."),
@@ -76,7 +76,7 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True):
     metric: Annotated[str, Meta(description="Only this metric.")] = ""
     customer: Annotated[str, Meta(description="Only this customer (ID or name).")] = ""
     start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
-    end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
+    end_date: date | None = None
     period: Annotated[Period | None, Meta(description="Relative period instead of dates.")] = None
     limit: Annotated[int, Meta(ge=1, le=MAX_EVENTS)] = DEFAULT_EVENTS
     cursor: Annotated[str, Meta(description="Cursor of the previous page, for older events.")] = ""

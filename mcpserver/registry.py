@@ -222,7 +222,8 @@ class ToolRegistry:
 def _with_display_currency(schema: Schema, *, converts: bool) -> Schema:
     if not converts:
         return schema
-    argument = {"type": "string", "description": "Convert to, such as EUR; own: do not."}
+    # Described once, at querySpend: each word counts for all definitions together.
+    argument = {"type": "string"}
     return {**schema, "properties": {**schema.get("properties", {}), DISPLAY_CURRENCY: argument}}
 
 

@@ -19,7 +19,7 @@ class SubscriptionsQuery(msgspec.Struct, frozen=True, kw_only=True):
     channel_id: Annotated[int | None, Meta(description="Id from listAlertChannels.")] = None
     budget_id: Annotated[int | None, Meta(description="Id from listBudgets.")] = None
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
-    cursor: Annotated[str, Meta(description="Cursor of the previous page.")] = ""
+    cursor: str = ""
 
 
 DeliveryStatusName = Literal["waiting", "delivered", "failed"]
@@ -30,7 +30,7 @@ class DeliveriesQuery(msgspec.Struct, frozen=True, kw_only=True):
     channel_id: Annotated[int | None, Meta(description="Id from listAlertChannels.")] = None
     include_tests: Annotated[bool, Meta(description="Include test messages.")] = True
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
-    cursor: Annotated[str, Meta(description="Cursor of the previous page.")] = ""
+    cursor: str = ""
 
 
 class ChannelLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ class BudgetsQuery(msgspec.Struct, frozen=True, kw_only=True):
     status: Annotated[list[StatusName], Meta(description="Left out: all.")] = []
     scope: Annotated[list[ScopeName], Meta(description="Left out: all.")] = []
     limit: Annotated[int, Meta(ge=1, le=50)] = 50
-    cursor: Annotated[str, Meta(description="Cursor of the previous page.")] = ""
+    cursor: str = ""
 
 
 # A period before the current one, against the amount that the budget has for it today. spent: None without data.

@@ -57,7 +57,7 @@ class SpendQuery(UrlQuery, frozen=True, kw_only=True):
 
     filters: Annotated[list[Filter], Meta(description="Combined with AND.", max_length=MAX_FILTERS)] = []
     start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
-    end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
+    end_date: date | None = None
     period: Annotated[
         Period | None,
         Meta(

@@ -23,7 +23,7 @@ MAX_URL = 4_000
 
 class ListCostTagsArguments(msgspec.Struct, kw_only=True):
     cost_tag: Annotated[str, Meta(description="Only this key.")] = ""
-    cursor: Annotated[str, Meta(description="Cursor of the previous page.")] = ""
+    cursor: str = ""
 
 
 @tool(

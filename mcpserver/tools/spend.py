@@ -30,9 +30,9 @@ MAX_LINKED_TEXT = 200
     converts=True,
     description="""
         Spend in total or by up to two dimensions, over time, compared with a previous period. Use it for
-        any question about cost, top drivers, trends, shares. Totals, ranks and changes are exact: do not
-        add rows yourself. For the spelling of values use listDimensionValues; for days with data,
-        getAccountContext.
+        cost, top drivers, trends, shares. Totals, ranks and changes are exact: do not add rows yourself.
+        Spelling of values: listDimensionValues; days with data: getAccountContext. display_currency, such as
+        EUR, converts; own does not.
         Example: last month by service vs. the previous month:
         {"period": "last_month", "group_by": ["service"], "compare_to": "previous_period"}
     """,
@@ -70,12 +70,12 @@ class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
         str, Meta(description="Part of a value or name (not case-sensitive), or an alias such as EC2.")
     ] = ""
     start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
-    end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
+    end_date: date | None = None
     period: Annotated[str | None, Meta(description="As in querySpend. Default: last 365 days with data.")] = (
         None
     )
     limit: Annotated[int, Meta(ge=1, le=queries.MAX_VALUES_LIMIT)] = 50
-    cursor: Annotated[str, Meta(description="Cursor of the previous page.")] = ""
+    cursor: str = ""
 
 
 @tool(

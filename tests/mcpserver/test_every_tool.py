@@ -33,7 +33,7 @@ MAX_DEFINITIONS_BYTES = 40 * 1024
 DESTRUCTIVE = {"delete_dashboard"}
 
 # What lists have in common, and what its neighbour describes.
-PLAIN = ("cursor", "search", "end_date", "previous_end_date")
+PLAIN = ("cursor", "search", "display_currency", "end_date", "previous_end_date")
 
 each_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 each_read_tool = pytest.mark.parametrize("tool", READ_TOOLS, ids=lambda tool: tool.name)

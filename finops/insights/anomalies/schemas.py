@@ -24,14 +24,14 @@ class AnomaliesQuery(CostScope, frozen=True, kw_only=True):
     __doc__ = None
     state: Annotated[StateName, Meta(description="expected: intended spend.")] = "open"
     start_date: Annotated[date | None, Meta(description="First day, inclusive.")] = None
-    end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
+    end_date: date | None = None
     min_impact: Annotated[
         Decimal | None, Meta(description="Minimum absolute impact, in whole currency units.")
     ] = None
     currency: Annotated[str, Meta(description="Left out: all.")] = ""
     search: Annotated[str, Meta(description="Searches service, source, cause and note.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
-    cursor: Annotated[str, Meta(description="Cursor of the previous page.")] = ""
+    cursor: str = ""
 
 
 class RootCause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,7 +1,7 @@
 """In which currency answers about cost are: each line's own, one of these alone, or one that every line is converted to.
 
 A door opens the scope around an answer, and every query of it follows: budgets, forecasts and unit cost count what the
-cost explorer shows. Outside a scope nothing is converted and nothing is asked (ADR 0045).
+cost explorer shows. Outside a scope nothing is converted and nothing is asked (ADR 0046).
 
 The rule of rounding: a line's amount times the rate of its day, once, to 18 decimals, half away from zero. Every figure
 is a sum of such lines, so parts add up to their total to the last digit. Hence rollups are not read: what they add
