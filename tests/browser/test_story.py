@@ -63,7 +63,7 @@ def upload_sample(page: Page, server: LiveServer) -> None:
     server.run("tests.browser.people:run_imports")
     # The page asks by itself.
     expect(page.get_by_role("heading", name="Done 1,000 rows, Sep – Oct 2024")).to_be_visible()
-    expect(page.get_by_role("heading", name="What the files had")).to_be_visible()
+    expect(page.get_by_role("heading", name="Import report")).to_be_visible()
 
 
 def see_its_cost(page: Page) -> None:

@@ -75,7 +75,7 @@ def begin() -> str:
 
 
 def go_on() -> None:
-    """The import is done: what was pushed grows old, and a budget is exceeded that somebody wants to know of."""
+    """Import done: what was pushed grows old, and a budget is exceeded that somebody wants to know of."""
     account = Account.objects.get()
     actor = Actor.of_user(User.objects.get())
     with connection.cursor() as cursor:
