@@ -6,7 +6,7 @@ import re
 from os.path import normpath
 from pathlib import Path
 
-import brotli  # type: ignore[import-untyped]
+import brotli
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
