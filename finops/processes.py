@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 ZOMBIE = "Z"
@@ -54,15 +55,15 @@ def signal_group(leader: int, number: signal.Signals) -> None:
         return
 
 
-def end_group(leader: int, *, patience: float) -> None:
-    """End a group that is not our child: ask, wait `patience` seconds, then kill."""
+def end_groups(leaders: Sequence[int], *, patience: float) -> None:
+    """End groups that are not our children: ask all, wait `patience` seconds, then kill."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        signal_group(leader, number)
+        for leader in leaders:
+            signal_group(leader, number)
         deadline = time.monotonic() + patience
-        while is_group_alive(leader) and time.monotonic() < deadline:
+        while any(map(is_group_alive, leaders)) and time.monotonic() < deadline:
             time.sleep(0.05)
-        if not is_group_alive(leader):
-            return
+        leaders = [leader for leader in leaders if is_group_alive(leader)]
 
 
 def _stat(process: Path) -> list[str]:

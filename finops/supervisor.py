@@ -20,7 +20,7 @@ from typing import IO, Final
 
 from finops import heartbeat
 from finops.lib.secrets import write_private
-from finops.processes import end_group, is_group_alive, signal_group, start_time
+from finops.processes import end_groups, is_group_alive, signal_group, start_time
 
 LOOK_SECONDS: Final = 0.25
 STOP_SECONDS = 15.0
@@ -184,14 +184,12 @@ class Ledger:
         write_private(self.path, json.dumps({"pid": os.getpid(), "url": url, "children": children}, indent=1))
 
     def stop_leftovers(self) -> list[str]:
-        """End the children of a supervisor that was killed; returns their names."""
-        stopped = []
+        """End the children of a supervisor that was killed, asking all at once; returns their names."""
         children = self.read().get("children", [])
-        for child in children if isinstance(children, list) else []:
-            if _is_leftover(child["pid"], child["started"]):
-                end_group(child["pid"], patience=STOP_SECONDS)
-                stopped.append(str(child["name"]))
-        return stopped
+        noted = children if isinstance(children, list) else []
+        left = [child for child in noted if _is_leftover(child["pid"], child["started"])]
+        end_groups([child["pid"] for child in left], patience=STOP_SECONDS)
+        return [str(child["name"]) for child in left]
 
     def forget(self) -> None:
         self.path.unlink(missing_ok=True)
