@@ -132,7 +132,7 @@ class MappingForm(forms.Form):
 
     decimal_mark = forms.ChoiceField(
         label="Numbers",
-        choices=[("", "Detect the format"), *((each.value, text) for each, text in NUMBERS_SHOWN.items())],
+        choices=[("", "Detect"), *((each.value, text) for each, text in NUMBERS_SHOWN.items())],
         required=False,
     )
     costs_sign = forms.ChoiceField(label="Costs are", choices=COSTS_SIGNS, required=False)
@@ -247,7 +247,10 @@ class MappingForm(forms.Form):
         of_sample = [value for each in columns if each.name == column for value in each.values]
         known = {spec.fold(each) for each in spec.ENUMERATIONS[CHARGE_CATEGORY]}
         foreign = [value.strip() for value in (*of_sample, *unknown) if spec.fold(value) not in known]
-        values = list(dict.fromkeys([*mapped, *foreign]))[:MAX_VALUES] if column else []
+        shown = self.data.getlist("category_value") if isinstance(self.data, QueryDict) else []
+        # In the order of the page, so that a choice does not move while a person makes the next.
+        kept = [value for value in shown if value in mapped or value in foreign]
+        values = list(dict.fromkeys([*kept, *mapped, *foreign]))[:MAX_VALUES] if column else []
         return [CategoryField(value, mapped.get(value, ""), index) for index, value in enumerate(values)]
 
     @property

@@ -246,7 +246,7 @@ def _of_amounts(document: MappingDocument) -> Iterator[MappingProblem]:
     if document.decimal_mark is None:
         yield MappingProblem(
             "decimal_mark",
-            "Choose the number format. It cannot be detected: 1.234 is 1 and a fraction, or a thousand.",
+            "Choose the number format. It is ambiguous: 1.234 is 1 and a fraction, or a thousand.",
         )
     for name, rule in document.amounts.items():
         if not rule.column:

@@ -102,7 +102,7 @@ def test_dates_of_two_readings_are_imported_by_the_one_that_a_person_chooses(
 ) -> None:
     upload(member, "date,service,cost,currency\n05/06/2026,Server,10,EUR\n07/06/2026,Server,1,EUR\n")
     preview = text_of(member.post(page_url("preview/"), form_values(member)))
-    assert "Date: Choose the date format. It cannot be detected" in preview
+    assert "Date: Choose the date format. It is ambiguous" in preview
 
     chosen = form_values(member, ChargePeriodStart_at_format="%d/%m/%Y")
     assert "Jun €11.00" in text_of(member.post(page_url("preview/"), chosen))
@@ -119,13 +119,13 @@ def test_numbers_of_two_readings_are_imported_by_the_one_that_a_person_chooses(
     unchosen = form_values(member)
     assert unchosen["decimal_mark"] == ""
     preview = text_of(member.post(page_url("preview/"), unchosen))
-    assert "Choose the number format. It cannot be detected" in preview
-    assert "Total with 1,234.56 3.23 EUR Total with 1.234,56 3,234.00 EUR" in preview
+    assert "Choose the number format. It is ambiguous" in preview
+    assert "Total with 1,234.56 €3.23 Total with 1.234,56 €3,234.00" in preview
     text_of(member.post(page_url(), unchosen), status=422)
     assert not ColumnMapping.objects.unscoped().exists()
 
     chosen = form_values(member, decimal_mark="comma")
-    assert "2026-06 3,234.00 EUR" in text_of(member.post(page_url("preview/"), chosen))
+    assert "€3,234.00" in text_of(member.post(page_url("preview/"), chosen))
     member.post(page_url(), chosen)
 
     with account_scope(cast.account):
@@ -147,7 +147,7 @@ def test_a_sum_of_columns_and_categories_of_the_file_are_mapped(cast: Cast, memb
         "ChargeCategory_at_value": "",
     }
     preview = text_of(member.post(page_url("preview/"), form_values(member, **changes)))
-    assert "Total EUR 15.75 EUR" in preview
+    assert "Total EUR €15.75" in preview
     assert "Unknown charge categories Fee: 1 line VAT: 1 line Odd: 1 line" in preview
     assert "Charge categories of the file Fee" in preview
 
@@ -155,6 +155,10 @@ def test_a_sum_of_columns_and_categories_of_the_file_are_mapped(cast: Cast, memb
     preview = text_of(member.post(page_url("preview/"), form_values(member, **changes)))
     assert "Unknown charge categories Odd: 1 line" in preview
     assert "Charge categories of the file" not in preview
+    only_second = {**changes, "category": ["", "Tax", ""]}
+    preview = text_of(member.post(page_url("preview/"), form_values(member, **only_second)))
+    assert "Unknown charge categories Fee: 1 line Odd: 1 line" in preview
+    assert "Charge categories of the file" not in preview, "the fields on the page stay where they are"
     member.post(page_url(), form_values(member, **changes))
 
     with account_scope(cast.account):
