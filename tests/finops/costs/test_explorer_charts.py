@@ -74,8 +74,8 @@ def test_the_table_of_the_chart_keeps_the_forecast_out_of_the_total(viewer: Any)
 
     text = text_of(viewer.get(URL, query))
 
-    assert "Remaining forecast, not in the total 180.00 USD 180.00 USD" in text
-    assert "Total 285.00 USD 285.00 USD" in text
+    assert "Remaining forecast, not in the total $180.00 $180.00" in text
+    assert "Total $285.00 $285.00" in text
 
 
 def test_a_day_without_all_its_cost_has_its_forecast(viewer: Any) -> None:
