@@ -56,10 +56,10 @@ def pinned_values(query: SpendQuery) -> dict[str, str]:
 def narrow(filters: Sequence[Filter], group: Mapping[str, str]) -> list[Filter]:
     """The filters that leave a group alone. A dimension of it has one filter afterwards: the group passed the others, so
     its value says all that they said."""
-    pinned = _pins_of(filters)
-    if all(pinned.get(plain_name(name)) == value for name, value in group.items()):
-        return list(filters)
     names = set(map(plain_name, group))
+    pinned, own = _pins_of(filters), [item for item in filters if plain_name(item.dimension) in names]
+    if len(own) == len(group) and all(pinned.get(plain_name(name)) == value for name, value in group.items()):
+        return list(filters)
     kept = [item for item in filters if plain_name(item.dimension) not in names]
     return [*kept, *(Filter(dimension=name, values=[value]) for name, value in group.items())]
 

@@ -198,7 +198,7 @@ test("a bucket that is not complete is hatched, the others are not", () => {
   assert.equal(series[0].data[1].itemStyle.decal.color, theme.hatch);
   assert.equal(series[3].color, theme.forecast);
   assert.equal(aria.enabled, true);
-  assert.equal(options(SPEND).aria.enabled, false);
+  assert.equal(options(SPEND).aria, undefined);
 });
 
 test("the remaining forecast stands last in the tooltip and is no part of its total", () => {

@@ -4,7 +4,7 @@
 // that is not complete).
 import { formatAxisValue, formatMoney, formatNumber } from "./numbers.js";
 
-const PLAIN = [{ symbol: "none" }];
+const HATCHES = { enabled: true, label: { enabled: false }, decal: { show: true, decals: [{ symbol: "none" }] } };
 const TWO_DASHES = "path://M0 0h8v6h-8zM12 0h8v6h-8z";
 
 /** "$12.00"; a quantity with its unit, if it has one. */
@@ -159,7 +159,7 @@ export function chartOptions(data, theme, { colorIndexes, tooltip, animationDura
     animationDuration,
     animationDurationUpdate: animationDuration,
     // Decals are drawn only where they are shown for all; the plain ones have none.
-    aria: { enabled: data.partialFrom !== undefined, label: { enabled: false }, decal: { show: true, decals: PLAIN } },
+    aria: data.partialFrom === undefined ? undefined : HATCHES,
     textStyle: { fontFamily: theme.font, color: theme.text },
     title: title(data, theme),
     grid: {

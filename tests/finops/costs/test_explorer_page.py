@@ -255,6 +255,6 @@ def test_a_resource_has_a_panel_with_its_tags_commitments_and_events(cast: Cast)
     assert "env: prod" in panel
     assert "env: dev" not in panel
     assert "env: test" not in panel
-    assert re.search(r'title="sp-1">Savings plan</span>\s*<span class="amount">5.00', panel)
+    assert re.search(r'title="sp-1">Savings plan</span>\s*<span class="amount">\$5.00', panel)
     assert "No anomalies or events" in panel
     assert "35.00" in panel
