@@ -46,8 +46,9 @@ def get(cast: Cast, query: dict[str, Any], **headers: str) -> Any:
 def test_what_is_left_out_is_said_in_the_words_of_the_page(account_with_costs: Cast) -> None:
     page = get(account_with_costs, {**JANUARY, "group_by": "service", "top": "2"}).content.decode()
 
-    assert "in one row. Show more, filter, or group by a coarser dimension." in page
-    assert "values are in other. Raise top, or list values." not in page
+    assert "list more (now 2, maximum 50)" in page
+    assert "raise top" not in page
+    assert "top=50" in page[page.index("list more") :]
 
 
 def test_the_url_is_the_whole_state(account_with_costs: Cast) -> None:
