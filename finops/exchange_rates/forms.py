@@ -19,7 +19,9 @@ def _codes() -> list[tuple[str, str]]:
 
 
 class RateForm(forms.Form):
-    day = forms.DateField(label="Date", initial=clock.today, widget=forms.DateInput(attrs={"type": "date"}))
+    day = forms.DateField(
+        label="Date", initial=clock.today, widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
+    )
     base = forms.ChoiceField(label="From", choices=_codes)
     quote = forms.ChoiceField(label="To", choices=_codes)
     rate = forms.CharField(
