@@ -13,7 +13,7 @@ from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
 from finops.costs import explorer_steps
-from finops.costs.answers import SpendAnswer, SpendRow
+from finops.costs.answers import SpendAnswer, SpendRow, without_unconverted
 from finops.costs.charts import row_name
 from finops.costs.models import SavedView
 from finops.costs.queries import list_dimension_values, query_spend
@@ -27,6 +27,7 @@ from finops.costs.views.choices import MEASURES, ORDERS
 from finops.costs.views.explorer_charts import explorer_tables, first_incomplete
 from finops.costs.views.explorer_toolbar import toolbar
 from finops.costs.views.query_page import CostQueryPage
+from finops.lake.engine.conversion import display_currency
 from finops.lib.errors import UserError
 from finops.lib.formats import numbers
 from finops.lib.listing import csv_response
@@ -54,7 +55,8 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
 
     def answer(self, query: SpendQuery) -> SpendAnswer:
         account = self.request.account
-        return query_spend(account, query, sources=self.sources, with_notes=not self.as_csv)
+        answer = query_spend(account, query, sources=self.sources, with_notes=not self.as_csv)
+        return answer if self.as_csv else without_unconverted(answer, display_currency())
 
     def result(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
         coverage = self.sources.coverage

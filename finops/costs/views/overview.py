@@ -11,11 +11,13 @@ from django.views.decorators.http import require_safe
 from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
+from finops.costs.answers import without_unconverted
 from finops.costs.charts import series_tables
 from finops.costs.models import CostImport
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery, month_so_far
+from finops.lake.engine.conversion import display_currency
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.periods import add_months, month_end, month_start
@@ -48,8 +50,10 @@ def overview(request: AccountRequest) -> HttpResponse:
 def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str) -> dict[str, Any]:
     """Two lake queries: the month by service with its comparison, and the trend."""
     month = month_so_far(newest, group_by=["service"], compare_to="previous_period", top=6)
-    spent = query_spend(request.account, month, sources=sources)
-    shown = query_spend(request.account, _trend_query(newest, trend), sources=sources)
+    month_answer = query_spend(request.account, month, sources=sources)
+    spent = without_unconverted(month_answer, display_currency())
+    trend_answer = query_spend(request.account, _trend_query(newest, trend), sources=sources)
+    shown = without_unconverted(trend_answer, display_currency())
     return {
         "spent": spent,
         "month": month_start(spent.period.start_date),
