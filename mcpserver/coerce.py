@@ -79,7 +79,7 @@ def _is_omitted(value: Any, field: inspect.Field) -> bool:
 def _refuse_unknown(name: str, valid_names: list[str], *, path: str, owner: str) -> NoReturn:
     where, word = (path, "field") if path else (owner, "argument")
     close = nearest_choices(name, valid_names, limit=3)
-    hint = f" Similar: {', '.join(close)}." if close else ""
+    hint = f" Nearest: {', '.join(close)}." if close else ""
     valid = f"Arguments: {', '.join(valid_names)}." if valid_names else "It takes no arguments."
     raise UserError(f"{where} has no {word} {_excerpt(name)}.{hint} {valid}", field=name)
 

@@ -145,7 +145,7 @@ def _find_tool(ctx: MethodContext) -> Tool:
     tool = ctx.server.registry.get(name)
     if tool is None:
         close = nearest_choices(name[:64], ctx.server.registry.names())
-        hint = f" Similar: {', '.join(close)}." if close else ""
+        hint = f" Nearest: {', '.join(close)}." if close else ""
         raise RpcError(
             Code.INVALID_PARAMS,
             f"Unknown tool: {name[:64]}.{hint} tools/list has them all.{_console_hint(name, ctx.call)}",

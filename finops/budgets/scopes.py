@@ -189,7 +189,7 @@ def _check_value(account: Account, dimension: str, value: str) -> None:
         return  # the name of no value, which a search does not find
     close = nearest_choices(value, valid_values) or valid_values[:NAMED]
     raise UserError(
-        f"cost_tag_value: no cost has {dimension} {quote(value, SHOWN_LENGTH)}. Similar: "
+        f"cost_tag_value: no cost has {dimension} {quote(value, SHOWN_LENGTH)}. Nearest: "
         f"{', '.join(quote(each, SHOWN_LENGTH) for each in close)}. Use listDimensionValues.",
         field="cost_tag_value",
         value=truncate(value, SHOWN_LENGTH),

@@ -165,7 +165,7 @@ class DimensionRegistry:
                 value=name,
             )
         close = nearest_choices(unknown[0], context.tag_keys)
-        advice = f" Similar: {', '.join(quote(f'tag:{key}') for key in close)}." if close else ""
+        advice = f" Nearest: {', '.join(quote(f'tag:{key}') for key in close)}." if close else ""
         raise UserError(
             f"{field}: no cost has tag key {unknown[0][:60]!r}.{advice} Choose another dimension.",
             field=field,
@@ -267,7 +267,7 @@ def _extension(context: DimensionContext, key: str) -> Dimension:
     no_column = f"No cost has column {quote(f'x_{key}')}."
     column_name, warning = (alike[0], "") if len(alike) == 1 else (key, no_column)
     if warning and (close := alike or nearest_choices(key, names)):
-        warning += f" Similar: {', '.join(quote(f'x_{name}') for name in close)}."
+        warning += f" Nearest: {', '.join(quote(f'x_{name}') for name in close)}."
     return Dimension(
         name=f"x_{column_name}",
         title=extension_title(column_name),
@@ -285,7 +285,7 @@ def _match_tag_key(context: DimensionContext, key: str) -> tuple[str, str]:
     if len(alike) == 1:
         return alike[0], f"Tag key {key!r} was interpreted as {alike[0]!r}."
     close = alike or nearest_choices(key, context.tag_keys)
-    advice = f" Similar: {', '.join(map(quote, close))}." if close else ""
+    advice = f" Nearest: {', '.join(map(quote, close))}." if close else ""
     return key, f"No cost has tag key {key!r}.{advice} See getAccountContext."
 
 

@@ -23,7 +23,7 @@ def currency_code(text: str, *, field: str = "currency") -> str:
     if code in ISO_4217:
         return code
     close = nearest_choices(code[:20], sorted(ISO_4217))
-    advice = f" Similar: {', '.join(close)}." if close else ""
+    advice = f" Nearest: {', '.join(close)}." if close else ""
     raise UserError(
         f"{field}: {text[:20]!r} is no currency of ISO 4217, such as USD or EUR.{advice}",
         field=field,

@@ -67,7 +67,7 @@ def unknown_value(
     suggestions = [truncate(choice, MAX_CHOICE) for choice in nearest_choices(value, choice_list)]
     parts = [f"{field}: {truncate(value, MAX_CHOICE)!r} does not exist."]
     if suggestions:
-        parts.append(f"Similar: {', '.join(map(show, suggestions))}.")
+        parts.append(f"Nearest: {', '.join(map(show, suggestions))}.")
     if len(choice_list) <= 20 and not (suggestions and listed_by):
         parts.append(f"Valid: {', '.join(map(show, choice_list))}.")
     if listed_by:

@@ -75,7 +75,7 @@ def find_key(event_dimensions: EventDimensions, name: str) -> Resolution:
     if len(case_variants) == 1:
         return Resolution(case_variants[0], f"Dimension {key!r} was interpreted as {case_variants[0]!r}.")
     suggestions = case_variants or nearest_choices(key, event_dimensions.keys)
-    advice = f" Similar: {', '.join(quote(one, SHOWN_LENGTH) for one in suggestions)}." if suggestions else ""
+    advice = f" Nearest: {', '.join(quote(one, SHOWN_LENGTH) for one in suggestions)}." if suggestions else ""
     return Resolution(key, f"No events have dimension {key[:100]!r}.{advice} See getAccountContext.")
 
 
@@ -145,7 +145,7 @@ def _unknown_customer_warning(account: Account, value: str) -> str:
         ids = nearest_choices(
             part[:SHOWN_LENGTH], [text for row in candidates for text in row if text.strip()]
         )
-    advice = f" Similar: {', '.join(quote(one, SHOWN_LENGTH) for one in ids)}." if ids else ""
+    advice = f" Nearest: {', '.join(quote(one, SHOWN_LENGTH) for one in ids)}." if ids else ""
     return f"No customer with the ID or name {value[:100]!r}.{advice}"
 
 

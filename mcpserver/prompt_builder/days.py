@@ -87,7 +87,7 @@ def _nearest(name: str, start: date | None, starts: list[date]) -> str:
     if not starts:
         return f"The account has no cost data yet. Remove {name}."
     close = sorted(starts, key=lambda each: abs(each - start) if start else timedelta())[:MAX_SUGGESTIONS]
-    return f"Similar: {', '.join(_format_start(name, each) for each in close)}."
+    return f"Nearest: {', '.join(_format_start(name, each) for each in close)}."
 
 
 def _format_start(name: str, start: date) -> str:

@@ -92,13 +92,13 @@ def test_a_metric_is_set_and_a_retention_is_asked_about_twice(new_page: NewPage)
     page.get_by_role("link", name="requests").first.click()
     page.get_by_label("Sum of each customer's highest value").check()
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("adds up by “Highest value” from now on")).to_be_visible()
+    expect(page.get_by_text("set to “Highest value”")).to_be_visible()
 
     # Back, for the tests that come after.
     page.get_by_role("link", name="requests").first.click()
     page.get_by_label("Sum", exact=True).check()
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("adds up by “Sum” from now on")).to_be_visible()
+    expect(page.get_by_text("set to “Sum”")).to_be_visible()
 
     page.get_by_role("link", name="Usage & billing").click()
     page.get_by_label("Keep raw usage for").fill("1")

@@ -142,7 +142,7 @@ def test_one_that_deletes_says_how_much_and_is_asked_twice(cast: Cast) -> None:
 
         assert "1 event will be permanently deleted" in confirmation
         assert "Feb 1" in confirmation
-        assert "1 event is deleted in the coming night" in done
+        assert "1 event is deleted tonight" in done
         assert usage_storage(cast.account).events == 3
         assert drop_old_usage(account=cast.account) == 1
         assert usage_storage(cast.account).events == 2

@@ -60,7 +60,7 @@ def test_a_member_says_how_a_metric_adds_up_and_what_to_call_it(cast: Cast) -> N
         "Applies to all usage and unit cost of this metric, including past days. Events are "
         "unchanged, so you can change it back."
     ) in form
-    assert "adds up by “Highest value” from now on, in answers about the past too" in text_of(answer)
+    assert "set to “Highest value”" in text_of(answer)
     assert (metric_of(cast).aggregation, metric_of(cast).label) == ("max", "Peak requests")
 
 

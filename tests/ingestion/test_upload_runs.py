@@ -74,7 +74,7 @@ def test_an_upload_that_failed_goes_on_where_it_stopped(cast: Cast) -> None:
     services.run_upload(job.pk)
     failed = UsageUpload.objects.unscoped().get(pk=job.pk)
     assert failed.status == "failed"
-    assert "The 1,000 events before that count" in failed.error
+    assert "1,000 events before that are counted" in failed.error
 
     again = run_new_upload(door, content, cast)
 

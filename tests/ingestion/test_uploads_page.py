@@ -129,7 +129,7 @@ WRONG_HEADERS = {
     "missing": (b"customer_id,metric,quantity\n1,2,3\n", "The header has no timestamp"),
     "misspelt": (b"customer_id,metric,quantiy,timestamp\n", "Did you mean quantity?"),
     "nameless": (b"customer_id,metric,quantity,timestamp,\n", "Column 5 of the header has no name"),
-    "twice": (b"metric,customer_id,metric,quantity,timestamp\n", "The column metric is there twice"),
+    "twice": (b"metric,customer_id,metric,quantity,timestamp\n", "The column metric is given twice"),
     "empty": (b"\n", "no header line"),
     "utf-16": ("customer_id".encode("utf-16"), "CSV UTF-8"),
     "gzip": (b"\x1f\x8b\x08", "plain CSV"),

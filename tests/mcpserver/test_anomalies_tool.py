@@ -128,7 +128,7 @@ def test_views_of_one_incident_are_one_and_what_two_share_is_named(acme: Account
 
     an_anomaly(acme, 3, dimension="team", value="Edge", shared_impact=Decimal("1.5"))
     (new_warnings,) = set(door.ask("listAnomalies")["warnings"]) - set(alone)
-    assert new_warnings.startswith("'Edge': 1.50 USD of its impact is in anomalies of services as well")
+    assert new_warnings.startswith("'Edge': 1.50 USD of its impact is also in anomalies of services")
 
 
 def test_pages_follow_by_cursor_each_once(acme: Account, door: Door) -> None:

@@ -275,7 +275,7 @@ def test_what_moved_by_resource_and_usage_type_is_looked_into_by_another_dimensi
 
     assert "group by account or region." in door.ask("explainSpendChange", **arguments)["hint"]
     compared = door.ask("querySpend", **arguments, compare_to="previous_period")
-    assert "group by account to see why." in compared["hint"]
+    assert "group by account for the cause." in compared["hint"]
 
 
 def test_a_cost_tag_in_two_currencies_says_once_that_they_are_never_added(door: Door) -> None:

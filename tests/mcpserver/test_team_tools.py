@@ -99,7 +99,7 @@ def test_a_unit_metric_is_listed_and_asked_by_name(cast: Cast, door: Door) -> No
     assert {total["currency"]: total["unit_cost"] for total in answer["totals"]} == {"USD": 40, "EUR": 5}
     assert (answer["unit_metric"], answer["per"]) == ("Cost per call", 2)
     assert {total["currency"]: total["unit_cost"] for total in other["totals"]} == {"USD": 80, "EUR": 10}
-    assert "overrides what it saved: per" in other["warnings"][0]
+    assert "verrides the saved arguments of unit metric" in other["warnings"][0]
     page = signed_in(cast.viewer).get(answer["console_url"])
     assert page.status_code == 200
     assert 'value="2" selected' in page.content.decode()

@@ -215,7 +215,7 @@ def _copies(name: str, names: Sequence[str], copies: Mapping[str, str]) -> dict[
             raise FocusFileError(
                 (
                     f"{column} should be copied from {display_value(source)}, but {name} has no such "
-                    f"column. Similar: {close}."
+                    f"column. Nearest: {close}."
                 ),
                 field="defaults",
                 value=value,

@@ -202,7 +202,7 @@ def _unknown_columns(document: MappingDocument) -> Iterator[MappingProblem]:
             if name not in names:
                 close = ", ".join(nearest_choices(name, names) or names[:8])
                 yield MappingProblem(
-                    field, (f"{quote(name)} is not a FOCUS column of {field}. Similar: {close}.")
+                    field, (f"{quote(name)} is not a FOCUS column of {field}. Nearest: {close}.")
                 )
 
 
@@ -282,7 +282,7 @@ def _of_dates(document: MappingDocument) -> Iterator[MappingProblem]:
             yield MappingProblem(name, problem)
     if document.time_zone not in available_timezones():
         close = nearest_choices(document.time_zone, available_timezones(), limit=3)
-        hint = f" Similar: {', '.join(close)}." if close else " For example: Europe/Berlin."
+        hint = f" Nearest: {', '.join(close)}." if close else " For example: Europe/Berlin."
         yield MappingProblem("time_zone", (f"Time zone {quote(document.time_zone)} does not exist.{hint}"))
 
 

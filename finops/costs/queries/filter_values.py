@@ -208,7 +208,7 @@ def _not_found_warning(item: ResolvedFilter, value: str, labels: Mapping[str, st
     close = nearest_choices(
         truncate(value, SHOWN_LENGTH), [*labels, *(label for label in labels.values() if label)]
     )
-    advice = f" Similar: {', '.join(quote(name, SHOWN_LENGTH) for name in close)}." if close else ""
+    advice = f" Nearest: {', '.join(quote(name, SHOWN_LENGTH) for name in close)}." if close else ""
     return (
         f"No cost on these days has {dimension_text(item.dimension.name)} "
         f"{truncate(value, SHOWN_LENGTH)!r}.{advice} See listDimensionValues."

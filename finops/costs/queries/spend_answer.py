@@ -363,7 +363,7 @@ def truncation_note(rows: Sequence[_FoldedRow], top: int, most: int = MAX_TOP) -
         return ""
     more = f"raise top (now {top}, maximum {most}), " if top < most else ""
     groups = "1 group is" if folded == 1 else f"{folded} groups are"
-    return f"{groups} summed in the row other: {more}filter, or group by something coarser."
+    return f"{groups} in the row other: {more}filter, or group by a coarser dimension."
 
 
 Place = tuple[bool, Decimal, list[str]]

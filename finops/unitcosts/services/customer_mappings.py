@@ -57,7 +57,7 @@ def _dimension(account: Account, name: str) -> Dimension:
     context = DimensionContext(account, cost_view(account).product_key)
     if name.casefold() == CUSTOMER:
         tags = [f"tag:{key}" for key in nearest_choices(CUSTOMER, context.tag_keys)]
-        advice = f" Similar: {', '.join(map(quote, tags))}." if tags else ""
+        advice = f" Nearest: {', '.join(map(quote, tags))}." if tags else ""
         raise UserError(
             f"{FIELD}: {name!r} is derived from the customer key, so it cannot be the key.{advice}",
             field=FIELD,
@@ -98,7 +98,7 @@ def _check_customer(customer_id: str) -> None:
     if Customer.objects.filter(customer_id=customer_id).exists():
         return
     close = nearest_choices(customer_id[:100], Customer.objects.values_list("customer_id", flat=True)[:5_000])
-    advice = f" Similar: {', '.join(map(quote, close))}." if close else ""
+    advice = f" Nearest: {', '.join(map(quote, close))}." if close else ""
     raise UserError(
         (f"customer_id: no usage events of customer {customer_id[:60]!r}.{advice} See the Customers page."),
         field="customer_id",

@@ -282,7 +282,7 @@ def test_what_is_told_already_names_the_subscription(acme: Account, member: Clie
 
     answer = member.post(f"{URL}subscriptions/new/", form)
 
-    assert f"Subscription {subscription.pk} has the channel told of this already" in answer.content.decode()
+    assert f"Subscription {subscription.pk} already sends this to the channel" in answer.content.decode()
 
 
 def test_a_team_that_was_not_watched_is_and_the_page_says_so(acme: Account, member: Client) -> None:
@@ -291,7 +291,7 @@ def test_a_team_that_was_not_watched_is_and_the_page_says_so(acme: Account, memb
 
     page = member.post(f"{URL}subscriptions/new/", form, follow=True).content.decode()
 
-    assert "Anomalies by team were not looked for in this account; now they are" in page
+    assert "Anomalies by team are now monitored" in page
 
 
 def test_a_budgets_page_says_who_is_told_and_offers_to_be(acme: Account, cast: Cast, member: Client) -> None:

@@ -150,7 +150,7 @@ def test_the_first_sentence_about_a_subscription_says_who_gets_nothing_yet(acme:
 
     answer = queries.new_subscription_answer(acme, new.subscription.pk, new.notes)
 
-    assert f"; nothing is mailed to '{OTHER}' until the confirmation mail is answered." in answer.summary
+    assert f"; nothing is mailed to '{OTHER}' until the address is confirmed." in answer.summary
 
 
 def test_the_page_of_a_recipient_needs_no_sign_in_and_no_account_in_scope(cast: Cast) -> None:

@@ -230,7 +230,7 @@ def test_what_another_subscription_tells_the_channel_is_refused_naming_it(acme: 
         (monthly, weekly, {"frequency": "weekly"}),
         (of_chat, of_ops, {"channel": "Ops", "minimum_impact": Decimal(9)}),
     ):
-        with pytest.raises(UserError, match=f"Subscription {other.pk} has the channel told of this already"):
+        with pytest.raises(UserError, match=f"Subscription {other.pk} already sends this to the channel"):
             change(row, **asked)
     assert change(second, channel="Chat", thresholds=[80, 100]).thresholds == [80, 100]
 

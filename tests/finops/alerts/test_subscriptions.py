@@ -337,7 +337,7 @@ def test_of_two_creates_of_the_same_at_once_the_second_names_the_first() -> None
             first = subscribe(account)
             second = call(subscribe, account)
             wait_until(someone_waits_for_us)
-        with pytest.raises(UserError, match=f"Subscription {first.pk} has the channel told of this already"):
+        with pytest.raises(UserError, match=f"Subscription {first.pk} already sends this to the channel"):
             second.result()
 
 
@@ -349,7 +349,7 @@ def test_a_team_that_is_not_watched_is_watched_from_then_on_and_that_is_said(acm
     subscription = create_subscription(acme, "anomaly", scope="team", team="Core")
 
     (note,) = subscription.notes
-    assert note.startswith("Anomalies by team were not looked for in this account; now they are")
+    assert note.startswith("Anomalies by team are now monitored")
     assert anomaly_settings(acme).watches == ["region", "team"]
     assert anomaly_settings(acme).minimum_impacts == {"USD": "5"}
     assert AuditEntry.objects.filter(action="anomaly_settings.change").count() == 1
@@ -389,7 +389,7 @@ def test_a_subscription_whose_dimension_is_watched_no_more_says_so(acme: Account
 
     (row,) = queries.every_subscription(acme)
 
-    assert "does not look for anomalies by team any more" in row.warning
+    assert "no longer monitors anomalies by team" in row.warning
 
 
 @ONE

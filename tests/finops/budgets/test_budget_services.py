@@ -229,7 +229,7 @@ def test_the_periods_of_a_fiscal_year_begin_at_its_month(acme: Account) -> None:
     create_budget(acme, "A year", period="yearly", amounts={date(2027, 2, 1): Decimal(9)})
 
     assert budget.amounts.get().starts_on == date(2026, 2, 1)
-    with pytest.raises(UserError, match="its period begins on 2025-11-01"):
+    with pytest.raises(UserError, match="The period begins on 2025-11-01"):
         create_budget(acme, "Calendar", period="quarterly", amounts={date(2026, 1, 1): Decimal(9)})
 
 

@@ -310,7 +310,7 @@ def test_a_budget_says_what_of_it_is_not_final_and_stays_exceeded(bills: Bills) 
     assert (
         f"{late:,.2f} USD of actual cost on 2026-11-19 to 2026-11-20 is incomplete." in status.status_reason
     )
-    assert f"not final, on days that are not complete: {late:,.2f} USD of 'Small'" in answer.summary
+    assert f"on incomplete days: {late:,.2f} USD of 'Small'" in answer.summary
 
 
 def test_a_budget_of_a_source_has_the_days_of_that_source(bills: Bills) -> None:
@@ -365,7 +365,7 @@ def test_what_changed_gives_what_is_left_out_by_currency_and_as_far_as_the_filte
     answer = explain()
     # Of 'Slow', whose newest days have not settled, the one line of the period is left out too.
     assert "; 212.00 USD and 60.00 EUR on 2026-11-14 to 2026-11-20 left out: incomplete;" in answer.summary
-    assert "left out of the comparison, without a complete day in the period: 'Slow'" in answer.summary
+    assert "not compared, no complete day in the period: 'Slow'" in answer.summary
     assert {move.group["service"] for move in answer.moves} == {"Compute"}
     assert {total.currency: total.change for total in answer.totals} == {"USD": 0, "EUR": 0}
     one = explain(CostFilter(dimension="service", values=["Young"]))

@@ -83,7 +83,7 @@ def test_a_synced_file_that_lacks_a_mapped_column_fails_and_what_was_there_count
     sync_now(connection)
     (folder / "2026-05.csv").write_text(BILL.replace("Amount", "Betrag"))
     failed = sync_now(connection)
-    assert "2026-05.csv lacks 'Amount', which the column mapping of this source names" in failed.error
+    assert "2026-05.csv has no column 'Amount', required by the source's column mapping" in failed.error
     assert cost_by(cast.account, "service")["Server"][0] == Decimal("1.50")
 
 

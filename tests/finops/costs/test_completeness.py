@@ -333,7 +333,7 @@ def test_sources_of_different_lateness_compare_their_own_days(bills: Bills) -> N
         "Slow SaaS": Decimal("0.1"),
     }
     own = "'Slow SaaS' over 2026-11-01 to 2026-11-15"
-    assert f"each source is compared over its own complete days: {own}" in answer.summary
+    assert f"each source is compared over its complete days: {own}" in answer.summary
     assert "Days are complete through 2026-11-20 of 'AWS'; through 2026-11-15 of 'Slow SaaS'" in " ".join(
         answer.warnings
     )
@@ -349,7 +349,7 @@ def test_a_source_without_a_complete_day_in_the_period_is_on_neither_side(bills:
     (total,) = answer.totals
     assert total.change is not None
     assert total.change.ratio == 0
-    assert "left out of the comparison, without a complete day in the period: 'Stopped'" in answer.summary
+    assert "not compared, no complete day in the period: 'Stopped'" in answer.summary
     assert "no day is complete of 'Stopped' from 2026-11-14" in answer.summary
 
 

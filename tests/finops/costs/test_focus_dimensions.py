@@ -220,9 +220,9 @@ def test_a_folded_answer_of_quantities_keeps_its_units(acme: Account) -> None:
 
 def test_cost_only_is_split_and_spread(acme: Account) -> None:
     add_source(acme, lines())
-    with pytest.raises(UserError, match="cost is spread, not list_cost"):
+    with pytest.raises(UserError, match="applies to cost, not list_cost"):
         query_spend(acme, SpendQuery(period="month_to_date", measure="list_cost", spread="charge_period"))
-    with pytest.raises(UserError, match="move cost, not consumed_quantity"):
+    with pytest.raises(UserError, match="apply to cost, not consumed_quantity"):
         query_spend(acme, SpendQuery(period="month_to_date", measure="consumed_quantity", splits="after"))
 
 
@@ -266,5 +266,5 @@ def test_a_providers_own_column_is_a_dimension(acme: Account, cast: Cast, tmp_pa
     assert '<option value="x_CostCenter">x_CostCenter</option>' in page
     unknown = query_spend(acme, SpendQuery(group_by=["x_CostCentre"], **EVER))
     assert "No cost has column 'x_CostCentre'. Nearest: 'x_CostCenter'." in unknown.warnings
-    with pytest.raises(UserError, match="no cost line has column x_Other"):
+    with pytest.raises(UserError, match="no cost has column x_Other"):
         registry.resolve_in_data(DimensionContext(acme), "x_Other", field="dimension")

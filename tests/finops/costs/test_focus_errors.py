@@ -119,7 +119,7 @@ def test_excels_first_line_is_no_row() -> None:
 def test_a_row_of_totals_is_refused() -> None:
     totals = dict.fromkeys(ROW, "") | {"ServiceName": "Total", "BilledCost": "3"}
     assert (
-        "row 4, column BillingPeriodStart: is empty, but required for each cost line; a row of totals"
+        "row 4, column BillingPeriodStart: is empty, but required for cost lines (remove rows of totals)"
     ) in message(as_csv({}, {}, totals))
 
 
@@ -145,7 +145,7 @@ def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_t
         ({"BillingCurrency": " "}, "The value given for BillingCurrency is empty"),
         ({"BillingCurrency": "Euros"}, "The value 'Euros' given for BillingCurrency is not a three-letter"),
         ({"EffectiveCost": "lots"}, "EffectiveCost cannot be 'lots' in every row"),
-        ({"BilledCost": "1000"}, "BilledCost cannot be '1000' in every row: that would make up money"),
+        ({"BilledCost": "1000"}, "BilledCost cannot be '1000' in every row. Use BilledCost=@Column"),
         ({"consumed quantity": "1"}, "ConsumedQuantity cannot be '1' in every row"),
         ({"EffectiveCost": "@BiledCost"}, "no such column. Nearest: 'BilledCost'"),
         (

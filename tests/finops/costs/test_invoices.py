@@ -122,7 +122,7 @@ def test_one_invoice_has_the_parts_of_its_difference(cast: Cast, months: CostSou
         "Usage": Decimal("-0.005"),
         "Credit": Decimal("0.005"),
     }
-    with pytest.raises(UserError, match="names the invoice 'INV-9'"):
+    with pytest.raises(UserError, match="of invoice 'INV-9'"):
         answer(cast, invoice="INV-9")
     with pytest.raises(UserError, match="2026-05"):
         answer(cast, month="May")

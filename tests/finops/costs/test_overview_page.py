@@ -141,4 +141,4 @@ def test_an_import_under_way_is_named(cast: Cast, source: CostSource) -> None:
             status="running",
         )
 
-    assert "big.csv is being imported into Clouds: 25%" in overview(cast)
+    assert "big.csv is importing into Clouds: 25%" in overview(cast)

@@ -58,7 +58,7 @@ def test_the_largest_stay_whatever_their_sign(answer: SpendAnswer) -> None:
     short = fit_to_size(answer, lambda tried: len(tried.rows) <= 6)
 
     assert {row.group["service"] for row in short.rows} == {"s50", "s40", "other"}
-    assert "20 groups are summed in the row other" in short.truncated
+    assert "20 groups are in the row other" in short.truncated
 
 
 def test_what_fits_stays_as_it_is(answer: SpendAnswer) -> None:

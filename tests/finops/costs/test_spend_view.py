@@ -158,7 +158,7 @@ def test_a_large_credit_is_not_hidden_in_other(acme: Account) -> None:
         ("credit", Decimal(-50), 0),
         ("other", Decimal(10), 4),
     ]
-    assert answer.truncated.startswith("4 groups are summed in the row other: raise top (now 2, maximum 50)")
+    assert answer.truncated.startswith("4 groups are in the row other: raise top (now 2, maximum 50)")
 
 
 def test_empty_buckets_are_zero_where_there_is_data_around_and_null_elsewhere(acme: Account) -> None:
@@ -201,7 +201,7 @@ def test_weeks_begin_on_monday_and_say_where_the_period_cuts_them(acme: Account)
 
 
 def test_too_many_buckets_are_refused_with_what_to_ask_instead(acme: Account) -> None:
-    with pytest.raises(UserError, match="Ask for at most 400 days or a coarser granularity"):
+    with pytest.raises(UserError, match="Use at most 400 days or a coarser granularity"):
         query_spend(
             acme, SpendQuery(start_date=date(2024, 1, 1), end_date=date(2026, 1, 1), granularity="day")
         )

@@ -133,7 +133,7 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
         (widget("usage", metric="requests"), "metric: 'requests' is not known"),
         (
             widget("usage", group_by="region"),
-            ("group_by: 'region' does not exist. It is customer, dimension"),
+            ("group_by: 'region' is not valid. Use customer, dimension"),
         ),
         (widget("anomalies", min_impact=5), ("currency: set the currency of min_impact, such as USD.")),
         (widget("text", text="a\x00b"), "NUL"),

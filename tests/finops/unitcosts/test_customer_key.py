@@ -64,7 +64,7 @@ def test_choosing_again_replaces_the_key_and_says_what_it_was(cast: Cast, payer:
     [
         ("tag:custommer", "Nearest: 'tag:customer'"),
         ("customer", "Nearest: 'tag:customer'"),
-        ("tag:zzz", "no cost line has tag key 'zzz'"),
+        ("tag:zzz", "no cost has tag key 'zzz'"),
         ("accuont", "Nearest: account"),
         ("", "Choose a dimension."),
         ("x" * 400, "at most 300"),

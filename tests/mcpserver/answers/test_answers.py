@@ -80,13 +80,13 @@ def test_beside_a_filtered_change_stand_anomalies_of_what_the_filters_hold(
 
     assert sorted(related_anomalies()) == [
         "EC2",
-        "Source 'Google bill' has its first cost line; all",
+        "First cost lines of source 'Google bill': all",
         "Virtual Machines",
     ]
     assert related_anomalies(provider="AWS") == ["EC2"]
     assert related_anomalies(region="eu-west-1") == ["EC2"]
     assert related_anomalies(region="us-east-1") == []
-    assert related_anomalies(provider="Google") == ["Source 'Google bill' has its first cost line; all"]
+    assert related_anomalies(provider="Google") == ["First cost lines of source 'Google bill': all"]
 
 
 def test_a_budget_is_in_whole_currency_units(acme: Account, writer: Door) -> None:
@@ -112,7 +112,7 @@ def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Accoun
     assert f"already exists with id {budget}" in problem
     assert problem.endswith(f"Its page: {page}/budgets/{budget}/")
     assert drawn.endswith(f"Its page: {page}/dashboards/{board}/")
-    assert unknown["message"].endswith(f"members change on its page in the console: {page}/budgets/")
+    assert unknown["message"].endswith(f"Members change this in the console: {page}/budgets/")
     assert other["message"].endswith(f"in the console: {page}/")
 
 

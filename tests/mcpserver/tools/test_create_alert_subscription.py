@@ -93,7 +93,7 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
 
     answer = writer.ask(TOOL, channel="Ops", trigger="anomaly", team="Core")
 
-    assert "Anomalies by team were not looked for in this account; now they are" in answer["warnings"][0]
+    assert "Anomalies by team are now monitored" in answer["warnings"][0]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_
 def test_a_retried_create_names_the_subscription_that_exists(writer: Door) -> None:
     pk = writer.ask(TOOL, **DIGEST)["subscription"]["id"]
 
-    assert f"Subscription {pk} has the channel told of this already" in writer.problem(TOOL, **DIGEST)
+    assert f"Subscription {pk} already sends this to the channel" in writer.problem(TOOL, **DIGEST)
 
 
 def test_the_cap_filled_in_the_app_refuses_in_the_tool_and_the_reverse(
@@ -282,7 +282,7 @@ def test_a_credential_that_may_only_read_makes_none(cast: Cast, ops: AlertChanne
     answer = Door(token).http(_request_body(DIGEST))
 
     assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in problem
-    assert "mint a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in problem
+    assert "create a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in problem
     assert (answer.status_code, "insufficient_scope" in answer["WWW-Authenticate"]) == (403, True)
     with account_scope(cast.account):
         assert not AlertSubscription.objects.exists()

@@ -96,7 +96,7 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: Door) -> None:
     assert (answer["budget"]["start_date"], answer["budget"]["period"]) == (f"{today.year}-01-01", "yearly")
     problem = budget_refusal(writer, name="Odd", amounts={"2026-03-02": 1, "2026-04-01": 2})
     assert "amounts: 2026-03-02 is not the first day of a monthly period" in problem
-    assert "its period begins on 2026-03-01" in problem
+    assert "The period begins on 2026-03-01" in problem
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_what_json_cannot_hold_is_refused_before_any_tool(
 
     error = json.loads(answer.content)["error"]
     assert (answer.status_code, error["code"]) == (400, -32700)
-    assert "NaN, numbers beyond 1e308 and a lone surrogate are no JSON." in error["message"]
+    assert "NaN, numbers beyond 1e308 and lone surrogates are not allowed." in error["message"]
     assert not caplog.records
     assert budgets(cast.account) == []
 
@@ -315,7 +315,7 @@ def test_a_credential_that_may_only_read_makes_none(cast: Cast) -> None:
     answer = Door(token).http(_request_body(LEAST))
 
     assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in problem
-    assert "mint a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in problem
+    assert "create a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in problem
     assert (answer.status_code, "insufficient_scope" in answer["WWW-Authenticate"]) == (403, True)
     assert budgets(cast.account) == []
 

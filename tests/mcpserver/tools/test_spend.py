@@ -109,7 +109,7 @@ def test_the_context_says_where_to_begin(door: Door) -> None:
     assert context["access"] == "read"
     assert context["currencies"] == ["EUR", "USD"]
     assert len(context["tag_keys"]) == 50
-    assert "50 of 61 tag keys are listed" in context["truncated"]
+    assert "50 of 61 tag keys listed" in context["truncated"]
     assert [source["name"] for source in context["sources"]] == ["All clouds"]
 
 

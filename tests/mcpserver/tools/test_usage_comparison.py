@@ -99,7 +99,7 @@ def test_a_metric_that_begins_within_the_earlier_days_has_no_change_but_the_reas
 
     assert (answer["change"]["current_quantity"], answer["change"]["ratio"]) == (14 * 10 + 14 * 24, None)
     assert "Change vs. 2026-01-18 to 2026-02-14 is unknown" in answer["summary"]
-    assert "The metric's first event is of 2026-02-01, within the previous period." in answer["summary"]
+    assert "The metric's first event, of 2026-02-01, is within the previous period." in answer["summary"]
 
 
 def test_days_without_events_on_one_side_are_said_beside_the_change(cast: Cast, door: Door) -> None:

@@ -103,10 +103,10 @@ def test_a_deleted_split_is_gone_once(payer: Account, cast: Cast) -> None:
     [
         ({"targets": []}, "at least one target"),
         ({"targets": [("web", ""), ("web ", "")]}, "'web' is named twice"),
-        ({"targets": [("cluster", ""), ("api", "")]}, "'cluster' is the source, so it cannot be a target"),
+        ({"targets": [("cluster", ""), ("api", "")]}, "'cluster' is the source and cannot be a target"),
         ({"source_value": "  "}, "Choose a value."),
         ({"dimension": ""}, "Choose a dimension."),
-        ({"dimension": "tag:ap"}, "no cost line has tag key 'ap'. Nearest: 'tag:app'"),
+        ({"dimension": "tag:ap"}, "no cost has tag key 'ap'. Nearest: 'tag:app'"),
         ({"dimension": "cost_tag:x"}, "cost_tag"),
         ({"dimension": "flavour"}, "'flavour' is not known"),
         ({"method": "fair"}, "'fair' is not one of even"),

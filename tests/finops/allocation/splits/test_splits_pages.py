@@ -170,7 +170,7 @@ def test_a_split_is_changed_and_deleted(member: Client, payer: Account) -> None:
         {**FORM, "method": "usage", "usage_metric": "requests", "every_customer": "on", "target": []},
         follow=True,
     )
-    assert "among all customers that used it that day" in text_of(changed)
+    assert "among all customers with usage that day" in text_of(changed)
 
     assert "Cluster is deleted" in text_of(member.post(f"{PAGE}{split.pk}/delete/", follow=True))
     with account_scope(payer):

@@ -67,7 +67,7 @@ def test_a_file_that_lacks_a_column_of_the_mapping_names_it(
     services.save_column_mapping(source=source, document=document(), actor=cast.actor)
     lacking = BILL.replace("Amount", "Betrag")
     with pytest.raises(
-        UserError, match=r"focus\.csv lacks 'Amount', which the column mapping of this source names"
+        UserError, match=r"focus\.csv has no column 'Amount', required by the source's column mapping"
     ):
         import_bill(cast, source, write_bill(tmp_path, lacking))
     job = upload(cast, source, lacking)

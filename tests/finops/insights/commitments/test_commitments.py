@@ -223,7 +223,7 @@ def test_the_commitments_that_are_not_listed_are_summed(acme: Account) -> None:
         ("sp-4", Decimal(4)),
         ("other", Decimal(6)),
     ]
-    assert answer.truncated.startswith("3 more are summed")
+    assert answer.truncated.startswith("3 more are in the row other")
 
 
 def test_an_account_without_commitments_is_told_so(acme: Account) -> None:

@@ -178,8 +178,8 @@ def test_unused_commitment_is_waste_and_no_saving(acme: Account) -> None:
     saved = [each.monthly_saving for each in answer.recommendations if each.monthly_saving is not None]
     assert [total.monthly_saving, total.recommendations, total.unknown] == [sum(saved), len(saved), 0]
     assert [total.monthly_waste, total.unused_commitments] == [30, 1]
-    assert "30.00 USD a month of unused commitment is waste" in answer.summary
-    assert "Largest: Use what is paid for" not in answer.summary
+    assert "30.00 USD a month of unused commitment" in answer.summary
+    assert "Largest: Use the unused commitment" not in answer.summary
 
 
 def test_with_nothing_but_waste_nothing_could_be_saved(acme: Account) -> None:

@@ -144,7 +144,7 @@ def test_a_day_in_the_future_is_refused(cast: Cast, gp2: Recommendation, client_
     answer = client_for(cast.member).post(f"{page(gp2)}acted/", {"acted_on": "2026-03-02"})
 
     assert answer.status_code == 422
-    assert "at most today (2026-03-01)" in answer.content.decode()
+    assert "up to today (2026-03-01)" in answer.content.decode()
 
 
 def test_an_id_that_is_none_is_not_found(cast: Cast, gp2: Recommendation, client_for: ClientFor) -> None:

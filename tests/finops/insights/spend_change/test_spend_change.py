@@ -203,7 +203,7 @@ def test_the_moves_that_are_not_listed_are_summed_in_other(acme: Account) -> Non
         ("other", Decimal(3)),
     ]
     assert answer.moves[-1].other_groups == 3  # S1, S2 and the lines of nothing
-    assert "3 groups are summed in the move other" in answer.truncated
+    assert "3 groups are in the driver other" in answer.truncated
 
 
 def test_fewer_moves_are_listed_until_the_answer_fits(acme: Account) -> None:
