@@ -181,7 +181,7 @@ def native_reader(file: TableFile, defaults: Mapping[str, str]) -> NativeReader 
     if missing:
         lacking = ", ".join(reader.source_of(column) for column in missing)
         raise FocusFileError(
-            (f"{file.name} is an export in the format “{mapping.title}”, but has no {lacking}. {SET_HINT}"),
+            (f"{file.name} is an export in the format “{mapping.title}” without {lacking}. {SET_HINT}"),
             field=missing[0],
             value=missing,
         )

@@ -191,7 +191,7 @@ def test_allocations_of_opencost_arrive_in_the_currency_of_the_connection(cast: 
     connection = connect(cast, folder, "*")
     sync = sync_now(connection)
     assert sync.status == "failed"
-    assert "lacks a currency" in sync.error
+    assert "without a currency" in sync.error
     assert "the currency also in the settings of a connection of files" in sync.error
     assert not CONNECTOR.check(FolderConfig(folder=str(folder), pattern="*"))[-1].is_ok
 

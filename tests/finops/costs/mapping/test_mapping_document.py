@@ -45,10 +45,7 @@ def problem_of(**changes: Any) -> tuple[str, str]:
     ("changes", "field", "says"),
     [
         ({"amounts": {"BilledCost": {"column": "A", "factor": "0"}}}, "BilledCost", "Enter a factor above 0"),
-        ({"amounts": {"BilledCost": {"column": "A", "factor": "-1"}}}, "BilledCost", (
-"Enter a factor above 0 and at most 10^12. Use "
-"the sign of costs for negative amounts."
-)),
+        ({"amounts": {"BilledCost": {"column": "A", "factor": "-1"}}}, "BilledCost", "For negative costs, set “Costs are”."),
         ({"amounts": {"BilledCost": {"column": "A", "factor": "NaN"}}}, "BilledCost", "Enter a factor"),
         ({"amounts": {"BilledCost": {"column": "A", "factor": "1e-19"}}}, "BilledCost", "at most 18 decimals"),
         ({"amounts": {"Cost": {"column": "A"}}}, "amounts", "'Cost' is not a FOCUS column of amounts. Similar:"),
@@ -57,9 +54,9 @@ def problem_of(**changes: Any) -> tuple[str, str]:
         ({"texts": {"ChargeCategory": {"value": "Rent"}}}, "ChargeCategory", "FOCUS has Usage, Purchase, Tax"),
         ({"texts": {"RegionId": {"value": "\u200b"}}}, "RegionId", "Enter printable text."),
         ({"texts": {"RegionId": {}}}, "RegionId", "Choose a column"),
-        ({"dates": {"ChargePeriodStart": {"column": "A", "format": "%Q"}}}, "ChargePeriodStart", "%Q is no part"),
+        ({"dates": {"ChargePeriodStart": {"column": "A", "format": "%Q"}}}, "ChargePeriodStart", "%Q is not a part of a date"),
         ({"dates": {"ChargePeriodStart": {"column": "A", "format": "%d"}}}, "ChargePeriodStart", "year and month"),
-        ({"time_zone": "Europe/Berlim"}, "time_zone", "Nearest: Europe/Berlin"),
+        ({"time_zone": "Europe/Berlim"}, "time_zone", "Similar: Europe/Berlin"),
         ({"tags": [{"column": "A", "key": " "}]}, "tags", "Enter a tag key for column 'A'."),
         ({"tags": [{"column": "A", "key": "t"}, {"column": "B", "key": "t"}]}, "tags", "Two columns have the tag key"),
         ({"amounts": {"BilledCost": {"column": "A", "addends": [{"column": "A"}]}}}, "BilledCost", "each column once"),

@@ -164,7 +164,7 @@ def test_what_the_total_has_besides_its_parts_is_not_lost() -> None:
 
 
 def test_a_currency_has_to_be_given() -> None:
-    with pytest.raises(FocusFileError, match=r"lacks a currency.*--set Column=value"):
+    with pytest.raises(FocusFileError, match=r"without a currency.*--set Column=value"):
         FocusRead(export({}))
 
 
