@@ -199,7 +199,6 @@ CACHES = {
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 10_000}}
 }
 
-# The lake.
 LAKE_URL: str = env.str("LAKE_URL", str(VAR_DIR / "lake"))
 LAKE_CACHE_BYTES: int = env.int("LAKE_CACHE_BYTES", 10 * 1024**3)
 LAKE_CONCURRENCY: int = env.int("LAKE_CONCURRENCY", os.cpu_count() or 1)

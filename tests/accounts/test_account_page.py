@@ -58,7 +58,8 @@ def test_a_member_sees_the_account_and_may_not_change_it(cast: Cast) -> None:
 
     page = client.get(URL).content.decode()
     assert "Only admins and owners can change this." in page
-    assert "Fiscal year starts in January Public holidays of No country" in get_page(client, URL)
+    assert "Fiscal year starts in January" in get_page(client, URL)
+    assert "No country" in page
     assert "<select" not in page, "a field that cannot be changed is no field"
     assert client.post(URL, {"name": "Mine", "fiscal_start_month": "1"}).status_code == 403
     assert Account.objects.get(pk=cast.account.pk).name == "Acme"

@@ -43,7 +43,7 @@ def test_the_same_lines_in_two_sources_are_named_with_their_amount(
     import_lines(cast, other_source(cast), tmp_path, SEPTEMBER)
     assert overlaps() == [("2026-09", Decimal(465), Decimal(1))]
     health = data_health(cast.account)
-    sentence = "465.00 USD of 2026-09 may be counted twice: Bills and Other have the same cost"
+    sentence = "465.00 USD of 2026-09 may be counted twice: Bills and Other have equal cost"
     assert sentence in health.warnings[0]
     assert "465.00 USD may be counted twice" in health.summary
     assert reader_text(sentence) in get_page(signed_in(cast.viewer), "/a/acme/connections/")
@@ -74,7 +74,7 @@ def test_a_false_alarm_is_dismissed_until_another_month_is_alike(
     (notice,) = import_notices(cast.account).overlaps
     shown = {"source_id": source.pk, "other_id": other.pk, "currency": "USD", "months": "2026-09"}
     page, url = "/a/acme/connections/", "/a/acme/connections/overlaps/dismiss/"
-    assert notice.sentence in get_page(signed_in(cast.viewer), page)
+    assert reader_text(notice.sentence) in get_page(signed_in(cast.viewer), page)
     assert "Dismiss" not in get_page(signed_in(cast.viewer), page)
     assert signed_in(cast.viewer).post(url, shown).status_code == 403
     member = signed_in(cast.member)
