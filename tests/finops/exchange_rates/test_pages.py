@@ -164,7 +164,7 @@ def test_the_page_names_the_rates_and_the_amounts_of_the_bills(acme: Account, me
 def test_a_missing_rate_is_said_on_the_page(acme: Account, member: Client) -> None:
     two_currencies(acme)
     text = get_page(member, EXPLORER, **MARCH, currency="USD")
-    assert "No exchange rate to USD: 300.00 EUR. Not in the total." in text
+    assert "No exchange rate to USD: €300.00. Not in the total." in text
     assert "Virtual Machines" not in text
 
 
