@@ -117,8 +117,20 @@ def totals_of(facts: SpendFacts, sums: Sequence[SpendSum], buckets: Sequence[Buc
     totals = {
         currency: total_of(facts, sums, currency, buckets) for currency in {part.currency for part in sums}
     }
+    if any(part.currency != display_currency() and (part.compared or part.previous) for part in sums):
+        totals = {name: _without_change(total) for name, total in totals.items()}
     names = currencies_by_amount({name: each.amount for name, each in totals.items()})
     return [totals[name] for name in sorted(names, key=lambda name: name != display_currency())]
+
+
+def _without_change(total: SpendTotal) -> SpendTotal:
+    """Of a converted answer that lacks rates: what is missing on one side alone would look like a change."""
+    if not display_currency() or total.change is None:
+        return total
+    reason = f"Some days have no exchange rate to {display_currency()}."
+    return replace(
+        total, change=replace(total.change, change=None, ratio=None, one_sided=None, reason=reason)
+    )
 
 
 def total_of(

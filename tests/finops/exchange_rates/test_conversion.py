@@ -147,6 +147,18 @@ def test_a_line_without_a_rate_stays_in_its_currency(acme: Account) -> None:
     assert [(each.amount, each.currency) for each in answer.own_amounts] == [(12, "EUR"), (10, "USD")]
 
 
+def test_nothing_is_compared_where_one_side_lacks_rates(acme: Account) -> None:
+    days = [START + timedelta(days=number) for number in range(20)]
+    add_source(acme, [cost(day, 5, currency="EUR") for day in days])
+    enter(acme, days[10], "EUR", "USD", 2)
+    with display_scope(display_of(acme, "USD")):
+        query = SpendQuery(start_date=days[10], end_date=days[19], compare_to="previous_period")
+        change = query_spend(acme, query).totals[0].change
+    assert change is not None
+    assert change.change is None
+    assert change.reason == "Some days have no exchange rate to USD."
+
+
 def test_the_dimension_currency_stays_what_the_bill_says(acme: Account) -> None:
     add_source(acme, [cost(START, 10), cost(START, 5, currency="EUR")])
     enter(acme, START, "EUR", "USD", 2)
