@@ -199,7 +199,7 @@ class SpendAnswer(AccountAnswer, frozen=True, kw_only=True):
     own_amounts: list[MoneyAmount] | msgspec.UnsetType = msgspec.UNSET
 
 
-def without_unconverted(answer: SpendAnswer, currency: str) -> SpendAnswer:
+def drop_other_currencies(answer: SpendAnswer, currency: str) -> SpendAnswer:
     """A converted answer as a page shows it: what has no rate to `currency` stands in a warning, and not a second time in the
     page. Where nothing has one, and where nothing is converted (empty), the answer as it is."""
     totals = [total for total in answer.totals if total.currency == currency]

@@ -118,12 +118,12 @@ def totals_of(facts: SpendFacts, sums: Sequence[SpendSum], buckets: Sequence[Buc
         currency: total_of(facts, sums, currency, buckets) for currency in {part.currency for part in sums}
     }
     if any(part.currency != display_currency() and (part.compared or part.previous) for part in sums):
-        totals = {name: _without_change(total) for name, total in totals.items()}
+        totals = {name: _drop_change(total) for name, total in totals.items()}
     names = currencies_by_amount({name: each.amount for name, each in totals.items()})
     return [totals[name] for name in sorted(names, key=lambda name: name != display_currency())]
 
 
-def _without_change(total: SpendTotal) -> SpendTotal:
+def _drop_change(total: SpendTotal) -> SpendTotal:
     """Of a converted answer that lacks rates: what is missing on one side alone would look like a change."""
     if not display_currency() or total.change is None:
         return total

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
 from finops.costs import explorer_steps
-from finops.costs.answers import SpendAnswer, SpendRow, without_unconverted
+from finops.costs.answers import SpendAnswer, SpendRow, drop_other_currencies
 from finops.costs.charts import row_name
 from finops.costs.models import SavedView
 from finops.costs.queries import list_dimension_values, query_spend
@@ -56,7 +56,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
     def answer(self, query: SpendQuery) -> SpendAnswer:
         account = self.request.account
         answer = query_spend(account, query, sources=self.sources, with_notes=not self.as_csv)
-        return answer if self.as_csv else without_unconverted(answer, display_currency())
+        return answer if self.as_csv else drop_other_currencies(answer, display_currency())
 
     def result(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
         coverage = self.sources.coverage

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
-from finops.costs.answers import without_unconverted
+from finops.costs.answers import drop_other_currencies
 from finops.costs.charts import series_tables
 from finops.costs.models import CostImport
 from finops.costs.queries import query_spend
@@ -51,9 +51,9 @@ def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str
     """Two lake queries: the month by service with its comparison, and the trend."""
     month = month_so_far(newest, group_by=["service"], compare_to="previous_period", top=6)
     month_answer = query_spend(request.account, month, sources=sources)
-    spent = without_unconverted(month_answer, display_currency())
+    spent = drop_other_currencies(month_answer, display_currency())
     trend_answer = query_spend(request.account, _trend_query(newest, trend), sources=sources)
-    shown = without_unconverted(trend_answer, display_currency())
+    shown = drop_other_currencies(trend_answer, display_currency())
     return {
         "spent": spent,
         "month": month_start(spent.period.start_date),
