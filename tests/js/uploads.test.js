@@ -31,6 +31,6 @@ test("errors of fields are told apart from those of the whole", () => {
 
 test("an error page is explained by its status", () => {
   assert.match(uploadResult(403, "<h1>Forbidden</h1>").message, /Reload the page/);
-  assert.match(uploadResult(413, "").message, /larger than this server takes/);
+  assert.match(uploadResult(413, "").message, /exceed the upload limit/);
   assert.match(uploadResult(500, "<h1>Oops</h1>").message, /status 500.*Nothing was imported/);
 });

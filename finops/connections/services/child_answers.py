@@ -51,7 +51,7 @@ class ChildAnswer(msgspec.Struct, frozen=True, kw_only=True):
     def write(self, path: Path) -> None:
         path.write_bytes(msgspec.json.encode(self))
 
-    def checked(self) -> Self:
+    def or_raise(self) -> Self:
         """Raises the error that it carries: MonthConflict, UserError and its classes."""
         if self.error == _CONFLICT:
             raise MonthConflict(self.message)

@@ -68,7 +68,7 @@ def fetch_in_child(
     watch.is_wanted()
     answer = ChildAnswer.read(_answer_path(fetch.folder))
     fetch.notes += answer.notes
-    return [FocusFile(Path(path), name) for path, name in answer.checked().files]
+    return [FocusFile(Path(path), name) for path, name in answer.or_raise().files]
 
 
 class _FetchWatch:

@@ -74,7 +74,7 @@ def look_in_child(
     try:
         if result.end is not ChildOutcome.DONE:
             raise _error_of_end(result)
-        months = ChildAnswer.read(answer).checked().months
+        months = ChildAnswer.read(answer).or_raise().months
     finally:
         answer.unlink(missing_ok=True)
     return [BillMonth(*each) for each in months]

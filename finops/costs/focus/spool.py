@@ -148,12 +148,12 @@ class MonthRows:
                 waiting.append(last.slice(0, last.num_rows - over))
                 whole, waiting, count = waiting, [last.slice(last.num_rows - over)], over
                 size = waiting[0].nbytes
-                yield from _take_merged(whole)
+                yield from _take_rows(whole)
             if size >= GROUP_BYTES:
                 whole, waiting, count, size = waiting, [], 0, 0
-                yield from _take_merged(whole)
+                yield from _take_rows(whole)
         if count:
-            yield from _take_merged(waiting)
+            yield from _take_rows(waiting)
 
     def _to_lake_schema(self, group: pa.RecordBatch) -> pa.RecordBatch:
         tags = group.column(FLAT_TAGS)
@@ -193,7 +193,7 @@ class MonthRows:
             yield key, _spread(values, tags.indices)
 
 
-def _take_merged(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _take_rows(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """As `merge_batches`, and empties the list: a group is 60 MB, which nothing shall hold twice."""
     merged = list(merge_batches(batches))
     batches.clear()

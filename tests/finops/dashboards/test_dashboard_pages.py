@@ -379,7 +379,7 @@ def test_a_widget_shows_one_currency_at_a_time(payer: Account, member: Client, n
     assert pressed.findall(in_euros) == ["EUR"]
     assert "36.25" in in_euros
     assert "36.25" not in re.sub("<caption.*?</caption>", "", dollars, flags=re.DOTALL)
-    assert get_html(member, f"{url}?currency=XXX") == dollars
+    assert get_html(member, f"{url}?currency=ZZZ") == dollars
 
 
 def test_a_cost_tag_that_a_board_uses_names_the_board(payer: Account, cast: Cast) -> None:

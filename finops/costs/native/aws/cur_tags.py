@@ -45,10 +45,10 @@ def read_tags(batch: NativeBatch, columns: CurColumns) -> pa.Array:
     parts = [_part(batch.column(columns.name(name)), columns.name(name), _WHOLE[name]) for name in whole]
     if len(parts) == 1:
         return parts[0]
-    return _join_distinct([_encoded(part) for part in parts])
+    return _join_distinct([_encode(part) for part in parts])
 
 
-def _encoded(values: pa.Array) -> pa.DictionaryArray:
+def _encode(values: pa.Array) -> pa.DictionaryArray:
     """The tags of a part as texts, "" where it has none."""
     if isinstance(values, pa.DictionaryArray):
         return _without_null(values)
