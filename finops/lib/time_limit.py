@@ -42,7 +42,7 @@ def end() -> float:
     return _limit.end
 
 
-def time_left(at_most: float) -> float:
+def timeout(at_most: float) -> float:
     """Until the end, for what has a limit of its own; no more than `at_most`."""
     return max(0.0, min(at_most, _limit.end - time.monotonic()))
 

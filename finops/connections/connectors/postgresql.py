@@ -146,7 +146,7 @@ class _Database(SqlSource):
             connection.execute("SET TRANSACTION READ ONLY")
             connection.execute("SET LOCAL TimeZone = 'UTC'")
             # A look that is ended would leave its statement running.
-            limit = max(1, int(1000 * time_limit.time_left(STATEMENT_SECONDS)))
+            limit = max(1, int(1000 * time_limit.timeout(STATEMENT_SECONDS)))
             connection.execute(f"SET LOCAL statement_timeout = {limit}")
             with connection.cursor("finops_focus") as cursor:
                 cursor.itersize = BATCH_ROWS

@@ -211,7 +211,7 @@ class HttpApi:
         seconds: float,
         receive: Callable[[ResponseStream], T],
     ) -> T:
-        asked, limit = {**headers, "Accept-Encoding": "gzip"}, time_limit.time_left(seconds)
+        asked, limit = {**headers, "Accept-Encoding": "gzip"}, time_limit.timeout(seconds)
         with outbound.open_stream(
             method, url, query=query, body=body, headers=asked, seconds=limit
         ) as response:

@@ -161,7 +161,7 @@ class S3Bucket(StorageBucket):
                 Prefix=prefix,
                 MaxKeys=PAGE,
                 **place,
-                timeout=time_limit.time_left(PAGE_SECONDS),
+                timeout=time_limit.timeout(PAGE_SECONDS),
             )
             yield [
                 BucketObject(
