@@ -203,7 +203,7 @@ TUNING = World(
         "steady week": _steady_week,
         "office": _office,
         "flat": _flat,
-        "Weekly spend, changes from the previous week, anomalies, budgets and month-end forecast.": _month_end,
+        "month end": _month_end,
         "training week": _training_week,
         "covered month end": _covered_month_end,
         "customers": _customers,

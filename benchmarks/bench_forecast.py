@@ -28,11 +28,7 @@ SECOND = "public, held out second"
 MONTHS_TRIED = {"demo": 6, "public": 24, SECOND: 24}
 LEVEL = 0.8
 PEERS = "FORECAST_PEERS"
-HORIZONS = (
-    ("Weekly spend, changes from the previous week, anomalies, budgets and month-end forecast."),
-    "30 days",
-    "90 days",
-)
+HORIZONS = ("month end", "30 days", "90 days")
 
 Means = Sequence[float]
 
@@ -49,10 +45,7 @@ def measure() -> list[Row]:
             continue
         own, cpu, covered = _own(cases)
         forecasts = {
-            "Last valid day (UTC). Default: no expiry.": (
-                [_repeat_last_week(case, 1) for case in cases],
-                0.0,
-            ),
+            "last day": ([_repeat_last_week(case, 1) for case in cases], 0.0),
             "last week (seasonal naive)": ([_repeat_last_week(case, 7) for case in cases], 0.0),
             "mean of 28 days": ([_mean(case) for case in cases], 0.0),
             "finops.lib.forecasting": (own, cpu),

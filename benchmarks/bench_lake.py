@@ -141,7 +141,7 @@ def _compare_with_bare(question: Question, label: str, account: Account) -> Row:
         "within": lake_took.clock <= limit,
         "bare CPU ms": bare_took.cpu,
         "lake CPU ms": lake_took.cpu,
-        "If true, validates and returns the same response without storing.": same,
+        "same answer": same,
     }
 
 

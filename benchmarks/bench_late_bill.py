@@ -32,7 +32,7 @@ from finops.lib.periods import DateRange, month_end, month_start
 ACCOUNTS = 200
 HISTORY = 112
 LATENESS = range(6)
-WAYS = ("Rejected lines by reason.", "documented", "learnt")
+WAYS = ("any line", "documented", "learnt")
 SERVICES = ("Compute", "Storage", "Database")
 DAY = timedelta(days=1)
 LATE, PROMPT = 1, 2
@@ -121,7 +121,7 @@ def _coverage(world: World, way: str) -> Coverage:
     first, last = world.today - DAY * HISTORY, world.newest
     segments = [(source, month_start(first), first, last, 1) for source in (LATE, PROMPT)]
     coverage = coverage_of(segments, today=world.today)
-    if way == "Rejected lines by reason.":
+    if way == "any line":
         return coverage
     return replace(coverage, days_of={source: _days(world, source, way) for source in (LATE, PROMPT)})
 

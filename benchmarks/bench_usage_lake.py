@@ -178,11 +178,7 @@ def _generate(
 
 
 QUESTIONS = [
-    (
-        "Open anomalies by impact, with month-end impact, likely cause and data quality.",
-        "date_trunc('month', day)",
-        UsageQuery(granularity="month"),
-    ),
+    ("by month", "date_trunc('month', day)", UsageQuery(granularity="month")),
     ("by day", "day", UsageQuery(granularity="day")),
     ("by customer", "customer_id", UsageQuery(group_by="customer")),
     ("by a dimension", '"dim:plan"', UsageQuery(group_by="dimension:plan")),

@@ -257,9 +257,7 @@ def _values(size: int) -> list[str]:
 
 QUERIES: Shapes = {
     "fields": around(b"", b"a=1&", b"b=2"),
-    "order_by: change needs compare_to: previous_period or previous_year.": lambda _size: urlencode(
-        _other_days()
-    ).encode(),
+    "other days": lambda _size: urlencode(_other_days()).encode(),
     "values": _query(f0="service", f0op="in", f0v=_values),
     "values contain": _query(f0="service", f0op="contains", f0v=_values),
     "a long value": _query(f0="service", f0op="contains", f0v=lambda size: "x" * size),

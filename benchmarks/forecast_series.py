@@ -99,9 +99,7 @@ def cases_of(series: Mapping[str, Days], months: int = MONTHS) -> Iterator[Case]
 
 def _case(name: str, days: Days, origin: date, last: date) -> Case | None:
     ends = {
-        "Weekly spend, changes from the previous week, anomalies, budgets and month-end forecast.": month_end(
-            origin
-        ),
+        "month end": month_end(origin),
         "30 days": origin + timedelta(days=30),
         "90 days": origin + timedelta(days=90),
     }

@@ -104,7 +104,7 @@ server = MCPServer(
 
 @server.tool(name="querySpend", description="What was spent, in total or grouped, over time, compared.")
 def query(
-    start_date: Annotated[date | None, Field(description="First day, inclusive; needs end_date.")] = None,
+    start_date: Annotated[date | None, Field(description="First day, with end_date.")] = None,
     end_date: Annotated[date | None, Field(description="Last day, inclusive.")] = None,
     period: Period | None = None,
     granularity: Granularity = "none",

@@ -202,10 +202,7 @@ DEVELOPMENT = World(
         "flat": (3, _flat),
         "compound": (2, _compound),
         "month start": (1, _month_start),
-        "Weekly spend, changes from the previous week, anomalies, budgets and month-end forecast.": (
-            1,
-            _month_end,
-        ),
+        "month end": (1, _month_end),
         "quarterly": (1, _quarterly),
         "weekly batch": (1, _weekly_batch),
         "bursts": (2, _bursts),
@@ -335,10 +332,7 @@ HELD_OUT = World(
         "support plan": (1, _support),
         "quarter end": (1, _quarter_end),
         "two batches": (1, _two_batches),
-        "Weekly spend, changes from the previous week, anomalies, budgets and month-end forecast.": (
-            1,
-            _month_end,
-        ),
+        "month end": (1, _month_end),
         "trainings": (2, _trainings),
     },
     _mixed_noise,

@@ -185,7 +185,7 @@ class AuthorizeView(BaseAuthorizationView):
         try:
             auth_request = self._parse_request()
             if silent:
-                raise _refusal(auth_request, "login_required", "Nobody is signed in.")
+                raise _refusal(auth_request, "login_required", "Not signed in.")
         except OAuthToolkitError as error:
             unknown = isinstance(error, FatalClientError) and is_cimd_client_id(
                 self.request.GET.get("client_id")

@@ -183,13 +183,13 @@ def _mail(invitation: Invitation, account: Account, token: str) -> EmailMessage:
     with reader_formats():
         expiry = dates.exact_moment(invitation.expires_at)
     text = (
-        f"{quoted_name(invitation.invited_by_label)} invites you to the account {quoted_name(account.name)} in the "
+        f"{quoted_name(invitation.invited_by_label)} invited you to the account {quoted_name(account.name)} in the "
         f"FinOps Console, as "
         f"{invitation.get_role_display()}.\n\n"
-        f"See it, then accept or decline:\n{url}\n\n"
-        f"The link works until {expiry}. To accept, sign in or sign up with "
+        f"Accept or decline:\n{url}\n\n"
+        f"The link is valid until {expiry}. To accept, sign in or sign up with "
         f"{invitation.email}.\n\n"
-        "You do not know them? Then decline, or do nothing: nobody is a member without accepting.\n"
+        "If you do not recognize this invitation, ignore this e-mail.\n"
     )
     return automatic_mail(
         to=invitation.email, subject="You are invited to an account in the FinOps Console", text=text

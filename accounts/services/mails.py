@@ -141,7 +141,7 @@ def _message(fields: Mapping[str, Any]) -> EmailMultiAlternatives:
 
 def mail_ownership_offer(*, account: Account, to: User, by: User) -> None:
     text = (
-        f"{quoted_name(by.label)} ({by.email}) offers you the ownership of the account {quoted_name(account.name)} in "
+        f"{quoted_name(by.label)} ({by.email}) wants to transfer ownership of the account {quoted_name(account.name)} in "
         "the FinOps Console.\n\n"
         f"Accept or decline:\n{_settings_url(account)}\n\n"
         f"When you accept, you become its owner and {by.email} an admin.\n"
@@ -159,7 +159,7 @@ def mail_deletion_schedule(*, account: Account, actor: Actor, when: datetime) ->
     def text() -> str:
         return (
             f"{quoted_name(actor.label)} scheduled the deletion of the account {quoted_name(account.name)} in the FinOps "
-            f"Console. It is deleted on {dates.exact_moment(when)}, with all cost, usage, keys, members and the audit "
+            f"Console. It will be deleted on {dates.exact_moment(when)}, with all cost, usage, keys, members and the audit "
             f"log.\n\nUntil then its owner can restore it:\n{_settings_url(account)}\n"
         )
 

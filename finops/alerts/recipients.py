@@ -178,8 +178,8 @@ def _quoted_list(addresses: Sequence[str]) -> str:
 
 def _confirmation(account: Account, address: str) -> str:
     return (
-        f"The account {quoted_name(account.name)} in the FinOps Console wants to mail alerts about its cloud cost to "
+        f"The account {quoted_name(account.name)} in the FinOps Console wants to send alerts about its cloud cost to "
         f"{address}.\n\n"
-        f"Accept or refuse:\n{recipient_url(account, address)}\n\n"
-        "You do not know them? Then do nothing: without your answer no alert is sent.\n"
+        f"Confirm or decline:\n{recipient_url(account, address)}\n\n"
+        "If you do not recognize this account, ignore this e-mail. No alerts are sent without your confirmation.\n"
     )

@@ -20,8 +20,8 @@ ScopeName = Literal["account", "cost_source", "team", "cost_tag"]
 
 
 class BudgetsQuery(msgspec.Struct, frozen=True, kw_only=True):
-    status: Annotated[list[StatusName], Meta(description="Left out: all.")] = []
-    scope: Annotated[list[ScopeName], Meta(description="Left out: all.")] = []
+    status: Annotated[list[StatusName], Meta(description="Default: all.")] = []
+    scope: Annotated[list[ScopeName], Meta(description="Default: all.")] = []
     limit: Annotated[int, Meta(ge=1, le=50)] = 50
     cursor: str = ""
 

@@ -143,14 +143,14 @@ FAILED_CALLS = (
     SampleCall(
         tool="querySpend",
         arguments={**BY_SERVICE.arguments, "group_by": ["services"]},
-        problem="group_by: 'services' is not known. Nearest: service, service_category, source, provider. "
-        "getAccountContext lists them.",
+        problem="group_by: 'services' does not exist. Nearest: service, service_category, source, provider. "
+        "Use getAccountContext.",
         corrected_call=BY_SERVICE,
     ),
     SampleCall(
         tool="queryUsage",
         arguments={**REQUESTS.arguments, "metric": "request"},
-        problem="metric: 'request' is not known. Nearest: requests, revenue. getAccountContext lists them.",
+        problem="metric: 'request' does not exist. Nearest: requests, revenue. Use getAccountContext.",
         corrected_call=REQUESTS,
     ),
     SampleCall(

@@ -136,7 +136,7 @@ _PLANS: tuple[_Plan, ...] = (
     _Plan("debug-logs", "aws", "Amazon CloudWatch", "logs-payments-api", (3, 6, 9, 12), 24, 2, 14.0,
           "Debug logging left on after an incident in payments."),
     _Plan("agent-loop", "anthropic", "Claude API", "key-agent-research", (1, 4, 7, 10), 17, 1, 18.0,
-          "An agent calls itself in a loop over night with one API key."),
+          "An agent runs in a loop overnight with one API key."),
     _Plan("full-scan", "gcp", "BigQuery", "bq-analysis", (2, 4, 6, 8, 10, 12), 6, 1, 9.0,
           "An analyst's scheduled query without a partition filter."),
     _Plan("forgotten-gpu", "aws", "Amazon Elastic Compute Cloud", "gpu-sandbox", (1, 3, 5, 7, 9, 11), 14, 4, 24.0,

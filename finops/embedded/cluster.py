@@ -149,8 +149,8 @@ class Cluster:
         version = (self.data / "PG_VERSION").read_text().strip()
         if version != MAJOR:
             raise EmbeddedError(
-                f"{self.data} was made by PostgreSQL {version}; this is {MAJOR}. Dump it with the old version, "
-                f"or remove {self.home} to begin anew."
+                f"{self.data} was created by PostgreSQL {version}; this is {MAJOR}. Dump it with the old version, "
+                f"or remove {self.home} to start again."
             )
 
     def launch(self) -> subprocess.Popen[bytes]:

@@ -74,7 +74,7 @@ def _csv_text(content: bytes) -> str:
     except UnicodeDecodeError as error:
         raise RateFileError("The file is not UTF-8 text. Save it as CSV UTF-8.") from error
     if "\x00" in text:
-        raise RateFileError("The file is no text. Save it as CSV UTF-8.")
+        raise RateFileError("The file is not text. Save it as CSV UTF-8.")
     return text
 
 

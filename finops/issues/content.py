@@ -76,7 +76,7 @@ def _facts(row: Recommendation, period: str) -> list[IssueFact]:
     saving = "Monthly waste" if row.monthly_waste is not None else "Monthly savings"
     only = row.evidence[0] if row.evidence_count == 1 and row.evidence else None
     return [
-        _fact(saving, _amount_text(row) or row.saving_reason or "not known"),
+        _fact(saving, _amount_text(row) or row.saving_reason or "unknown"),
         _fact("Monthly cost", _money(row.monthly_cost, row.currency)),
         _fact("Resource", only.resource if only else ""),
         _fact("Account", row.account),

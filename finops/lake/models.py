@@ -42,7 +42,7 @@ class LakeSegment(AccountModel):
     created_at = models.DateTimeField(default=clock.now, editable=False)
     retired_at = models.DateTimeField(null=True, blank=True)
     summarised_at = models.DateTimeField(
-        null=True, blank=True, help_text="When rollups were made of it, or found not to be worth it."
+        null=True, blank=True, help_text="When rollups were created, or found not to be worthwhile."
     )
 
     class Meta:

@@ -17,7 +17,7 @@ MINIMUM_IMPACT = amount(
 )
 
 ANSWER = (
-    "Headline: how many open anomalies, the impact of the worst, and whether it still goes on.",
+    "Headline: how many open anomalies, the impact of the worst, and whether it is ongoing.",
     "Table of at most 10 rows: service, source, days, actual against expected, impact so far, at month end.",
     "For the two worst: the likely cause in one sentence, with the figures that show it, and how sure you are.",
     "Whether the data is complete, and whether an alert is set up for the next one.",

@@ -136,7 +136,7 @@ def test_a_person_without_any_account_makes_one(db: None) -> None:
 
     answer = signed_in(user).get("/", follow=True)
 
-    assert "Welcome." in answer.content.decode()
+    assert "Create an account for your company" in answer.content.decode()
 
 
 def test_operators_sign_in_by_the_one_door(cast: Cast) -> None:

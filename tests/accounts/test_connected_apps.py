@@ -57,10 +57,7 @@ def test_last_use_and_its_client_show(cast: Cast) -> None:
 
     assert status_at_door(tokens.access) == 200
 
-    assert (
-        "Access goes to a program on this device that cannot be verified. Allow it only if "
-        "you just started this connection from a program you trust."
-    ) in page_for(cast.member)
+    assert ("Did you just start this connection?") in page_for(cast.member)
 
 
 def test_everybody_sees_his_own_and_an_admin_all(cast: Cast) -> None:

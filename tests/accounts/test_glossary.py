@@ -54,9 +54,9 @@ def test_a_member_sees_the_glossary_and_cannot_change_it(cast: Cast) -> None:
     ("text", "says"),
     [
         ("no colon here", "”: use the format term: meaning."),
-        ("a: b\nA: c", "Duplicate parameter."),
+        ("a: b\nA: c", "is given twice"),
         ("x" * 61 + ": long", "at most 60"),
-        ("\n".join(f"t{place}: m" for place in range(MAX_TERMS + 1)), "at most 50 terms"),
+        ("\n".join(f"t{place}: m" for place in range(MAX_TERMS + 1)), "51 terms; the maximum is 50"),
     ],
 )
 def test_a_bad_line_is_said_and_nothing_changes(cast: Cast, text: str, says: str) -> None:

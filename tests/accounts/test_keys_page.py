@@ -150,8 +150,8 @@ def test_the_list_marks_a_key_whose_maker_left(cast: Cast) -> None:
 
     remove_member(membership=cast.member.memberships.get(), actor=cast.actor)
 
-    assert "and their connected apps. Keys they created keep working." not in before
-    assert "and their connected apps. Keys they created keep working." in client.get(LIST).content.decode()
+    assert "no longer a member" not in before
+    assert "no longer a member" in client.get(LIST).content.decode()
 
 
 def test_revoking_ends_the_key(cast: Cast) -> None:
@@ -160,7 +160,7 @@ def test_revoking_ends_the_key(cast: Cast) -> None:
 
     page = client.post(f"{LIST}{key.pk}/revoke/", follow=True).content.decode()
 
-    assert "Last valid day (UTC). Default: no expiry." in page
+    assert "revoked." in page
     assert authenticate_bearer(secret) is None
 
 

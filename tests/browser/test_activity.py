@@ -37,7 +37,7 @@ def test_a_call_is_opened_and_leads_to_the_console_and_back_to_its_kind(new_page
     expect(page.locator("#arguments")).to_contain_text('"period": "last_7_days"')
 
     page.get_by_role("link", name="Open in console").click()
-    expect(page.get_by_label("Period")).to_have_value("last_7_days")
+    expect(page.locator("#dates-button")).to_contain_text("Last 7 days")
     page.go_back()
     page.get_by_role("link", name="All calls of querySpend").click()
 

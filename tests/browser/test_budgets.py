@@ -25,7 +25,7 @@ def make(page: Page, name: str, amount: str = "") -> None:
 def delete(page: Page) -> None:
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("is deleted")).to_be_visible()
+    expect(page.get_by_text("deleted.")).to_be_visible()
 
 
 def test_the_form_follows_its_scope_and_keeps_what_was_said(new_page: NewPage) -> None:

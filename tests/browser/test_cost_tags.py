@@ -236,4 +236,4 @@ def test_a_rule_is_duplicated_and_deleted_with_the_focus_kept(new_page: NewPage,
 
     assert titles(page) == ["aws", "machines", "Google"]
     expect(card(page, 3).locator("[data-toggle]")).to_be_focused()
-    expect(page.locator("#announcer")).to_contain_text("Google (copy) is removed; 3 are left.")
+    expect(page.locator("#announcer")).to_contain_text("Rule Google (copy) removed, 3 left.")

@@ -133,13 +133,7 @@ def test_from_a_signed_out_browser_to_an_answer_and_back(
     page.goto(app.authorize_url())
     sign_in_on_the_way(page, "member")
     expect(page.get_by_text("Unverified name: Claude Code")).to_be_visible()
-    expect(
-        page.get_by_text(
-            "Access goes to a program on this device that cannot be verified. "
-            "Allow it only if you just started this connection from a program "
-            "you trust."
-        )
-    ).to_be_visible()
+    expect(page.get_by_text("Did you just start this connection?")).to_be_visible()
     expect(page.get_by_text(app.callback)).to_be_visible()
     expect(page.get_by_role("radio", name="Read only")).to_be_checked()
 
@@ -155,11 +149,7 @@ def test_from_a_signed_out_browser_to_an_answer_and_back(
 
     page.goto(APPS)
     row = page.get_by_role("row", name=re.compile("“Claude Code”"))
-    expect(row).to_contain_text(
-        "Access goes to a program on this device that cannot be "
-        "verified. Allow it only if you just started this connection "
-        "from a program you trust."
-    )
+    expect(row).to_contain_text("Did you just start this connection?")
     expect(row).to_contain_text("claude-code/2")
     expect(row).to_contain_text("Connected")
     row.get_by_role("button", name=re.compile("^Disconnect")).click()

@@ -17,7 +17,7 @@ def delete(page: Page) -> None:
     page.get_by_role("link", name="Edit").click()
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("is deleted")).to_be_visible()
+    expect(page.get_by_text("deleted.")).to_be_visible()
 
 
 def test_a_split_is_made_while_its_effect_is_seen(new_page: NewPage) -> None:

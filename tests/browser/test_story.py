@@ -108,11 +108,7 @@ def test_from_a_bill_to_an_answer_and_back(console: LiveServer, new_page: NewPag
 
     page.get_by_role("link", name="Done").click()
     row = page.get_by_role("row", name=re.compile("Claude on my laptop"))
-    expect(row).to_contain_text(
-        "Access goes to a program on this device that cannot be "
-        "verified. Allow it only if you just started this connection "
-        "from a program you trust."
-    )
+    expect(row).to_contain_text("Did you just start this connection?")
     expect(row).not_to_contain_text(key)
     row.get_by_role("button", name="Revoke Claude on my laptop").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()

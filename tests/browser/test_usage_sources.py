@@ -71,7 +71,7 @@ def test_a_source_is_deleted_on_a_phone_where_the_question_stands_in_sight(new_p
 
     question.get_by_role("button", name="Delete").click()
 
-    expect(page.get_by_text("The source Short-lived is gone")).to_be_visible()
+    expect(page.get_by_text("Source Short-lived deleted")).to_be_visible()
     expect(page.get_by_role("link", name="Short-lived")).to_have_count(0)
 
 

@@ -64,7 +64,7 @@ def test_it_calls_a_tool_with_arguments_typed_as_text(inspector: Inspector, era:
 @requirement("clients:inspector")
 @pytest.mark.parametrize(
     ("tool", "says"),
-    [("querySpend", "'servise' is not known. Nearest: service"), ("querySpent", "not found on server")],
+    [("querySpend", "'servise' does not exist. Nearest: service"), ("querySpent", "not found on server")],
 )
 def test_it_ends_with_an_error_where_a_call_is_refused(inspector: Inspector, tool: str, says: str) -> None:
     arguments = ["--tool-name", tool, "--tool-args-json", '{"group_by": ["servise"]}']

@@ -61,7 +61,7 @@ def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: Door) -> N
 
     deleted = writer.ask("delete_dashboard", dashboard_id=pk)
     assert deleted["deleted_id"] == pk
-    assert f"dashboard_id: {pk} is not known" in writer.problem("delete_dashboard", dashboard_id=pk)
+    assert f"dashboard_id: {pk} does not exist" in writer.problem("delete_dashboard", dashboard_id=pk)
 
 
 def test_writing_back_what_was_read_changes_nothing(cast: Cast, writer: Door) -> None:
@@ -121,7 +121,7 @@ def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: Door)
         ({"type": "spend_by", "config": {"groupby": "x"}}, "Nearest: group_by"),
         ({"type": "total", "config": {"period": "last_moth"}}, "Nearest: last_month"),
         ({"type": "total", "config": {"filters": [{"dimension": "regoin", "values": ["x"]}]}}, "region"),
-        ({"type": "budget_status", "config": {"budgets": [77]}}, "budgets: 77 is not known"),
+        ({"type": "budget_status", "config": {"budgets": [77]}}, "budgets: 77 does not exist"),
         ({"type": "unit_cost"}, "unit_metric is required"),
         ({"type": "total", "size": 3}, "widgets[0] has no field"),
     ],

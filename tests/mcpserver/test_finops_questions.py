@@ -246,7 +246,7 @@ def test_a_board_with_several_wrong_widgets_hears_of_all_of_them_at_once(door: D
 
     assert "widgets[0].config" in problem
     assert "widgets[1]" not in problem
-    assert "widgets[2].type: 'forecast' is not known" in problem
+    assert "widgets[2].type: 'forecast' does not exist" in problem
 
 
 def test_where_the_days_of_a_year_fill_an_answer_every_commitment_is_still_listed(door: Door) -> None:

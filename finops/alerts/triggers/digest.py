@@ -227,7 +227,7 @@ def _anomalies(open_anomalies: OpenAnomalies) -> str:
     impacts = sentences.join_with_and(
         [signed_amount(each.amount, each.currency) for each in open_anomalies.impacts]
     )
-    return f"{open_anomalies.count}{f', {impacts} against what was expected' if impacts else ''}."
+    return f"{open_anomalies.count}{f', {impacts} vs. expected' if impacts else ''}."
 
 
 def _savings(answer: SavingsAnswer) -> str:

@@ -37,7 +37,7 @@ class CostTag(AccountModel):
         ordering = ["key"]
         constraints = [
             unique_in_account(
-                "key", name="cost_tag_key_unique", message="A cost tag with this key exists already."
+                "key", name="cost_tag_key_unique", message="A cost tag with this key already exists."
             ),
             not_empty("key", name="cost_tag_has_a_key", message="Enter a key."),
         ]

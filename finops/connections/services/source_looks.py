@@ -110,5 +110,5 @@ def _error_of_end(result: ChildResult) -> SourceError:
             "of months. Name a longer prefix or another table, or ask whoever runs this console for more (IMPORT_MEMORY_BYTES)."
         )
     return SourceError(
-        f"The process of the look ended by itself ({result.cause}). The next sync tries again."
+        f"The process of the look ended unexpectedly ({result.cause}). The next sync tries again."
     )

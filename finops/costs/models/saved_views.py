@@ -36,7 +36,7 @@ class SavedView(AccountModel):
                 Lower("name"),
                 condition=Q(owner=None),
                 name="saved_view_shared_name_unique",
-                violation_error_message="A shared view of this name exists already.",
+                violation_error_message="A shared view with this name already exists.",
             ),
             models.UniqueConstraint(
                 "account",

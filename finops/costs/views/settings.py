@@ -52,7 +52,7 @@ def import_review(request: AccountRequest) -> HttpResponse:
     if form.is_valid():
         with FormErrors(form):
             change_import_review(account=request.account, actor=request.actor, **form.cleaned_data)
-            messages.success(request, "Saved. It applies to imports from now on.")
+            messages.success(request, "Saved. Applies to new imports.")
             return redirect("import_review", slug=request.account.slug)
     return _import_review_page(request, form)
 

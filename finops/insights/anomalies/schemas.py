@@ -28,7 +28,7 @@ class AnomaliesQuery(CostScope, frozen=True, kw_only=True):
     min_impact: Annotated[
         Decimal | None, Meta(description="Minimum absolute impact, in whole currency units.")
     ] = None
-    currency: Annotated[str, Meta(description="Left out: all.")] = ""
+    currency: Annotated[str, Meta(description="Default: all.")] = ""
     search: Annotated[str, Meta(description="Searches service, source, cause and note.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: str = ""

@@ -194,7 +194,7 @@ def _candidate(group: _Group, billed: BilledResource | None) -> SavingCandidate:
 
 
 def _lookback(row: ImportedSaving) -> str:
-    return f"{row.lookback_days} days" if row.lookback_days else "the days before"
+    return f"{row.lookback_days} days" if row.lookback_days else "the previous days"
 
 
 def _action_words(row: ImportedSaving) -> str:

@@ -30,7 +30,7 @@ COLUMNS: list[Column[CommitmentRow]] = [
     Column("commitment_savings_rate", "Savings rate of commitment", lambda row: row.commitment_savings_rate),
     Column("purchased_amount", "Purchases billed", lambda row: row.purchased_amount),
     Column("expires_on", "Ends on", lambda row: row.expires_on),
-    Column("expires_reason", "How known", lambda row: row.expires_reason),
+    Column("expires_reason", "Source", lambda row: row.expires_reason),
     Column("starts_on", "Term from", lambda row: row.starts_on),
     Column("scope", "Scope", lambda row: row.scope),
 ]

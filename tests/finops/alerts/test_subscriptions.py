@@ -124,7 +124,7 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
     subscription = subscribe(acme)
     services.delete_alert_subscription(subscription=subscription, actor=ACTOR)
 
-    with pytest.raises(UserError, match="That alert subscription is gone already"):
+    with pytest.raises(UserError, match="That alert subscription was already deleted"):
         getattr(services, f"{verb}_alert_subscription")(subscription=subscription, actor=ACTOR)
 
 

@@ -160,7 +160,7 @@ def test_the_audit_log_keeps_what_moved(cast: Cast, make: Callable[..., CostTag]
     ("rule", "said"),
     [
         (on("servise", "S3"), "Rule 1: dimension: 'servise' does not exist. Nearest: service"),
-        (on("cost_tag:nothing", "x"), "Rule 1: cost_tag: 'nothing' is not known"),
+        (on("cost_tag:nothing", "x"), "Rule 1: cost_tag: 'nothing' does not exist"),
         (on("cost_tag:Kind", "x"), "'kind' uses itself: kind → kind"),
     ],
     ids=["dimension", "cost tag", "itself"],

@@ -59,7 +59,7 @@ def test_the_list_comes_as_csv(cast: Cast, tagged: CostTag) -> None:
 def test_a_deleted_cost_tag_is_gone_and_the_audit_log_keeps_its_rules(cast: Cast, tagged: CostTag) -> None:
     answer = signed_in(cast.member).post(f"{PAGE}{tagged.pk}/delete/", follow=True)
 
-    assert "Cost tag environment is deleted" in text_of(answer)
+    assert "Cost tag environment deleted" in text_of(answer)
     assert not CostTag.objects.exists()
     assert AuditEntry.objects.get(action="cost_tag.delete").detail["rules"] == tagged.rules
 

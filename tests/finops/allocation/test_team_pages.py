@@ -101,18 +101,18 @@ def test_people_and_values_come_and_go(cast: Cast, payer: Account) -> None:
 def test_a_team_is_made_renamed_and_deleted(cast: Cast, payer: Account) -> None:
     client = signed_in(cast.member)
 
-    assert "Edge is there." in text_of(client.post(f"{PAGE}new/", {"name": "Edge"}, follow=True))
+    assert "Team Edge created." in text_of(client.post(f"{PAGE}new/", {"name": "Edge"}, follow=True))
     team = Team.objects.unscoped().get(name="Edge")
     assert client.post(f"{PAGE}new/", {"name": "edge"}).status_code == 422
     renamed = text_of(client.post(f"{PAGE}{team.pk}/edit/", {"name": "Rim"}, follow=True))
-    assert "Edge is called Rim from now on." in renamed
-    assert "Rim is deleted." in text_of(client.post(f"{PAGE}{team.pk}/delete/", follow=True))
+    assert "Edge renamed to Rim." in renamed
+    assert "Rim deleted." in text_of(client.post(f"{PAGE}{team.pk}/delete/", follow=True))
 
 
 def test_the_team_key_is_chosen_by_members(cast: Cast, payer: Account) -> None:
     client = signed_in(cast.member)
 
-    assert "account from now on" in text_of(client.post(f"{PAGE}key/", {"dimension": "account"}, follow=True))
+    assert "set to account" in text_of(client.post(f"{PAGE}key/", {"dimension": "account"}, follow=True))
     assert client.post(f"{PAGE}key/", {"dimension": "tag:nope"}).status_code == 422
     assert signed_in(cast.viewer).post(f"{PAGE}key/", {"dimension": "account"}).status_code == 403
     assert "Only members can change this." in read(signed_in(cast.viewer), f"{PAGE}key/")

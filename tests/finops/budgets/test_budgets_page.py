@@ -259,7 +259,7 @@ def test_a_member_changes_and_deletes_a_budget(cast: Cast, payer: Account) -> No
     assert (budget.name, budget.amount, budget.amounts.get().amount) == ("After", Decimal(1000), Decimal(8))
 
     answer = client.post(f"{PAGE}{budget.pk}/delete/", follow=True)
-    assert "is deleted" in answer.content.decode()
+    assert "deleted." in answer.content.decode()
     assert not Budget.objects.exists()
 
 

@@ -118,7 +118,7 @@ def test_nothing_found_says_what_to_do(acme: Account) -> None:
 
 
 def test_an_unknown_dimension_and_a_bad_limit_say_what_is_valid(acme: Account) -> None:
-    with pytest.raises(UserError, match=r"dimension: 'servces' is not known\. Nearest: service"):
+    with pytest.raises(UserError, match=r"dimension: 'servces' does not exist\. Nearest: service"):
         list_dimension_values(acme, "servces")
     with pytest.raises(UserError, match="not between 1 and 200"):
         list_dimension_values(acme, "service", limit=0)

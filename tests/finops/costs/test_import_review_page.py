@@ -82,7 +82,7 @@ def test_a_member_discards_it(cast: Cast, review: CostImport) -> None:
 
 def test_an_admin_chooses_when_imports_need_review(cast: Cast) -> None:
     answer = signed_in(cast.admin).post(SETTINGS, FORM, follow=True)
-    assert "Saved. It applies to imports from now on." in answer.content.decode()
+    assert "Saved. Applies to new imports." in answer.content.decode()
     with account_scope(cast.account):
         row = ImportReviewSettings.objects.get()
         assert (row.fall_percent, row.growth_percent, row.least_amount) == (30, 200, Decimal(5))

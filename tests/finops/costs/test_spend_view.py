@@ -275,7 +275,7 @@ def test_all_categories_are_the_same_as_no_choice(acme: Account, cast: Cast) -> 
 def test_an_unknown_basis_or_category_changes_nothing(acme: Account, cast: Cast) -> None:
     with pytest.raises(ValidationError):
         change_cost_view(account=acme, actor=cast.actor, basis="net", charge_categories=[])
-    with pytest.raises(UserError, match=r"charge_categories: 'Taxes' is not known\. Nearest: Tax"):
+    with pytest.raises(UserError, match=r"charge_categories: 'Taxes' does not exist\. Nearest: Tax"):
         change_cost_view(account=acme, actor=cast.actor, basis="billed", charge_categories=["Taxes"])
 
     assert not CostView.objects.exists()

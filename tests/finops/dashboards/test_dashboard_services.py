@@ -124,13 +124,13 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
             widget("spend_by", group_by="servise"),
             r"widgets\[1\] 'Spend by': group_by: 'servise' .*Nearest: .*service",
         ),
-        (widget("budget_status", budgets=[12345]), "budgets: 12345 is not known"),
+        (widget("budget_status", budgets=[12345]), "budgets: 12345 does not exist"),
         (
             widget("unit_cost", unit_metric="None such"),
             "unit_metric: 'None such' does not exist.*listUnitMetrics",
         ),
         (widget("cost_tag_breakdown", cost_tag="nope"), "cost_tag: 'nope' does not exist.*listCostTags"),
-        (widget("usage", metric="requests"), "metric: 'requests' is not known"),
+        (widget("usage", metric="requests"), "metric: 'requests' does not exist"),
         (
             widget("usage", group_by="region"),
             ("group_by: 'region' is not valid. Use customer, dimension"),

@@ -87,7 +87,7 @@ def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: Do
     row = next(each for each in every["subscriptions"] if each["id"] == anomalies.pk)
     assert (row["minimum_impact"], row["currency"]) == (50, "USD")
     assert [each["id"] for each in rest] == [mine.pk]
-    assert "channel_id: 99 is not known" in writer.problem("listAlertSubscriptions", channel_id=99)
+    assert "channel_id: 99 does not exist" in writer.problem("listAlertSubscriptions", channel_id=99)
     assert "budget_id: " in writer.problem("listAlertSubscriptions", budget_id=2**70)
     assert bare_amounts_of_answer(every) == []
 

@@ -220,8 +220,8 @@ class OpenCostMapping(NativeMapping):
     def notes(self) -> Sequence[str]:
         notes = [
             (
-                "BilledCost and EffectiveCost are what OpenCost allocates: nobody is billed for them. A cloud's bill of the same "
-                "nodes has this cost too, so count one of both."
+                "BilledCost and EffectiveCost are OpenCost's allocation, not a bill. A cloud's bill of the same nodes "
+                "includes this cost, so count only one of them."
             )
         ]
         if not {"provider_id", "node"} & self.place.keys():

@@ -108,7 +108,7 @@ def test_a_deleted_split_is_gone_once(payer: Account, cast: Cast) -> None:
         ({"dimension": ""}, "Choose a dimension."),
         ({"dimension": "tag:ap"}, "no cost has tag key 'ap'. Nearest: 'tag:app'"),
         ({"dimension": "cost_tag:x"}, "cost_tag"),
-        ({"dimension": "flavour"}, "'flavour' is not known"),
+        ({"dimension": "flavour"}, "'flavour' does not exist"),
         ({"method": "fair"}, "'fair' is not one of even"),
         ({"method": "usage"}, "Choose a usage metric."),
         (
@@ -167,9 +167,9 @@ def test_a_cycle_is_named(payer: Account, cast: Cast) -> None:
 def test_a_value_has_one_split_a_day(payer: Account, cast: Cast) -> None:
     split = create_shared(cast, valid_to=date(2026, 3, 31))
 
-    assert "'Cluster' shares out 'cluster' already, until 2026-03-31" in refusal_of(cast)
+    assert "'Cluster' already splits 'cluster', until 2026-03-31" in refusal_of(cast)
     create_shared(cast, name="From April", valid_from=date(2026, 4, 1))
-    with pytest.raises(UserError, match="already, from 2026-04-01 on"):
+    with pytest.raises(UserError, match="already splits .*, from 2026-04-01 on"):
         save_split(split=split, actor=cast.actor, draft=CLUSTER)
 
 

@@ -1,0 +1,191 @@
+"""Every text that a person or an assistant reads, taken from the sources: templates, Python and JavaScript.
+
+What varies stands as {…}. A text that stands in several places is one line, with the first of its places.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Final
+
+from tests.test_architecture import PACKAGES, ROOT, tracked
+
+VARIABLE: Final = "{…}"
+_TAG: Final = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_COMMENT: Final = re.compile(r"\{%\s*comment.*?endcomment\s*%\}", re.DOTALL)
+_TAG_TEXT: Final = re.compile(r"""\{%\s*(?!load|include|extends|url|if|elif|query|static|cell)\w+[^%]*?%\}""")
+_QUOTED: Final = re.compile(r'"([^"]*[a-z][^"]* [^"]*|[A-Z][a-z]+)"')
+_EXPRESSION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_WORD: Final = re.compile(r"[A-Za-z]{2}")
+_ATTRIBUTES: Final = frozenset(
+    {"title", "aria-label", "placeholder", "alt", "data-confirm", "data-label", "aria-description", "content"}
+)
+_INLINE: Final = frozenset(
+    {"a", "abbr", "b", "bdi", "code", "em", "i", "kbd", "small", "span", "strong", "time"}
+)
+_INTERNAL: Final = frozenset(
+    {
+        "AssertionError",
+        "AttributeError",
+        "ImproperlyConfigured",
+        "KeyError",
+        "NotImplementedError",
+        "RuntimeError",
+        "TypeError",
+    }
+)
+_SQL: Final = re.compile(
+    r"\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|WITH|FROM|WHERE|SET|ORDER BY|LISTEN)\b"
+)
+_LABELS: Final = frozenset(
+    {
+        "label",
+        "title",
+        "verbose_name",
+        "verbose_name_plural",
+        "help_text",
+        "heading",
+        "empty",
+        "text",
+        "advice",
+    }
+)
+
+
+@cache
+def visible_texts() -> dict[str, str]:
+    """Each text, and the first place (a path) that it stands in."""
+    texts: dict[str, str] = {}
+    for path in sorted(tracked(), key=str):
+        for text in _texts_of(path):
+            texts.setdefault(text, str(path.relative_to(ROOT)))
+    return texts
+
+
+def _texts_of(path: Path) -> Iterator[str]:
+    parts = path.relative_to(ROOT).parts
+    if parts[0] == "templates":
+        yield from _of_template(path.read_text(), is_html=path.suffix == ".html")
+    elif parts[0] in PACKAGES and path.suffix == ".py" and "migrations" not in parts:
+        yield from _of_module(path.read_text())
+    elif parts[:2] == ("static", "js"):
+        yield from _of_script(path.read_text())
+
+
+class _Page(HTMLParser):
+    """The texts of a page, a block element each, with their inline elements inside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._line: list[str] = []
+        self._is_code = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._is_code = tag in ("script", "style")
+        if tag not in _INLINE:
+            self.end_line()
+        self.texts += [value for name, value in attrs if name in _ATTRIBUTES and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._is_code = False
+        if tag not in _INLINE:
+            self.end_line()
+
+    def handle_data(self, data: str) -> None:
+        if not self._is_code:
+            self._line.append(data)
+
+    def end_line(self) -> None:
+        self.texts.append("".join(self._line))
+        self._line = []
+
+
+def _of_template(source: str, *, is_html: bool) -> Iterator[str]:
+    source = _COMMENT.sub("", source)
+    for tag in _TAG_TEXT.findall(source):
+        yield from _clean(_QUOTED.findall(tag))
+    source = _EXPRESSION.sub(VARIABLE, source)
+    if not is_html:
+        yield from _clean(_TAG.sub("\n", source).splitlines())
+        return
+    page = _Page()
+    # What stands between tags of Django is a text of its own: "{% if a %}Yes{% else %}No{% endif %}".
+    page.feed(_TAG.sub("", re.sub(r"(?s)\{%\s*(?:else|elif)[^%]*%\}", "<br>", source)))
+    page.close()
+    page.end_line()
+    yield from _clean(page.texts)
+
+
+def _clean(texts: list[str]) -> Iterator[str]:
+    for text in texts:
+        line = " ".join(text.split())
+        if _WORD.search(line.replace(VARIABLE, "")):
+            yield line
+
+
+def _of_module(source: str) -> Iterator[str]:
+    tree = ast.parse(source)
+    hidden = {id(node) for each in ast.walk(tree) for node in _hidden(each)}
+    yield from _clean(list(_strings(tree, hidden, is_label=False)))
+
+
+def _strings(node: ast.AST, hidden: set[int], *, is_label: bool) -> Iterator[str]:
+    if id(node) in hidden:
+        return
+    if isinstance(node, ast.JoinedStr):
+        text = "".join(
+            str(part.value) if isinstance(part, ast.Constant) else VARIABLE for part in node.values
+        )
+        if _is_text(text, is_label=is_label):
+            yield text
+        return
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, str) and _is_text(node.value, is_label=is_label):
+            yield node.value
+        return
+    for child in ast.iter_child_nodes(node):
+        label = isinstance(child, ast.keyword) and child.arg in _LABELS
+        yield from _strings(child, hidden, is_label=label or (is_label and isinstance(node, ast.keyword)))
+
+
+def _is_text(text: str, *, is_label: bool) -> bool:
+    if _SQL.search(text) and not text.endswith("."):
+        return False
+    if is_label:
+        return True
+    return " " in text.strip() and bool(re.search(r"[a-z]{2}", text)) and "%s" not in text
+
+
+def _hidden(node: ast.AST) -> Iterator[ast.AST]:
+    """Strings that nobody but a developer reads: docstrings, the log's, errors of programming."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        yield node.value
+    if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and _name(node.exc.func) in _INTERNAL:
+        yield node.exc
+    if isinstance(node, ast.Call) and (
+        ast.unparse(node.func).startswith(("logger.", "re.", "logging.")) or _name(node.func) == "Meta_"
+    ):
+        yield node
+    if isinstance(node, ast.Assert) and node.msg:
+        yield node.msg
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+_JS_STRING: Final = re.compile(r"""(?<![\w/])(["'`])((?:(?!\1)[^\\\n]|\\.)*)\1""")
+
+
+def _of_script(source: str) -> Iterator[str]:
+    source = re.sub(r"(?m)^\s*(//|\*|/\*).*$", "", source)
+    found = [re.sub(r"\$\{[^}]*\}", VARIABLE, match[1]) for match in _JS_STRING.findall(source)]
+    yield from _clean(
+        [each for each in found if " " in each.strip() and re.search(r"[A-Z][a-z]|[a-z] [a-z]", each)]
+    )
