@@ -68,7 +68,7 @@ def unknown_value(
     parts = [f"{field}: {truncate(value, MAX_CHOICE)!r} does not exist."]
     if suggestions:
         parts.append(f"Nearest: {', '.join(map(show, suggestions))}.")
-    if len(choice_list) <= 20 and not (suggestions and listed_by):
+    if 0 < len(choice_list) <= 20 and not (suggestions and listed_by):
         parts.append(f"Valid: {', '.join(map(show, choice_list))}.")
     if listed_by:
         parts.append(f"Use {listed_by}.")

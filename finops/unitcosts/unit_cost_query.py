@@ -45,22 +45,17 @@ class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     filters: Annotated[
         list[CostFilter], Meta(description="Cost filters, as in querySpend.", max_length=MAX_FILTERS)
     ] = []
-    unit_metric: Annotated[str, Meta(description="Saved unit metric; other arguments override it.")] = ""
-    usage_metric: Annotated[str, Meta(description="Pushed usage metric that cost is divided by.")] = ""
+    unit_metric: Annotated[str, Meta(description="Saved unit metric; arguments override it.")] = ""
+    usage_metric: Annotated[str, Meta(description="Pushed usage metric, the divisor.")] = ""
     mode: Annotated[Mode | None, Meta(description="per_customer: by the customer key.")] = None
     start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
     end_date: Annotated[date | None, Meta(description="Last day.")] = None
-    period: Annotated[
-        str | None, Meta(description=("Relative period instead of dates, as in querySpend."))
-    ] = None
+    period: Annotated[str | None, Meta(description=("Instead of dates, as in querySpend."))] = None
     granularity: Granularity = "none"
     usage_filters: Annotated[
         list[UsedFilter],
         Meta(
-            description=(
-                "Usage filters: dimension key or customer. Cost filters on dimensions that "
-                "usage also has apply automatically."
-            ),
+            description=("Dimension key or customer. Cost filters on usage's dimensions apply too."),
             max_length=MAX_FILTERS,
         ),
     ] = []

@@ -88,7 +88,7 @@ def several_units(usage: MetricUsage) -> list[str]:
     more = f" and {len(usage.units) - NAMED_UNITS} more" if len(usage.units) > NAMED_UNITS else ""
     units = f"{len(usage.units)} units ({names}{more})"
     name = truncate(usage.metric, NAME_LENGTH)
-    return [f"Events of {name!r} have units {units}, added without conversion."]
+    return [f"Events of {name!r} have {units}, added without conversion."]
 
 
 def hint(account: Account, metric: UsageMetric, metric_query: MetricQuery, usage: MetricUsage) -> str:

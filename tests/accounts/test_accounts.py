@@ -122,7 +122,7 @@ def test_the_country_of_holidays_is_known_and_reaches_the_mcp_door(cast: Cast) -
         used = authenticate_mcp_key(plaintext)
         assert used is not None
         assert used.account.holiday_country == country
-    with pytest.raises(UserError, match="Public holidays of"):
+    with pytest.raises(UserError, match="Public holidays of 'XX' are not available"):
         change_account(
             account=cast.account, actor=cast.actor, name="Acme", fiscal_start_month=1, holiday_country="XX"
         )

@@ -53,7 +53,7 @@ def test_a_member_sees_the_glossary_and_cannot_change_it(cast: Cast) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("no colon here", "”: use the format term: meaning."),
+        ("no colon here", "use the format term: meaning."),
         ("a: b\nA: c", "is given twice"),
         ("x" * 61 + ": long", "at most 60"),
         ("\n".join(f"t{place}: m" for place in range(MAX_TERMS + 1)), "51 terms; the maximum is 50"),

@@ -160,7 +160,7 @@ def test_revoking_ends_the_key(cast: Cast) -> None:
 
     page = client.post(f"{LIST}{key.pk}/revoke/", follow=True).content.decode()
 
-    assert "revoked." in page
+    assert "Key Claude revoked." in page
     assert authenticate_bearer(secret) is None
 
 

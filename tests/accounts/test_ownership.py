@@ -104,13 +104,9 @@ def test_owner_and_admins_are_mailed_each_step_of_a_deletion(cast: Cast, lake: N
     for step, words in zip(
         steps,
         (
-            ("scheduled the deletion of"),
-            "deleted.\n",
-            (
-                "in the FinOps Console was deleted as scheduled. "
-                "It cannot be restored. Its data is being "
-                "removed."
-            ),
+            "scheduled the deletion of the account “Acme”",
+            "restored the account “Acme” in the FinOps Console. It is not deleted.",
+            "“Acme” in the FinOps Console was deleted as scheduled. It cannot be restored.",
         ),
         strict=True,
     ):

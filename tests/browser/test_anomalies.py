@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from finops.lib import clock
+from finops.lib.formats import dates
 from tests.browser.conftest import NewPage
 from tests.browser.test_pages import FAULTS, overflow
 from tests.servers import LiveServer
@@ -30,8 +31,8 @@ def test_a_person_finds_an_anomaly_and_says_that_it_was_expected(
     expect(page.get_by_role("region", name="By resource").first).to_contain_text("vm-1")
     assert page.evaluate(FAULTS) == []
     page.get_by_text("View data").click()
-    day = clock.today() - timedelta(days=10)
-    expect(page.get_by_role("row", name=str(day))).to_be_visible()
+    day = dates.day(clock.today() - timedelta(days=10))
+    expect(page.get_by_role("row", name=f"{day} $")).to_be_visible()
 
     page.get_by_label("Note").fill("Load test")
     page.get_by_role("button", name="Mark as expected").click()

@@ -61,7 +61,7 @@ def test_a_connection_is_added_by_keyboard_and_its_first_sync_watched(
     console.run("tests.browser.people:run_syncs")
     expect(page.get_by_role("heading", name="Done 1 month imported")).to_be_visible()
     assert page.evaluate(FAULTS) == []
-    page.get_by_role("link", name="See its cost").click()
+    page.get_by_role("link", name="View cost").click()
     expect(page.get_by_role("heading", name="Cost explorer")).to_be_visible()
 
 

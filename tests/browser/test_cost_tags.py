@@ -60,7 +60,7 @@ def test_a_rule_moved_by_keyboard_changes_what_is_caught_and_the_order_saved(
     page.get_by_role("button", name="Move up rule 2, machines").press("Enter")
 
     expect(page.get_by_role("button", name="Move up rule 1, machines")).to_be_focused()
-    expect(page.locator("#announcer")).to_contain_text("machines is rule 1 of 3 now.")
+    expect(page.locator("#announcer")).to_contain_text("machines is now rule 1 of 3.")
     expect(card(page, 1).locator("[data-caught]")).to_contain_text("$")
     assert titles(page) == ["machines", "aws", "Google"]
     save(page)
@@ -86,7 +86,7 @@ def test_a_rule_is_dragged_by_its_grip(new_page: NewPage, tag_id: int) -> None:
     expect(card(page, 1)).to_have_class(re.compile("sortable-ghost"))
     page.mouse.up()
 
-    expect(page.locator("#announcer")).to_contain_text("Google is rule 1 of 3 now.")
+    expect(page.locator("#announcer")).to_contain_text("Google is now rule 1 of 3.")
     expect(page.locator(".sortable-drag")).to_have_count(0)
     assert titles(page) == [before[2], *before[:2]]
     page.keyboard.press("ArrowDown")
@@ -112,7 +112,7 @@ def test_a_nested_condition_is_built_with_suggestions_and_saved(new_page: NewPag
     expect(inner.locator("datalist option")).to_have_count(1)
     value.fill("AWS Credits")
     value.press("Enter")
-    page.get_by_label("Value").fill("Infrastructure")
+    page.get_by_label("Value of the rule").fill("Infrastructure")
 
     assert saved_rules(page) == [
         {
@@ -148,7 +148,7 @@ def test_a_tag_is_copied_with_suggested_keys_in_small_letters_and_renamed(new_pa
         {"copy": {"keys": ["env"], "normalise": ["trim", "lower"], "map": {"prod": "production"}}}
     ]
     expect(page.locator("#preview")).to_contain_text("1 renamed")
-    page.locator("#preview").get_by_text("By value").click()
+    page.locator("#preview").get_by_text("By value", exact=True).click()
     expect(page.get_by_role("region", name="Cost by value")).to_contain_text("production")
 
 
@@ -173,7 +173,7 @@ def test_somebody_elses_change_does_not_lose_what_was_typed(
     page = new_page("member")
     page.goto(f"{URL}{tag_id}/edit/")
     card(page, 1).locator("[data-toggle]").click()
-    card(page, 1).get_by_label("Value").fill("amazon")
+    card(page, 1).get_by_label("Value of the rule").fill("amazon")
     console.run("tests.browser.people:save_cost_tag", tag_id)
 
     page.get_by_role("button", name="Review impact").click()
@@ -182,7 +182,7 @@ def test_somebody_elses_change_does_not_lose_what_was_typed(
         page.get_by_role("heading", name="This cost tag was changed while you were editing")
     ).to_be_focused()
     expect(page.locator("#review")).to_contain_text("owner@example.com changed it")
-    expect(card(page, 1).get_by_label("Value")).to_have_value("amazon")
+    expect(card(page, 1).get_by_label("Value of the rule")).to_have_value("amazon")
     page.get_by_role("button", name="Replace with my rules").click()
     expect(page.get_by_role("heading", name="Impact of saving")).to_be_focused()
     page.get_by_role("button", name=re.compile("^Save")).click()

@@ -43,7 +43,7 @@ def test_a_file_is_uploaded_its_report_read_and_what_it_brought_voided(
     expect(page.get_by_text("1,200 events stored")).to_be_visible()
     expect(page.get_by_role("row", name="quantity must be a number")).to_be_visible()
     page.reload()
-    expect(page.get_by_role("region", name="Rejected lines").get_by_role("row")).to_have_count(2)
+    expect(page.get_by_role("region", name="Rejected lines", exact=True).get_by_role("row")).to_have_count(2)
 
     page.get_by_role("button", name="Void upload").click()
     page.get_by_role("dialog").get_by_role("button", name="Void").click()
@@ -90,7 +90,7 @@ def test_a_metric_is_set_and_a_retention_is_asked_about_twice(new_page: NewPage)
     page = new_page("owner")
     page.goto("/a/acme/settings/metrics/")
     page.get_by_role("link", name="requests").first.click()
-    page.get_by_label("Sum of each customer's highest value").check()
+    page.get_by_label("Highest value").check()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("set to “Highest value”")).to_be_visible()
 

@@ -104,7 +104,7 @@ class TestServer:
         version = new_cluster.data / "PG_VERSION"
         version.write_text("17\n")
         try:
-            with pytest.raises(EmbeddedError, match=r"made by PostgreSQL 17; this is 18\. Dump it"):
+            with pytest.raises(EmbeddedError, match=r"was created by PostgreSQL 17; this is 18\. Dump it"):
                 new_cluster.start()
         finally:
             version.write_text("18\n")

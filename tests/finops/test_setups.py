@@ -75,7 +75,7 @@ def begin() -> str:
 
 
 def go_on() -> None:
-    """Import done: what was pushed grows old, and a budget is exceeded that somebody wants to know of."""
+    """The import is done: what was pushed grows old, and a budget is exceeded that somebody wants to know of."""
     account = Account.objects.get()
     actor = Actor.of_user(User.objects.get())
     with connection.cursor() as cursor:
@@ -196,7 +196,7 @@ def works(server: LiveServer, mails: MailServer) -> None:
         until(lambda: server.run(f"{HERE}:imports") == ["done"], "the import", server.log)
         server.run(f"{HERE}:go_on")
         until(lambda: server.run(f"{HERE}:is_flushed"), "the flush", server.log)
-        until(lambda: any(to == "ops@example.com" for to, _ in mails.mails), "Choose a budget.", server.log)
+        until(lambda: any(to == "ops@example.com" for to, _ in mails.mails), "the alert", server.log)
         until(lambda: set(checks(server).values()) == {"ok"}, "a /readyz that is well", server.log)
     finally:
         server.end_calls()

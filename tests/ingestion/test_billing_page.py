@@ -114,6 +114,7 @@ def test_events_that_nobody_flushes_are_said_to_wait(cast: Cast) -> None:
 
     page = get_page(signed_in(cast.viewer), PAGE)
 
+    assert "Events have been waiting since " in page
     assert ". They are counted, and new ones are accepted." in page
     assert "no worker has flushed it" in page
 
@@ -153,7 +154,7 @@ def test_for_ever_is_an_empty_field(cast: Cast) -> None:
     client = signed_in(cast.admin)
     client.post(SAVE, {"months": "13"})
 
-    assert "Now: 13 whole months" in get_page(client, PAGE)
+    assert "Now: 13 full months and the current one." in get_page(client, PAGE)
     assert "Raw usage is kept forever." in text_of(client.post(SAVE, {"months": ""}, follow=True))
     assert UsageRetention.objects.unscoped().get().months is None
 

@@ -31,6 +31,6 @@ class Endless(io.RawIOBase):
 
 def test_a_record_of_lines_without_end_is_refused_within_5_mb() -> None:
     file: Any = Endless()
-    with pytest.raises(UserError, match="Line 3 is no CSV"):
+    with pytest.raises(UserError, match="Line 3 is not valid CSV: longer than 1 MiB"):
         csvfile.check_lines(file)
     assert 2**21 < file.read_bytes < 5 * 2**20

@@ -67,7 +67,9 @@ def test_one_that_waits_ends_at_once(cast: Cast, django_capture_on_commit_callba
 
     assert not Path(job.path).exists()
     assert services.run_upload(job.pk) is False
-    assert "and cannot be canceled." in text_of(member.post(f"{page}cancel/", follow=True))
+    assert "This upload is canceled and cannot be canceled." in text_of(
+        member.post(f"{page}cancel/", follow=True)
+    )
 
 
 def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast) -> None:

@@ -86,7 +86,7 @@ def test_one_whose_child_dies_between_chunks_goes_on(cast: Cast, endings: Ending
         (
             ChildResult(ChildOutcome.MEMORY, -9, 0),
             "failed",
-            "The upload was stopped after event 0 of the file, because it took more",
+            "The upload was stopped after event 0 of the file: it used more than",
         ),
         (
             ChildResult(ChildOutcome.TIME, -9, 0),

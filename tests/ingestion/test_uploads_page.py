@@ -58,7 +58,7 @@ def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
 
 
 SAME_RULES = {
-    "customers: an ID must not have a NUL character. Remove it.": {"customer_id": ""},
+    "no customer": {"customer_id": ""},
     "long customer": {"customer_id": "c" * 256},
     "long metric": {"metric": "m" * 101},
     "no metric": {"metric": ""},

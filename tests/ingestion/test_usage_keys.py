@@ -173,7 +173,7 @@ def test_two_people_who_replace_the_same_key_replace_it_once(cast: Cast, source:
     first_key, _old = services.generate_usage_key(source=source, actor=cast.actor)
     _key, first = services.regenerate_usage_key(source=source, actor=cast.actor, replaces=first_key.pk)
 
-    with pytest.raises(UserError, match="and a new key is shown only once"):
+    with pytest.raises(UserError, match="This key was already replaced, and a new key is shown only once"):
         services.regenerate_usage_key(source=source, actor=cast.actor, replaces=first_key.pk)
 
     assert lives(first)

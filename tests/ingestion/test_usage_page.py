@@ -100,22 +100,12 @@ def test_the_csv_of_a_total_is_one_row(acme_usage: Cast) -> None:
     (row,) = csv_rows(get(acme_usage, {**JANUARY, "metric": "seats", "format": "csv"}))
 
     assert (row["metric"], row["aggregation"], row["unit"]) == ("seats", "last", "")
-    assert (
-        row["quantity"],
-        row[
-            (
-                "Coverage: share of the last 30 days' cost that matches a rule, "
-                "in the account's cost view. A cost tag gives each cost line "
-                "one value, such as a team, product or environment, by rules on "
-                "services, accounts, tags and other dimensions."
-            )
-        ],
-    ) == ("1.000000000000", "2")
+    assert (row["quantity"], row["days with data"]) == ("1.000000000000", "2")
 
 
 def test_two_units_of_a_metric_are_said(acme_usage: Cast) -> None:
     page = get(acme_usage, {**JANUARY, "metric": "seats"}).content.decode()
-    assert "come in 2 units (&#x27;chair&#x27;, &#x27;seat&#x27;)" in page
+    assert "Events of &#x27;seats&#x27; have 2 units (&#x27;chair&#x27;, &#x27;seat&#x27;)" in page
 
 
 def test_htmx_gets_the_result_alone_and_the_address_that_says_it(acme_usage: Cast) -> None:

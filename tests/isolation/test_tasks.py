@@ -52,6 +52,7 @@ SWEEPS = {
     "alerts.evaluate_due": "asks the database whose alerts are due, and queues them by account",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
     "costs.find_due_overlaps": "asks the database which imports have left to look, and looks for their own account",
+    "exchange_rates.fetch": "fetches one file of rates, and keeps them for each account by itself",
     "costs.refresh_completeness": "asks the database which sources changed, and reads each for its own account",
 }
 OF_AN_ACCOUNT = sorted(TASKS.keys() - SWEEPS.keys())

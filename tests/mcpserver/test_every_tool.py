@@ -107,7 +107,7 @@ def test_what_the_instructions_say_that_tools_change_is_all_that_they_change() -
         *("create_budget", "create_alert_subscription"),
         *("create_dashboard", "set_dashboard_widgets", "delete_dashboard"),
     }
-    assert "What cannot be asked" in instructions
+    assert "Not available (say so instead of guessing)" in instructions
     assert len(INSTRUCTIONS) < 2_500
 
 

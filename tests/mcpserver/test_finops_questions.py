@@ -78,7 +78,7 @@ def test_a_risen_bill_is_explained_by_what_moved_in_each_currency_the_largest_fi
     assert "(billed, all charge categories)" in answer["summary"]
     assert "most moved 'Compute' (+700.00 USD" in answer["summary"]
     assert "'Disk' (+14.00 EUR" in answer["summary"]
-    assert answer["hint"].startswith("'Compute' in USD and 'Disk' in EUR moved most")
+    assert answer["hint"].startswith("'Compute' in USD and 'Disk' in EUR changed most")
 
 
 def test_spend_in_two_currencies_says_what_most_of_each_went_on(door: Door) -> None:
@@ -282,7 +282,4 @@ def test_a_cost_tag_in_two_currencies_says_once_that_they_are_never_added(door: 
     answer = door.ask("queryCostTag", cost_tag="environment", by="service", period="last_7_days")
 
     assert [total["currency"] for total in answer["totals"]] == ["USD", "EUR"]
-    assert (
-        sum("), which are not added: one forecast per currency." in warning for warning in answer["warnings"])
-        == 1
-    )
+    assert sum("which are not added" in warning for warning in answer["warnings"]) == 1

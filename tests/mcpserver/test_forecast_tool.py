@@ -79,7 +79,7 @@ def test_its_link_opens_the_same_question(cast: Cast, payer: Account) -> None:
 def test_what_cannot_be_asked_says_what_to_mend(cast: Cast, payer: Account) -> None:
     problem = Door(mint(cast)).problem("forecastSpend", period="year", granularity="day")
 
-    assert "granularity day is limited to shorter periods than" in problem
+    assert "granularity day is limited to shorter periods than 365 days. Use week or month." in problem
 
 
 def test_its_definition_is_small() -> None:

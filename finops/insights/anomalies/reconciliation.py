@@ -179,7 +179,7 @@ def _has_resumed(row: Anomaly, detection: Detection) -> bool:
 
 def _reopen(row: Anomaly) -> None:
     if row.gone_at is None:
-        row.note = f"{row.note}\nOpen again: it went on after it was resolved.".strip()
+        row.note = f"{row.note}\nReopened: it continued after it was resolved.".strip()
     elif row.marked_by_label != DETECTOR:
         row.gone_at = None
         return

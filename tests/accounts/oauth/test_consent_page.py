@@ -45,7 +45,7 @@ def test_a_client_with_a_document_is_called_by_its_host(cast: Cast) -> None:
     assert "Name: Claude" in page
     assert CLAUDE in page
     assert "https://claude.ai/api/mcp/auth_callback" in page
-    assert ("Did you just start this connection?") not in page
+    assert "Did you just start this connection?" not in page
 
 
 def test_a_client_that_registered_is_called_by_where_it_is_sent_back_to(cast: Cast) -> None:
@@ -54,14 +54,14 @@ def test_a_client_that_registered_is_called_by_where_it_is_sent_back_to(cast: Ca
     page = page_for(cast.member, client)
 
     assert heading(page) == "evil.example"
-    assert "Name: Claude" in page
+    assert "Unverified name: Claude" in page
 
 
 def test_a_program_on_this_computer_is_called_that_and_warned_of(cast: Cast) -> None:
     page = page_for(cast.member, OAuthClient(client_name="Claude Code"))
 
     assert heading(page) == "A program on your device"
-    assert ("Did you just start this connection?") in page
+    assert "Did you just start this connection?" in page
     assert CALLBACK in page
 
 
@@ -69,7 +69,7 @@ def test_a_document_does_not_take_the_warning_from_a_local_callback(cast: Cast) 
     page = page_for(cast.member, OAuthClient(CLAUDE_CODE, redirect_uri="http://localhost:5555/callback"))
 
     assert heading(page) == "claude.ai"
-    assert ("Did you just start this connection?") in page
+    assert "Did you just start this connection?" in page
 
 
 def test_what_an_app_of_its_own_scheme_calls_its_host_is_no_host(cast: Cast) -> None:
@@ -78,7 +78,7 @@ def test_what_an_app_of_its_own_scheme_calls_its_host_is_no_host(cast: Cast) -> 
     page = page_for(cast.member, client)
 
     assert heading(page) == "A program on your device"
-    assert ("Did you just start this connection?") in page
+    assert "Did you just start this connection?" in page
     assert "cursor://claude.ai/oauth/callback" in page
 
 
@@ -97,7 +97,7 @@ def test_an_https_callback_on_the_own_device_is_no_host_either(cast: Cast, host:
     page = page_for(cast.member, OAuthClient(redirect_uri=f"https://{host}/cb"))
 
     assert heading(page) == "A program on your device"
-    assert ("Did you just start this connection?") in page
+    assert "Did you just start this connection?" in page
 
 
 def test_a_name_is_text_and_nothing_else(cast: Cast) -> None:
@@ -126,10 +126,9 @@ def test_reading_is_chosen_and_writing_is_explained(cast: Cast) -> None:
     assert input_values(page, "access") == ["read", "read_write"]
     assert re.findall(r'value="(\w+)"\s+checked', page) == ["read"]
     for right in (
-        "create budgets",
-        ("create, change and delete dashboards"),
-        ("create, change and delete dashboards"),
-        "delete dashboards",
+        "create budgets and alert subscriptions",
+        "create, change and delete dashboards",
+        "in your name",
     ):
         assert right in " ".join(page.split())
 
@@ -166,7 +165,7 @@ def test_a_person_without_account_learns_what_to_do_and_may_decline(cast: Cast) 
     allowed = client.consent(nobody)
 
     assert "You have no account to connect yet" in page
-    assert "to invite <strong>nobody@example.com</strong>" in page
+    assert "to invite <strong>nobody@example.com</strong>" in " ".join(page.split())
     assert re.findall(r'name="decision"\s+value="(\w+)"', page) == ["deny"]
     assert allowed.status_code == 422
 

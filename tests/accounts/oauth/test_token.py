@@ -264,14 +264,7 @@ def test_checking_a_secret_costs_no_second_of_cpu() -> None:
         "text",
         "utf-16",
         "too large",
-        (
-            "Calls of tools and prompts with their arguments "
-            "(up to 4,000 bytes; keys, tokens and passwords "
-            "are removed) and the size of the response, not "
-            "the response. Requests rejected by HTTP, such "
-            "as an invalid key or a rate limit, are not "
-            "recorded."
-        ),
+        "too many",
         "garbage",
         "empty",
     ],

@@ -100,7 +100,7 @@ def test_a_field_that_is_named_as_a_secret_is_hidden(arguments: str, kept: str) 
         '{"group_by":["tag:env","cost_tag:Key account"],"filters":[{"dimension":"tag:token","values":["secret"]}]}',
         '{"usage_metric":"tokens","tokens":5,"secrets":2}',
         '{"search":"risk-adjusted-cost-of-the-whole-platform"}',
-        "The key Demo (fmcp_0123456789••••••••) may only read.",
+        "This key, Demo (fmcp_0123456789••••••••), is read-only.",
         "cost-explorer/?period=last_7_days&group_by=region&f0v=asia-northeast1",
         '{"url":"https://example.com/a:b"}',
     ],

@@ -333,7 +333,7 @@ def test_the_test_button_is_for_a_person_not_for_a_flood(acme: Account, receiver
     for _ in range(10):
         services.test_channel(channel=channel, actor=ACTOR)
 
-    with pytest.raises(UserError, match="10 times within a minute"):
+    with pytest.raises(UserError, match="10 channel tests within a minute"):
         services.test_channel(channel=channel, actor=ACTOR)
     assert len(receiver.requests) == 10
 

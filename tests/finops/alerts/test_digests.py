@@ -116,7 +116,7 @@ def test_a_digest_tells_total_change_movers_budgets_anomalies_and_savings(acme: 
     ("through", "note"),
     [
         (date(2026, 3, 20), "Data is complete through 2026-03-20 only, not 2026-03-22."),
-        (None, "No cost data yet."),
+        (None, "There is no cost data yet."),
     ],
     ids=["late", "no data"],
 )

@@ -49,7 +49,7 @@ def test_each_address_gets_a_mail_of_its_own_as_text_and_html(acme: Account, mai
     run_deliveries()
 
     assert reload(row).status == "delivered"
-    assert attempt_answers(row) == [(None, "Taken for a@example.com and b@example.com.")]
+    assert attempt_answers(row) == [(None, "Accepted for a@example.com and b@example.com.")]
     assert [address for address, _ in mail_server.mails] == ["a@example.com", "b@example.com"]
     mail = read(mail_server.mails[0][1])
     assert (mail["To"], mail["Subject"]) == ("a@example.com", "Budget Platform has reached 80 %")
@@ -129,7 +129,7 @@ def test_an_address_that_is_unknown_fails_and_the_others_have_it(
     assert reload(row).status == "failed"
     reply = attempt_answers(row)[0][1]
     assert "Rejected for b@example.com: 550 no such user" in reply
-    assert "Taken for a@example.com." in reply
+    assert "Accepted for a@example.com." in reply
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_test_is_mailed_to_verified_addresses_of_members_alone_and_says_nothin
     assert [address for address, _ in mail_server.mails] == ["mine@example.com"]
     assert read(mail_server.mails[0][1])["Subject"] == "Test message of an alert channel"
     assert "'unverified@example.com' and 'victim@example.com'" in attempt_answers(row)[0][1]
-    with pytest.raises(UserError, match=r"Nothing is mailed to 'victim@example\.com'"):
+    with pytest.raises(UserError, match=r"No e-mail is sent to 'victim@example\.com'"):
         services.test_channel(
             channel=create_mail_channel(acme, "victim@example.com", name="Other", confirmed=False),
             actor=ACTOR,

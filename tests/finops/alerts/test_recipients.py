@@ -57,7 +57,7 @@ def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: A
 
     ((to, path),) = confirmations()
     assert to == OTHER
-    assert "Subscribe" in Client().get(path).content.decode()
+    assert "Subscribe</button>" in Client().get(path).content.decode()
     Client().post(f"{path}confirm/")
     deliver(channel)
     run_deliveries()
@@ -150,7 +150,7 @@ def test_the_first_sentence_about_a_subscription_says_who_gets_nothing_yet(acme:
 
     answer = queries.new_subscription_answer(acme, new.subscription.pk, new.notes)
 
-    assert f"; nothing is mailed to '{OTHER}' until the address is confirmed." in answer.summary
+    assert f"; no e-mail is sent to '{OTHER}' until the address is confirmed." in answer.summary
 
 
 def test_the_page_of_a_recipient_needs_no_sign_in_and_no_account_in_scope(cast: Cast) -> None:
@@ -159,11 +159,11 @@ def test_the_page_of_a_recipient_needs_no_sign_in_and_no_account_in_scope(cast: 
 
     first = client.get(path).content.decode()
     assert "Not subscribed" in first
-    assert "Refuse</button>" in first
+    assert "Decline</button>" in first
     assert "Unsubscribe</button>" in client.post(f"{path}confirm/", follow=True).content.decode()
     last = client.post(f"{path}unsubscribe/", follow=True).content.decode()
     assert "Not subscribed" in last
-    assert "Refuse</button>" not in last
+    assert "Decline</button>" not in last
     log = AuditEntry.objects.unscoped().filter(account=cast.account, action__startswith="alert_recipient.")
     assert list(log.order_by("pk").values_list("action", "target")) == [
         ("alert_recipient.confirm", OTHER),

@@ -143,41 +143,49 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
             ),
         ),
         ({"trigger": "digest", "channel": "Opps"}, "channel", "Nearest: 'Ops'"),
-        ({"trigger": "digest", "channel": "O\x00ps"}, "channel", "is not supported"),
+        ({"trigger": "digest", "channel": "O\x00ps"}, "channel", "does not exist. Nearest: 'Ops'"),
         ({"trigger": "digest", "frequency": ""}, "frequency", "weekly or monthly"),
         ({"trigger": "digest", "frequency": "daily"}, "frequency", "Valid: weekly, monthly"),
         ({"trigger": "digest", "budget": "Cloud"}, "budget", "is not allowed with trigger digest"),
         ({"trigger": "budget"}, "budget", "budget is missing: set the budget. Use listBudgets."),
         ({"trigger": "budget", "budget": "Clout"}, "budget", "Nearest: 'Cloud'"),
-        ({"trigger": "budget", "budget": 10**30}, "budget", "is not supported"),
+        ({"trigger": "budget", "budget": 10**30}, "budget", "does not exist. Valid: 'Cloud'"),
         (
             {"trigger": "budget", "budget": "Cloud", "thresholds": [0]},
             "thresholds",
             "0 is not a whole percentage",
         ),
         ({"trigger": "budget", "budget": "Cloud", "thresholds": [1001]}, "thresholds", "from 1 to 1000"),
-        ({"trigger": "budget", "budget": "Cloud", "thresholds": range(1, 12)}, "thresholds", "at most 10"),
+        (
+            {"trigger": "budget", "budget": "Cloud", "thresholds": range(1, 12)},
+            "thresholds",
+            "11 given; the maximum is 10",
+        ),
         ({"trigger": "budget", "budget": "Cloud", "measure": "guess"}, "measure", "Valid: actual, forecast"),
-        ({"trigger": "budget", "budget": "Cloud", "scope": "team"}, "scope", "That takes budget, thresholds"),
+        (
+            {"trigger": "budget", "budget": "Cloud", "scope": "team"},
+            "scope",
+            "allowed: budget, thresholds, measure",
+        ),
         ({"trigger": "anomaly", "scope": "planet"}, "scope", "Valid: account, cost_source, team, cost_tag"),
-        ({"trigger": "anomaly", "scope": "team"}, "team", "an alert of scope team names it"),
+        ({"trigger": "anomaly", "scope": "team"}, "team", "required for an alert of scope team"),
         ({"trigger": "anomaly", "team": "Core"}, "team", "is not allowed with scope account"),
         ({"trigger": "anomaly", "scope": "team", "team": "Cor"}, "team", "Nearest: 'Core'"),
         ({"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring"}, "cost_tag_value", "is missing"),
         (
             {"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring", "cost_tag_value": "a\x00b"},
             "cost_tag_value",
-            "has NUL in it",
+            "cost_tag_value contains NUL (U+0000)",
         ),
         (
             {"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring", "cost_tag_value": "\ud800"},
             "cost_tag_value",
-            "a lone surrogate",
+            "cost_tag_value contains a lone surrogate",
         ),
         (
             {"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring", "cost_tag_value": "x" * 256},
             "cost_tag_value",
-            "at most 255 characters",
+            "256 characters; the maximum is 255",
         ),
         ({"trigger": "anomaly", "minimum_impact": Decimal(5)}, "currency", "currency is missing"),
         ({"trigger": "anomaly", "currency": "USD"}, "minimum_impact", "minimum_impact is missing"),
@@ -376,8 +384,8 @@ def test_where_five_dimensions_are_watched_a_sixth_is_refused_with_what_to_do(ac
 
     problem = refusal(acme, "anomaly", scope="team", team="Core")
 
-    assert "it watches 5 other dimensions" in problem.message
-    assert "are not monitored, and the account already monitors the maximum of" in problem.message
+    assert "already monitors the maximum of 5 other dimensions" in problem.message
+    assert "Remove one in Anomalies, Settings." in problem.message
     assert anomaly_settings(acme).watches == watches
 
 

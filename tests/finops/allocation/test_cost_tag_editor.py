@@ -26,8 +26,8 @@ def test_the_preview_shows_what_each_rule_catches_and_what_stays(cast: Cast, cos
     answer = signed_in(cast.member).post(f"{PAGE}preview/", form(RULES))
 
     page = text_of(answer)
-    assert re.search(r"70% of USD is caught \$48\.00 of \$160\.00 stays \(untagged\)", page)
-    assert re.search(r"100% of EUR is caught €0\.00 of €4\.00 stays", page)
+    assert re.search(r"70% of USD is caught \$48\.00 of \$160\.00 is \(untagged\)", page)
+    assert re.search(r"100% of EUR is caught €0\.00 of €4\.00 is \(untagged\)", page)
     assert answer.content.decode().count("data-result") == 2
     assert "tag:env is prod or live → production" in page
 
@@ -123,7 +123,7 @@ def test_a_missing_key_and_a_taken_one_are_said_at_the_key(cast: Cast, tagged: C
 
     for answer, words in (
         (missing, "Enter a key, such as team or environment."),
-        (conflict, "An issue tracker with this name already exists."),
+        (conflict, "A cost tag with this key already exists."),
     ):
         assert 'data-problem="[&quot;key&quot;]"' in answer.content.decode()
         assert words in text_of(answer, status=422)

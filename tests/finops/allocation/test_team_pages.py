@@ -88,7 +88,7 @@ def test_people_and_values_come_and_go(cast: Cast, payer: Account) -> None:
     url = f"{PAGE}{team.pk}/"
 
     text = text_of(client.post(f"{url}members/", {"email": "VIEWER@example.com"}, follow=True))
-    assert "Viewer is in Payments." in text
+    assert "Added Viewer to Payments." in text
     refused = text_of(client.post(f"{url}members/", {"email": "stranger@example.com"}, follow=True))
     assert "No member has the e-mail" in refused
 
@@ -112,7 +112,9 @@ def test_a_team_is_made_renamed_and_deleted(cast: Cast, payer: Account) -> None:
 def test_the_team_key_is_chosen_by_members(cast: Cast, payer: Account) -> None:
     client = signed_in(cast.member)
 
-    assert "set to account" in text_of(client.post(f"{PAGE}key/", {"dimension": "account"}, follow=True))
+    assert "Team key set to account." in text_of(
+        client.post(f"{PAGE}key/", {"dimension": "account"}, follow=True)
+    )
     assert client.post(f"{PAGE}key/", {"dimension": "tag:nope"}).status_code == 422
     assert signed_in(cast.viewer).post(f"{PAGE}key/", {"dimension": "account"}).status_code == 403
     assert "Only members can change this." in read(signed_in(cast.viewer), f"{PAGE}key/")

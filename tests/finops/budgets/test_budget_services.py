@@ -128,13 +128,13 @@ def test_of_two_creates_of_one_name_at_once_the_second_names_the_first() -> None
     ("asked", "field", "said"),
     [
         (ScopeDraft(scope="planet"), "scope", "Valid: account, cost_source, team, cost_tag"),
-        (ScopeDraft(scope="team"), "team", "listTeams lists them"),
+        (ScopeDraft(scope="team"), "team", "Use listTeams"),
         (ScopeDraft(scope="cost_tag", cost_tag="env"), "cost_tag_value", "cost_tag_value is missing"),
         (ScopeDraft(scope="account", team="Core"), "team", "is not allowed with scope account"),
         (source_scope("Bilss"), "cost_source", "Nearest: 'Bills'"),
         (team_scope("Cor"), "team", "Nearest: 'Core'"),
         (cost_tag_scope("enf", "prod"), "cost_tag", "Nearest: 'env'"),
-        (source_scope(999_999), "cost_source", "No events have dimension"),
+        (source_scope(999_999), "cost_source", "'999999' does not exist"),
     ],
     ids=str,
 )

@@ -89,7 +89,7 @@ def test_an_account_without_data_has_no_figures_and_says_why(acme: Account) -> N
 
     status = only(acme)
 
-    assert (status.spent, status.spent_reason) == (None, "No cost data yet.")
+    assert (status.spent, status.spent_reason) == (None, "There is no cost data yet.")
     assert status.forecast is None
     assert status.forecast_reason
     assert (status.status, status.status_reason) == ("ok", "No cost in this period yet.")

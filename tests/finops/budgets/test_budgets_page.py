@@ -107,7 +107,7 @@ def test_a_page_of_an_account_without_data_still_says_what_to_do(cast: Cast, acm
 
     page = get_page(signed_in(cast.viewer), f"{PAGE}{budget.pk}/")
 
-    assert "No cost data yet." in page
+    assert "There is no cost data yet." in page
 
 
 def test_a_budgets_page_has_its_burn_up_its_drivers_and_its_past(cast: Cast, payer: Account) -> None:
@@ -120,7 +120,7 @@ def test_a_budgets_page_has_its_burn_up_its_drivers_and_its_past(cast: Cast, pay
     assert "Left $110.00 11 days left" in page
     assert "Forecast for Mar 31 $310.00 103.3%" in page
     assert "Mar 30 Forecast" in page
-    assert "in another currency: €1.00" in page
+    assert "Not counted (other currency): €1.00" in page
     assert re.search(r"Mar 19 \$10\.00 \$190\.00 \$190\.00", page)
     assert re.search(r"Mar 30 — — \$300\.00", page)
     assert "Compute $152.00" in page
@@ -259,7 +259,7 @@ def test_a_member_changes_and_deletes_a_budget(cast: Cast, payer: Account) -> No
     assert (budget.name, budget.amount, budget.amounts.get().amount) == ("After", Decimal(1000), Decimal(8))
 
     answer = client.post(f"{PAGE}{budget.pk}/delete/", follow=True)
-    assert "deleted." in answer.content.decode()
+    assert "Budget “After” deleted." in answer.content.decode()
     assert not Budget.objects.exists()
 
 

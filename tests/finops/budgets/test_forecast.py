@@ -47,8 +47,8 @@ def test_a_month_is_what_was_spent_and_what_its_other_days_will_cost(acme: Accou
     assert (answer.period.start_date, answer.period.end_date) == (date(2026, 3, 1), date(2026, 3, 31))
     assert answer.data_through == YESTERDAY
     assert answer.summary == (
-        "'Acme' is forecast to spend 310.00 USD (80 % band 309.40 USD to 310.60 USD, 190.00 USD "
-        "of it spent, 10.7 % more than the previous period) from 2026-03-01 to 2026-03-31 "
+        "'Acme' is forecast to spend 310.00 USD (80% range 309.40 USD to 310.60 USD, 190.00 USD "
+        "of it spent, 10.7 % more than the period before) from 2026-03-01 to 2026-03-31 "
         "(amortized, all charge categories)."
     )
 
@@ -117,7 +117,7 @@ def test_groups_have_models_of_their_own_and_say_how_they_add_up(acme: Account) 
     assert [row.group["service"] for row in answer.rows] == ["Down", "Up", "other"]
     assert answer.rows[-1].other_groups == 1
     assert answer.rows[-1].expected == 31
-    assert "1 group is summed" in answer.truncated
+    assert "1 group is in the row other" in answer.truncated
     together = sum(row.expected or 0 for row in answer.rows)
     expected = answer.totals[0].expected
     assert expected is not None

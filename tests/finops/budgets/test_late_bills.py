@@ -141,7 +141,7 @@ def test_three_services_whose_newest_days_are_at_10_and_55_percent(
     changes = [spend.totals[0].change, *(row.change for row in spend.rows)]
     assert [change.ratio and round(change.ratio, 4) for change in changes if change] == [Decimal("0.007")] * 4
     partial = sum((of_day(day) for of_day in late.values() for day in LATE), Decimal(0))
-    clause = f"of which {partial:,.2f} USD on 2026-11-19 to 2026-11-20 is not final"
+    clause = f"of which {partial:,.2f} USD on 2026-11-19 to 2026-11-20 is incomplete"
     assert clause in spend.summary
     assert off(expected, truth) < Decimal("0.01")
     assert clause in expected.summary
@@ -371,8 +371,8 @@ def test_what_changed_gives_what_is_left_out_by_currency_and_as_far_as_the_filte
     one = explain(CostFilter(dimension="service", values=["Young"]))
     assert one.summary == (
         "'Acme' has no matching cost from 2026-11-14 to 2026-11-18 or in the previous period; "
-        "7.00 USD on 2026-11-14 to 2026-11-20 left out: incomplete; left out of the comparison, "
-        "without a complete day in the period: 'Slow'."
+        "7.00 USD on 2026-11-14 to 2026-11-20 left out: incomplete; "
+        "not compared, no complete day in the period: 'Slow'."
     )
 
 
@@ -400,4 +400,4 @@ def test_a_unit_cost_says_what_of_its_cost_is_not_final(bills: Bills) -> None:
     with account_scope(bills.account), at(TODAY):
         answer = query_unit_cost(bills.account, UnitCostQuery(usage_metric="requests", period="last_7_days"))
 
-    assert "of which 200.00 USD on 2026-11-19 to 2026-11-20 is not final" in answer.summary
+    assert "of which 200.00 USD on 2026-11-19 to 2026-11-20 is incomplete" in answer.summary

@@ -56,7 +56,7 @@ def test_a_teams_page_says_where_its_budgets_stand(cast: Cast, team: Team) -> No
 
     assert "Of the team" in page
     assert "Of everybody" not in page
-    assert 'of <span class="amount">1.00' in page
+    assert 'of <span class="amount">$1.00' in page
 
 
 def test_without_a_budget_the_page_says_what_one_would_do(cast: Cast, team: Team) -> None:

@@ -138,7 +138,7 @@ def test_a_folder_is_listed_as_the_provider_of_its_bills(cast: Cast, tmp_path: P
     page = get_page(client, page_of(connection))
     assert "Folder on this server Healthy" in page
     assert "Provider Microsoft" in page
-    assert "Connect a cost source on the Connections page." not in page
+    assert "FOCUS files" not in page
 
 
 def test_a_folder_without_data_yet_is_listed_as_the_provider_that_was_entered(

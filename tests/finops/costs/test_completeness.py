@@ -201,7 +201,7 @@ def test_a_purchase_dated_ahead_does_not_make_a_stale_source_look_current(bills:
     assert not sources.coverage.has_data(date(2026, 11, 11), TODAY)
     (health,) = sources.health.values()
     assert (health.status, health.last_day) == ("stale", date(2026, 11, 10))
-    assert "up to 2026-11-28, are none" in health.reason
+    assert "lines dated later, up to 2026-11-28, are not usage" in health.reason
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_a_week_whose_newest_days_are_partly_there_compares_the_complete_ones(bi
     assert answer.comparison is not None
     assert answer.comparison.end_date == ago(3)
     late = sum((of_day(day) for of_day in three_services(LATE).values() for day in LATE), Decimal(0))
-    assert f"of which {late:,.2f} USD on 2026-11-19 to 2026-11-20 is not final" in answer.summary
+    assert f"of which {late:,.2f} USD on 2026-11-19 to 2026-11-20 is incomplete" in answer.summary
     assert "Data is complete through 2026-11-18. Later days are incomplete." in answer.warnings
 
 

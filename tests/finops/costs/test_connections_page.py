@@ -61,7 +61,7 @@ def test_an_uploaded_file_is_imported_and_reported(cast: Cast) -> None:
     assert "Waiting" in waiting
     assert "Done 2 rows, May – Jun" in done
     assert "May 1 $1.50 $1.25" in done
-    assert "See its cost" in done
+    assert "View cost" in done
     listed = get_page(signed_in(cast.viewer), LIST)
     assert "AWS" in listed
     assert "costs-0.csv" in listed

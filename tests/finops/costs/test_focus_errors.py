@@ -77,7 +77,9 @@ def test_what_is_no_focus_file_is_told_by_its_content(data: bytes, says: str) ->
         ({"BilledCost": "two"}, "focus.csv, row 3, column BilledCost: 'two' is not a number"),
         (
             {"BilledCost": ""},
-            ("focus.csv, row 3, column BilledCost: is empty, but required for each cost line"),
+            (
+                "focus.csv, row 3, column BilledCost: is empty, but required for cost lines (remove rows of totals)"
+            ),
         ),
         ({"EffectiveCost": "NULL"}, "row 3, column EffectiveCost: is empty"),
         ({"ListCost": "0,5x"}, "row 3, column ListCost: '0,5x' is not a number"),
@@ -179,11 +181,9 @@ def test_a_row_with_too_many_or_too_few_fields_is_named(tail: bytes, fields: int
 
 
 def test_text_that_is_not_utf_8_is_named_with_its_line() -> None:
-    assert "focus.csv, line 3: the text is not UTF-8" in message(
-        as_csv({}, {"ServiceName": "x"}).replace(b"x", b"\xe9")
-    )
+    assert "focus.csv, line 3: not UTF-8" in message(as_csv({}, {"ServiceName": "x"}).replace(b"x", b"\xe9"))
     late = as_csv(*[{}] * 2000, {"ServiceName": "x"}).replace(b",x,", b",\xff,")
-    assert "focus.csv, line 2002: the text is not UTF-8" in message(late)
+    assert "focus.csv, line 2002: not UTF-8" in message(late)
 
 
 def test_text_in_utf_16_that_breaks_off_is_named_with_its_line() -> None:

@@ -84,7 +84,7 @@ def test_a_field_that_only_a_late_row_has_is_a_column() -> None:
         (json.dumps(row(), indent=1).encode(), r"row 1 is not a JSON object: '\{'"),
         (
             gzip.compress(json_lines(*[row()] * 9_000), mtime=0)[:-100],
-            ": the gzip data is incomplete or damaged.",
+            "focus.csv is truncated or damaged",
         ),
         (
             json_lines(row(ResourceId="X")).replace(b'"X"', b'"\xff"'),
@@ -140,5 +140,5 @@ def test_odd_rows_are_imported_or_refused(odd: list[dict[str, Any]], damage: byt
 
 
 def test_a_truncated_upload_of_json_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(FocusFileError, match=": the gzip data is incomplete or damaged"):
+    with pytest.raises(FocusFileError, match=r"focus\.csv is truncated or damaged"):
         assert FocusRead(gzip.compress(json_lines(row()), mtime=0)[:-12]).rows

@@ -177,7 +177,7 @@ def test_a_parquet_upload_in_several_row_groups_is_imported(
 
 
 def test_a_taken_source_name_is_refused(cast: Cast, source: CostSource) -> None:
-    with pytest.raises(ValidationError, match="An issue tracker with this name already exists"):
+    with pytest.raises(ValidationError, match="A cost source with this name already exists"):
         services.create_cost_source(account=cast.account, name=" Bills ", actor=cast.actor)
 
 
@@ -205,7 +205,7 @@ def test_every_write_is_in_the_audit_log(cast: Cast, source: CostSource, tmp_pat
 
 def test_a_value_for_a_column_that_focus_does_not_know_is_refused(cast: Cast, source: CostSource) -> None:
     upload = SimpleUploadedFile("focus.csv", MAY.encode())
-    with pytest.raises(UserError, match=r"column 'Currency'.*BillingCurrency"):
+    with pytest.raises(UserError, match=r"Column 'Currency' is not used by imports.*BillingCurrency"):
         services.queue_import(source=source, uploads=[upload], actor=cast.actor, defaults={"Currency": "USD"})
 
 
@@ -236,7 +236,7 @@ def test_the_command_makes_the_source_and_prints_what_it_imported(
     ("arguments", "message"),
     [
         (["--account", "acmee", "--source", "S"], "There is no account 'acmee'. Accounts: acme"),
-        (["--account", "acme", "--source", "S", "--set", "USD"], "”: use the format Column=value."),
+        (["--account", "acme", "--source", "S", "--set", "USD"], "--set USD: write it as Column=value."),
         (["--account", "acme", "--source", "S", "--set", "Money=1"], "is not used by imports. Columns:"),
         (["--account", "acme", "--source", ""], "Enter a name."),
     ],

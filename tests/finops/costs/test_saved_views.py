@@ -84,7 +84,7 @@ def test_a_view_is_renamed_shared_and_deleted(cast: Cast) -> None:
 @pytest.mark.parametrize(
     ("name", "who", "said"),
     [
-        ("ours", "shared", "A shared view of this name exists already."),
+        ("ours", "shared", "A shared view with this name already exists."),
         ("MINE", "mine", "You have a view of this name already."),
         ("", "mine", "Enter a name."),
         ("x" * 101, "mine", "at most 100 characters"),

@@ -168,7 +168,10 @@ def test_a_source_that_is_new_on_this_side_is_said(acme: Account) -> None:
 
     warnings = query_spend(acme, SpendQuery(period="month_to_date", compare_to="previous_period")).warnings
 
-    assert "Source 'fresh' begins on 2026-03-02, after the previous period, so it counts as new." in warnings
+    assert (
+        "Source 'fresh' begins on 2026-03-02, after the previous period, so its cost counts as new."
+        in warnings
+    )
 
 
 def test_without_a_complete_day_nothing_is_compared(acme: Account) -> None:

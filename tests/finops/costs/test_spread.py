@@ -65,7 +65,7 @@ def test_a_monthly_charge_counts_by_the_day(cast: Cast, payer: Account) -> None:
     assert set(total.series.values()) == {Decimal(11)}
     assert {row.group["service"]: row.amount for row in answer.rows} == {"EC2": 10, "Support": 100}
     assert [(each.amount, each.currency) for each in answer.spread] == [(Decimal(-210), "USD")]
-    assert "210.00 USD less than on the charge day" in answer.summary.partition(";")[2]
+    assert "210.00 USD less than on their charge days" in answer.summary.partition(";")[2]
     tool = Door(mint(cast)).ask(
         "querySpend", start_date="2026-03-01", end_date="2026-03-10", spread="charge_period"
     )

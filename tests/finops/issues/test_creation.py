@@ -132,7 +132,7 @@ def test_two_workers_at_once_make_one_attempt(
         (Reply(200, b"<html>", {}), 60),
         (Reply(200, b'{"items": [', {}, cut=0.5), 60),
     ],
-    ids=["500", "503", "429", "no JSON", "returned an incomplete response or invalid JSON."],
+    ids=["500", "503", "429", "no JSON", "half an answer"],
 )
 def test_faults_are_tried_again_as_late_as_the_tracker_asks(
     acme: Account, tracker: IssueTracker, fake: FakeTracker, saving_key: str, fault: Reply, delay: int
@@ -179,7 +179,7 @@ def test_what_needs_a_person_fails_at_once_and_can_be_tried_again(
     run_creations()
 
     assert (reload(row).state, fake.creations) == ("open", 1)
-    with pytest.raises(UserError, match="Only a failed issue can be retried"):
+    with pytest.raises(UserError, match="Only issues that could not be created can be retried"):
         services.retry_saving_issue(issue=reload(row), actor=ACTOR)
 
 
@@ -191,7 +191,7 @@ def test_a_credential_that_is_not_accepted_is_said(
     run_creations()
 
     assert reload(row).state == "failed"
-    assert "rejected the credential: it may be mistyped, revoked or expired." in reload(row).note
+    assert "does not accept the credential. It may be mistyped, revoked or expired." in reload(row).note
 
 
 def test_a_tracker_made_anew_finds_the_open_issue(

@@ -61,13 +61,13 @@ def test_a_member_makes_tests_changes_and_deletes_a_tracker(
     url = f"{LIST}{tracker.pk}/"
     assert made["Location"] == url
 
-    assert "Not tested yet. Send a test and check that it arrives." in get_page(member, url)
+    assert "It was not tested yet. A test creates no issue." in get_page(member, url)
     tested = member.post(f"{url}test/", headers={"HX-Request": "true"})
     assert "The connection works." in text_of(tested)
     fake.token = "another"
     failed = text_of(member.post(f"{url}test/", headers={"HX-Request": "true"}))
     assert "1 of 1 checks failed" in failed
-    assert "rejected the credential: it may be mistyped, revoked or expired." in text_of(
+    assert "does not accept the credential. It may be mistyped, revoked or expired." in text_of(
         member.post(f"{url}test/", follow=True)
     )
 
@@ -129,7 +129,7 @@ def test_states_are_said_on_the_page_of_the_saving_and_of_the_tracker(
     run_polls(fake)
     assert "Its state could not be read" in get_page(viewer, f"/a/acme/savings/{saving_key}/")
     assert "could not be read since" in get_page(viewer, f"{LIST}{tracker.pk}/")
-    assert "rejected the credential: it may be mistyped, revoked or expired." in get_page(viewer, LIST)
+    assert "does not accept the credential. It may be mistyped, revoked or expired." in get_page(viewer, LIST)
 
 
 def test_an_issue_that_failed_says_why_and_is_tried_again_or_unlinked(

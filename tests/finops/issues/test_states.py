@@ -245,7 +245,7 @@ def test_a_tracker_that_fails_is_said_and_asked_less_and_less(
         now = tracker.next_poll_at
 
     assert reload(issue).state == "open"
-    assert "rejected the credential: it may be mistyped, revoked or expired." in tracker.error
+    assert "does not accept the credential. It may be mistyped, revoked or expired." in tracker.error
     assert (tracker.failures, tracker.polled_at) == (8, NOON)
     assert INTERVAL <= waits[0] <= INTERVAL * 1.2
     assert LONGEST_INTERVAL <= waits[-1] <= LONGEST_INTERVAL * 1.2
@@ -262,7 +262,7 @@ def test_a_tracker_that_fails_is_said_and_asked_less_and_less(
         Reply.of_json({}, 502, Retry_After="7200"),
         Reply(200, b'[{"numb', {}, cut=0.9),
     ],
-    ids=["429", "502", "returned an incomplete response or invalid JSON."],
+    ids=["429", "502", "half an answer"],
 )
 def test_a_look_that_breaks_off_changes_no_state(issue: SavingIssue, fake: FakeTracker, fault: Reply) -> None:
     fake.close("not_planned")

@@ -57,7 +57,7 @@ def test_a_wrong_credential_is_named(tracker: IssueTracker, fake: FakeTracker) -
     fake.token = "another"
 
     (problem,) = labels(fake, tracker).values()
-    assert "rejected the credential: it may be mistyped, revoked or expired." in problem
+    assert "does not accept the credential. It may be mistyped, revoked or expired." in problem
     assert "new" in problem.casefold()
 
 
@@ -124,7 +124,7 @@ def test_a_test_is_not_repeated_without_end(tracker: IssueTracker) -> None:
     for _ in range(10):
         services.test_tracker(tracker=tracker, actor=ACTOR)
 
-    with pytest.raises(UserError, match="10 times within a minute"):
+    with pytest.raises(UserError, match="10 tracker tests within a minute"):
         services.test_tracker(tracker=tracker, actor=ACTOR)
 
 
@@ -253,7 +253,7 @@ def test_a_change_without_a_token_keeps_it_and_says_what_changed(
 
 
 def test_names_are_one_in_an_account(acme: Account, fake: FakeTracker, tracker: IssueTracker) -> None:
-    with pytest.raises(UserError, match="An issue tracker with this name already exists"):
+    with pytest.raises(UserError, match="Issue tracker 'work' already exists"):
         add_tracker(acme, fake, "work")
 
 
@@ -279,7 +279,7 @@ def test_a_token_that_can_no_longer_be_read_is_said(
     run_polls()
 
     assert (
-        "The token is unreadable because the server's secret key was replaced. Enter it again."
+        "is unreadable because the server's secret key was replaced. Enter it again."
         in reload(row).tracker.error
     )
     assert "Token" in labels_of(tracker)

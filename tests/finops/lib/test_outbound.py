@@ -135,7 +135,7 @@ def test_a_public_name_is_taken_and_an_unknown_one_is_not() -> None:
 
     with (
         use_resolver(unknown),
-        pytest.raises(UrlRefusal, match=r"No DNS address for hooks\\\.example\\\.com"),
+        pytest.raises(UrlRefusal, match=r"No DNS address for hooks\.example\.com"),
     ):
         check_url("https://hooks.example.com/x")
     with use_resolver(unknown), pytest.raises(DeliveryTimeout):
@@ -237,7 +237,7 @@ def test_a_receiver_that_is_slow_on_purpose_is_left_at_the_deadline(
     receiver.behave = behave
     began = time.monotonic()
 
-    with pytest.raises(DeliveryTimeout, match="DNS lookup of"):
+    with pytest.raises(DeliveryTimeout, match="did not answer in time"):
         send(receiver.url, seconds=0.3)
     assert time.monotonic() - began < SECONDS
 
@@ -247,7 +247,7 @@ def test_a_receiver_that_takes_no_byte_is_left_at_the_deadline(settings: Setting
     settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}/x"
-        with pytest.raises(DeliveryTimeout, match="DNS lookup of"):
+        with pytest.raises(DeliveryTimeout, match="did not answer in time"):
             post(url, body=b"x" * 50_000_000, headers={}, seconds=0.3)
 
 
@@ -291,7 +291,10 @@ def test_dns_that_hangs_is_left_at_the_deadline() -> None:
         over.wait(60)
         return []
 
-    with use_resolver(hang), pytest.raises(DeliveryTimeout, match="DNS lookup of"):
+    with (
+        use_resolver(hang),
+        pytest.raises(DeliveryTimeout, match=r"DNS lookup of hooks\.example\.com timed out"),
+    ):
         send("https://hooks.example.com/x", seconds=0.1)
     over.set()
 

@@ -156,7 +156,7 @@ def test_dates_a_period_or_nothing_are_ways_to_say_days() -> None:
             "Use either period, or start_date and end_date.",
         ),
         (None, None, "last_weeks", "period", "Nearest: "),
-        (date(2000, 1, 1), date(2026, 1, 1), None, "start_date", "spans over 3660 days"),
+        (date(2000, 1, 1), date(2026, 1, 1), None, "start_date", "longer than the maximum of 3660 days"),
         (date(1, 1, 1), date(1, 1, 2), None, "start_date", "not between 2000 and 2100"),
         (date(2026, 1, 1), date(9999, 12, 31), None, "end_date", "not between 2000 and 2100"),
     ],

@@ -57,7 +57,7 @@ def test_a_list_is_drawn_from_its_columns_and_the_cells_of_the_page() -> None:
     assert "<button>new</button>" in html
     assert html.count('<tr role="row" class="text-secondary">') == 1
     assert "A note" in html
-    assert "No events yet." not in html
+    assert "Nothing yet" not in html
 
 
 def test_buttons_are_for_those_who_may() -> None:
@@ -76,7 +76,7 @@ def test_a_list_pages_and_its_links_keep_the_search() -> None:
 
 
 def test_no_row_at_all_and_none_that_matches_are_two_things() -> None:
-    assert "No events yet." in drawn()
+    assert "Nothing yet" in drawn()
     html = drawn(row("new"), query="q=%3Cb%3E", may_write=True)
     assert '<td role="cell" colspan="4" class="text-secondary text-center py-4">' in html
     assert "No key matches “&lt;b&gt;”." in html

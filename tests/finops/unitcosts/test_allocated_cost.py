@@ -192,11 +192,5 @@ def test_the_page_begins_with_what_is_allocated_and_shows_both(acme: Account, ca
 
     assert ">Direct</th>" in page
     assert ">Allocated</th>" in page
-    costs = {
-        row["Includes future customers. The dimension's values must be customer IDs."]: (
-            float(row["direct cost"]),
-            float(row["allocated cost"]),
-        )
-        for row in rows
-    }
+    costs = {row["customer id"]: (float(row["direct cost"]), float(row["allocated cost"])) for row in rows}
     assert costs["acme"] == (40, 30)

@@ -66,8 +66,8 @@ def test_choosing_again_replaces_the_key_and_says_what_it_was(cast: Cast, payer:
         ("customer", "Nearest: 'tag:customer'"),
         ("tag:zzz", "no cost has tag key 'zzz'"),
         ("accuont", "Nearest: account"),
-        ("", "Choose a dimension."),
-        ("x" * 400, "at most 300"),
+        ("", "Choose the cost dimension with your customer IDs."),
+        ("x" * 400, "has 400 characters; the maximum is 300."),
     ],
     ids=["misspelt tag", "tag without prefix", "strange tag", "misspelt dimension", "empty", "long"],
 )
@@ -140,5 +140,5 @@ def test_an_account_has_so_many_aliases_at_most(
     monkeypatch.setattr("finops.unitcosts.services.customer_mappings.MAX_ALIASES", 1)
     add_customer_alias(account=payer, actor=cast.actor, value="a", customer_id="globex-corporation")
 
-    with pytest.raises(UserError, match="at most 1 aliases"):
+    with pytest.raises(UserError, match=r"The maximum is 1 aliases per account\."):
         add_customer_alias(account=payer, actor=cast.actor, value="b", customer_id="globex-corporation")

@@ -103,7 +103,7 @@ def test_a_metric_that_is_yet_to_be_pushed_is_null_and_a_misspelt_one_is_an_erro
     assert refused.value.message == (
         "usage_metric: 'reqeusts' does not exist. Nearest: 'requests'. Use getAccountContext."
     )
-    with pytest.raises(UserError, match="For cost by customer alone use querySpend with group_by customer"):
+    with pytest.raises(UserError, match=r"Set usage_metric \(the divisor\) or a saved unit_metric"):
         cost_per_unit(acme, march_query(""))
 
 
@@ -135,9 +135,7 @@ def test_usage_that_cannot_divide_gives_null_and_says_why(
 
 
 @pytest.mark.parametrize(
-    ("credit", "unit_cost"),
-    [("-60", "0"), ("-90", "-3")],
-    ids=[("is a gzip file without content. Download it again."), "below nothing"],
+    ("credit", "unit_cost"), [("-60", "0"), ("-90", "-3")], ids=["to nothing", "below nothing"]
 )
 def test_credits_count_as_the_view_says_and_are_shown_inside(
     acme: Account, credit: str, unit_cost: str
@@ -350,7 +348,7 @@ def test_without_a_customer_key_the_error_says_where_to_choose_one(
     add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 10)])
     CustomerKey.objects.all().delete()
 
-    with pytest.raises(UserError, match="the cost tag or dimension with the customer_id of usage events"):
+    with pytest.raises(UserError, match="Members set it in Settings, Customer key"):
         cost_per_unit(acme, march_query(**rest))
     assert cost_per_unit(acme, march_query()).totals[0].unit_cost == 6
 
@@ -366,7 +364,10 @@ def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account)
 
     assert sum(row.cost for row in answer.rows) == answer.totals[0].cost == 930
     assert (rest.other_rows, rest.cost, rest.usage, rest.unit_cost) == (25, 325, 50, Decimal("6.5"))
-    assert "are 25 customers in rest and 26 values of unknown customers" in answer.truncated
+    assert (
+        "25 customers in rest and 26 values of unknown customers are in one row per status"
+        in answer.truncated
+    )
     assert "raise top (now 5, maximum 100)" in answer.truncated
 
 

@@ -134,9 +134,12 @@ def test_what_is_given_beside_the_name_wins_and_the_answer_says_so(cast: Cast, s
     )
 
     assert [total.unit_cost for total in as_saved.totals] == [120]
-    assert not any("overrides" in warning for warning in as_saved.warnings)
+    assert not any("Overrides" in warning for warning in as_saved.warnings)
     assert [total.cost for total in narrowed.totals] == [40]
-    assert "'Cost per request': filters on region." in narrowed.warnings[0]
+    assert (
+        "Overrides the saved arguments of unit metric 'Cost per request': filters on region."
+        in narrowed.warnings[0]
+    )
     assert {total.currency: total.cost for total in other.totals} == {"EUR": 90, "USD": 20}
     assert "filters on Service and per" in other.warnings[0]
 
@@ -144,7 +147,7 @@ def test_what_is_given_beside_the_name_wins_and_the_answer_says_so(cast: Cast, s
 def test_an_unknown_name_is_refused_with_the_nearest(cast: Cast, saas_account: Account) -> None:
     save(cast, saas_account)
 
-    with pytest.raises(UserError, match=r"Nearest: 'Cost per request'\. listUnitMetrics lists them"):
+    with pytest.raises(UserError, match=r"Nearest: 'Cost per request'\. Use listUnitMetrics\."):
         unit_cost_in_march(saas_account, unit_metric="Cost per reqest")
 
 
@@ -256,7 +259,7 @@ def test_a_metric_needs_a_name_of_its_own_and_there_is_a_cap(
             save(cast, saas_account, name)
 
     monkeypatch.setattr(services, "MAX_UNIT_METRICS", 1)
-    with pytest.raises(UserError, match="at most 1 unit metrics"):
+    with pytest.raises(UserError, match=r"The maximum is 1 unit metrics per account\."):
         save(cast, saas_account, "Another")
     assert UnitMetric.objects.count() == 1
 
@@ -280,7 +283,7 @@ def test_metrics_are_listed_searched_and_paged(cast: Cast, saas_account: Account
     ]
     with account_scope(cast.other_account):
         assert list_unit_metrics(cast.other_account).unit_metrics == []
-        with pytest.raises(UserError, match="is not supported"):
+        with pytest.raises(UserError, match="unit_metric: 'Metric A' does not exist"):
             query_unit_cost(cast.other_account, UnitCostQuery(unit_metric="Metric A", period="last_month"))
 
 

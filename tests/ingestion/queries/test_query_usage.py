@@ -123,7 +123,7 @@ def test_a_dimension_is_found_in_any_case_and_filters_are_joined_by_and(usage: A
 def test_an_unknown_dimension_is_said(usage: Account) -> None:
     answer = usage_in_march(usage, group_by="dimension:plan")
     assert [(row.value, row.quantity) for row in answer.rows] == [("(none)", Decimal("100.5"))]
-    assert answer.warnings == ["No event has dimension 'plan'. Use getAccountContext."]
+    assert answer.warnings == ["No events have dimension 'plan'. See getAccountContext."]
     with pytest.raises(
         UserError, match=r"group_by: 'plan' does not exist\. Valid: customer, 'dimension:Region'"
     ):
@@ -137,7 +137,7 @@ def test_two_units_add_up_with_a_warning(usage: Account) -> None:
 
     assert (answer.quantity, answer.unit, answer.units) == (Decimal("101.5"), None, ["call", "k calls"])
     assert answer.warnings == [
-        "Events of 'requests' have units 2 units ('call', 'k calls'), added without conversion."
+        "Events of 'requests' have 2 units ('call', 'k calls'), added without conversion."
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -76,7 +77,7 @@ def test_beside_a_filtered_change_stand_anomalies_of_what_the_filters_hold(
     def related_anomalies(**filters: str) -> list[str]:
         filter_list = [{"dimension": name, "values": [value]} for name, value in filters.items()]
         answer = writer.ask("explainSpendChange", period="last_7_days", filters=filter_list)
-        return [each["what"].split(" of ")[0] for each in answer["beside"]]
+        return [re.split(" of (?!source)", each["what"])[0] for each in answer["beside"]]
 
     assert sorted(related_anomalies()) == [
         "EC2",
@@ -125,6 +126,6 @@ def test_group_by_project_says_what_it_was_taken_for(acme: Account, writer: Door
 
     assert answer["group_by"] == ["account"]
     assert any(
-        "'project' was taken for account" in each and "tag:project is the tag" in each
+        "'project' was interpreted as account: " in each and "tag:project is the tag" in each
         for each in answer["warnings"]
     )

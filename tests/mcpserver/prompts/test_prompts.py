@@ -144,50 +144,29 @@ def test_amounts_become_numbers_and_empty_arguments_are_left_out(door: Door) -> 
 @pytest.mark.parametrize(
     ("prompt", "arguments", "says"),
     [
-        ("weekly_cost_digest", {"team": "Grwth"}, (
-"team: 'Grwth' does not exist. Nearest: "
-"'Growth'. Use listTeams."
-)),
-        ("weekly_cost_digest", {"source": "Cloud"}, (
-"source: 'Cloud' does not exist. Nearest: "
-"'Clouds'."
-)),
+        ("weekly_cost_digest", {"team": "Grwth"}, "team: 'Grwth' does not exist. Nearest: 'Growth'. Use listTeams."),
+        ("weekly_cost_digest", {"source": "Cloud"}, "source: 'Cloud' does not exist. Nearest: 'Clouds'."),
         ("weekly_cost_digest", {"week": "2026-04-02"}, "no cost data in the week of 2026-03-30. Nearest: 2026-03-16, 2026-03-09"),
         ("weekly_cost_digest", {"week": "soon"}, "'soon' is not a week. Use its Monday"),
         ("weekly_cost_digest", {"week": "2026-W60"}, "'2026-W60' is not a week."),
-        ("weekly_cost_digest", {"group_by": "servise"}, (
-"group_by: 'servise' does not exist. Nearest: "
-"service"
-)),
+        ("weekly_cost_digest", {"group_by": "servise"}, "group_by: 'servise' does not exist. Nearest: service"),
         ("weekly_cost_digest", {"group_by": "tag:envv"}, "no cost has tag key 'envv'. Nearest: 'tag:env'."),
         ("weekly_cost_digest", {"basis": "bild"}, "basis: 'bild' does not exist. Nearest: 'billed'."),
         ("top_cost_drivers", {"month": "2025-01"}, "no cost data in the month of 2025-01-01. Nearest: 2025-11, 2026-01"),
         ("top_cost_drivers", {"month": "2026-13"}, "'2026-13' is not a month. Use the format 2026-11."),
-        ("top_cost_drivers", {"value": "AWS"}, (
-"value: set filter_by to its dimension, such as "
-"region."
-)),
+        ("top_cost_drivers", {"value": "AWS"}, "value: set filter_by to its dimension, such as region."),
         ("top_cost_drivers", {"filter_by": "provider"}, "value: set the provider"),
         (
             "top_cost_drivers",
             {"filter_by": "region", "value": "eu-centrall-1"},
-            (
-"value: 'eu-centrall-1' does not exist. Nearest: 'eu-central-1', 'us-east-1'. "
-"listDimensionValues"
-),
+            "value: 'eu-centrall-1' does not exist. Nearest: 'eu-central-1', 'us-east-1'. Use listDimensionValues.",
         ),
-        ("commitment_review", {"provider": "Azur"}, (
-"provider: 'Azur' does not exist. Valid: 'Google "
-"Cloud', 'AWS'."
-)),
+        ("commitment_review", {"provider": "Azur"}, "provider: 'Azur' does not exist. Valid: 'Google Cloud', 'AWS'."),
         ("anomaly_check", {"minimum_impact": "100 USD"}, "'100 USD' is not an amount. Enter a number"),
         ("anomaly_check", {"minimum_impact": "-1"}, "is not an amount."),
         ("anomaly_check", {"minimum_impact": "1e400"}, "is not an amount."),
         ("anomaly_check", {"currency": "US"}, "currency: 'US' does not exist. Nearest: 'USD'."),
-        ("savings_review", {"rule": "gp2"}, (
-"rule: 'gp2' does not exist. Valid: "
-"'unused_commitment'"
-)),
+        ("savings_review", {"rule": "gp2"}, "rule: 'gp2' does not exist. Valid: 'unused_commitment'"),
         ("budget_health", {"budget": "Evrything"}, "Nearest: 'Everything'. Use listBudgets."),
         ("budget_health", {"scope": "teem"}, "scope: 'teem' does not exist. Nearest: 'team'."),
         ("budget_health", {"budget": "Everything", "scope": "team"}, "'Everything' does not exist."),

@@ -143,7 +143,7 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
         ),
         (
             {"trigger": "anomaly", "frequency": None, "cost_tag": "Unit", "cost_tag_value": "x" * 300},
-            "cost_tag_value has at most 255 characters",
+            "cost_tag_value has 300 characters; the maximum is 255.",
         ),
         ({"kind": "slack"}, "create_alert_subscription has no argument"),
     ],

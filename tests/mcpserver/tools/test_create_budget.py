@@ -233,7 +233,7 @@ def test_a_name_that_another_account_has_is_free(cast: Cast, writer: Door) -> No
 def test_a_retried_create_names_the_budget_that_exists(cast: Cast, writer: Door) -> None:
     pk = request_budget(writer)["budget"]["id"]
 
-    assert f"name: the budget 'Core' already exists with id {pk}." in budget_refusal(writer, name=" cORE")
+    assert f"name: budget 'Core' already exists with id {pk}." in budget_refusal(writer, name=" cORE")
     assert budgets(cast.account) == ["Core"]
 
 
@@ -284,8 +284,8 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(
 
     assert [each["isError"] for each in results].count(True) == 1, results
     (refusal,) = (each["content"][0]["text"] for each in results if each["isError"])
-    assert refusal.startswith("An account has at most 1 ")
-    assert "and this one has 1." in refusal
+    assert refusal.startswith("The account has 1 ")
+    assert "; the maximum is 1." in refusal
 
 
 def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, writer: Door) -> None:

@@ -77,7 +77,7 @@ def test_hundreds_of_targets_fit(door: Door, cast: Cast, account_with_split: Acc
                 ],
             )
 
-    assert "values. Use cursor for the next page, or search." in door.ask("listSharedCostSplits")["truncated"]
+    assert "with up to 5 targets each. Narrow with search." in door.ask("listSharedCostSplits")["truncated"]
     assert len(door.ask("listSharedCostSplits", search="CLUSTER")["splits"]) == 1
 
 

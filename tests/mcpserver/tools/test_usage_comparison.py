@@ -71,7 +71,7 @@ def test_a_month_to_date_is_compared_with_the_same_days_over_of_the_month_before
     assert (changes["acme"]["current_quantity"], changes["acme"]["previous_quantity"]) == (380, 190)
     assert (changes["initech"]["previous_quantity"], changes["initech"]["ratio"]) == (0, None)
     assert changes["initech"]["reason"] == "No usage in the previous period."
-    assert "+132.7 % against 2026-02-01 to 2026-02-19; 2 customers active, 2 before" in answer["summary"]
+    assert "+132.7 % vs. 2026-02-01 to 2026-02-19; 2 customers active, 2 before" in answer["summary"]
 
 
 @pytest.mark.usefixtures("usage_account")
@@ -110,7 +110,7 @@ def test_days_without_events_on_one_side_are_said_beside_the_change(cast: Cast, 
 
     assert answer["change"]["ratio"] == -0.5
     assert (
-        "-50.0 % against 2026-02-01 to 2026-02-19 (events on 1 of 19 days, on 2 of 19 before);"
+        "-50.0 % vs. 2026-02-01 to 2026-02-19 (events on 1 of 19 days, previously on 2 of 19);"
         in answer["summary"]
     )
 

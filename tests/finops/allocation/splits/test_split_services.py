@@ -102,7 +102,7 @@ def test_a_deleted_split_is_gone_once(payer: Account, cast: Cast) -> None:
     ("changes", "reason"),
     [
         ({"targets": []}, "at least one target"),
-        ({"targets": [("web", ""), ("web ", "")]}, "'web' is named twice"),
+        ({"targets": [("web", ""), ("web ", "")]}, "Target 'web' is given twice."),
         ({"targets": [("cluster", ""), ("api", "")]}, "'cluster' is the source and cannot be a target"),
         ({"source_value": "  "}, "Choose a value."),
         ({"dimension": ""}, "Choose a dimension."),
@@ -120,15 +120,18 @@ def test_a_deleted_split_is_gone_once(payer: Account, cast: Cast) -> None:
             "add up to 99.9, 0.1 short of 100",
         ),
         ({"method": "fixed", "targets": [("web", "60"), ("api", "60")]}, "add up to 120, 20 more than 100"),
-        ({"method": "fixed", "targets": [("web", "100"), ("api", "0")]}, "'api' has 0, which is not above 0"),
+        ({"method": "fixed", "targets": [("web", "100"), ("api", "0")]}, "'api' has 0; it must be above 0"),
         ({"method": "fixed", "targets": [("web", "half"), ("api", "50")]}, "'web' needs a percentage"),
         ({"method": "fixed", "targets": [("web", "NaN"), ("api", "50")]}, "'web' has NaN"),
-        ({"method": "fixed", "targets": [("web", "33.3333333"), ("api", "50")]}, "more than 6 places"),
+        (
+            {"method": "fixed", "targets": [("web", "33.3333333"), ("api", "50")]},
+            "'web' has more than 6 decimal places",
+        ),
         (
             {"valid_from": date(2026, 3, 2), "valid_to": date(2026, 3, 1)},
-            ("The last day of a split must not be before its first."),
+            "The last day of a split must not be before its first.",
         ),
-        ({"targets": [(str(number), "") for number in range(201)]}, "at most 200 targets, 201 were given"),
+        ({"targets": [(str(number), "") for number in range(201)]}, "201 targets; the maximum is 200"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else None,
 )
@@ -169,7 +172,7 @@ def test_a_value_has_one_split_a_day(payer: Account, cast: Cast) -> None:
 
     assert "'Cluster' already splits 'cluster', until 2026-03-31" in refusal_of(cast)
     create_shared(cast, name="From April", valid_from=date(2026, 4, 1))
-    with pytest.raises(UserError, match="already splits .*, from 2026-04-01 on"):
+    with pytest.raises(UserError, match=r"already splits .*, from 2026-04-01 on"):
         save_split(split=split, actor=cast.actor, draft=CLUSTER)
 
 
@@ -177,7 +180,7 @@ def test_product_is_the_dimension_that_it_stands_for(payer: Account, cast: Cast)
     CostView.objects.create(account=payer, product_key="tag:app")
     create_shared(cast)
 
-    assert "shares out 'cluster' already" in refusal_of(cast, dimension="product")
+    assert "already splits 'cluster'" in refusal_of(cast, dimension="product")
 
 
 def test_the_same_values_in_another_dimension_are_others(payer: Account, cast: Cast) -> None:
@@ -189,7 +192,7 @@ def test_the_same_values_in_another_dimension_are_others(payer: Account, cast: C
 def test_a_name_is_taken_once_whatever_its_case(payer: Account, cast: Cast) -> None:
     create_shared(cast)
 
-    with pytest.raises(ValidationError, match="An issue tracker with this name already exists"):
+    with pytest.raises(ValidationError, match="A split with this name already exists"):
         create_shared(cast, name="CLUSTER", source_value="db")
 
 
@@ -199,4 +202,4 @@ def test_an_account_has_only_so_many_splits(
     monkeypatch.setattr(services, "MAX_SPLITS", 1)
     create_shared(cast)
 
-    assert "at most 1 splits" in refusal_of(cast, source_value="db")
+    assert "The maximum is 1 splits per account" in refusal_of(cast, source_value="db")

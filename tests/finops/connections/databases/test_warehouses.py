@@ -179,7 +179,7 @@ def test_a_token_that_was_never_accepted_is_not_renewed(cast: Cast, vendor: Vend
         (
             "notFound",
             "Not found: Dataset shop:billing was not found in location US",
-            "location of its dataset",
+            "not in this location",
         ),
         ("billingNotEnabled", "Billing has not been enabled.", "Billing is off"),
         ("stopped", "Job execution was cancelled.", "Somebody canceled"),
@@ -280,7 +280,7 @@ def test_a_relation_without_focus_columns_is_named(cast: Cast, vendor: Vendor) -
     [
         ("RENAME ServiceName TO service_title", "no ServiceName (it may be service_title now)"),
         ("ALTER BilledCost TYPE BOOLEAN USING true", "BilledCost is "),
-        ("ALTER BilledCost TYPE DATE USING DATE '2026-05-01'", ", which is not a number."),
+        ("ALTER BilledCost TYPE DATE USING DATE '2026-05-01'", "which is no number"),
         ("ALTER BillingPeriodStart TYPE INTEGER USING 202605", "which is no time"),
         ("ALTER ChargePeriodStart TYPE DECIMAL USING 1", "ChargePeriodStart is "),
     ],
@@ -323,7 +323,7 @@ def test_what_is_no_service_account_key_is_said_at_its_field(
     failed = bigquery_vendor(server).findings(cast, key=text)
 
     assert not failed[0].is_ok
-    assert "Enter the token. " in failed[0].fix
+    assert "Paste the " in failed[0].fix
 
 
 DATABRICKS_TABLES = """

@@ -58,7 +58,7 @@ def test_a_member_makes_a_source_to_push_to_and_pushes(cast: Cast) -> None:
     page = text_of(client.get(door.page))
     assert door.key not in page
     assert f"{door.key[:15]}••••••••" in page
-    assert "2026-05 Done 1" in page
+    assert "part-1 Done 1 May" in page
 
 
 def test_a_reload_makes_no_second_source(cast: Cast) -> None:

@@ -99,7 +99,7 @@ def test_an_import_that_waits_for_a_mapping_cannot_be_confirmed_and_can_be_disca
     cast: Cast, source: CostSource
 ) -> None:
     job = upload(cast, source)
-    with pytest.raises(UserError, match="Map the columns of its files first"):
+    with pytest.raises(UserError, match="Map the columns of the files first"):
         services.confirm_import(job=job, actor=cast.actor)
     services.discard_import(job=job, actor=cast.actor)
     services.save_column_mapping(source=source, document=document(), actor=cast.actor)

@@ -292,7 +292,7 @@ def test_one_that_ended_long_ago_is_closed(acme: Account) -> None:
         store_lines(acme, source, bill(with_extra(SPIKE, SPIKE, "500"), last=end))
         (old,) = look(acme)
 
-    assert (old.state, old.marked_by_label) == ("resolved", "When a restated bill no longer contained it.")
+    assert (old.state, old.marked_by_label) == ("resolved", "the detector")
 
 
 def test_a_look_leaves_the_other_account_alone(acme: Account, cast: Cast) -> None:

@@ -160,15 +160,15 @@ def test_a_new_file_replaces_what_the_source_had_and_ids_stay(acme: Account, sou
 def test_old_advice_is_said_to_be_old(acme: Account, source: CostSource) -> None:
     bring(source, row(last_refresh_timestamp="2026-01-02 06:00:00"))
 
-    assert any("of 2026-01-02" in warning for warning in list_savings(acme, SavingsQuery()).warnings)
+    assert any("is from 2026-01-02" in warning for warning in list_savings(acme, SavingsQuery()).warnings)
 
 
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [
-        ({"estimated_monthly_savings_after_discount": "much"}, "'much', which is no number"),
-        ({"estimated_monthly_savings_after_discount": "NaN"}, "no readable amount."),
-        ({"estimated_monthly_savings_after_discount": "1e400"}, "no readable amount."),
+        ({"estimated_monthly_savings_after_discount": "much"}, "'much', which is not a number"),
+        ({"estimated_monthly_savings_after_discount": "NaN"}, "which is not an amount."),
+        ({"estimated_monthly_savings_after_discount": "1e400"}, "which is not an amount."),
         ({"estimated_monthly_savings_after_discount": -3}, "less than 0"),
         ({"currency_code": "USB"}, "'USB' is no currency"),
         ({"recommendation_id": ""}, "recommendation_id is empty"),
@@ -201,9 +201,9 @@ def test_a_saving_before_discounts_stands_in_where_there_is_none_after(
     [
         (b"a,b\n1,2\n", "no column recommendation_id"),
         (b"", "no column recommendation_id"),
-        (b"PAR1 is not parquet", ". Check for an unclosed quote."),
-        (as_gzip([row()])[:60], ". Check for an unclosed quote."),
-        (b"\xff\xfe\x00", ". Check for an unclosed quote."),
+        (b"PAR1 is not parquet", "The file begins like Parquet but its footer cannot be read"),
+        (as_gzip([row()])[:60], "The file is truncated or damaged"),
+        (b"\xff\xfe\x00", "The file is truncated or damaged"),
     ],
     ids=["other", "empty", "parquet", "gzip", "bytes"],
 )

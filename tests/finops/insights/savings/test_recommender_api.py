@@ -183,7 +183,7 @@ def test_commitments_to_machines_and_to_spend_are_alternatives(
     rows = hinted(acme)
     assert sum(each.monthly_saving or 0 for each in rows) == saving
     assert {each.risk_reason for each in rows} == {"A commitment is paid for its term, whatever the usage."}
-    assert any("In place of" in each.advice for each in rows)
+    assert any("Replaces " in each.advice for each in rows)
 
 
 def test_a_commitment_takes_the_place_of_our_own_estimate(
@@ -209,7 +209,7 @@ def test_a_commitment_takes_the_place_of_our_own_estimate(
         (saves("-1", currency="Dollar"), "no currency"),
         (saves("minus one"), "invalid literal"),
         (saves("-1", -1_000_000_000), "nanos"),
-        (saves("-" + "9" * 30), "no readable amount."),
+        (saves("-" + "9" * 30), "which is not an amount."),
     ],
 )
 def test_one_that_cannot_be_read_is_left_out_and_named(

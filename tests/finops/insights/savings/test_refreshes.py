@@ -92,12 +92,12 @@ def test_the_page_says_where_recommendations_are_from_and_of_when(
     html = text_of(client_for(cast.viewer).get(PAGE))
 
     assert "Recommendations from your clouds" in html
-    assert "Azure · 1 recommendation · read 2026-03-01 12:00 by API" in " ".join(html.split())
+    assert "Azure · 1 recommendation · read Mar 1, 12:00 PM by API" in " ".join(html.split())
     assert "Incomplete" not in html
 
     fail_later(api, acme, source)
     html = text_of(client_for(cast.viewer).get(PAGE))
-    assert "read 2026-03-01 12:00 by API" in " ".join(html.split())
+    assert "read Mar 1, 12:00 PM by API" in " ".join(html.split())
     assert "Incomplete: Azure Advisor of Azure." in html
     assert "Not read on 2026-03-02: " in html
 

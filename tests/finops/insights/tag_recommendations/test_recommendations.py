@@ -127,12 +127,8 @@ def test_an_existing_cost_tag_gains_rules_at_its_end(acme: Account, cast: Cast) 
     assert keys.suggestion.draft.key == "environment"
     assert keys.suggestion.draft.rules[:1] == rules
     assert covers(keys) == {"USD": Decimal(30)}
-    assert "already includes." in keys.row.sentence
-    account = next(
-        each
-        for each in by_name["untagged_cost"]
-        if "This ownership transfer is no longer available." in each.row.rules[-1]
-    )
+    assert "which cost tag 'environment' already includes." in keys.row.sentence
+    account = next(each for each in by_name["untagged_cost"] if "account is" in each.row.rules[-1])
     assert account.row.rules == [
         "account is 1, and tag:Env has no value, and tag:user:env has no value → prod"
     ]

@@ -123,7 +123,7 @@ def test_a_lost_or_changed_remote_segment_is_a_clear_error(
     if content is not None:
         s3.put_object(Bucket=bucket, Key=key, Body=content)
     settings.VAR_DIR = tmp_path / "another"
-    with pytest.raises(engine.LakeUnavailable, match="Check for an unclosed quote"):
+    with pytest.raises(engine.LakeUnavailable, match="cannot be read right now"):
         total(cast.account)
     assert _cached_files(tmp_path / "another") == set()
 
@@ -139,7 +139,7 @@ def test_a_storage_out_of_reach_is_a_clear_error(
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     s3fs.S3FileSystem.clear_instance_cache()
     settings.VAR_DIR = tmp_path / "another"
-    with pytest.raises(engine.LakeUnavailable, match="import the affected month again;"):
+    with pytest.raises(engine.LakeUnavailable, match="Try again in a minute"):
         total(cast.account)
     s3fs.S3FileSystem.clear_instance_cache()
 
