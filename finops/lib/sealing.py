@@ -38,7 +38,7 @@ def unseal(sealed: str, *, purpose: str) -> dict[str, Any]:
         opened = MultiFernet([_fernet(key, purpose) for key in keys]).decrypt(sealed.encode())
     except InvalidToken as error:
         raise Unsealable(
-            "The target is unreadable because the server's secret key was replaced. Enter it again.",
+            "The stored secret is unreadable because the server's secret key was replaced. Enter it again.",
             field="target",
         ) from error
     return msgspec.json.decode(opened, type=dict[str, Any])

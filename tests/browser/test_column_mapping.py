@@ -34,7 +34,7 @@ def upload_bill(page: Page, console: LiveServer, name: str) -> None:
     page.get_by_role("button", name="Upload and import").click()
     expect(page.get_by_role("heading", name="Waiting")).to_be_visible()
     console.run("tests.browser.people:run_imports")
-    expect(page.get_by_role("heading", name="Needs review Review needed")).to_be_visible()
+    expect(page.get_by_role("heading", name="Needs review Not imported yet")).to_be_visible()
 
 
 @pytest.fixture

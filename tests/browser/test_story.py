@@ -140,7 +140,7 @@ def test_a_file_of_unknown_columns_waits_for_their_mapping_and_can_be_discarded(
     expect(page.get_by_role("heading", name="Waiting")).to_be_visible()
     console.run("tests.browser.people:run_imports")
 
-    expect(page.get_by_role("heading", name="Needs review Review needed")).to_be_visible()
+    expect(page.get_by_role("heading", name="Needs review Not imported yet")).to_be_visible()
     expect(page.get_by_role("list", name="Reasons")).to_contain_text("holiday.csv")
     expect(page.get_by_role("link", name="Map columns")).to_be_visible()
     page.get_by_role("button", name="Discard").click()

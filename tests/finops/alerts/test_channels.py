@@ -208,7 +208,7 @@ def test_a_new_secret_key_asks_for_the_target_again_and_takes_it(acme: Account, 
 
     with pytest.raises(
         Unsealable,
-        match=r"The target is unreadable because the server's secret key was replaced\. Enter it again",
+        match=r"The stored secret is unreadable because the server's secret key was replaced\. Enter it again",
     ):
         target_of(AlertChannel.objects.get(pk=channel.pk))
     with use_resolver(lambda host, port: ["93.184.216.34"]):

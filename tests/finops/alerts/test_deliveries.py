@@ -348,7 +348,7 @@ def test_a_key_that_is_gone_fails_the_delivery_with_what_to_do(
 
     assert reload(row).status == "failed"
     assert (
-        "The target is unreadable because the server's secret key was replaced. Enter it again."
+        "The stored secret is unreadable because the server's secret key was replaced. Enter it again."
     ) in attempt_answers(row)[0][1]
     assert receiver.requests == []
 

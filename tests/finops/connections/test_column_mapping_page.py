@@ -64,7 +64,7 @@ def test_an_upload_of_unknown_columns_leads_to_the_mapping_and_is_imported_by_it
 ) -> None:
     url = upload(member, GERMAN)
     waiting = get_page(member, url)
-    assert "Review needed" in waiting
+    assert "Not imported yet" in waiting
     assert "Map columns Discard" in waiting
     page = get_page(member, page_url())
     assert "Betrag (EUR) — -1.234,56 · -0,44 · -1.235,00" in page

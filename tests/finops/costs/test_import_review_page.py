@@ -39,7 +39,7 @@ def page_of(job: CostImport, action: str = "") -> str:
 def test_the_page_shows_before_and_after_and_both_choices(cast: Cast, review: CostImport) -> None:
     answer = signed_in(cast.member).get(page_of(review))
     shown = text_of(answer)
-    assert "Needs review Review needed" in shown
+    assert "Needs review Not imported yet" in shown
     assert "12 lines of Sep on 12 days; the source has 30 on 30 days" in shown
     assert re.search(r"Sep \$465\.00 \$186\.00 −\$279\.00 −60%", shown)
     assert "Replace September 2026" in shown

@@ -80,11 +80,11 @@ def test_the_number_of_database_queries_is_small_and_fixed(sample: Account) -> N
         filters=[*filter_of("service", "ec2", "s3", "no such service"), *filter_of("tag:environment", "dev")]
     )
 
-    assert plain_count == 3  # one of them: the sources whose syncs fail
+    assert plain_count == 2
     # A tag is looked up among the files' keys, and held against the customer key.
     assert _count(sample, grouped) <= plain_count + 2
     assert _count(sample, filtered) <= plain_count + 4
-    assert _count(sample, SpendQuery()) == 2
+    assert _count(sample, SpendQuery()) == 1
     assert _count(sample, grouped) <= 4
 
 
@@ -94,8 +94,8 @@ def _count(account: Account, query: SpendQuery) -> int:
     return len(queries)
 
 
-def test_the_context_takes_six_database_queries_and_three_when_asked_again(sample: Account) -> None:
-    for expected in (6, 3):
+def test_the_context_takes_four_database_queries_and_two_when_asked_again(sample: Account) -> None:
+    for expected in (4, 2):
         with CaptureQueriesContext(connection) as queries:
             account_context(sample)
 

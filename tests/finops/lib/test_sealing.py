@@ -37,7 +37,7 @@ def test_a_key_that_is_gone_asks_to_enter_the_target_again(settings: Settings) -
 
     with pytest.raises(
         Unsealable,
-        match=r"The target is unreadable because the server's secret key was replaced\. Enter it again",
+        match=r"The stored secret is unreadable because the server's secret key was replaced\. Enter it again",
     ):
         unseal(sealed, purpose="a")
 
