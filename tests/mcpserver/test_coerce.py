@@ -126,7 +126,7 @@ def test_an_unknown_argument_is_refused_by_name_with_the_nearest() -> None:
     message = refusal(groupby="service")
 
     assert message.startswith(
-        'echo has no argument "groupby". Nearest: group_by. It takes top, grain, basis, '
+        'echo has no argument "groupby". Nearest: group_by. Arguments: top, grain, basis, '
     )
 
 
@@ -134,7 +134,7 @@ def test_an_unknown_argument_is_refused_by_name_with_the_nearest() -> None:
 def test_an_unknown_field_inside_is_refused_as_well() -> None:
     message = refusal(filters=[{"dimension": "service", "value": "EC2"}])
 
-    assert message == 'filters[0] has no field "value". Nearest: values. It takes dimension, values.'
+    assert message == 'filters[0] has no field "value". Nearest: values. Arguments: dimension, values.'
 
 
 @pytest.mark.parametrize("given", ["[" * 5000, '{"a":' * 5000, "x" * 100_000, "[" * 30 + "]" * 30])

@@ -95,7 +95,7 @@ def look_to_file(
 
 def _timeout() -> SourceUnavailable:
     return SourceUnavailable(
-        f"Looking at what months there are took longer than {settings.SYNC_LOOK_SECONDS / 60:g} minutes, so it was ended. The "
+        f"Listing the months took longer than {settings.SYNC_LOOK_SECONDS / 60:g} minutes and was stopped. The "
         "next sync tries again; if it stays so, name a longer prefix, or let old objects expire."
     )
 

@@ -127,7 +127,7 @@ def test_a_command_refuses_while_an_import_into_the_source_runs(
     (tmp_path / "focus.csv").write_bytes(as_csv({"BilledCost": "9"}))
     with swaps_held(source) as holding, worker(queue_bill(cast, source)) as process:
         wait_until(lambda: somebody_waits(holding), "the worker did not come to its last step")
-        with pytest.raises(UserError, match="Another import into Bills is running"):
+        with pytest.raises(UserError, match="Another import into Bills is in progress"):
             services.import_files(
                 account=cast.account, source=source, paths=[tmp_path / "focus.csv"], actor=cast.actor
             )

@@ -87,7 +87,7 @@ def test_ten_wrong_lines_are_named_and_the_others_counted() -> None:
         (csv(header="date,from,to"), "Line 1 lacks the column rate."),
         (csv(), "The file has no rates."),
         (b"\xff\xfe\x00", "The file is not UTF-8 text."),
-        (b"date\x00", "The file is no text."),
+        (b"date\x00", "The file is not text."),
         (b"a" * (5 * 1024**2 + 1), "The file has more than 5 MB."),
         (csv('2026-03-19,EUR,USD,"1'), "Line 2: this is no CSV"),
     ],

@@ -316,4 +316,4 @@ def test_a_query_that_never_answers_is_ended_in_the_time_of_a_look(
         sync = CostSync.objects.get(connection=connection)
         assert not services.look_for_changes(sync.pk, in_child=True)
         sync.refresh_from_db()
-    assert sync.error.startswith("Looking at what months there are took longer than")
+    assert sync.error.startswith("Listing the months took longer than")

@@ -106,7 +106,7 @@ def test_an_amount_that_is_no_number_is_named_by_its_own_row_and_column() -> Non
 
 def test_a_report_that_lacks_a_column_says_which_one_by_its_own_name() -> None:
     data = (AWS / "cur_legacy.csv").read_bytes().replace(b"lineItem/CurrencyCode", b"lineItem/Nothing")
-    with pytest.raises(FocusFileError, match="lacks lineItem/CurrencyCode") as refused:
+    with pytest.raises(FocusFileError, match="without lineItem/CurrencyCode") as refused:
         FocusRead(data)
     assert "BillingCurrency" in refused.value.message
     assert {row["currency"] for row in FocusRead(data, defaults={"BillingCurrency": "USD"}).rows} == {"USD"}
