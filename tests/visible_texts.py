@@ -34,7 +34,6 @@ _INTERNAL: Final = frozenset(
         "AttributeError",
         "ImproperlyConfigured",
         "KeyError",
-        "NotImplementedError",
         "RuntimeError",
         "TypeError",
     }

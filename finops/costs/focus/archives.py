@@ -50,7 +50,8 @@ def unpack(file: FocusFile, folder: Path, *, only_first: bool = False) -> list[F
                 check_disk(sum(entry.file_size for entry in entries))
                 packed = file.path.stat().st_size
                 return _Unpacking(archive, file.name, folder, packed).run(entries)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        # RuntimeError: a password, or a method of compression that zipfile lacks.
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
             raise FocusFileError(f"{file.name} {_BROKEN}") from error
 
 

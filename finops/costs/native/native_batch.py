@@ -73,17 +73,17 @@ class NativeBatch:
 
     def entry(self, name: str, key: str) -> pa.DictionaryArray:
         """The value that `key` has in a column of maps, structs or JSON objects."""
-        return self.made_once(
+        return self.compute_once(
             f"{name}/{key}", lambda file: encode(entry_of(file.column(name), key, name), name)
         )
 
-    def made_once(self, name: str, make: Callable[[NativeBatch], pa.Array]) -> pa.Array:
+    def compute_once(self, name: str, make: Callable[[NativeBatch], pa.Array]) -> pa.Array:
         """What `make` makes of the file's batch, for these lines. `name` is its name among all that is made of the batch.
 
         For what nested columns become: to take lines of a map costs as much as to read it.
         """
         if self._parent is not None:
-            return self._parent.made_once(name, make).take(self._places)
+            return self._parent.compute_once(name, make).take(self._places)
         if name not in self._made:
             self._made[name] = make(self)
         return self._made[name]

@@ -15,18 +15,13 @@ from accounts.scoping import account_scope
 from finops.alerts import queries, services
 from finops.alerts.models import AlertSubscription
 from finops.alerts.schemas import SubscriptionsQuery
-from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.models import CostTag, Team
-from finops.allocation.services.cost_tags import delete_cost_tag
-from finops.insights.anomalies.queries import anomaly_settings
-from finops.insights.models import AnomalySettings
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, make_cast
 from tests.waiting import someone_waits_for_us, threads, wait_until
 from tests.world.alerts import (
     create_channel,
-    create_subscription,
     evaluate,
     subscribe,
     subscribe_to_anomalies,
@@ -347,69 +342,6 @@ def test_of_two_creates_of_the_same_at_once_the_second_names_the_first() -> None
             wait_until(someone_waits_for_us)
         with pytest.raises(UserError, match=f"Subscription {first.pk} already sends this to the channel"):
             second.result()
-
-
-@ONE
-def test_a_team_that_is_not_watched_is_watched_from_then_on_and_that_is_said(acme: Account) -> None:
-    Team.objects.create(account=acme, name="Core")
-    AnomalySettings.objects.create(account=acme, watches=["region"], minimum_impacts={"USD": "5"})
-
-    subscription = create_subscription(acme, "anomaly", scope="team", team="Core")
-
-    (note,) = subscription.notes
-    assert note.startswith("Anomalies by team are now monitored")
-    assert anomaly_settings(acme).watches == ["region", "team"]
-    assert anomaly_settings(acme).minimum_impacts == {"USD": "5"}
-    assert AuditEntry.objects.filter(action="anomaly_settings.change").count() == 1
-
-
-@ONE
-def test_a_dimension_that_is_watched_already_is_left_alone(acme: Account) -> None:
-    CostTag.objects.create(account=acme, key="Ring")
-    AnomalySettings.objects.create(account=acme, watches=["cost_tag:Ring"])
-
-    subscription = create_subscription(
-        acme, "anomaly", scope="cost_tag", cost_tag="ring", cost_tag_value="Inner"
-    )
-
-    assert subscription.notes == ()
-    assert anomaly_settings(acme).watches == ["cost_tag:Ring"]
-
-
-@ONE
-def test_where_five_dimensions_are_watched_a_sixth_is_refused_with_what_to_do(acme: Account) -> None:
-    Team.objects.create(account=acme, name="Core")
-    watches = ["region", "provider", "account", "product", "actor"]
-    AnomalySettings.objects.create(account=acme, watches=watches)
-
-    problem = refusal(acme, "anomaly", scope="team", team="Core")
-
-    assert "already monitors the maximum of 5 other dimensions" in problem.message
-    assert "Remove one in Anomalies, Settings." in problem.message
-    assert anomaly_settings(acme).watches == watches
-
-
-@ONE
-def test_a_subscription_whose_dimension_is_watched_no_more_says_so(acme: Account) -> None:
-    Team.objects.create(account=acme, name="Core")
-    subscribe_to_anomalies(acme, scope="team", team="Core")
-    AnomalySettings.objects.update(watches=[])
-
-    (row,) = queries.every_subscription(acme)
-
-    assert "no longer monitors anomalies by team" in row.warning
-
-
-@ONE
-def test_a_cost_tag_that_an_alert_is_of_is_not_deleted_unasked(acme: Account) -> None:
-    tag = CostTag.objects.create(account=acme, key="Ring")
-    subscribe_to_anomalies(acme, 100, scope="cost_tag", cost_tag="ring", cost_tag_value="Inner")
-
-    assert uses_of(acme, "cost_tag:ring") == [
-        "alert 'Anomalies of cost tag value Ring: Inner from 100.00 USD on, to Ops'"
-    ]
-    with pytest.raises(UserError, match="alert 'Anomalies of cost tag value Ring"):
-        delete_cost_tag(cost_tag=tag, actor=ACTOR)
 
 
 @ONE

@@ -144,7 +144,7 @@ class CurMapping(NativeMapping):
 
     def _tags(self, batch: NativeBatch) -> pa.Array:
         """None on the second lines of shares: what they take away is the shared resource's, not the pod's."""
-        tags = batch.made_once("tags", lambda file: read_tags(file, self.report))
+        tags = batch.compute_once("tags", lambda file: read_tags(file, self.report))
         lines = self._lines
         if lines is None or lines.second is None or not pc.any(lines.is_share()).as_py():
             return tags
