@@ -30,7 +30,7 @@ ROUNDS = int(os.environ.get("BENCH_SYNCS_ROUNDS", "3"))
 ACCOUNTS, SOURCES = 20, 10
 MONTHS = ("2026-05",)
 LONG_MONTHS = tuple(f"2025-{month:02d}" for month in range(1, 13))
-LONG_LINES = 40_000
+LONG_LINES = 800_000
 LIMIT_SECONDS = 300.0
 
 
