@@ -1,4 +1,5 @@
-"""The side navigation: every page of an account, under its heading, and who sees it. Tabs of pages that belong together."""
+"""The side navigation: every page of an account, under its heading, and who sees it. Settings have one of their own, pages
+that belong together tabs."""
 
 from __future__ import annotations
 
@@ -31,6 +32,43 @@ class MenuGroup:
     def visible_to(self, membership: Membership) -> list[MenuItem]:
         return [item for item in self.items if membership.may(item.role)]
 
+
+SETTINGS = (
+    MenuGroup(
+        "",
+        (
+            MenuItem("Account", "account_settings", pages=("account_delete",)),
+            MenuItem("Members", "members", pages=("member_invite",)),
+            MenuItem("Security", "account_security", role=Role.ADMIN),
+            MenuItem("Audit log", "audit_log", role=Role.ADMIN),
+        ),
+    ),
+    MenuGroup(
+        "Costs",
+        (
+            MenuItem("Cost view", "cost_view"),
+            MenuItem("Exchange rates", "exchange_rates", pages=("exchange_rate_new", "exchange_rate_upload")),
+            MenuItem("Imports", "import_review"),
+        ),
+    ),
+    MenuGroup(
+        "Usage",
+        (
+            MenuItem("Customer key", "customer_key"),
+            MenuItem("Metrics", "usage_metrics", pages=("usage_metric",)),
+            MenuItem("Usage & billing", "usage_billing", pages=("usage_retention",)),
+        ),
+    ),
+    MenuGroup(
+        "Assistants",
+        (
+            MenuItem("Connected apps", "connected_apps"),
+            MenuItem("MCP keys", "mcp_keys", pages=("mcp_key_new",)),
+            MenuItem("Glossary", "glossary"),
+        ),
+    ),
+)
+"""The second navigation, beside the pages of Settings."""
 
 MENU = (
     MenuGroup(
@@ -152,29 +190,24 @@ MENU = (
         ),
     ),
     MenuGroup(
-        "Settings",
+        "",
         (
-            MenuItem("Connected apps", "connected_apps", "apps"),
-            MenuItem("MCP keys", "mcp_keys", "key", ("mcp_key_new",)),
-            MenuItem("Members", "members", "users"),
-            MenuItem("Cost view", "cost_view", "adjustments"),
             MenuItem(
-                "Exchange rates",
-                "exchange_rates",
-                "arrows-exchange",
-                ("exchange_rate_new", "exchange_rate_upload"),
+                "Settings",
+                "account_settings",
+                "settings",
+                tuple(
+                    name
+                    for group in SETTINGS
+                    for item in group.items
+                    for name in (item.url_name, *item.pages)
+                    if name != "account_settings"
+                ),
             ),
-            MenuItem("Imports", "import_review", "file-import"),
-            MenuItem("Customer key", "customer_key", "id"),
-            MenuItem("Metrics", "usage_metrics", "ruler-measure", ("usage_metric",)),
-            MenuItem("Usage & billing", "usage_billing", "receipt", ("usage_retention",)),
-            MenuItem("Glossary", "glossary", "book"),
-            MenuItem("Account", "account_settings", "building"),
-            MenuItem("Security", "account_security", "shield-lock", role=Role.ADMIN),
-            MenuItem("Audit log", "audit_log", "history", role=Role.ADMIN),
         ),
     ),
 )
+"""The side navigation."""
 
 TABS = {
     "Kinds of connection": (

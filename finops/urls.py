@@ -22,6 +22,7 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("ingestion.urls")),
     path("", include("finops.activity.urls")),
     path("", include("finops.exchange_rates.urls")),
+    path("", include("finops.search.urls")),
     path("", include(account_urlpatterns)),
 ]
 

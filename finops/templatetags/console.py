@@ -23,7 +23,7 @@ from finops.lib import clock, sentences
 from finops.lib.formats import dates, numbers
 from finops.lib.formats import sentences as reader_sentences
 from finops.lib.money import round_amount
-from finops.navigation import MENU, TABS
+from finops.navigation import MENU, SETTINGS, TABS, MenuGroup, MenuItem
 
 register = template.Library()
 register.tag("static", do_static)
@@ -273,16 +273,31 @@ def _widget_style(widget: forms.Widget) -> tuple[str, str]:
 @register.inclusion_tag("layouts/_navigation.html", takes_context=True)
 def navigation(context: template.Context) -> dict[str, Any]:
     """The side navigation of the account, with the link of the present page marked."""
+    return {"groups": _groups(context, MENU), "slug": context["account"].slug}
+
+
+@register.simple_tag(takes_context=True)
+def settings_groups(context: template.Context) -> list[tuple[str, str, list[tuple[MenuItem, bool]]]]:
+    """On a page of Settings its navigation; nothing on others."""
+    if context.get("membership") is None:
+        return []
+    groups = _groups(context, SETTINGS, "settings")
+    return groups if any(is_current for _, _, links in groups for _, is_current in links) else []
+
+
+def _groups(
+    context: template.Context, groups: Sequence[MenuGroup], prefix: str = "nav"
+) -> list[tuple[str, str, list[tuple[MenuItem, bool]]]]:
+    """Heading, its id, and links with whether each is the present page; those that the member may see."""
     url_name = _url_name(context)
-    groups = [
+    return [
         (
             group.label,
-            f"nav-{slugify(group.label)}",
+            f"{prefix}-{slugify(group.label)}",
             [(item, item.has_page(url_name)) for item in group.visible_to(context["membership"])],
         )
-        for group in MENU
+        for group in groups
     ]
-    return {"groups": groups, "slug": context["account"].slug}
 
 
 @register.inclusion_tag("layouts/_tabs.html", takes_context=True)

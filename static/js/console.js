@@ -1,6 +1,7 @@
 // What every page needs, bound by data attributes: theme, copying, confirmation, one submission a form, sortable
 // tables.
 import { announce } from "./announce.js";
+import "./menu.js";
 import { compareRows, nextOrder, sortKey } from "./lib/sorting.js";
 
 const root = document.documentElement;

@@ -1,0 +1,124 @@
+"""Pages and actions that the search of the console offers, to those who may open them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+from django.urls import resolve, reverse
+
+from accounts.models import Membership, Role
+from finops.navigation import MENU, SETTINGS, TABS, MenuItem
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the search: what it is, where it leads. `detail` stands beside the label."""
+
+    label: str
+    href: str
+    icon: str
+    detail: str = ""
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to do. `page` is the URL name of its form; `role_of` that of the view whose role it takes, else the page's.
+    `words` are others that people search it by."""
+
+    label: str
+    page: str
+    role_of: str = ""
+    words: str = ""
+
+
+ACTIONS: Final = (
+    Action(label="Create budget", page="budget_new", words="new add limit"),
+    Action(label="Upload bill", page="cost_upload", words="new import csv parquet focus file invoice"),
+    Action(
+        label="Connect cost source", page="connection_new", words="new add aws azure google cloud connection"
+    ),
+    Action(label="Invite member", page="members", role_of="member_invite", words="new add user people"),
+    Action(label="Create dashboard", page="dashboard_new", words="new add board"),
+    Action(label="Create alert subscription", page="alert_subscription_new", words="new add notification"),
+    Action(label="Create alert channel", page="alert_channel_new", words="new add slack teams email webhook"),
+    Action(label="Create team", page="team_new", words="new add"),
+    Action(label="Create cost tag", page="cost_tag_new", words="new add virtual tag dimension rules"),
+    Action(label="Split shared cost", page="split_new", words="new add create allocate"),
+    Action(label="Create unit metric", page="unit_metric_new", words="new add unit cost economics"),
+    Action(label="Create usage source", page="usage_source_new", words="new add connect push events"),
+    Action(
+        label="Create MCP key", page="mcp_key_new", words="new add generate assistant connect claude chatgpt"
+    ),
+    Action(label="Add exchange rate", page="exchange_rate_new", words="new create currency"),
+    Action(label="Import savings", page="savings_import", words="upload recommendations"),
+)
+
+LIMIT: Final = 8
+
+
+@functools.cache
+def _role_of(page: str) -> Role:
+    """The role that the view of a page without arguments asks for."""
+    role: Role = resolve(reverse(page, kwargs={"slug": "a"})).func.required_role  # type: ignore[attr-defined]
+    return role
+
+
+def actions(membership: Membership, text: str) -> list[Result]:
+    """Actions that match, of those the member may do."""
+    found = (
+        action
+        for action in ACTIONS
+        if membership.may(_role_of(action.role_of or action.page))
+        and _matches(text, action.label, action.words)
+    )
+    results = [
+        Result(label=action.label, href=_href(membership, action.page), icon="bolt") for action in found
+    ]
+    return _best(results, text)
+
+
+def pages(membership: Membership, text: str) -> list[Result]:
+    """Pages that match, of those the member may open."""
+    results = [
+        Result(label=item.label, href=_href(membership, item.url_name), icon=item.icon or icon, detail=group)
+        for group, icon, item in _every_page()
+        if membership.may(item.role) and _matches(text, item.label, group)
+    ]
+    return _best(results, text)
+
+
+def _every_page() -> Iterator[tuple[str, str, MenuItem]]:
+    """Each page of the navigations once, with the heading it stands under and that one's icon."""
+    seen: set[str] = set()
+    menus = (
+        *((group.label, "", group.items) for group in MENU[:-1]),
+        *(("Settings", "settings", group.items) for group in SETTINGS),
+        *((label, "file", items) for label, items in TABS.items()),
+    )
+    for group, icon, items in menus:
+        for item in items:
+            if item.url_name not in seen:
+                seen.add(item.url_name)
+                yield group, icon, item
+
+
+def _matches(text: str, *texts: str) -> bool:
+    """Whether each word that was typed is in one of the texts."""
+    where = " ".join(texts).casefold()
+    return all(word in where for word in text.casefold().split())
+
+
+def _best(results: list[Result], text: str) -> list[Result]:
+    """Those whose label begins with the text first, then those that have it, then the rest as they stand in the menu."""
+    typed = text.casefold()
+
+    def rank(result: Result) -> int:
+        label = result.label.casefold()
+        return 0 if label.startswith(typed) else 1 if typed in label else 2
+
+    return sorted(results, key=rank)[:LIMIT]
+
+
+def _href(membership: Membership, page: str) -> str:
+    return reverse(page, kwargs={"slug": membership.account.slug})

@@ -1,0 +1,136 @@
+"""What an account has of a name: budgets, teams, tags, boards, and values of cost. The account must be in scope."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+import msgspec
+from django.db.models import CharField, F, QuerySet, Value
+from django.db.models.functions import Cast, Length
+from django.urls import reverse
+
+from accounts.models import Account, User
+from finops.allocation.models import CostTag, Team
+from finops.budgets.models import Budget
+from finops.costs import explorer_steps
+from finops.costs.models import CostSource
+from finops.costs.queries import list_dimension_values
+from finops.costs.queries.saved_views import saved_views_of
+from finops.costs.spend_query import SpendQuery
+from finops.dashboards.queries import dashboards_of
+from finops.lake.storage.manifest import cost_tag_keys
+from finops.lib.errors import UserError
+from finops.search.menu import Result
+
+PER_KIND: Final = 5
+MAX_TEXT: Final = 100
+LEAST_COST_TEXT: Final = 3
+"""Shorter texts are in nearly every value, so the lake is not asked for them."""
+
+COST_SECONDS: Final = 3.0
+"""For all questions of the lake together; what is not answered by then is left out."""
+
+_COST_DIMENSIONS: Final = (("service", "stack-2"), ("account", "building"), ("resource", "server"))
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """Rows with a name: the page of one and the argument of its URL."""
+
+    title: str
+    icon: str
+    page: str
+    argument: str
+
+
+_KINDS: Final = {
+    "budget": Kind("Budgets", "wallet", "budget", "budget_id"),
+    "team": Kind("Teams", "sitemap", "team", "team_id"),
+    "cost_tag": Kind("Cost tags", "tags", "cost_tag", "cost_tag_id"),
+    "dashboard": Kind("Dashboards", "layout-grid", "dashboard", "dashboard_id"),
+    "saved_view": Kind("Saved views", "bookmark", "saved_view", "saved_view_id"),
+    "source": Kind("Connections", "plug-connected", "connection", "source_id"),
+}
+
+
+def clean_text(text: str) -> str:
+    """What was typed, at most MAX_TEXT characters of it, without what PostgreSQL's texts cannot have."""
+    return " ".join(text.replace("\0", " ").split())[:MAX_TEXT].strip()
+
+
+def named_rows(account: Account, user: User, text: str) -> dict[str, list[Result]]:
+    """Rows whose name has the text in it, by the title of their kind; shortest names first. Of boards and saved views the
+    shared ones and the person's own. One query."""
+    if not text:
+        return {}
+    rows: dict[str, QuerySet[Any]] = {
+        "budget": Budget.objects.all(),
+        "team": Team.objects.all(),
+        "cost_tag": CostTag.objects.all(),
+        "dashboard": dashboards_of(user),
+        "saved_view": saved_views_of(user),
+        "source": CostSource.objects.all(),
+    }
+    parts = [_matching(kind, each, text) for kind, each in rows.items()]
+    found: dict[str, list[Result]] = {kind.title: [] for kind in _KINDS.values()}
+    for name, row_id, label in parts[0].union(*parts[1:], all=True):
+        kind = _KINDS[name]
+        href = reverse(kind.page, kwargs={"slug": account.slug, kind.argument: row_id})
+        found[kind.title].append(Result(label=label, href=href, icon=kind.icon))
+    return {title: results for title, results in found.items() if results}
+
+
+def _matching(kind: str, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+    name = "key" if kind == "cost_tag" else "name"
+    named = rows.select_related(None).filter(**{f"{name}__icontains": text})
+    columns = named.annotate(found_kind=Value(kind), found_name=Cast(F(name), CharField()))
+    matching: QuerySet[Any] = columns.order_by(Length(name), "pk").values_list(
+        "found_kind", "pk", "found_name"
+    )
+    return matching[:PER_KIND]
+
+
+def cost_values(account: Account, text: str) -> dict[str, list[Result]]:
+    """Tag keys, and services, provider accounts and resources of the last 365 days with data, that have the text in them, as
+    the filters of the cost explorer find them, by title. Each leads to the explorer, grouped by it or narrowed to it.
+
+    One lake query a dimension, COST_SECONDS for all. What the lake could not say by then is left out.
+    """
+    if len(text) < LEAST_COST_TEXT:
+        return {}
+    until = time.monotonic() + COST_SECONDS
+    found = {"Tags": _tag_keys(account, text)}
+    for dimension, icon in _COST_DIMENSIONS:
+        try:
+            answer = list_dimension_values(account, dimension, search=text, limit=PER_KIND, deadline=until)
+        except UserError:
+            continue
+        if answer.values:
+            found[_TITLES[dimension]] = [
+                Result(
+                    label=each.label or each.value,
+                    detail=each.value if each.label else "",
+                    href=_explorer_url(account, dimension, each.value),
+                    icon=icon,
+                )
+                for each in answer.values
+            ]
+    return found
+
+
+def _tag_keys(account: Account, text: str) -> list[Result]:
+    keys = sorted((key for key in cost_tag_keys(account) if text.casefold() in key.casefold()), key=len)
+    page = reverse("cost_explorer", kwargs={"slug": account.slug})
+    return [
+        Result(label=key, icon="tag", href=page + explorer_steps.url_of(SpendQuery(group_by=[f"tag:{key}"])))
+        for key in keys[:PER_KIND]
+    ]
+
+
+_TITLES: Final = {"service": "Services", "account": "Provider accounts", "resource": "Resources"}
+
+
+def _explorer_url(account: Account, dimension: str, value: str) -> str:
+    query = explorer_steps.drill_down(SpendQuery(granularity="day"), {dimension: value})
+    page = reverse("cost_explorer", kwargs={"slug": account.slug})
+    return page + explorer_steps.url_of(query) if query else page

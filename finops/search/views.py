@@ -1,0 +1,30 @@
+"""The search of the console: what the dialog of Ctrl K shows for what was typed."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.doors import AccountRequest, account_page
+from finops.search import menu, queries
+from finops.search.menu import Result
+
+
+@account_page()
+@require_safe
+def results(request: AccountRequest) -> HttpResponse:
+    """Options of a listbox. Pages, actions and rows with a name, one query; with `costs`, values of cost, which ask the lake."""
+    text = queries.clean_text(request.GET.get("q", ""))
+    groups = queries.cost_values(request.account, text) if "costs" in request.GET else _names(request, text)
+    return render(
+        request, "search/_results.html", {"groups": {name: each for name, each in groups.items() if each}}
+    )
+
+
+def _names(request: AccountRequest, text: str) -> dict[str, list[Result]]:
+    return {
+        "Actions": menu.actions(request.membership, text),
+        "Pages": menu.pages(request.membership, text),
+        **queries.named_rows(request.account, request.user, text),
+    }

@@ -1,0 +1,136 @@
+// The search of the console: a dialog with a combobox (WAI-ARIA "combobox with listbox popup"). Focus stays in the
+// field; aria-activedescendant names the option. Names are asked for after 120 ms without a key, costs after 400.
+import { nextIndex } from "./lib/listbox.js";
+
+const dialog = document.getElementById("search");
+const input = document.getElementById("search-text");
+const list = document.getElementById("search-results");
+const note = document.getElementById("search-note");
+const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
+const PARTS = { names: 120, costs: 400 };
+const LEAST_COST_TEXT = 3;
+
+let timers = [];
+let requests = new AbortController();
+
+function options() {
+  return [...list.querySelectorAll("[role=option]")];
+}
+
+function select(option) {
+  for (const each of options()) each.setAttribute("aria-selected", String(each === option));
+  if (option) {
+    input.setAttribute("aria-activedescendant", option.id);
+    option.scrollIntoView({ block: "nearest" });
+  } else input.removeAttribute("aria-activedescendant");
+}
+
+function selected() {
+  return list.querySelector("[aria-selected=true]");
+}
+
+// A part that comes later keeps the option that is selected.
+function showPart(name, html) {
+  const chosen = selected()?.getAttribute("href");
+  const part = list.querySelector(`[data-search-part=${name}]`);
+  part.innerHTML = html;
+  for (const [index, option] of options().entries()) option.id = `search-option-${index}`;
+  const all = options();
+  input.setAttribute("aria-expanded", String(all.length > 0));
+  select(all.find((each) => each.getAttribute("href") === chosen) || all[0]);
+}
+
+// A status within the dialog: what is outside of a modal one is not read out. Seen only where there is no result.
+function showNote(text, isSeen) {
+  note.textContent = text;
+  note.classList.toggle("visually-hidden", !isSeen);
+}
+
+async function ask(name, text, signal) {
+  const params = new URLSearchParams({ q: text });
+  if (name === "costs") params.set("costs", "1");
+  const response = await fetch(`${dialog.dataset.searchUrl}?${params}`, { signal });
+  // The session ended meanwhile.
+  if (response.redirected) return location.reload();
+  if (!response.ok) throw new Error(`search: ${response.status}`);
+  showPart(name, await response.text());
+}
+
+function search() {
+  const text = input.value.trim();
+  for (const timer of timers) clearTimeout(timer);
+  requests.abort();
+  requests = new AbortController();
+  const { signal } = requests;
+  const names = text.length >= LEAST_COST_TEXT ? ["names", "costs"] : ["names"];
+  if (names.length === 1) showPart("costs", "");
+  let waiting = names.length;
+  timers = names.map((name) =>
+    setTimeout(
+      async () => {
+        try {
+          await ask(name, text, signal);
+        } catch {
+          if (signal.aborted) return;
+          showPart(name, "");
+        }
+        waiting -= 1;
+        if (waiting) return;
+        const count = options().length;
+        if (count) showNote(count === 1 ? "1 result" : `${count} results`, false);
+        else showNote(`No results for “${text}”`, true);
+      },
+      text ? PARTS[name] : 0,
+    ),
+  );
+}
+
+function open() {
+  if (dialog.open) return;
+  dialog.showModal();
+  input.select();
+  search();
+}
+
+input.addEventListener("input", () => {
+  showNote("", false);
+  search();
+});
+
+input.addEventListener("keydown", (event) => {
+  const all = options();
+  const index = nextIndex(event.key, all.indexOf(selected()), all.length);
+  if (index !== null) {
+    event.preventDefault();
+    select(all[index]);
+  } else if (event.key === "Enter") {
+    event.preventDefault();
+    const option = selected();
+    if (!option) return;
+    if (event.ctrlKey || event.metaKey) globalThis.open(option.href, "_blank", "noopener");
+    else location.assign(option.href);
+  }
+});
+
+list.addEventListener("pointermove", ({ target }) => {
+  const option = target.closest("[role=option]");
+  if (option && option !== selected()) select(option);
+});
+
+dialog.addEventListener("click", ({ target }) => {
+  // The dialog itself is what lies around its content: its backdrop.
+  if (target === dialog || target.closest("[data-search-close]")) dialog.close();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  if (dialog.open) dialog.close();
+  else open();
+});
+
+document.addEventListener("click", ({ target }) => {
+  if (target.closest("[data-search-open]")) open();
+});
+
+for (const key of document.querySelectorAll("[data-search-key]")) key.textContent = isApple ? "⌘K" : "Ctrl K";

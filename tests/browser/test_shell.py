@@ -1,0 +1,129 @@
+"""The frame around every page: navigation, accounts, search."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.test_pages import overflow
+
+
+def search_for(page: Page, text: str) -> None:
+    page.get_by_role("combobox", name="Search pages").press_sequentially(text)
+
+
+@pytest.mark.parametrize("path", ["/a/acme/teams/", "/a/acme/settings/audit-log/"])
+def test_the_navigation_fits_a_screen_of_900_pixels(new_page: NewPage, path: str) -> None:
+    page = new_page("owner")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(path)
+
+    heights = page.evaluate(
+        "(({ scrollHeight, clientHeight }) => [scrollHeight, clientHeight])(document.querySelector('#sidebar-menu nav'))"
+    )
+    assert heights[0] <= heights[1]
+
+
+def test_settings_have_a_navigation_beside_the_page(new_page: NewPage) -> None:
+    page = new_page("owner")
+    page.goto("/a/acme/teams/")
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Settings").click()
+
+    settings = page.get_by_role("navigation", name="Settings")
+    settings.get_by_role("link", name="Audit log").click()
+
+    expect(page.get_by_role("heading", name="Audit log", level=1)).to_be_visible()
+    expect(settings.get_by_role("link", name="Audit log")).to_have_attribute("aria-current", "page")
+
+
+def test_on_a_phone_the_navigation_of_settings_is_a_list_behind_a_button(new_page: NewPage) -> None:
+    page = new_page("owner", width=390)
+    page.goto("/a/acme/settings/members/")
+    settings = page.get_by_role("navigation", name="Settings")
+    expect(settings.get_by_role("link", name="Cost view")).to_be_hidden()
+
+    settings.get_by_role("button", name="Settings: Members").click()
+    settings.get_by_role("link", name="Cost view").click()
+
+    expect(page.get_by_role("heading", name="Cost view", level=1)).to_be_visible()
+    assert overflow(page) == 0
+
+
+def test_the_menu_of_accounts_closes_by_escape_and_gives_the_focus_back(new_page: NewPage) -> None:
+    page = new_page("both")
+    page.goto("/a/acme/teams/")
+    button = page.get_by_role("button", name="Account Acme: switch account")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Elsewhere")).to_be_visible()
+
+    page.keyboard.press("Escape")
+
+    expect(page.get_by_role("link", name="Elsewhere")).to_be_hidden()
+    expect(button).to_be_focused()
+
+
+def test_accounts_are_walked_with_the_arrows(new_page: NewPage) -> None:
+    page = new_page("both")
+    page.goto("/a/acme/teams/")
+    page.get_by_role("button", name="Account Acme: switch account").focus()
+
+    for key in ("Enter", "Tab", "ArrowDown"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("link", name="Elsewhere")).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("button", name="Account Elsewhere: switch account")).to_be_visible()
+
+
+def test_a_page_is_searched_and_opened_by_the_keyboard_alone(new_page: NewPage) -> None:
+    page = new_page("member")
+    page.goto("/a/acme/teams/")
+
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox", name="Search pages")
+    expect(field).to_be_focused()
+    search_for(page, "forec")
+    option = page.get_by_role("option", name="Forecast")
+    expect(option).to_have_attribute("aria-selected", "true")
+    expect(field).to_have_attribute("aria-activedescendant", option.get_attribute("id") or "")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", name="Forecast", level=1)).to_be_visible()
+
+
+def test_a_service_is_found_and_opens_the_explorer_narrowed_to_it(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto("/a/acme/teams/")
+    page.keyboard.press("Control+k")
+    search_for(page, "bigq")
+
+    page.get_by_role("option", name="BigQuery").click()
+
+    expect(page.get_by_role("heading", name="Cost explorer", level=1)).to_be_visible()
+    expect(page.get_by_role("navigation", name="Drill-down")).to_contain_text("BigQuery")
+
+
+def test_a_search_without_results_says_so_and_closes_by_escape(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto("/a/acme/teams/")
+    page.keyboard.press("Control+k")
+    search_for(page, "zzzzqq")
+
+    expect(page.get_by_text("No results for “zzzzqq”")).to_be_visible()
+    page.keyboard.press("Escape")
+
+    expect(page.get_by_role("combobox", name="Search pages")).to_be_hidden()
+
+
+def test_on_a_phone_a_button_opens_the_search(new_page: NewPage) -> None:
+    page = new_page("member", width=390, theme="dark")
+    page.goto("/a/acme/teams/")
+    page.get_by_role("button", name="Search", exact=True).click()
+    search_for(page, "budget")
+
+    page.get_by_role("option", name="Create budget").click()
+
+    expect(page.get_by_role("heading", name="New budget", level=1)).to_be_visible()
+    assert overflow(page) == 0

@@ -1,0 +1,172 @@
+"""The search of the console: what each may find, and nothing of another account."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import date
+from typing import ClassVar
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from accounts.models import Role
+from accounts.scoping import account_scope
+from finops.allocation.models import Team
+from finops.dashboards.models import Dashboard
+from finops.search.menu import ACTIONS
+from tests.cast import Cast, make_cast, signed_in
+from tests.examples import examples
+from tests.isolation.walk import account_routes
+from tests.world.budgets import create_budget
+from tests.world.costs import add_source, cost
+
+URL = "/a/acme/search/"
+OPTION = re.compile(r'href="([^"]*)">.*?class="search-label">([^<]*)<', re.DOTALL)
+
+
+def search(client: Client, text: str, **more: str) -> dict[str, str]:
+    """Addresses by label."""
+    response = client.get(URL, {"q": text, **more})
+    assert response.status_code == 200
+    return {label: html.unescape(href) for href, label in OPTION.findall(response.content.decode())}
+
+
+@pytest.fixture
+def rows(cast: Cast) -> Cast:
+    """A budget, a team and a board that have `alpha` in their names, in both accounts; cost in both."""
+    for account in (cast.account, cast.other_account):
+        with account_scope(account):
+            create_budget(account, f"Alpha budget {account.slug}")
+            Team.objects.create(name=f"Alpha team {account.slug}")
+            lines = [
+                cost(
+                    date(2026, 3, 1),
+                    10,
+                    service=f"Alpha service {account.slug}",
+                    resource_id=f"i-alpha-{account.slug}",
+                )
+            ]
+            add_source(account, lines, name=f"Alpha bill {account.slug}")
+    return cast
+
+
+def test_a_name_leads_to_the_row_of_this_account_alone(rows: Cast) -> None:
+    found = search(signed_in(rows.both), "ALPHA")
+
+    assert set(found) == {"Alpha budget acme", "Alpha team acme", "Alpha bill acme"}
+    assert all(href.startswith("/a/acme/") for href in found.values())
+    assert signed_in(rows.both).get(found["Alpha budget acme"]).status_code == 200
+
+
+def test_cost_is_found_by_service_and_resource_of_this_account_alone(rows: Cast) -> None:
+    client = signed_in(rows.both)
+    found = search(client, "alpha", costs="1")
+
+    assert set(found) == {"Alpha service acme", "i-alpha-acme"}
+    page = client.get(found["i-alpha-acme"])
+    assert page.status_code == 200
+    assert "i-alpha-acme" in page.content.decode()
+
+
+def test_a_stranger_is_not_found_and_a_visitor_signs_in(rows: Cast) -> None:
+    assert signed_in(rows.stranger).get(URL, {"q": "alpha"}).status_code == 404
+    assert signed_in(rows.stranger).get(URL, {"q": "alpha", "costs": "1"}).status_code == 404
+    assert Client().get(URL, {"q": "alpha"}).status_code == 302
+
+
+@pytest.mark.parametrize("name", ["viewer", "member", "admin", "owner"])
+def test_everybody_is_offered_exactly_what_that_role_may_do(cast: Cast, name: str) -> None:
+    roles = {route.name: route.view.required_role for route in account_routes()}
+    membership = cast.account.memberships.get(user=cast.person(name))
+    client = signed_in(cast.person(name))
+    offered = {label for action in ACTIONS for label in search(client, action.label)}
+    labels = {action.label for action in ACTIONS}
+
+    assert offered & labels == {
+        action.label for action in ACTIONS if membership.may(Role(roles[action.role_of or action.page]))
+    }
+    assert ("Invite member" in offered) is (name in ("admin", "owner"))
+    assert (labels & offered == set()) is (name == "viewer")
+
+
+@pytest.mark.parametrize("name", ["viewer", "member", "owner"])
+def test_every_page_and_action_that_is_offered_opens(cast: Cast, name: str) -> None:
+    client = signed_in(cast.person(name))
+    found = {href for letter in "aeiou" for href in search(client, letter).values()}
+
+    statuses = {href: client.get(href, follow=True).status_code for href in found}
+
+    assert found
+    assert {href: status for href, status in statuses.items() if status != 200} == {}
+
+
+def test_pages_for_admins_are_offered_to_them_alone(cast: Cast) -> None:
+    assert "Audit log" in search(signed_in(cast.admin), "audit")
+    assert "Audit log" not in search(signed_in(cast.member), "audit")
+
+
+def test_anothers_own_board_is_not_found(cast: Cast) -> None:
+    with account_scope(cast.account):
+        Dashboard.objects.create(name="Beta of the member", owner=cast.member)
+        Dashboard.objects.create(name="Beta of all")
+
+    assert set(search(signed_in(cast.member), "beta")) == {"Beta of the member", "Beta of all"}
+    assert set(search(signed_in(cast.viewer), "beta")) == {"Beta of all"}
+
+
+def test_many_rows_are_cut_and_an_exact_name_comes_first(cast: Cast) -> None:
+    with account_scope(cast.account):
+        Team.objects.bulk_create(
+            Team(account=cast.account, name=f"Gamma of country {number}") for number in range(200)
+        )
+        Team.objects.create(name="Gamma")
+
+    found = list(search(signed_in(cast.viewer), "gamma"))
+
+    assert found[0] == "Gamma"
+    assert len(found) == 5
+
+
+def test_names_cost_one_query_besides_who_asks(rows: Cast) -> None:
+    client = signed_in(rows.member)
+    search(client, "alpha")
+
+    with CaptureQueriesContext(connection) as queries:
+        search(client, "alpha")
+
+    assert sum("budgets_budget" in each["sql"] for each in queries) == 1
+    assert len(queries) <= 4, [each["sql"][:80] for each in queries]
+
+
+def test_a_short_text_asks_the_lake_nothing(rows: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("finops.search.queries.list_dimension_values", None)
+
+    assert search(signed_in(rows.member), "al", costs="1") == {}
+
+
+class TestAnyText(TestCase):
+    """Nothing that is typed breaks the search, and none of it comes back as markup."""
+
+    client_of_member: ClassVar[Client]
+
+    @classmethod
+    def setUpTestData(cls) -> None:
+        cls.client_of_member = signed_in(make_cast().member)
+
+    @hypothesis_settings(max_examples=examples(100), deadline=None)
+    @given(
+        text=st.text(max_size=150) | st.sampled_from(["%", "_", "\\", "'; --", "<script>", "\0", "😀" * 60])
+    )
+    def test_is_answered(self, text: str) -> None:
+        for part in ({}, {"costs": "1"}):
+            response = self.client_of_member.get(URL, {"q": text.encode("utf-8", "replace"), **part})
+
+            assert response.status_code == 200
+            assert "<script" not in response.content.decode()
