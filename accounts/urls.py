@@ -9,6 +9,7 @@ from accounts.views import (
     accounts,
     audit,
     connected_apps,
+    first_steps,
     glossary,
     invitations,
     keys,
@@ -33,6 +34,7 @@ own_urlpatterns = [
 ]
 
 account_urlpatterns = [
+    path("first-steps/dismiss/", first_steps.dismiss, name="first_steps_dismiss"),
     path("settings/mcp-keys/", keys.index, name="mcp_keys"),
     path("settings/mcp-keys/new/", keys.new, name="mcp_key_new"),
     path("settings/mcp-keys/<int:key_id>/revoke/", keys.revoke, name="mcp_key_revoke"),

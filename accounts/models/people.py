@@ -147,6 +147,7 @@ class Membership(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.VIEWER)
     created_at = models.DateTimeField(default=clock.now, editable=False)
+    first_steps_dismissed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
         constraints = [

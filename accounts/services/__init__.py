@@ -13,7 +13,7 @@ from accounts.services.invitations import (
     send_invitation,
     withdraw_invitation,
 )
-from accounts.services.members import add_member, change_role, remove_member
+from accounts.services.members import add_member, change_role, dismiss_first_steps, remove_member
 from accounts.services.ownership import accept_ownership, offer_ownership, withdraw_ownership_offer
 from accounts.services.profile import change_profile
 
@@ -28,6 +28,7 @@ __all__ = [
     "change_role",
     "create_account",
     "decline_invitation",
+    "dismiss_first_steps",
     "due_invitations",
     "invitation_of",
     "invite",

@@ -9,6 +9,7 @@ from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
 from accounts.oauth.services import disconnect_member
 from accounts.services.invitations import withdraw_invitations_of
+from finops.lib import clock
 from finops.lib.errors import UserError
 
 
@@ -70,3 +71,9 @@ def remove_member(*, membership: Membership, actor: Actor) -> None:
         target=membership.user.email,
         detail={},
     )
+
+
+def dismiss_first_steps(*, membership: Membership) -> None:
+    """Hide the first steps from a person in an account for good. Her own view alone, so the audit log has no entry."""
+    membership.first_steps_dismissed_at = clock.now()
+    membership.save(update_fields=["first_steps_dismissed_at"])

@@ -1,10 +1,13 @@
-"""What budgets add to lower apps: a panel on a team's page, and which budgets use a cost tag."""
+"""What budgets add to lower apps: a panel on a team's page, which budgets use a cost tag, a first step."""
 
 from __future__ import annotations
 
 from datetime import date
 
-from accounts.models import Account
+from django.db.models import Exists, Q
+
+from accounts.first_steps import FirstStep, first_steps
+from accounts.models import Account, Role
 from finops.allocation.cost_tags.uses import dimension_uses
 from finops.allocation.models import Team
 from finops.allocation.team_panels import TeamPanel, team_panels
@@ -63,3 +66,20 @@ def budgets_of_cost_tag(account: Account, dimension: str) -> list[str]:
         return []
     rows = Budget.objects.filter(account=account, cost_tag__key__iexact=key)
     return [f"budget {name}" for name in rows.values_list("name", flat=True)]
+
+
+def _has_budget(_account: Account) -> Q:
+    return Q(Exists(Budget.objects.all()))
+
+
+_FIRST_BUDGET = FirstStep(
+    title="Create a budget",
+    text="Warns before the month is over.",
+    action="Create budget",
+    url_name="budget_new",
+    icon="wallet",
+    place=40,
+    role=Role.MEMBER,
+    is_done=_has_budget,
+)
+first_steps.add("budget", _FIRST_BUDGET)

@@ -1,4 +1,4 @@
-"""What connections add to accounts and to answers about cost."""
+"""What connections add to accounts, their first steps, and to answers about cost."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from typing import Any, Final
 
 import msgspec
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
-from accounts.models import Account
+from accounts.first_steps import FirstStep, first_steps
+from accounts.models import Account, Role
 from accounts.scoping import account_scope
 from accounts.services.deletion import account_files
 from finops.connections.models import CostConnection, CostKey, CostPush
 from finops.connections.services import push_folders
 from finops.connections.states import GRACE
 from finops.costs.forms import upload_cautions
+from finops.costs.models import CostSource
 from finops.costs.queries.source_problems import ProblemQuery, SourceProblem, source_problems
 from finops.lib.sentences import truncate
 
@@ -86,3 +88,20 @@ def _moment(time: datetime) -> str:
 
 
 source_problems.add("syncs", ProblemQuery(_SYNC_PROBLEMS, read_sync_problems))
+
+
+def _has_source(_account: Account) -> Q:
+    return Q(Exists(CostSource.objects.all()))
+
+
+_FIRST_SOURCE: Final = FirstStep(
+    title="Connect a source",
+    text="AWS, Azure, Google Cloud, or a file.",
+    action="Connect source",
+    url_name="connection_new",
+    icon="plug-connected",
+    place=10,
+    role=Role.MEMBER,
+    is_done=_has_source,
+)
+first_steps.add("source", _FIRST_SOURCE)

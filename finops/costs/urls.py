@@ -8,6 +8,7 @@ from finops.costs.views import closed_months, explorer, imports, invoices, overv
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
+    path("overview/movers/", overview.movers, name="overview_movers"),
     path("cost-explorer/", explorer.index, name="cost_explorer"),
     path("cost-explorer/values/", explorer.values, name="dimension_values"),
     path("cost-explorer/views/", saved_views.index, name="saved_views"),

@@ -26,6 +26,7 @@ urlpatterns = [
     path("cost-tags/recommendations/", tag_recommendations.index, name="tag_recommendations"),
     path("cost-tags/recommendations/draft/", tag_recommendations.draft, name="tag_recommendation_draft"),
     path("savings/", savings.index, name="savings"),
+    path("savings/potential/", savings.potential, name="savings_potential"),
     path("savings/import/", savings.import_file, name="savings_import"),
     path("savings/refresh/", savings.refresh, name="savings_refresh"),
     path("savings/<slug:saving_key>/", savings.detail, name="saving"),

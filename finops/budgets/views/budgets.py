@@ -122,7 +122,8 @@ def _first_suggestion(request: AccountRequest) -> Any:
 @account_page()
 @require_safe
 def at_risk(request: AccountRequest) -> HttpResponse:
-    """The part of the overview that htmx brings after it: budgets that warn or are exceeded, the worst first."""
+    """The tile of the overview that htmx brings after it, and its panel of budgets that warn or are exceeded, the worst
+    first."""
     try:
         statuses = budget_statuses(request.account)
     except UserError as problem:
@@ -132,6 +133,10 @@ def at_risk(request: AccountRequest) -> HttpResponse:
     context = {
         "risky": risky[:SHOWN_AT_RISK],
         "more": max(0, len(risky) - SHOWN_AT_RISK),
+        "exceeded": sum(each.status == EXCEEDED for each in risky),
+        "warning": sum(each.status == WARNING for each in risky),
+        "without_forecast": sum(each.forecast is None for each in statuses),
+        "through": min((each.data_through for each in statuses if each.data_through), default=None),
         "count": len(statuses),
     }
     return render(request, "budgets/_at_risk.html", context)

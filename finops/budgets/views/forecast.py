@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase
@@ -67,12 +68,14 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page()
 @require_safe
 def month_end(request: AccountRequest) -> HttpResponse:
-    """The part of the overview that htmx brings after it: what the month will come to, in the basis of the spend that the
-    overview shows beside it."""
+    """The tile of the overview that htmx brings after it: what the month will come to, in the basis of the spend that the
+    overview shows beside it, against the month before."""
     try:
         sources = load_sources(request.account)
         query = ForecastQuery(basis="amortized" if sources.view.basis == Basis.AMORTIZED else "billed")
-        context: dict[str, Any] = {"answer": forecast_spend(request.account, query, sources=sources)}
+        answer = forecast_spend(request.account, query, sources=sources)
+        previous = answer.period.start_date - timedelta(days=1)
+        context: dict[str, Any] = {"answer": answer, "previous_month": previous}
     except UserError as problem:
         context = {"error": problem.message}
     return render(request, "budgets/_month_end.html", context)

@@ -25,16 +25,24 @@ REMAINING: Final = "Remaining forecast"
 def explorer_tables(
     query: SpendQuery, answer: SpendAnswer, coverage: Coverage, expected: Expected
 ) -> list[SeriesTable]:
-    """The charts of an answer: each series linked, buckets that are not complete hatched, what they are expected to cost
-    yet on top."""
-    zoom, since = _zoom(query, answer), first_incomplete(answer, coverage)
-    hatch = {} if since is None else {"kind": "bar", "partialFrom": since}
-    tables = []
-    for table in series_tables(answer):
-        links = _links(query, answer, table.currency)
-        table = with_values(table, chart={**table.chart, "links": links, **zoom, **hatch})
-        tables.append(table if since is None else _with_remaining(answer, table, since, expected))
-    return tables
+    """The charts of an answer as `forecast_tables` has them, each series linked."""
+    zoom = _zoom(query, answer)
+    return [
+        with_values(table, chart={**table.chart, "links": _links(query, answer, table.currency), **zoom})
+        for table in forecast_tables(answer, coverage, expected)
+    ]
+
+
+def forecast_tables(answer: SpendAnswer, coverage: Coverage, expected: Expected) -> list[SeriesTable]:
+    """The charts of an answer: buckets that are not complete hatched, what they are expected to cost yet on top."""
+    since = first_incomplete(answer, coverage)
+    if since is None:
+        return series_tables(answer)
+    tables = [
+        with_values(table, chart={**table.chart, "kind": "bar", "partialFrom": since})
+        for table in series_tables(answer)
+    ]
+    return [_with_remaining(answer, table, since, expected) for table in tables]
 
 
 def first_incomplete(answer: SpendAnswer, coverage: Coverage) -> int | None:

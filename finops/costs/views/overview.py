@@ -1,9 +1,11 @@
-"""Overview: what the account spends this month, against last month, on what, and how fresh that is."""
+"""Overview: what the account spends this month, against last month, its trend, what moved, and how fresh that is."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from decimal import Decimal
+from typing import Any, Final
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -11,18 +13,41 @@ from django.views.decorators.http import require_safe
 from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
-from finops.costs.answers import drop_other_currencies
-from finops.costs.charts import series_tables
+from accounts.first_steps import first_steps_of
+from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal, drop_other_currencies
 from finops.costs.models import CostImport
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.spend_query import SpendQuery, month_so_far
+from finops.costs.spend_forecasts import Expected, ForecastQuestion, expected_cost
+from finops.costs.spend_query import MAX_TOP, SpendQuery, month_so_far
+from finops.costs.views.explorer_charts import first_incomplete, forecast_tables
 from finops.lake.engine.conversion import display_currency
 from finops.lib import clock
+from finops.lib.charts import SeriesTable
 from finops.lib.errors import UserError
+from finops.lib.money import exact_difference
 from finops.lib.periods import add_months, month_end, month_start
 
 TRENDS = {"months": "13 months", "days": "30 days"}
+SHOWN_SERVICES: Final = 6
+SHOWN_MOVERS: Final = 5
+
+
+@dataclass(frozen=True)
+class SpendTile:
+    """The spend of one currency. `incomplete`: what of it is of days that are not complete, which no comparison has."""
+
+    total: SpendTotal
+    incomplete: Decimal | None
+
+
+@dataclass(frozen=True)
+class Movers:
+    """The services of one currency that cost most more, and most less, than in the previous period."""
+
+    currency: str
+    increases: list[SpendRow]
+    decreases: list[SpendRow]
 
 
 @account_page()
@@ -34,10 +59,11 @@ def overview(request: AccountRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "sources": sources,
         "running": list(running[:3]),
+        "first_steps": first_steps_of(request.membership),
         "trends": TRENDS,
         "trend": request.GET.get("trend") if request.GET.get("trend") in TRENDS else "months",
     }
-    newest = max((source.last_day for source in sources if source.last_day), default=None)
+    newest = _newest_day(account_sources)
     if newest is None:
         return render(request, "costs/overview_empty.html", context)
     try:
@@ -47,22 +73,74 @@ def overview(request: AccountRequest) -> HttpResponse:
     return render(request, "costs/overview.html", context)
 
 
+@account_page()
+@require_safe
+def movers(request: AccountRequest) -> HttpResponse:
+    """The part of the overview that htmx brings after it: the largest increases and decreases of the month. One lake
+    query."""
+    sources = load_sources(request.account)
+    newest = _newest_day(sources) or clock.today()
+    query = month_so_far(
+        newest, group_by=["service"], compare_to="previous_period", order_by="change", top=MAX_TOP
+    )
+    context: dict[str, Any] = {}
+    try:
+        answer = query_spend(request.account, query, sources=sources)
+        shown = drop_other_currencies(answer, display_currency())
+        context = {"answer": shown, "movers": _movers(shown), "explorer": query.to_params()}
+    except UserError as error:
+        context["error"] = error.message
+    return render(request, "costs/_overview_movers.html", context)
+
+
+def _newest_day(sources: Sources) -> date | None:
+    return max((source.last_day for source in sources.health.values() if source.last_day), default=None)
+
+
+def _movers(answer: SpendAnswer) -> list[Movers]:
+    """For each currency. `answer` has its rows by the size of their change."""
+    result = []
+    for total in answer.totals:
+        rows = [
+            (row, row.change.change)
+            for row in answer.rows
+            if row.currency == total.currency and row.change and row.change.change and not row.other_groups
+        ]
+        up = [row for row, change in rows if change > 0][:SHOWN_MOVERS]
+        down = [row for row, change in rows if change < 0][:SHOWN_MOVERS]
+        result.append(Movers(total.currency, up, down))
+    return [each for each in result if each.increases or each.decreases]
+
+
 def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str) -> dict[str, Any]:
-    """Two lake queries: the month by service with its comparison, and the trend."""
-    month = month_so_far(newest, group_by=["service"], compare_to="previous_period", top=6)
+    """Three lake queries: the month by service with its comparison, the trend, and the forecast of its last bucket."""
+    month = month_so_far(newest, group_by=["service"], compare_to="previous_period", top=SHOWN_SERVICES)
     month_answer = query_spend(request.account, month, sources=sources)
     spent = drop_other_currencies(month_answer, display_currency())
-    trend_answer = query_spend(request.account, _trend_query(newest, trend), sources=sources)
-    shown = drop_other_currencies(trend_answer, display_currency())
     return {
         "spent": spent,
+        "tiles": [SpendTile(total, _incomplete_amount(total)) for total in spent.totals],
         "month": month_start(spent.period.start_date),
         "is_this_month": month.period is not None,
         "explorer": month.to_params(),
-        "tables": series_tables(shown),
-        "trend_params": _trend_query(newest, trend).to_params(),
+        "tables": _trend_tables(request, sources, _trend_query(newest, trend)),
         "newest": newest,
     }
+
+
+def _incomplete_amount(total: SpendTotal) -> Decimal | None:
+    """None where there is no comparison, or all days are complete."""
+    if total.change is None or total.change.change is None:
+        return None
+    return exact_difference(total.amount, total.change.current_amount) or None
+
+
+def _trend_tables(request: AccountRequest, sources: Sources, query: SpendQuery) -> list[SeriesTable]:
+    answer = query_spend(request.account, query, sources=sources)
+    expected: Expected = {}
+    if first_incomplete(answer, sources.coverage) is not None:
+        expected = expected_cost(ForecastQuestion(request.account, query, answer.view, sources))
+    return forecast_tables(drop_other_currencies(answer, display_currency()), sources.coverage, expected)
 
 
 def _trend_query(newest: date, trend: str) -> SpendQuery:

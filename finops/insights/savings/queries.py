@@ -11,7 +11,9 @@ import msgspec
 
 from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
+from finops.costs.queries import query_spend
 from finops.costs.queries.sources import load_sources
+from finops.costs.spend_query import SpendQuery
 from finops.insights.cost_scope import CostReader, check_currency, resolve_scope
 from finops.insights.models import SavingsDismissal
 from finops.insights.savings.candidates import PLACES, RULES, Piece, SavingCandidate
@@ -32,7 +34,7 @@ from finops.insights.savings.schemas import (
 )
 from finops.lib.answers import group_by
 from finops.lib.cursors import next_cursor, offset_of
-from finops.lib.money import exact_sum
+from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, money, quote
 
@@ -98,6 +100,18 @@ def list_savings(
         warnings=[*unknown, *result.warnings],
         hint=HINT if rows else NO_ROW_HINT,
     )
+
+
+def shares_of_cost(account: Account, answer: SavingsAnswer) -> list[tuple[SavingsTotal, Decimal | None]]:
+    """Each total, and its potential savings as a share of the amortized cost of the same days; None of no cost. One lake
+    query, none without a total. Raises UserError."""
+    if answer.period is None or not answer.totals:
+        return [(total, None) for total in answer.totals]
+    days = SpendQuery(start_date=answer.period.start_date, end_date=answer.period.end_date, basis="amortized")
+    cost = {total.currency: total.amount for total in query_spend(account, days).totals}
+    return [
+        (total, ratio(total.monthly_saving, cost.get(total.currency, Decimal(0)))) for total in answer.totals
+    ]
 
 
 def recommendation(account: Account, key: str) -> tuple[SavingCandidate | None, SavingsDismissal | None]:

@@ -24,7 +24,7 @@ from finops.insights.cost_scope import scope_from_params
 from finops.insights.savings import services
 from finops.insights.savings.candidates import PRECEDENCE, RULES, SavingCandidate
 from finops.insights.savings.issue_links import panels_of_saving
-from finops.insights.savings.queries import ALL_ROWS, list_savings, recommendation
+from finops.insights.savings.queries import ALL_ROWS, list_savings, recommendation, shares_of_cost
 from finops.insights.savings.schemas import STATUSES, Recommendation, SavingsQuery
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -131,6 +131,22 @@ class HubForm(forms.Form):
         if file.size > MAX_FILE:
             raise forms.ValidationError(f"The file has {file.size:,} bytes; the maximum is {MAX_FILE:,}.")
         return file
+
+
+@account_page()
+@require_safe
+def potential(request: AccountRequest) -> HttpResponse:
+    """The tile of the overview that htmx brings after it."""
+    try:
+        answer = list_savings(request.account, SavingsQuery(limit=1), evidence=0)
+        context: dict[str, Any] = {
+            "answer": answer,
+            "shares": shares_of_cost(request.account, answer),
+            "incomplete": sum(each.incomplete for each in answer.refreshes),
+        }
+    except UserError as problem:
+        context = {"error": problem.message}
+    return render(request, "insights/_potential_savings.html", context)
 
 
 @account_page()

@@ -143,12 +143,13 @@ def test_the_explorer_opens_with_the_budgets_days_and_scope(cast: Cast, payer: A
 
 def test_the_overview_brings_the_budgets_at_risk(cast: Cast, payer: Account) -> None:
     client = signed_in(cast.viewer)
-    assert "At risk" not in get_page(client, f"{PAGE}at-risk/")
+    assert "No budget yet" in get_page(client, f"{PAGE}at-risk/")
     three(payer)
 
     assert f'hx-get="{PAGE}at-risk/"' in client.get("/a/acme/").content.decode()
     page = get_page(client, f"{PAGE}at-risk/")
 
+    assert "2 of 3 1 exceeded, 1 warning" in page
     assert page.index("Broken") < page.index("Tight")
     assert "Roomy" not in page
 

@@ -130,9 +130,9 @@ def test_the_overview_brings_the_end_of_the_month_after_it(account_with_costs: C
 
     assert f'hx-get="{month_end}"' in get(account_with_costs, url="/a/acme/").content.decode()
     text = text_of(get(account_with_costs, url=month_end))
-    assert "Forecast to Mar 31" in text
+    assert "Forecast, March 2026" in text
     assert "$465.00" in text
 
 
-def test_the_overview_of_an_account_without_cost_brings_nothing(cast: Cast) -> None:
-    assert text_of(get(cast, url=f"{URL}month-end/")) == ""
+def test_the_overview_of_an_account_without_cost_brings_no_forecast(cast: Cast) -> None:
+    assert "— No cost this month" in text_of(get(cast, url=f"{URL}month-end/"))

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from html import unescape
 
 import pytest
 
-from accounts.models import User
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
 from finops.lib import clock
@@ -27,10 +26,6 @@ def source(cast: Cast) -> CostSource:
 def overview(cast: Cast, query: str = "") -> str:
     with clock.frozen(NOVEMBER_20):
         return get_page(signed_in(cast.viewer), f"/a/acme/{query}")
-
-
-def empty_overview(user: User) -> str:
-    return signed_in(user).get("/a/acme/").content.decode()
 
 
 def november(cast: Cast, source: CostSource) -> None:
@@ -58,14 +53,6 @@ def test_an_account_without_cost_is_told_how_to_begin(cast: Cast) -> None:
     assert 'href="/a/acme/connections/upload/"' not in viewer
     for page in (member, viewer):
         assert 'href="/a/acme/settings/connected-apps/"' in page
-        assert 'href="/a/acme/connections/usage/"' in page
-
-
-def test_only_who_may_add_colleagues_is_told_to(cast: Cast) -> None:
-    advice = "Add your colleagues"
-
-    assert advice in empty_overview(cast.admin)
-    assert advice not in empty_overview(cast.member)
 
 
 def test_the_month_so_far_stands_against_the_same_days_of_the_last(cast: Cast, source: CostSource) -> None:
@@ -74,8 +61,8 @@ def test_the_month_so_far_stands_against_the_same_days_of_the_last(cast: Cast, s
     page = overview(cast)
 
     assert "$127.00" in page
-    assert "against $80.00" in page
-    assert "vs Oct 1 – 19" in page
+    assert "vs $80.00" in page
+    assert "Nov 1 – 19 vs Oct 1 – 19" in page
 
 
 def test_the_total_says_what_credits_and_tax_are_inside(cast: Cast, source: CostSource) -> None:
@@ -111,7 +98,7 @@ def test_the_trend_has_thirteen_months_or_thirty_days_as_chart_and_table(
 
     assert [len(chart["labels"]) for chart in charts] == [13, 30]
     assert charts[0]["labels"][-1] == "2026-11"
-    (everything,) = charts[0]["series"]
+    everything = charts[0]["series"][0]
     assert (everything["name"], everything["values"][-2:]) == ("(none)", [1080.0, 127.0])
     assert all("<caption" in page and "View data" in page for page in pages)
 
@@ -142,3 +129,68 @@ def test_an_import_under_way_is_named(cast: Cast, source: CostSource) -> None:
         )
 
     assert "big.csv is importing into Clouds: 25%" in overview(cast)
+
+
+def test_the_four_tiles_stand_before_the_trend(cast: Cast, source: CostSource) -> None:
+    november(cast, source)
+
+    page = overview(cast)
+
+    titles = ["Spend this month", "Forecast", "Budgets at risk", "Potential monthly savings", "Trend by"]
+    places = [page.index(title, page.index("Data through")) for title in titles]
+    assert places == sorted(places)
+
+
+def test_cost_of_days_that_are_not_complete_is_named_and_not_compared(cast: Cast, source: CostSource) -> None:
+    october, days = date(2026, 10, 1), [date(2026, 11, day) for day in (3, 19, 20)]
+    store(cast.account, [line(october, "80", service="Compute")], source_id=source.pk, month=october)
+    rows = [line(day, "3.21", service="Compute") for day in days]
+    store(cast.account, rows, source_id=source.pk, month=date(2026, 11, 1))
+
+    page = overview(cast)
+
+    assert "$9.63 −92% vs $80.00 Incomplete days, not compared: $3.21" in page
+
+
+def test_the_month_under_way_is_hatched_with_its_forecast_on_top(cast: Cast, source: CostSource) -> None:
+    days = [date(2026, 9, 1) + timedelta(days=count) for count in range(80)]
+    for month in {day.replace(day=1) for day in days}:
+        rows = [line(day, "10", service="Compute") for day in days if day.replace(day=1) == month]
+        store(cast.account, rows, source_id=source.pk, month=month)
+
+    with clock.frozen(NOVEMBER_20):
+        html = signed_in(cast.viewer).get("/a/acme/").content.decode()
+    chart = json.loads(unescape(re.findall(r'data-name="trend-USD"\s+data-chart="(.*?)"', html)[0]))
+
+    cost, remaining = chart["series"]
+    assert chart["partialFrom"] == 12
+    assert cost["values"][-1] == 190.0
+    assert (remaining["name"], remaining["values"][-1]) == ("Remaining forecast", 110.0)
+    assert remaining["values"][:-1] == [None] * 12
+
+
+def movers(cast: Cast) -> str:
+    with clock.frozen(NOVEMBER_20):
+        return signed_in(cast.viewer).get("/a/acme/overview/movers/").content.decode()
+
+
+def test_movers_are_the_largest_changes_of_each_currency_with_links_to_the_explorer(
+    cast: Cast, source: CostSource
+) -> None:
+    november(cast, source)
+    assert 'hx-get="/a/acme/overview/movers/"' in (signed_in(cast.viewer).get("/a/acme/").content.decode())
+
+    html = movers(cast)
+    text = " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+    assert "Nov 1 – 19 vs Oct 1 – 19" in text
+    assert "Storage $50.00 new +$50.00" in text
+    assert "Compute $77.00 −3.8% −$3.00" in text
+    assert text.index("Increases in USD") < text.index("Storage") < text.index("Decreases in USD")
+    assert text.index("Compute $77.00") > text.index("Decreases in USD")
+    assert "Servers €9.50 new +€9.50" in text
+    assert re.search(r'href="/a/acme/cost-explorer/\?[^"]*Storage', html)
+
+
+def test_an_account_without_changes_has_no_movers(cast: Cast, source: CostSource) -> None:
+    assert movers(cast).strip() == ""
