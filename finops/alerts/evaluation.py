@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property, partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from accounts.models import Account
 from finops.alerts.messages import Message
 from finops.alerts.models import AlertFiring, AlertSubscription
 from finops.alerts.triggers import anomaly as anomalies
-from finops.alerts.triggers import imports, sources
+from finops.alerts.triggers import imports, saved_view, sources, unit_cost
 from finops.alerts.triggers.anomaly import anomaly_message, combined_message
 from finops.alerts.triggers.budget import Crossing, budget_message, crossings
+from finops.alerts.triggers.complete_period import CompletePeriod, complete_period
 from finops.alerts.triggers.digest import digest_message, due_digest
+from finops.alerts.triggers.saved_view import DueReport
 from finops.alerts.triggers.sources import SourceEpisode
 from finops.budgets.cycles import period_of
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
 from finops.budgets.schemas import BudgetStatus
-from finops.costs.models import CostImport
+from finops.costs.answers import SpendAnswer, drop_other_currencies
+from finops.costs.models import CostImport, SavedView
+from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.spend_query import SpendQuery
 from finops.insights.models import Anomaly, AnomalyRun
+from finops.lake.engine.conversion import display_currency
 from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.unitcosts.answers import UnitCostAnswer
+from finops.unitcosts.queries import query_unit_cost
 
 Trigger = AlertSubscription.Trigger
 
@@ -50,6 +62,10 @@ class Evaluation:
     account: Account
     deadline: float
     today: date = field(default_factory=clock.today)
+    errors: list[str] = field(default_factory=list)
+    """Of single subscriptions; the others were evaluated."""
+    _reports: dict[tuple[int, str], Message] = field(default_factory=dict, repr=False)
+    _unit_costs: dict[tuple[str, str], UnitCostAnswer] = field(default_factory=dict, repr=False)
 
     @cached_property
     def sources(self) -> Sources:
@@ -58,7 +74,7 @@ class Evaluation:
     @cached_property
     def subscriptions(self) -> list[AlertSubscription]:
         """Those that are not paused. One query."""
-        related = ("channel", "cost_source", "team", "cost_tag")
+        related = ("channel", "cost_source", "team", "cost_tag", "saved_view", "unit_metric")
         rows = AlertSubscription.objects.filter(paused_at=None).select_related(*related)
         return list(rows.order_by("pk"))
 
@@ -235,6 +251,117 @@ class Evaluation:
             for each in sorted({row.frequency for row in new})
         }
         return [_digest_candidate(row, ready[row.frequency].key, messages[row.frequency]) for row in new]
+
+    def view_reports(self) -> list[AlertCandidate]:
+        """PostgreSQL: one; where one is due, also as `query_spend`, once for each view and frequency."""
+        through, now = self.sources.coverage.complete_through, clock.now()
+        due = [
+            (row, report)
+            for row, view in self._of_shared_views(Trigger.VIEW_REPORT)
+            if (report := saved_view.due_report(self.account, view, row.frequency, self.today)).is_ready(
+                through, now
+            )
+        ]
+        fired_keys = _fired_keys((row, report.key) for row, report in due)
+        candidates = []
+        for row, report in due:
+            if (row.pk, report.key) in fired_keys:
+                continue
+            with self._errors_of("Report", report.view.name):
+                message = self._report_message(report)
+                candidates.append(AlertCandidate(row, (report.key,), partial(_same_message, message)))
+        return candidates
+
+    def _report_message(self, report: DueReport) -> Message:
+        key = report.view.pk, report.key
+        if key not in self._reports:
+            answer = self._spend(replace(report.query, granularity="none"))
+            self._reports[key] = saved_view.report_message(self.account, report, answer)
+        return self._reports[key]
+
+    @contextmanager
+    def _errors_of(self, what: str, name: str) -> Iterator[None]:
+        """One question that cannot be answered, such as of a cost tag that is gone, holds up no other."""
+        try:
+            yield
+        except UserError as error:
+            self.errors.append(f"{what} {name!r}: {error.message}")
+
+    def view_changes(self) -> list[AlertCandidate]:
+        """PostgreSQL: one; and as `query_spend` for each view and period that has not fired."""
+        due = [
+            (row, view, period)
+            for row, view in self._of_shared_views(Trigger.VIEW_CHANGE)
+            if (period := self._complete_period(row)) is not None
+        ]
+        fired_keys = _fired_keys((row, saved_view.change_key(period)) for row, _view, period in due)
+        candidates = []
+        for row, view, period in due:
+            key = saved_view.change_key(period)
+            if (row.pk, key) in fired_keys:
+                continue
+            with self._errors_of("Change of", view.name):
+                answer = self._spend(saved_view.change_query(view, period))
+                totals = saved_view.changes_beyond(
+                    answer, row.minimum_percent, row.minimum_impact, row.currency
+                )
+                if totals:
+                    message = saved_view.change_message(self.account, view, period, answer, totals)
+                    candidates.append(AlertCandidate(row, (key,), partial(_same_message, message)))
+        return candidates
+
+    def _spend(self, query: SpendQuery) -> SpendAnswer:
+        """What has no exchange rate stands in a warning, as on pages."""
+        answer = query_spend(self.account, query, sources=self.sources, deadline=self.deadline)
+        return drop_other_currencies(answer, display_currency())
+
+    def _of_shared_views(self, trigger: str) -> list[tuple[AlertSubscription, SavedView]]:
+        """A view that is personal by now is sent to nobody; the subscription's page says so."""
+        rows = self.by_trigger(trigger)
+        return [
+            (row, row.saved_view) for row in rows if row.saved_view is not None and row.saved_view.is_shared
+        ]
+
+    def _complete_period(self, row: AlertSubscription) -> CompletePeriod | None:
+        return complete_period(row.frequency, self.sources.coverage.complete_through, self.today)
+
+    def unit_costs(self) -> list[AlertCandidate]:
+        """PostgreSQL: one; and as `query_unit_cost` for each unit metric and period."""
+        subscriptions = self.by_trigger(Trigger.UNIT_COST)
+        if not subscriptions:
+            return []
+        fired = AlertFiring.objects.filter(subscription__in=subscriptions)
+        fired_keys = set(fired.values_list("subscription_id", "key"))
+        candidates: list[AlertCandidate] = []
+        for row in subscriptions:
+            mine = {key for subscription_id, key in fired_keys if subscription_id == row.pk}
+            period = self._complete_period(row)
+            if period is not None and row.unit_metric is not None:
+                with self._errors_of("Unit cost", row.unit_metric.name):
+                    candidates += self._unit_cost_candidates(row, row.unit_metric.name, period, mine)
+        return candidates
+
+    def _unit_cost_candidates(
+        self, row: AlertSubscription, name: str, period: CompletePeriod, fired_keys: Collection[str]
+    ) -> list[AlertCandidate]:
+        """None where the period has no unit cost in the target's currency."""
+        answer = self._unit_cost(name, period)
+        total = unit_cost.total_in(answer, row.currency)
+        if total is None or total.unit_cost is None or row.target is None:
+            return []
+        is_above = total.unit_cost > row.target
+        keys = unit_cost.due_keys(period, is_above=is_above, fired_keys=fired_keys)
+        if not keys:
+            return []
+        message = unit_cost.message(self.account, row, period, answer, total, is_end=not is_above)
+        return [AlertCandidate(row, keys, partial(_same_message, message))]
+
+    def _unit_cost(self, name: str, period: CompletePeriod) -> UnitCostAnswer:
+        key = name, period.mark
+        if key not in self._unit_costs:
+            query = unit_cost.unit_cost_query(name, period)
+            self._unit_costs[key] = query_unit_cost(self.account, query, deadline=self.deadline)
+        return self._unit_costs[key]
 
 
 def _digest_candidate(subscription: AlertSubscription, key: str, message: Message) -> AlertCandidate:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
 from django import forms
+from django.db.models import QuerySet
 from django.forms import BoundField
 
 from finops.alerts.models import AlertChannel, AlertSubscription
-from finops.alerts.subscription_drafts import SubscriptionDraft
+from finops.alerts.subscription_drafts import DIGEST_FREQUENCIES, TARGET_PLACES, SubscriptionDraft
 from finops.allocation.models import CostTag, Team
 from finops.budgets.models import Budget
-from finops.costs.models import CostSource
+from finops.costs.models import CostSource, SavedView
 from finops.lib.params import id_of
+from finops.unitcosts.models import UnitMetric
 
 Kind, Trigger = AlertChannel.Kind, AlertSubscription.Trigger
 
@@ -95,6 +98,15 @@ class ChannelForm(forms.Form):
 
 def _trigger_fields(name: str) -> tuple[str, ...]:
     return {
+        Trigger.VIEW_REPORT.value: ("saved_view", "frequency"),
+        Trigger.VIEW_CHANGE.value: (
+            "saved_view",
+            "frequency",
+            "minimum_percent",
+            "minimum_impact",
+            "currency",
+        ),
+        Trigger.UNIT_COST.value: ("unit_metric", "frequency", "target", "currency"),
         Trigger.BUDGET.value: ("budget", "thresholds", "measure"),
         Trigger.ANOMALY.value: ("scope", "minimum_impact", "currency"),
         Trigger.DIGEST.value: ("frequency",),
@@ -108,13 +120,16 @@ _OF_SCOPE: Final = {
     "team": ("team",),
     "cost_tag": ("cost_tag", "cost_tag_value"),
 }
-_ROWS: Final[dict[str, tuple[Any, str]]] = {
-    "channel": (AlertChannel, "name"),
-    "budget": (Budget, "name"),
-    "cost_source": (CostSource, "name"),
-    "team": (Team, "name"),
-    "cost_tag": (CostTag, "key"),
+_ROWS: Final[dict[str, tuple[Callable[[], QuerySet[Any]], str]]] = {
+    "channel": (lambda: AlertChannel.objects.all(), "name"),
+    "budget": (lambda: Budget.objects.all(), "name"),
+    "cost_source": (lambda: CostSource.objects.all(), "name"),
+    "team": (lambda: Team.objects.all(), "name"),
+    "cost_tag": (lambda: CostTag.objects.all(), "key"),
+    "saved_view": (lambda: SavedView.objects.filter(owner=None), "name"),
+    "unit_metric": (lambda: UnitMetric.objects.all(), "name"),
 }
+_PERIODS: Final = [("daily", "Day"), ("weekly", "Week"), ("monthly", "Month")]
 
 
 def _choice(label: str, missing: str) -> forms.ChoiceField:
@@ -131,6 +146,8 @@ def settings_of(row: AlertSubscription) -> dict[str, Any]:
         "minimum_impact": "" if impact is None else f"{impact:f}",
         "currency": row.currency,
         "frequency": row.frequency,
+        "minimum_percent": row.minimum_percent,
+        "target": "" if row.target is None else f"{row.target.normalize():f}",
     }
 
 
@@ -174,6 +191,22 @@ class SubscriptionForm(forms.Form):
         help_text="Currency of the impact, such as USD.",
     )
     frequency = forms.ChoiceField(label="Frequency", choices=AlertSubscription.Frequency.choices)
+    saved_view = _choice("Saved view", "Choose a saved view.")
+    minimum_percent = forms.IntegerField(
+        label="Minimum change, percent",
+        required=False,
+        min_value=1,
+        max_value=1000,
+        help_text="Up or down, against the previous period.",
+    )
+    unit_metric = _choice("Unit metric", "Choose a unit metric.")
+    target = forms.DecimalField(
+        min_value=Decimal(0),
+        max_digits=30,
+        decimal_places=TARGET_PLACES,
+        help_text="Maximum unit cost.",
+        error_messages={"required": "Enter a target."},
+    )
 
     def __init__(self, *args: Any, subscription: AlertSubscription | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -191,7 +224,7 @@ class SubscriptionForm(forms.Form):
     def _visible_names(self) -> list[str]:
         names = _trigger_fields(self.asked_trigger)
         if self.subscription is not None:
-            return [name for name in names if name not in ("budget", "scope")]
+            return [name for name in names if name not in ("budget", "scope", "saved_view", "unit_metric")]
         if self.asked_trigger != Trigger.ANOMALY:
             return list(names)
         return [
@@ -207,13 +240,31 @@ class SubscriptionForm(forms.Form):
         return str(value) if value not in (None, "") else default
 
     def _offer(self) -> None:
-        for name, (model, column) in _ROWS.items():
+        for name, (rows, column) in _ROWS.items():
             field: Any = self.fields.get(name)
             if field is not None:
-                choices = [
-                    (str(pk), text) for pk, text in model.objects.order_by(column).values_list("pk", column)
-                ]
+                choices = [(str(pk), text) for pk, text in rows().order_by(column).values_list("pk", column)]
                 field.choices = [("", "Choose…"), *choices]
+        self._adapt_to_trigger()
+
+    def _adapt_to_trigger(self) -> None:
+        """Fields that several triggers have, in the words and choices of this one."""
+        frequency: Any = self.fields.get("frequency")
+        if frequency is not None and self.asked_trigger == Trigger.DIGEST:
+            every = AlertSubscription.Frequency.choices
+            frequency.choices = [choice for choice in every if choice[0] in DIGEST_FREQUENCIES]
+        if frequency is not None and self.asked_trigger in (Trigger.VIEW_CHANGE, Trigger.UNIT_COST):
+            frequency.label, frequency.choices = "Measured by", _PERIODS
+        if self.asked_trigger == Trigger.VIEW_CHANGE:
+            amount = self.fields["minimum_impact"]
+            amount.label, amount.help_text = (
+                "Minimum change, amount",
+                "With a percentage, both must be reached.",
+            )
+            self.fields["currency"].help_text = "Currency of the amount, such as USD."
+        if self.asked_trigger == Trigger.UNIT_COST:
+            currency = self.fields["currency"]
+            currency.required, currency.help_text = True, "Currency of the target, such as USD."
 
     @property
     def offers_channels(self) -> bool:
@@ -251,5 +302,5 @@ class SubscriptionForm(forms.Form):
 
 def _about(row: AlertSubscription) -> dict[str, Any]:
     """What stays."""
-    ids = {name: getattr(row, f"{name}_id") for name in ("budget", "cost_source", "team", "cost_tag")}
+    ids = {name: getattr(row, f"{name}_id") for name in _ROWS if name != "channel"}
     return {"trigger": row.trigger, "scope": row.scope, "cost_tag_value": row.cost_tag_value, **ids}

@@ -15,7 +15,8 @@ from finops.allocation.models import CostTag, Team
 from finops.budgets.models import Budget
 from finops.budgets.services import budget_listeners
 from finops.costs.dependants import dependants
-from finops.costs.models import CostSource
+from finops.costs.models import CostSource, SavedView
+from finops.unitcosts.models import UnitMetric
 
 _FOREIGN_KEYS: Final[dict[type[Model], str]] = {
     AlertChannel: "channel",
@@ -23,6 +24,8 @@ _FOREIGN_KEYS: Final[dict[type[Model], str]] = {
     CostSource: "cost_source",
     Team: "team",
     CostTag: "cost_tag",
+    SavedView: "saved_view",
+    UnitMetric: "unit_metric",
 }
 
 

@@ -18,7 +18,7 @@ def console_url(account: Account, page: str, **arguments: object) -> str:
 
 
 Severity = Literal["info", "warning", "critical"]
-MessageKind = Literal["budget", "anomaly", "digest", "import", "source", "test"]
+MessageKind = Literal["budget", "anomaly", "digest", "import", "source", "saved_view", "unit_cost", "test"]
 
 
 class Fact(msgspec.Struct, frozen=True):

@@ -79,7 +79,8 @@ class AlertRecipient(AccountModel):
 
 class AlertSubscription(AccountModel):
     """A channel bound to a trigger: a budget's thresholds, anomalies above an impact, a digest, imports that change a
-    billing month too far, or sources that are late or failing."""
+    billing month too far, sources that are late or failing, the result or a change of a saved view, or a unit cost above
+    its target."""
 
     class Trigger(models.TextChoices):
         BUDGET = "budget", "Budget thresholds"
@@ -87,6 +88,9 @@ class AlertSubscription(AccountModel):
         DIGEST = "digest", "Digest"
         IMPORT = "import", "Imports that need review"
         SOURCE = "source", "Sources that are late or failing"
+        VIEW_REPORT = "view_report", "Saved view report"
+        VIEW_CHANGE = "view_change", "Saved view change"
+        UNIT_COST = "unit_cost", "Unit cost above target"
 
     class Measure(models.TextChoices):
         ACTUAL = "actual", "Actual cost"
@@ -99,6 +103,7 @@ class AlertSubscription(AccountModel):
         COST_TAG = "cost_tag", "One cost tag value"
 
     class Frequency(models.TextChoices):
+        DAILY = "daily", "Every day"
         WEEKLY = "weekly", "Every Monday"
         MONTHLY = "monthly", "On the first of each month"
 
@@ -129,11 +134,29 @@ class AlertSubscription(AccountModel):
         decimal_places=2,
         null=True,
         blank=True,
-        help_text="Minimum impact so far, in currency.",
+        help_text="Minimum impact so far, or minimum change of a saved view, in currency.",
     )
     currency = models.CharField(max_length=3, blank=True)
-    # A digest.
+    # A digest or report; for a change and a unit cost, the period that is measured.
     frequency = models.CharField(max_length=10, choices=Frequency.choices, blank=True)
+    # A saved view.
+    saved_view = models.ForeignKey(
+        "costs.SavedView", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    minimum_percent = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Minimum change in percent of the previous period."
+    )
+    # A unit cost.
+    unit_metric = models.ForeignKey(
+        "unitcosts.UnitMetric", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    target = models.DecimalField(
+        max_digits=30,
+        decimal_places=12,
+        null=True,
+        blank=True,
+        help_text="Maximum unit cost, in currency.",
+    )
 
     fingerprint = models.CharField(max_length=64, help_text="Hash of channel, trigger and scope; unique.")
     paused_at = models.DateTimeField(null=True, blank=True)
@@ -165,6 +188,11 @@ class AlertSubscription(AccountModel):
                     & Q(minimum_impact=None)
                     & ~Q(frequency="")
                 )
+                | (
+                    Q(trigger__in=["view_report", "view_change", "unit_cost"], budget=None, measure="")
+                    & Q(thresholds__len=0, scope="")
+                    & ~Q(frequency="")
+                )
                 | Q(
                     trigger__in=["import", "source"],
                     budget=None,
@@ -175,6 +203,34 @@ class AlertSubscription(AccountModel):
                     frequency="",
                 ),
                 name="alert_subscription_is_of_one_trigger",
+                violation_error_message="A subscription has exactly the fields of its trigger.",
+            ),
+            models.CheckConstraint(
+                condition=(
+                    Q(trigger__in=["budget", "anomaly", "digest", "import", "source"])
+                    & Q(saved_view=None, unit_metric=None, minimum_percent=None, target=None)
+                )
+                | Q(
+                    trigger="view_report",
+                    saved_view__isnull=False,
+                    unit_metric=None,
+                    minimum_percent=None,
+                    minimum_impact=None,
+                    target=None,
+                )
+                | (
+                    Q(trigger="view_change", saved_view__isnull=False, unit_metric=None, target=None)
+                    & (Q(minimum_percent__gt=0) | Q(minimum_impact__gt=0))
+                )
+                | Q(
+                    trigger="unit_cost",
+                    saved_view=None,
+                    unit_metric__isnull=False,
+                    minimum_percent=None,
+                    minimum_impact=None,
+                    target__gte=0,
+                ),
+                name="alert_subscription_measure_is_whole",
                 violation_error_message="A subscription has exactly the fields of its trigger.",
             ),
             models.CheckConstraint(
@@ -189,7 +245,9 @@ class AlertSubscription(AccountModel):
                 violation_error_message="A subscription has exactly the fields of its scope.",
             ),
             models.CheckConstraint(
-                condition=Q(minimum_impact=None, currency="") | (Q(minimum_impact__gte=0) & ~Q(currency="")),
+                condition=Q(minimum_impact=None, target=None, currency="")
+                | (Q(minimum_impact__gte=0) & ~Q(currency=""))
+                | (Q(target__isnull=False) & ~Q(currency="")),
                 name="alert_subscription_impact_has_a_currency",
                 violation_error_message="A minimum impact is 0 or more, in a currency.",
             ),

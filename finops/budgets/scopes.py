@@ -75,6 +75,7 @@ _LISTED_BY: Final = {
     "cost_tag": "listCostTags",
     "budget": "listBudgets",
     "channel": "listAlertChannels",
+    "unit_metric": "listUnitMetrics",
 }
 
 
@@ -91,9 +92,9 @@ def find_scope(draft: ScopeDraft, *, of: str = "a budget") -> ResolvedScope:
         _check_presence(name, getattr(draft, name), draft.scope, of, needed=name in needs)
     return ResolvedScope(
         scope=draft.scope,
-        cost_source_id=find_row("cost_source", draft.cost_source, CostSource, "name"),
-        team_id=find_row("team", draft.team, Team, "name"),
-        cost_tag_id=find_row("cost_tag", draft.cost_tag, CostTag, "key"),
+        cost_source_id=find_row("cost_source", draft.cost_source, CostSource.objects, "name"),
+        team_id=find_row("team", draft.team, Team.objects, "name"),
+        cost_tag_id=find_row("cost_tag", draft.cost_tag, CostTag.objects, "key"),
         cost_tag_value=draft.cost_tag_value.strip(),
     )
 
@@ -111,18 +112,19 @@ def _check_presence(name: str, value: Any, scope: str, of: str, *, needed: bool)
         )
 
 
-def find_row(field: str, reference: Reference, model: Any, column: str) -> int | None:
-    """The id of the row of the account in scope that is named; None when none is. UserError for one that is not there."""
+def find_row(field: str, reference: Reference, among: Any, column: str) -> int | None:
+    """The id of the row that is named, `among` rows of the account in scope (a manager or a query); None when none is. One
+    query. Raises UserError for one that is not there."""
     if reference is None or str(reference).strip() == "":
         return None
-    rows: Sequence[tuple[int, str]] = list(model.objects.values_list("pk", column))
+    rows: Sequence[tuple[int, str]] = list(among.values_list("pk", column))
     text = str(reference).strip()
     named = [pk for pk, name in rows if name.casefold() == text.casefold()]
     by_id = [pk for pk, _ in rows if str(pk) == text]
     # A number is the id that a list gave; a text is a name, also one that is a number.
     matches = [*by_id, *named] if isinstance(reference, int) else [*named, *by_id]
     if not matches:
-        raise unknown_value(field, text, [name for _, name in rows], listed_by=_LISTED_BY[field])
+        raise unknown_value(field, text, [name for _, name in rows], listed_by=_LISTED_BY.get(field, ""))
     return matches[0]
 
 

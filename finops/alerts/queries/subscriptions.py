@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 import msgspec
 from django.db.models import Max, Q, QuerySet
@@ -18,7 +19,7 @@ from finops.costs.dictionary_encoding import fold_case
 from finops.insights.anomalies.queries import anomaly_settings
 from finops.insights.models import SERVICE
 from finops.lib.cursors import next_cursor, offset_of
-from finops.lib.sentences import join_with_and, money, quote
+from finops.lib.sentences import exact_number, join_with_and, money, quote
 
 Trigger, Measure = AlertSubscription.Trigger, AlertSubscription.Measure
 
@@ -43,6 +44,11 @@ class SubscriptionRow(msgspec.Struct, frozen=True, kw_only=True):
     minimum_impact: Decimal | None
     currency: str
     frequency: str
+    saved_view_id: int | None
+    saved_view_name: str
+    minimum_percent: int | None
+    unit_metric_name: str
+    target: Decimal | None
     paused: bool
     paused_at: datetime | None
     last_fired_at: datetime | None
@@ -57,7 +63,7 @@ class SubscriptionsPage(msgspec.Struct, frozen=True, kw_only=True):
     cursor: str
 
 
-RELATED = ("channel", "budget", "cost_source", "team", "cost_tag")
+RELATED = ("channel", "budget", "cost_source", "team", "cost_tag", "saved_view", "unit_metric")
 
 
 def alert_subscriptions(account: Account, query: SubscriptionsQuery) -> SubscriptionsPage:
@@ -125,6 +131,11 @@ def _row(row: AlertSubscription, watches: Sequence[str]) -> SubscriptionRow:
         minimum_impact=row.minimum_impact,
         currency=row.currency,
         frequency=row.frequency,
+        saved_view_id=row.saved_view_id,
+        saved_view_name=row.saved_view.name if row.saved_view else "",
+        minimum_percent=row.minimum_percent,
+        unit_metric_name=row.unit_metric.name if row.unit_metric else "",
+        target=row.target,
         paused=row.paused_at is not None,
         paused_at=row.paused_at,
         last_fired_at=getattr(row, "last_fired_at", None),
@@ -135,6 +146,8 @@ def _row(row: AlertSubscription, watches: Sequence[str]) -> SubscriptionRow:
 
 
 def _warning(row: AlertSubscription, watches: Sequence[str]) -> str:
+    if row.saved_view is not None and not row.saved_view.is_shared:
+        return "The saved view is no longer shared. Share it to send it."
     dimension = dimension_of(row)
     if (
         row.trigger != Trigger.ANOMALY
@@ -165,6 +178,8 @@ def trigger_text(row: AlertSubscription, named: Callable[[str], str] = str) -> s
         return "Imports that need review"
     if row.trigger == Trigger.SOURCE:
         return "Sources that are late or failing"
+    if row.saved_view is not None or row.unit_metric is not None:
+        return _measure_text(row, named)
     of = scope_name(row)
     where = (
         "the whole account"
@@ -173,3 +188,20 @@ def trigger_text(row: AlertSubscription, named: Callable[[str], str] = str) -> s
     )
     smallest = row.minimum_impact
     return f"Anomalies of {where}{'' if smallest is None else f' from {money(smallest, row.currency)} on'}"
+
+
+PERIOD_NOUNS: Final = {"daily": "day", "weekly": "week", "monthly": "month"}
+
+
+def _measure_text(row: AlertSubscription, named: Callable[[str], str]) -> str:
+    """Of a saved view or a unit cost."""
+    period = PERIOD_NOUNS[row.frequency]
+    if row.unit_metric is not None:
+        target = "" if row.target is None else f"{exact_number(row.target)} {row.currency}"
+        return f"Unit cost {named(row.unit_metric.name)} above {target} in a {period}"
+    view = named(row.saved_view.name) if row.saved_view is not None else ""
+    if row.trigger == Trigger.VIEW_REPORT:
+        return f"{row.frequency.capitalize()} report of {view}"
+    parts = [f"{row.minimum_percent} %"] if row.minimum_percent is not None else []
+    parts += [money(row.minimum_impact, row.currency)] if row.minimum_impact else []
+    return f"Change of {view} by {join_with_and(parts)} or more in a {period}"

@@ -111,6 +111,9 @@ def _evaluate_all(account: Account) -> tuple[list[AlertDelivery], str]:
             evaluation.late_sources,
             evaluation.budgets,
             evaluation.digests,
+            evaluation.view_reports,
+            evaluation.view_changes,
+            evaluation.unit_costs,
         )
         for part in parts:
             try:
@@ -119,7 +122,7 @@ def _evaluate_all(account: Account) -> tuple[list[AlertDelivery], str]:
                 errors.append(error.message)
                 continue
             deliveries += [delivery for each in candidates if (delivery := _fire(each)) is not None]
-    return deliveries, " ".join(dict.fromkeys(errors))
+    return deliveries, " ".join(dict.fromkeys([*errors, *evaluation.errors]))
 
 
 @transaction.atomic
@@ -134,6 +137,8 @@ def _fire(candidate: AlertCandidate) -> AlertDelivery | None:
         paused_at=None,
         fingerprint=snapshot.fingerprint,
         minimum_impact=snapshot.minimum_impact,
+        minimum_percent=snapshot.minimum_percent,
+        target=snapshot.target,
     )
     subscription = rows.select_related("account", "channel").first()
     if subscription is None:

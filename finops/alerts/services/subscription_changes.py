@@ -16,6 +16,7 @@ from finops.alerts.queries.subscriptions import subscription_text, trigger_text
 from finops.alerts.services.subscriptions import (
     check_is_new,
     existing_anomaly_keys,
+    existing_view_keys,
     lock_subscription,
     request_evaluation,
     suppress,
@@ -90,8 +91,19 @@ def _check_stays(row: AlertSubscription, resolved: ResolvedSubscription) -> None
         scope.cost_source_id,
         scope.team_id,
         scope.cost_tag_id,
+        resolved.saved_view_id,
+        resolved.unit_metric_id,
     )
-    has = (row.trigger, row.budget_id, row.scope, row.cost_source_id, row.team_id, row.cost_tag_id)
+    has = (
+        row.trigger,
+        row.budget_id,
+        row.scope,
+        row.cost_source_id,
+        row.team_id,
+        row.cost_tag_id,
+        row.saved_view_id,
+        row.unit_metric_id,
+    )
     if requested != has or fold_case(scope.cost_tag_value) != fold_case(row.cost_tag_value):
         raise UserError(
             f"{truncate(trigger_text(row, quote), 200)} cannot be changed. Create another "
@@ -107,6 +119,8 @@ def _is_as(row: AlertSubscription, resolved: ResolvedSubscription) -> bool:
         row.minimum_impact,
         row.currency,
         row.frequency,
+        row.minimum_percent,
+        row.target,
     )
     return has == (
         resolved.channel_id,
@@ -115,6 +129,8 @@ def _is_as(row: AlertSubscription, resolved: ResolvedSubscription) -> bool:
         resolved.minimum_impact,
         resolved.currency,
         resolved.frequency,
+        resolved.minimum_percent,
+        resolved.target,
     )
 
 
@@ -125,6 +141,8 @@ def _fill(row: AlertSubscription, resolved: ResolvedSubscription) -> None:
     row.minimum_impact = resolved.minimum_impact
     row.currency = resolved.currency
     row.frequency = resolved.frequency
+    row.minimum_percent = resolved.minimum_percent
+    row.target = resolved.target
     row.fingerprint = resolved.fingerprint
     row.full_clean(exclude=["account"])
     row.save()
@@ -134,8 +152,10 @@ def _suppressed_keys(account: Account, old: AlertSubscription, row: AlertSubscri
     """Keys that the new settings would have fire, and that are no news."""
     if row.trigger == Trigger.BUDGET:
         return _suppressed_thresholds(account, old, row)
-    if row.trigger in (Trigger.IMPORT, Trigger.SOURCE):
+    if row.trigger in (Trigger.IMPORT, Trigger.SOURCE, Trigger.UNIT_COST):
         return []
+    if row.trigger in (Trigger.VIEW_REPORT, Trigger.VIEW_CHANGE):
+        return existing_view_keys(row) if row.frequency != old.frequency else []
     if row.trigger == Trigger.DIGEST:
         return [due_digest(row.frequency, clock.today()).key] if row.frequency != old.frequency else []
     # What the old settings ask for and was found just now is still to be told.
@@ -168,11 +188,15 @@ def _audit_snapshot(row: AlertSubscription) -> dict[str, Any]:
         "measure": row.measure,
         "minimum_impact": impact,
         "frequency": row.frequency,
+        "minimum_percent": row.minimum_percent,
+        "target": "" if row.target is None else f"{row.target.normalize():f} {row.currency}",
     }
     takes: dict[str, tuple[str, ...]] = {
         Trigger.BUDGET: ("thresholds", "measure"),
         Trigger.ANOMALY: ("minimum_impact",),
         Trigger.IMPORT: (),
         Trigger.SOURCE: (),
+        Trigger.VIEW_CHANGE: ("minimum_percent", "minimum_impact", "frequency"),
+        Trigger.UNIT_COST: ("target", "frequency"),
     }
     return {name: settings[name] for name in ("channel", *takes.get(row.trigger, ("frequency",)))}

@@ -16,12 +16,15 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope, existing, lock_account
 from finops.alerts.models import AlertEvaluation, AlertFiring, AlertSubscription
-from finops.alerts.queries.subscriptions import subscription_text
+from finops.alerts.queries.subscriptions import RELATED, subscription_text
 from finops.alerts.subscription_drafts import ResolvedSubscription, SubscriptionDraft, Trigger, resolve_draft
 from finops.alerts.triggers import anomaly as anomalies
 from finops.alerts.triggers import imports
+from finops.alerts.triggers.complete_period import complete_period
 from finops.alerts.triggers.digest import due_digest
+from finops.alerts.triggers.saved_view import change_key, due_report
 from finops.costs.dictionary_encoding import fold_case
+from finops.costs.queries.sources import load_sources
 from finops.insights.anomalies import services as insights
 from finops.insights.anomalies.queries import anomaly_settings
 from finops.insights.anomalies.services import MAX_WATCHES
@@ -49,7 +52,7 @@ def create_alert_subscription(
     *, account: Account, actor: Actor, draft: SubscriptionDraft
 ) -> SubscriptionResult:
     """Bind a channel to a trigger. Anomalies that are known by now are not told; a budget's thresholds that are reached
-    are, at once; the first digest is of the period that goes on.
+    are, at once, as is a unit cost above its target; the first digest, report or change is of the period that goes on.
 
     A team's or cost tag's anomalies are looked for only where the account watches that dimension: it does from now on,
     and `notes` say so. Raises UserError for what `find` refuses, a channel that is told the same already (naming the
@@ -122,8 +125,7 @@ def request_evaluation(account: Account) -> None:
 def lock_subscription(subscription: AlertSubscription) -> AlertSubscription:
     """The row, locked until the transaction ends. Raises UserError when it is deleted."""
     rows = AlertSubscription.objects.select_for_update(of=("self",))
-    related = ("account", "channel", "budget", "cost_source", "team", "cost_tag")
-    return existing(rows.select_related(*related), subscription, "alert subscription")
+    return existing(rows.select_related("account", *RELATED), subscription, "alert subscription")
 
 
 def _record(row: AlertSubscription, actor: Actor, action: str) -> None:
@@ -157,6 +159,12 @@ def check_is_new(resolved: ResolvedSubscription, *, but: int = 0) -> None:
 def _same_about(resolved: ResolvedSubscription) -> dict[str, Any]:
     if resolved.trigger == Trigger.BUDGET:
         return {"budget_id": resolved.budget_id, "measure": resolved.measure}
+    if resolved.saved_view_id is not None or resolved.unit_metric_id is not None:
+        return {
+            "saved_view_id": resolved.saved_view_id,
+            "unit_metric_id": resolved.unit_metric_id,
+            "frequency": resolved.frequency,
+        }
     if resolved.scope is None:
         return {"frequency": resolved.frequency}
     scope = resolved.scope
@@ -171,6 +179,9 @@ def _same_about(resolved: ResolvedSubscription) -> dict[str, Any]:
 def _overlaps(row: AlertSubscription, resolved: ResolvedSubscription) -> bool:
     if resolved.trigger == Trigger.BUDGET:
         return bool(set(row.thresholds) & set(resolved.thresholds))
+    if resolved.trigger in (Trigger.VIEW_CHANGE, Trigger.UNIT_COST):
+        same_kind = (row.minimum_percent is None) == (resolved.minimum_percent is None)
+        return same_kind and row.currency == resolved.currency
     if resolved.scope is None:
         return True
     same_value = fold_case(row.cost_tag_value) == fold_case(resolved.scope.cost_tag_value)
@@ -183,8 +194,10 @@ def _advice(same: AlertSubscription, resolved: ResolvedSubscription, *, is_new: 
         return f"Request only the other thresholds: {', '.join(map(str, new))}."
     if not is_new:
         return "Delete one of the two instead."
-    if same.minimum_impact != resolved.minimum_impact:
+    if (same.minimum_impact, same.minimum_percent) != (resolved.minimum_impact, resolved.minimum_percent):
         return "Edit its minimum_impact on its page."
+    if same.target != resolved.target:
+        return "Edit its target on its page."
     return "No new subscription is needed."
 
 
@@ -213,6 +226,10 @@ def _create_row(account: Account, actor: Actor, resolved: ResolvedSubscription) 
         minimum_impact=resolved.minimum_impact,
         currency=resolved.currency,
         frequency=resolved.frequency,
+        saved_view_id=resolved.saved_view_id,
+        minimum_percent=resolved.minimum_percent,
+        unit_metric_id=resolved.unit_metric_id,
+        target=resolved.target,
         fingerprint=resolved.fingerprint,
         created_by=actor.user,
         created_at=clock.now(),
@@ -257,11 +274,26 @@ def _existing_keys(row: AlertSubscription) -> list[str]:
     """What was there before the subscription: anomalies, and the digest of days that are over."""
     if row.trigger == Trigger.DIGEST:
         return [due_digest(row.frequency, clock.today()).key]
-    if row.trigger in (Trigger.BUDGET, Trigger.SOURCE):
+    if row.trigger in (Trigger.BUDGET, Trigger.SOURCE, Trigger.UNIT_COST):
         return []
+    if row.trigger in (Trigger.VIEW_REPORT, Trigger.VIEW_CHANGE):
+        return existing_view_keys(row)
     if row.trigger == Trigger.IMPORT:
         return [imports.key_of(each) for each in imports.recent() if not imports.waits(each)]
     return existing_anomaly_keys(row)
+
+
+def existing_view_keys(row: AlertSubscription) -> list[str]:
+    """The report of this day, week or month, and the change of the last one that is complete. Two queries of
+    PostgreSQL at most."""
+    if row.saved_view is None:
+        return []
+    today = clock.today()
+    if row.trigger == Trigger.VIEW_REPORT:
+        return [due_report(row.account, row.saved_view, row.frequency, today).key]
+    through = load_sources(row.account).coverage.complete_through
+    period = complete_period(row.frequency, through, today)
+    return [change_key(period)] if period else []
 
 
 def existing_anomaly_keys(row: AlertSubscription) -> list[str]:

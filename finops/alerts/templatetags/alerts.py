@@ -7,6 +7,7 @@ from django.utils.safestring import SafeString
 
 from finops.alerts.models import AlertChannel
 from finops.alerts.queries import Attempt, DeliveryRow, SubscriptionRow
+from finops.alerts.queries.subscriptions import PERIOD_NOUNS
 from finops.templatetags.components import status_badge
 
 register = template.Library()
@@ -37,3 +38,9 @@ def delivery_badge(row: DeliveryRow) -> SafeString:
     """How a delivery stands; one that reached a part of its recipients says so."""
     is_partial = row.is_partial and row.status == "delivered"
     return status_badge("partial" if is_partial else row.status, "delivery")
+
+
+@register.filter
+def period_noun(frequency: str) -> str:
+    """`week`: what a subscription measures."""
+    return PERIOD_NOUNS.get(frequency, "")

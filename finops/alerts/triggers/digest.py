@@ -12,7 +12,14 @@ from urllib.parse import urlencode
 from accounts.models import Account
 from finops.alerts.messages import Fact, Message, console_url
 from finops.alerts.models import AlertSubscription
-from finops.alerts.triggers.figures import amount, signed_amount
+from finops.alerts.triggers.complete_period import BUCKETS
+from finops.alerts.triggers.figures import (
+    MOST_CURRENCIES,
+    amount,
+    change_text,
+    signed_amount,
+    totals_text,
+)
 from finops.budgets.queries import budget_statuses
 from finops.budgets.schemas import BudgetStatus
 from finops.budgets.status_rules import EXCEEDED, OK
@@ -59,12 +66,11 @@ class DueDigest:
 
 def due_digest(frequency: str, today: date) -> DueDigest:
     """Of the week before this one, from Monday; of the month before this one."""
-    granularity = "week" if frequency == Frequency.WEEKLY else "month"
+    granularity = BUCKETS[frequency]
     end = bucket_start(granularity, today) - timedelta(days=1)
     return DueDigest(frequency, DateRange(bucket_start(granularity, end), end))
 
 
-MOST_CURRENCIES: Final = 3
 MOST_BUDGETS: Final = 5
 TOP_MOVERS: Final = 5
 
@@ -137,9 +143,9 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
         savings=list_savings(account, SavingsQuery(limit=1), deadline=deadline),
     )
     page = f"{console_url(account, 'spend_change')}?{urlencode(change.to_params(), doseq=True)}"
-    unit = "week" if digest.frequency == Frequency.WEEKLY else "month"
+    unit = BUCKETS[digest.frequency]
     return Message(
-        title=f"{sentences.quote(account.name)}: {_total_text(figures)} in the {unit} of {dates.day(first)}",
+        title=f"{sentences.quote(account.name)}: {totals_text(figures.totals)} in the {unit} of {dates.day(first)}",
         summary=" ".join(_sentences(figures)),
         facts=tuple(_facts(figures)),
         url=page,
@@ -149,17 +155,10 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
     )
 
 
-def _total_text(figures: DigestFigures) -> str:
-    amounts = [numbers.money(each.amount, each.currency) for each in figures.totals[:MOST_CURRENCIES]]
-    return sentences.join_with_and(amounts) if amounts else "no cost"
-
-
 def _sentences(figures: DigestFigures) -> list[str]:
     days, earlier = figures.digest.days, figures.digest.earlier
-    spent = f"{sentences.quote(figures.account.name)} spent {_total_text(figures)}, {dates.day_range(days.start, days.end)}"
-    changes = [
-        change_text for total in figures.totals[:MOST_CURRENCIES] if (change_text := _change_text(total))
-    ]
+    spent = f"{sentences.quote(figures.account.name)} spent {totals_text(figures.totals)}, {dates.day_range(days.start, days.end)}"
+    changes = [text for total in figures.totals[:MOST_CURRENCIES] if (text := change_text(total))]
     comparison = (
         f": {sentences.join_with_and(changes)} vs {dates.day_range(earlier.start, earlier.end)}"
         if changes
@@ -168,20 +167,11 @@ def _sentences(figures: DigestFigures) -> list[str]:
     return [f"{spent}{comparison}.", *([figures.note] if figures.note else [])]
 
 
-def _change_text(total: SpendTotal) -> str:
-    """`+$120.00 (+4.1%)`; nothing where there is nothing to compare with."""
-    change = total.change
-    if change is None or change.change is None:
-        return ""
-    share = "" if change.ratio is None else f" ({numbers.change(change.ratio)})"
-    return f"{signed_amount(change.change, total.currency)}{share}"
-
-
 def _facts(figures: DigestFigures) -> list[Fact]:
     totals = [
         Fact(
             f"Total in {each.currency}",
-            " · ".join(filter(None, [numbers.money(each.amount, each.currency), _change_text(each)])),
+            " · ".join(filter(None, [numbers.money(each.amount, each.currency), change_text(each)])),
         )
         for each in figures.totals[:MOST_CURRENCIES]
     ]

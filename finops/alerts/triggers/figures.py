@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
+from finops.costs.answers import SpendTotal
 from finops.lib.formats import numbers
 from finops.lib.money import ratio, round_amount
+from finops.lib.sentences import join_with_and
+
+MOST_CURRENCIES: Final = 3
 
 
 def amount(value: Decimal | None, currency: str) -> dict[str, Any] | None:
@@ -17,6 +22,21 @@ def amount(value: Decimal | None, currency: str) -> dict[str, Any] | None:
 def signed_amount(value: Decimal, currency: str) -> str:
     """`+$1,234.50`."""
     return numbers.signed_money(value, currency)
+
+
+def totals_text(totals: Sequence[SpendTotal]) -> str:
+    """`$1,234.50 and €3.00`; of three currencies at most, the first ones."""
+    amounts = [numbers.money(each.amount, each.currency) for each in totals[:MOST_CURRENCIES]]
+    return join_with_and(amounts) if amounts else "no cost"
+
+
+def change_text(total: SpendTotal) -> str:
+    """`+$120.00 (+4.1%)`; nothing where there is nothing to compare with."""
+    change = total.change
+    if change is None or change.change is None:
+        return ""
+    share = "" if change.ratio is None else f" ({numbers.change(change.ratio)})"
+    return f"{signed_amount(change.change, total.currency)}{share}"
 
 
 def share(part: Decimal, whole: Decimal) -> str:

@@ -11,6 +11,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, User
 from accounts.scoping import account_scope, existing, lock_account
+from finops.costs import dependants
 from finops.costs.models import SavedView
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
@@ -79,7 +80,7 @@ def delete_saved_view(*, view: SavedView, actor: Actor) -> None:
     with account_scope(view.account):
         lock_account(view.account)
         row = existing(SavedView.objects.all(), view, "saved view")
-        snapshot = _snapshot(row)
+        snapshot = {**_snapshot(row), **dependants.audit_detail(row)}
         row.delete()
         _record(row, actor, "saved_view.delete", snapshot)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from django import forms
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role, User
+from finops.costs.dependants import deletion_impact_text
 from finops.costs.models import SavedView
 from finops.costs.queries.saved_views import saved_views_of
 from finops.costs.services.saved_views import (
@@ -143,5 +145,9 @@ def _view_of(request: AccountRequest, saved_view_id: int) -> SavedView:
 
 
 def _form_page(request: AccountRequest, form: SavedViewForm, view: SavedView | None = None) -> HttpResponse:
-    context = {"form": form, "view": view}
+    context = {
+        "form": form,
+        "view": view,
+        "going_with_it": partial(deletion_impact_text, view) if view else "",
+    }
     return render(request, "costs/saved_view_form.html", context, status=422 if form.is_bound else 200)

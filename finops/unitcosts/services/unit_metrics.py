@@ -10,6 +10,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope, existing
+from finops.costs import dependants
 from finops.lib.errors import UserError
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.unit_metrics import validate_question
@@ -94,11 +95,12 @@ def delete_unit_metric(*, metric: UnitMetric, actor: Actor) -> None:
     account = metric.account
     with account_scope(account):
         metric = existing(UnitMetric.objects.select_for_update(), metric, "unit metric")
+        dependents = dependants.audit_detail(metric)
         metric.delete()
     audit.record(
         account=account,
         actor=actor,
         action="unit_metric.delete",
         target=metric.name,
-        detail=_audit_snapshot(metric),
+        detail={**_audit_snapshot(metric), **dependents},
     )

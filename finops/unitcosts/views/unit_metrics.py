@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from finops.costs.dependants import deletion_impact_text
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage, csv_response, wants_csv
 from finops.unitcosts.forms import UnitMetricForm
@@ -118,7 +120,13 @@ def _form_page(
     problem: str,
     metric: UnitMetric | None = None,
 ) -> HttpResponse:
-    context = {"form": form, "question": question, "problem": problem, "metric": metric}
+    context = {
+        "form": form,
+        "question": question,
+        "problem": problem,
+        "metric": metric,
+        "going_with_it": partial(deletion_impact_text, metric) if metric else "",
+    }
     status = 400 if problem else 422 if form.errors else 200
     return render(request, "unitcosts/unit_metric_form.html", context, status=status)
 

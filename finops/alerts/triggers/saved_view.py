@@ -1,0 +1,258 @@
+"""Saved views: when a report of one is due and what it says, and which change of one is an alert."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from accounts.models import Account
+from finops.alerts.messages import Fact, Message, console_url
+from finops.alerts.models import AlertSubscription
+from finops.alerts.triggers.complete_period import BUCKETS, CompletePeriod
+from finops.alerts.triggers.digest import WAITS
+from finops.alerts.triggers.figures import MOST_CURRENCIES, amount, change_text, signed_amount, totals_text
+from finops.costs import explorer_steps
+from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal
+from finops.costs.charts import row_name
+from finops.costs.models import SavedView
+from finops.costs.spend_query import DEFAULT_PERIOD, SpendQuery
+from finops.lib import sentences
+from finops.lib.formats import dates, numbers
+from finops.lib.formats.sentences import reader_text
+from finops.lib.periods import DateRange, bucket_start, named_period
+
+Frequency = AlertSubscription.Frequency
+
+WAITS_OF_DAY: Final = timedelta(hours=12)
+"""A daily report cannot wait for days: the next one would take its place."""
+MOST_GROUPS: Final = 15
+MOST_MOVERS: Final = 5
+MOST_NOTES: Final = 3
+
+_TO_DATE: Final = ("today", "month_to_date", "quarter_to_date", "year_to_date")
+
+
+@dataclass(frozen=True)
+class DueReport:
+    """The newest report of a view whose day has come: the view's question as it stood on `day`, which is not in it."""
+
+    view: SavedView
+    frequency: str
+    day: date
+    query: SpendQuery
+
+    @property
+    def key(self) -> str:
+        return f"view_report:{self.frequency}:{self.day}"
+
+    def is_ready(self, through: date | None, now: datetime) -> bool:
+        """Whether cost is complete up to its last day, or it waited long enough."""
+        end = min(self.query.end_date or self.day, self.day - timedelta(days=1))
+        waits = WAITS_OF_DAY if self.frequency == Frequency.DAILY else WAITS
+        is_late = now >= datetime.combine(self.day, time(), tzinfo=UTC) + waits
+        return is_late or (through is not None and through >= end)
+
+
+def change_key(period: CompletePeriod) -> str:
+    """One firing for each period of a subscription."""
+    return f"view_change:{period.mark}"
+
+
+def change_query(view: SavedView, period: CompletePeriod) -> SpendQuery:
+    """Of the view's cost in the period, against the one before; its groups are what moved."""
+    return replace(
+        _in_days(view.query, period.days),
+        granularity="none",
+        compare_to="previous_period",
+        order_by="change",
+    )
+
+
+def due_report(account: Account, view: SavedView, frequency: str, today: date) -> DueReport:
+    """Periods that go on end the day before: a report of month to date on the first is of the month that is over."""
+    day, query = bucket_start(BUCKETS[frequency], today), view.query
+    if query.start_date is None and query.end_date is None:
+        name = query.period or DEFAULT_PERIOD
+        as_of = day - timedelta(days=1) if name in _TO_DATE else day
+        days = named_period(name, today=as_of, fiscal_start_month=account.fiscal_start_month)
+        query = _in_days(query, days)
+    return DueReport(view, frequency, day, query)
+
+
+def report_message(account: Account, report: DueReport, answer: SpendAnswer) -> Message:
+    """The result of the view; `answer` is that of its query, in the currencies it has."""
+    days = DateRange(answer.period.start_date, answer.period.end_date)
+    view, totals = report.view, _largest_first(answer.totals)
+    return Message(
+        title=f"{sentences.quote(account.name)}: {sentences.quote(view.name)}, {totals_text(totals)}",
+        summary=_summary(view, answer, totals, days),
+        facts=(
+            Fact("Account", account.name),
+            *_total_facts(totals),
+            *(Fact(_name(row), _row_text(row)) for row in answer.rows[:MOST_GROUPS]),
+            *_more_fact(answer.rows[MOST_GROUPS:]),
+        ),
+        url=_url(account, view, report.query),
+        kind="saved_view",
+        dedup_key=f"account-{account.pk}:view-{view.pk}:{report.key}",
+        data={
+            **_data(view, report.frequency, days, answer),
+            "groups": [_group_data(row) for row in answer.rows[:MOST_GROUPS]],
+        },
+    )
+
+
+def changes_beyond(
+    answer: SpendAnswer, minimum_percent: int | None, minimum_amount: Decimal | None, currency: str
+) -> list[SpendTotal]:
+    """Totals that changed by at least so much, up or down; of two minimums both are reached. From nothing to something is
+    beyond any percentage. `currency` is of the amount."""
+    return [
+        total
+        for total in answer.totals
+        if (change := total.change) is not None
+        and change.change
+        and (minimum_percent is None or _is_beyond(change.change, change.previous_amount, minimum_percent))
+        and (
+            minimum_amount is None
+            or (total.currency == currency and change.change.copy_abs() >= minimum_amount)
+        )
+    ]
+
+
+def _is_beyond(change: Decimal, previous: Decimal | None, percent: int) -> bool:
+    return change.copy_abs() * 100 >= (previous or Decimal(0)).copy_abs() * percent
+
+
+def change_message(
+    account: Account,
+    view: SavedView,
+    period: CompletePeriod,
+    answer: SpendAnswer,
+    totals: Sequence[SpendTotal],
+) -> Message:
+    """`totals` are those that changed beyond the subscription's minimum."""
+    days, ordered = period.days, _largest_first(totals)
+    texts = [change_text(total) for total in ordered[:MOST_CURRENCIES]]
+    is_more = any(total.change and total.change.change and total.change.change > 0 for total in totals)
+    return Message(
+        title=f"{sentences.quote(account.name)}: {sentences.quote(view.name)} changed by {sentences.join_with_and(texts)}",
+        summary=_summary(view, answer, ordered, days),
+        facts=(Fact("Account", account.name), *_total_facts(ordered), *_mover_facts(answer, ordered)),
+        url=_url(account, view, change_query(view, period)),
+        # A drop costs nothing; it may be an outage, and is worth a look.
+        severity="warning" if is_more else "info",
+        kind="saved_view",
+        dedup_key=f"account-{account.pk}:view-{view.pk}:{change_key(period)}",
+        data=_data(view, period.frequency, days, answer),
+    )
+
+
+def _in_days(query: SpendQuery, days: DateRange) -> SpendQuery:
+    return replace(query, period=None, start_date=days.start, end_date=days.end)
+
+
+def _url(account: Account, view: SavedView, query: SpendQuery) -> str:
+    """The view's page with the days of the message."""
+    return f"{console_url(account, 'saved_view', saved_view_id=view.pk)}{explorer_steps.url_of(query)}"
+
+
+def _largest_first(totals: Sequence[SpendTotal]) -> list[SpendTotal]:
+    return sorted(totals, key=lambda total: (-total.amount.copy_abs(), total.currency))
+
+
+def _summary(view: SavedView, answer: SpendAnswer, totals: Sequence[SpendTotal], days: DateRange) -> str:
+    """What the reader must know, then the total with its change."""
+    texts = [text for total in totals[:MOST_CURRENCIES] if (text := change_text(total))]
+    spent = f"{sentences.quote(view.name)}: {totals_text(totals)}, {dates.day_range(days.start, days.end)}"
+    compared = answer.comparison
+    if texts and compared is not None:
+        earlier = dates.day_range(compared.previous_start_date, compared.previous_end_date)
+        spent = f"{spent}, {sentences.join_with_and(texts)} vs {earlier}"
+    return " ".join([*_notes(answer, days.end), f"{spent}."])
+
+
+def _notes(answer: SpendAnswer, last_day: date) -> list[str]:
+    """What the amounts leave out, mix or rest on, the days that are not complete first."""
+    through = answer.data_through
+    if through is None:
+        return ["There is no cost data yet."]
+    late = [f"Data is complete through {dates.day(through)} only."] if through < last_day else []
+    return [*late, *(reader_text(each) for each in answer.warnings[:MOST_NOTES])]
+
+
+def _total_facts(totals: Sequence[SpendTotal]) -> list[Fact]:
+    facts = []
+    for total in totals[:MOST_CURRENCIES]:
+        texts = [numbers.money(total.amount, total.currency), change_text(total)]
+        facts.append(Fact(f"Total in {total.currency}", " · ".join(filter(None, texts))))
+        facts += [
+            Fact(
+                f"Left out: {part.part.replace('_', ' ')}",
+                numbers.money(part.amount, part.currency),
+            )
+            for part in total.left_out
+            if part.amount
+        ]
+    return facts
+
+
+def _row_text(row: SpendRow) -> str:
+    change = row.change.ratio if row.change else None
+    parts = [
+        numbers.money(row.amount, row.currency),
+        "" if row.share is None else numbers.percent(row.share),
+        "" if change is None else numbers.change(change),
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def _more_fact(rows: Sequence[SpendRow]) -> list[Fact]:
+    return [Fact("And", f"{len(rows)} more rows")] if rows else []
+
+
+def _mover_facts(answer: SpendAnswer, totals: Sequence[SpendTotal]) -> list[Fact]:
+    currencies = {total.currency for total in totals}
+    moved = [
+        (row, row.change.change)
+        for row in answer.rows
+        if row.currency in currencies and row.change and row.change.change
+    ]
+    return [
+        Fact(
+            _name(row),
+            f"{signed_amount(change, row.currency)}, now {numbers.money(row.amount, row.currency)}",
+        )
+        for row, change in moved[:MOST_MOVERS]
+    ]
+
+
+def _name(row: SpendRow) -> str:
+    return sentences.truncate(row_name(row), 120)
+
+
+def _data(view: SavedView, frequency: str, days: DateRange, answer: SpendAnswer) -> dict[str, Any]:
+    return {
+        "saved_view_id": view.pk,
+        "saved_view": view.name,
+        "frequency": frequency,
+        "start_date": str(days.start),
+        "end_date": str(days.end),
+        "data_through": str(answer.data_through) if answer.data_through else None,
+        "totals": [
+            {
+                "total": amount(each.amount, each.currency),
+                "change": amount(each.change.change, each.currency) if each.change else None,
+            }
+            for each in answer.totals
+        ],
+    }
+
+
+def _group_data(row: SpendRow) -> Mapping[str, Any]:
+    return {"group": dict(row.group), "amount": amount(row.amount, row.currency)}

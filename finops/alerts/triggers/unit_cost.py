@@ -1,0 +1,131 @@
+"""Unit costs above their target: when an episode begins and ends, and what is said of it.
+
+An episode begins with the first complete day, week or month whose unit cost is above the target, and ends with the next that
+is not. Each is sent once, and its end once; a period without a unit cost changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from decimal import Decimal
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from accounts.models import Account
+from finops.alerts.messages import Fact, Message, console_url
+from finops.alerts.models import AlertSubscription
+from finops.alerts.triggers.complete_period import CompletePeriod
+from finops.alerts.triggers.figures import amount, share
+from finops.lib import sentences
+from finops.lib.formats import dates, numbers
+from finops.lib.formats.sentences import reader_text
+from finops.unitcosts.answers import UnitCostAnswer, UnitCostTotal
+from finops.unitcosts.queries.cards import per_unit
+from finops.unitcosts.unit_cost_query import UnitCostQuery
+
+PREFIX: Final = "unit_cost:"
+END: Final = ":end"
+MOST_NOTES: Final = 3
+
+
+def unit_cost_query(name: str, period: CompletePeriod) -> UnitCostQuery:
+    """The unit metric's own question in a period, against the one before."""
+    return UnitCostQuery(
+        unit_metric=name,
+        start_date=period.days.start,
+        end_date=period.days.end,
+        compare_to="previous_period",
+    )
+
+
+def key_of(period: CompletePeriod) -> str:
+    """The firing that begins an episode."""
+    return f"{PREFIX}{period.mark}"
+
+
+def total_in(answer: UnitCostAnswer, currency: str) -> UnitCostTotal | None:
+    """The total of a currency with its unit cost; None where there is none."""
+    matches = [total for total in answer.totals if total.currency == currency and total.unit_cost is not None]
+    return matches[0] if matches else None
+
+
+def due_keys(period: CompletePeriod, *, is_above: bool, fired_keys: Collection[str]) -> tuple[str, ...]:
+    """What to fire now: the key of an episode that begins, or the ends of those that are open."""
+    key = key_of(period)
+    open_keys = [
+        each for each in sorted(fired_keys) if not each.endswith(END) and each + END not in fired_keys
+    ]
+    if is_above:
+        return () if open_keys or key in fired_keys else (key,)
+    return tuple(each + END for each in open_keys)
+
+
+def message(
+    account: Account,
+    subscription: AlertSubscription,
+    period: CompletePeriod,
+    answer: UnitCostAnswer,
+    total: UnitCostTotal,
+    *,
+    is_end: bool,
+) -> Message:
+    """Of an episode that begins or ends; the subscription's unit metric must be loaded."""
+    name = sentences.quote(answer.unit_metric)
+    unit = per_unit(answer.per, answer.unit, answer.usage_metric)
+    unit_cost, target = total.unit_cost or Decimal(0), subscription.target or Decimal(0)
+    figure = f"{numbers.price(unit_cost, total.currency)} per {unit}"
+    event = "is back within its target" if is_end else "is above its target"
+    notes = [reader_text(each) for each in answer.warnings[:MOST_NOTES]]
+    days = dates.day_range(period.days.start, period.days.end)
+    target_text = numbers.price(target, total.currency)
+    query = unit_cost_query(answer.unit_metric, period)
+    return Message(
+        title=f"{sentences.quote(account.name)}: {name} {event}: {figure}",
+        summary=" ".join([*notes, f"{name} was {figure}, {days}; the target is {target_text}."]),
+        facts=(
+            Fact("Account", account.name),
+            Fact("Unit cost", figure),
+            Fact("Target", target_text),
+            *_beyond_fact(unit_cost, target, total.currency),
+            Fact("Cost", numbers.money(total.cost, total.currency)),
+            *([Fact("Usage", numbers.quantity(total.usage, answer.unit))] if total.usage is not None else []),
+            *_change_fact(total),
+        ),
+        url=f"{console_url(account, 'unit_economics')}?{urlencode(query.to_params(), doseq=True)}",
+        severity="info" if is_end else "warning",
+        kind="unit_cost",
+        is_end=is_end,
+        dedup_key=f"account-{account.pk}:unit-cost-{subscription.pk}",
+        data=_data(period, answer, total, target),
+    )
+
+
+def _beyond_fact(unit_cost: Decimal, target: Decimal, currency: str) -> list[Fact]:
+    if unit_cost <= target:
+        return []
+    part = share(unit_cost - target, target)
+    text = f"+{numbers.price(unit_cost - target, currency)}"
+    return [Fact("Above target", f"{text} ({part})" if part else text)]
+
+
+def _change_fact(total: UnitCostTotal) -> list[Fact]:
+    change = total.change
+    if change is None or change.previous_unit_cost is None:
+        return []
+    text = numbers.price(change.previous_unit_cost, total.currency)
+    ratio = "" if change.ratio is None else f" ({numbers.change(change.ratio)})"
+    return [Fact("Previous period", f"{text}{ratio}")]
+
+
+def _data(
+    period: CompletePeriod, answer: UnitCostAnswer, total: UnitCostTotal, target: Decimal
+) -> dict[str, Any]:
+    return {
+        "unit_metric": answer.unit_metric,
+        "start_date": str(period.days.start),
+        "end_date": str(period.days.end),
+        "per": answer.per,
+        "unit_cost": amount(total.unit_cost, total.currency),
+        "target": amount(target, total.currency),
+        "cost": amount(total.cost, total.currency),
+    }
