@@ -13,7 +13,7 @@ from accounts.models import Membership, Role
 from finops.navigation import MENU, SETTINGS, TABS, MenuItem
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the search: what it is, where it leads. `detail` stands beside the label."""
 
     label: str
@@ -64,7 +64,7 @@ def _role_of(page: str) -> Role:
     return role
 
 
-def actions(membership: Membership, text: str) -> list[Result]:
+def actions(membership: Membership, text: str) -> list[SearchResult]:
     """Actions that match, of those the member may do."""
     found = (
         action
@@ -73,15 +73,17 @@ def actions(membership: Membership, text: str) -> list[Result]:
         and _matches(text, action.label, action.words)
     )
     results = [
-        Result(label=action.label, href=_href(membership, action.page), icon="bolt") for action in found
+        SearchResult(label=action.label, href=_href(membership, action.page), icon="bolt") for action in found
     ]
     return _best(results, text)
 
 
-def pages(membership: Membership, text: str) -> list[Result]:
+def pages(membership: Membership, text: str) -> list[SearchResult]:
     """Pages that match, of those the member may open."""
     results = [
-        Result(label=item.label, href=_href(membership, item.url_name), icon=item.icon or icon, detail=group)
+        SearchResult(
+            label=item.label, href=_href(membership, item.url_name), icon=item.icon or icon, detail=group
+        )
         for group, icon, item in _every_page()
         if membership.may(item.role) and _matches(text, item.label, group)
     ]
@@ -109,11 +111,11 @@ def _matches(text: str, *texts: str) -> bool:
     return all(word in where for word in text.casefold().split())
 
 
-def _best(results: list[Result], text: str) -> list[Result]:
+def _best(results: list[SearchResult], text: str) -> list[SearchResult]:
     """Those whose label begins with the text first, then those that have it, then the rest as they stand in the menu."""
     typed = text.casefold()
 
-    def rank(result: Result) -> int:
+    def rank(result: SearchResult) -> int:
         label = result.label.casefold()
         return 0 if label.startswith(typed) else 1 if typed in label else 2
 

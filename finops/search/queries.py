@@ -21,7 +21,7 @@ from finops.costs.spend_query import SpendQuery
 from finops.dashboards.queries import dashboards_of
 from finops.lake.storage.manifest import cost_tag_keys
 from finops.lib.errors import UserError
-from finops.search.menu import Result
+from finops.search.menu import SearchResult
 
 PER_KIND: Final = 5
 MAX_TEXT: Final = 100
@@ -34,7 +34,7 @@ COST_SECONDS: Final = 3.0
 _COST_DIMENSIONS: Final = (("service", "stack-2"), ("account", "building"), ("resource", "server"))
 
 
-class Kind(msgspec.Struct, frozen=True):
+class SearchKind(msgspec.Struct, frozen=True):
     """Rows with a name: the page of one and the argument of its URL."""
 
     title: str
@@ -44,12 +44,12 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 _KINDS: Final = {
-    "budget": Kind("Budgets", "wallet", "budget", "budget_id"),
-    "team": Kind("Teams", "sitemap", "team", "team_id"),
-    "cost_tag": Kind("Cost tags", "tags", "cost_tag", "cost_tag_id"),
-    "dashboard": Kind("Dashboards", "layout-grid", "dashboard", "dashboard_id"),
-    "saved_view": Kind("Saved views", "bookmark", "saved_view", "saved_view_id"),
-    "source": Kind("Connections", "plug-connected", "connection", "source_id"),
+    "budget": SearchKind("Budgets", "wallet", "budget", "budget_id"),
+    "team": SearchKind("Teams", "sitemap", "team", "team_id"),
+    "cost_tag": SearchKind("Cost tags", "tags", "cost_tag", "cost_tag_id"),
+    "dashboard": SearchKind("Dashboards", "layout-grid", "dashboard", "dashboard_id"),
+    "saved_view": SearchKind("Saved views", "bookmark", "saved_view", "saved_view_id"),
+    "source": SearchKind("Connections", "plug-connected", "connection", "source_id"),
 }
 
 
@@ -58,7 +58,7 @@ def clean_text(text: str) -> str:
     return " ".join(text.replace("\0", " ").split())[:MAX_TEXT].strip()
 
 
-def named_rows(account: Account, user: User, text: str) -> dict[str, list[Result]]:
+def named_rows(account: Account, user: User, text: str) -> dict[str, list[SearchResult]]:
     """Rows whose name has the text in it, by the title of their kind; shortest names first. Of boards and saved views the
     shared ones and the person's own. One query."""
     if not text:
@@ -72,11 +72,11 @@ def named_rows(account: Account, user: User, text: str) -> dict[str, list[Result
         "source": CostSource.objects.all(),
     }
     parts = [_matching(kind, each, text) for kind, each in rows.items()]
-    found: dict[str, list[Result]] = {kind.title: [] for kind in _KINDS.values()}
+    found: dict[str, list[SearchResult]] = {kind.title: [] for kind in _KINDS.values()}
     for name, row_id, label in parts[0].union(*parts[1:], all=True):
         kind = _KINDS[name]
         href = reverse(kind.page, kwargs={"slug": account.slug, kind.argument: row_id})
-        found[kind.title].append(Result(label=label, href=href, icon=kind.icon))
+        found[kind.title].append(SearchResult(label=label, href=href, icon=kind.icon))
     return {title: results for title, results in found.items() if results}
 
 
@@ -90,7 +90,7 @@ def _matching(kind: str, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
     return matching[:PER_KIND]
 
 
-def cost_values(account: Account, text: str) -> dict[str, list[Result]]:
+def cost_values(account: Account, text: str) -> dict[str, list[SearchResult]]:
     """Tag keys, and services, provider accounts and resources of the last 365 days with data, that have the text in them, as
     the filters of the cost explorer find them, by title. Each leads to the explorer, grouped by it or narrowed to it.
 
@@ -107,7 +107,7 @@ def cost_values(account: Account, text: str) -> dict[str, list[Result]]:
             continue
         if answer.values:
             found[_TITLES[dimension]] = [
-                Result(
+                SearchResult(
                     label=each.label or each.value,
                     detail=each.value if each.label else "",
                     href=_explorer_url(account, dimension, each.value),
@@ -118,11 +118,13 @@ def cost_values(account: Account, text: str) -> dict[str, list[Result]]:
     return found
 
 
-def _tag_keys(account: Account, text: str) -> list[Result]:
+def _tag_keys(account: Account, text: str) -> list[SearchResult]:
     keys = sorted((key for key in cost_tag_keys(account) if text.casefold() in key.casefold()), key=len)
     page = reverse("cost_explorer", kwargs={"slug": account.slug})
     return [
-        Result(label=key, icon="tag", href=page + explorer_steps.url_of(SpendQuery(group_by=[f"tag:{key}"])))
+        SearchResult(
+            label=key, icon="tag", href=page + explorer_steps.url_of(SpendQuery(group_by=[f"tag:{key}"]))
+        )
         for key in keys[:PER_KIND]
     ]
 

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
 from finops.search import menu, queries
-from finops.search.menu import Result
+from finops.search.menu import SearchResult
 
 
 @account_page()
@@ -22,7 +22,7 @@ def results(request: AccountRequest) -> HttpResponse:
     )
 
 
-def _names(request: AccountRequest, text: str) -> dict[str, list[Result]]:
+def _names(request: AccountRequest, text: str) -> dict[str, list[SearchResult]]:
     return {
         "Actions": menu.actions(request.membership, text),
         "Pages": menu.pages(request.membership, text),
