@@ -95,6 +95,7 @@ MENU = (
             MenuItem("What changed", "spend_change", "arrows-diff"),
             MenuItem("Forecast", "forecast", "chart-line"),
             MenuItem("Budgets", "budgets", "wallet", ("budget", "budget_new", "budget_edit")),
+            MenuItem("Reports", "report", "file-analytics"),
             MenuItem("Invoices", "invoices", "file-invoice", ("invoice", "closed_months")),
         ),
     ),

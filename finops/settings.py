@@ -93,6 +93,7 @@ INSTALLED_APPS = [
     "finops.alerts",
     "finops.issues",
     "finops.dashboards",
+    "finops.reports",
     "mcpserver",
 ]
 
@@ -292,8 +293,7 @@ SESSION_ENGINE = "accounts.security.sessions"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION
-EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
-vars().update(EMAIL_CONFIG)
+vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = 10
 # Where people report weaknesses: /.well-known/security.txt. An address, or an https: or mailto: URI.
 SECURITY_CONTACT: str = env.str("SECURITY_CONTACT", "")

@@ -19,6 +19,7 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.alerts.urls")),
     path("", include("finops.issues.urls")),
     path("", include("finops.dashboards.urls")),
+    path("", include("finops.reports.urls")),
     path("", include("ingestion.urls")),
     path("", include("finops.activity.urls")),
     path("", include("finops.exchange_rates.urls")),

@@ -1,0 +1,77 @@
+"""What a drawn chart shows. It is stored with the message of an alert, so it is plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Literal
+
+import msgspec
+
+from finops.lib.charts import SeriesTable
+from finops.lib.formats import dates, numbers
+from finops.lib.sentences import truncate
+
+Tone = Literal["", "rest", "unusual", "forecast"]
+
+MAX_COLUMNS = 62
+MAX_NAME = 40
+
+
+class DrawnSeries(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A value for each label; None: no data. Without a tone it has the colour of its place."""
+
+    name: str
+    values: list[float | None]
+    tone: Tone = ""
+
+
+class ColumnChart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Columns by day or month, the series stacked. `title` says what of; `limit` is a line across."""
+
+    title: str
+    currency: str
+    labels: list[str]
+    series: list[DrawnSeries]
+    limit: float | None = None
+    limit_name: str = ""
+
+    @property
+    def totals(self) -> list[float | None]:
+        """Of each column; None where no series has a value."""
+        columns = [[each.values[at] for each in self.series] for at in range(len(self.labels))]
+        return [_column_total(column) for column in columns]
+
+    @property
+    def alt(self) -> str:
+        """The chart in a sentence, for those who do not see it: the first, the highest and the last column."""
+        known = [
+            (label, total) for label, total in zip(self.labels, self.totals, strict=True) if total is not None
+        ]
+        if not known:
+            return f"{self.title}: no data"
+        highest = max(known, key=lambda pair: pair[1])
+        named = dict.fromkeys([known[0], highest, known[-1]])
+        parts = [f"{dates.bucket(label)} {numbers.money(total, self.currency)}" for label, total in named]
+        return f"{self.title}: {', '.join(parts)}"
+
+
+def chart_of(table: SeriesTable, title: str) -> ColumnChart:
+    """The drawing of a table of amounts."""
+    series = [
+        DrawnSeries(
+            name=truncate(each["name"], MAX_NAME), values=each["values"], tone="rest" if each["rest"] else ""
+        )
+        for each in table.chart["series"]
+    ]
+    return ColumnChart(title=title, currency=table.currency, labels=table.labels, series=series)
+
+
+def to_values(amounts: Sequence[Decimal | None]) -> list[float | None]:
+    """A drawing needs no more than a double."""
+    return [None if each is None else float(each) for each in amounts]
+
+
+def _column_total(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,180 @@
+"""Where each part of a column chart stands, in CSS pixels from the upper left corner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from finops.lib.drawings.chart import ColumnChart, DrawnSeries
+from finops.lib.formats import dates, numbers
+
+FONT_SIZE = 11
+LETTER = 5.9
+"""The mean width of a letter; a little more than fonts have, so that labels do not touch."""
+
+_TOP, _RIGHT = 8, 8
+_AXIS = 22
+_LEGEND_ROW = 18
+_SWATCH = 9
+_MOST_STEPS = 4
+_COLOURS = 10
+
+
+@dataclass(frozen=True)
+class Box:
+    """A filled rectangle; `paint` is a key of the palette: `c0` to `c9`, a tone, `grid` or `axis`."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    paint: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text whose baseline is at y."""
+
+    x: float
+    y: float
+    text: str
+    anchor: Literal["start", "middle", "end"] = "start"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The parts in the order in which they are painted."""
+
+    width: int
+    height: int
+    boxes: list[Box]
+    labels: list[Label]
+
+
+def draw_columns(chart: ColumnChart, *, width: int, height: int) -> Drawing:
+    """The chart in a space of so many pixels, with its legend beneath where it has several series."""
+    legend = list(_legend(chart, width))
+    rows = 1 + max((row for _, _, row in legend), default=-1)
+    plot = _Plot(chart, width, height - rows * _LEGEND_ROW)
+    boxes, labels = plot.grid()
+    boxes += plot.columns() + plot.limit()
+    labels += plot.bucket_labels()
+    for name, (paint, x), row in legend:
+        y = height - (rows - row) * _LEGEND_ROW + 12
+        boxes.append(Box(x, y - _SWATCH + 1, _SWATCH, _SWATCH, paint))
+        labels.append(Label(x + _SWATCH + 5, y, name))
+    return Drawing(width, height, boxes, labels)
+
+
+class _Plot:
+    """The columns, their axes and the scale."""
+
+    def __init__(self, chart: ColumnChart, width: int, height: int) -> None:
+        self.chart = chart
+        self.low, self.high, self.step = _scale(chart)
+        texts = [numbers.headline(value, chart.currency) for value in self.ticks]
+        self.texts = texts
+        self.left = 10 + math.ceil(max(map(len, texts)) * LETTER)
+        self.right, self.bottom = width - _RIGHT, height - _AXIS
+        self.slot = (self.right - self.left) / max(1, len(chart.labels))
+
+    @property
+    def ticks(self) -> list[float]:
+        count = round((self.high - self.low) / self.step)
+        return [self.low + self.step * at for at in range(count + 1)]
+
+    def y(self, value: float) -> float:
+        return self.bottom - (value - self.low) / (self.high - self.low) * (self.bottom - _TOP)
+
+    def grid(self) -> tuple[list[Box], list[Label]]:
+        boxes, labels = [], []
+        for value, text in zip(self.ticks, self.texts, strict=True):
+            y = self.y(value)
+            paint = "axis" if abs(value) < self.step / 2 else "grid"
+            boxes.append(Box(self.left, y, self.right - self.left, 1, paint))
+            labels.append(Label(self.left - 6, y + 4, text, "end"))
+        return boxes, labels
+
+    def columns(self) -> list[Box]:
+        """Positive parts above the axis, negative ones below it, each stacked in the order of the series."""
+        boxes = []
+        bar = max(1.0, min(self.slot * 0.7, 44.0))
+        paints = paints_of(self.chart.series)
+        for at in range(len(self.chart.labels)):
+            x = self.left + self.slot * (at + 0.5) - bar / 2
+            ends = {True: 0.0, False: 0.0}
+            for each, paint in zip(self.chart.series, paints, strict=True):
+                value = each.values[at]
+                if not value:
+                    continue
+                start, end = ends[value > 0], ends[value > 0] + value
+                ends[value > 0] = end
+                top, bottom = self.y(max(start, end)), self.y(min(start, end))
+                boxes.append(Box(x, top, bar, bottom - top, paint))
+        return boxes
+
+    def limit(self) -> list[Box]:
+        if self.chart.limit is None:
+            return []
+        return [Box(self.left, self.y(self.chart.limit) - 1, self.right - self.left, 2, "limit")]
+
+    def bucket_labels(self) -> list[Label]:
+        """As many as fit beside each other, the last one always."""
+        texts = [dates.bucket(label) for label in self.chart.labels]
+        room = max(map(len, texts), default=1) * LETTER + 8
+        every = max(1, math.ceil(room / self.slot))
+        last = len(texts) - 1
+        labels = []
+        for at, text in enumerate(texts):
+            if (last - at) % every:
+                continue
+            middle = self.left + self.slot * (at + 0.5)
+            half = len(text) * LETTER / 2
+            if middle + half > self.right + _RIGHT:
+                labels.append(Label(self.right + _RIGHT, self.bottom + 16, text, "end"))
+            elif middle - half >= 0:
+                labels.append(Label(middle, self.bottom + 16, text, "middle"))
+        return labels
+
+
+def paints_of(series: Sequence[DrawnSeries]) -> list[str]:
+    """The palette's key of each series."""
+    places = iter(range(len(series)))
+    return [each.tone or f"c{next(places) % _COLOURS}" for each in series]
+
+
+def _scale(chart: ColumnChart) -> tuple[float, float, float]:
+    """The lowest and highest tick and the step between: round numbers, 0 among them."""
+    low = high = 0.0
+    for at in range(len(chart.labels)):
+        column = [each.values[at] or 0.0 for each in chart.series]
+        high = max(high, sum(value for value in column if value > 0))
+        low = min(low, sum(value for value in column if value < 0))
+    high = max(high, chart.limit or 0.0)
+    size = (high - low) or 1.0
+    step = _round_step(size / _MOST_STEPS)
+    return math.floor(low / step) * step, max(math.ceil(high / step), 1) * step, step
+
+
+def _round_step(size: float) -> float:
+    """The next of 1, 2, 2.5, 5 times a power of ten."""
+    power: float = 10.0 ** math.floor(math.log10(size))
+    return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= size * 0.999999)
+
+
+def _legend(chart: ColumnChart, width: int) -> Iterator[tuple[str, tuple[str, float], int]]:
+    """(name, (paint, x), row) of each entry; none for a single series without a limit."""
+    entries = [(each.name, paint) for each, paint in zip(chart.series, paints_of(chart.series), strict=True)]
+    if chart.limit is not None:
+        entries.append((chart.limit_name, "limit"))
+    if len(entries) < 2:
+        return
+    x, row = 8.0, 0
+    for name, paint in entries:
+        size = _SWATCH + 5 + len(name) * LETTER + 16
+        if x > 8 and x + size > width:
+            x, row = 8.0, row + 1
+        yield name, (paint, x), row
+        x += size

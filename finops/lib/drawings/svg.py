@@ -1,0 +1,38 @@
+"""A drawing as SVG within a page: its colours are classes of `static/css/drawings.css`, so it follows the theme and prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from finops.lib.drawings.columns import Box, Drawing, Label
+
+
+def to_svg(drawing: Drawing, alt: str) -> SafeString:
+    """An image with a name for screen readers, as wide as its place."""
+    return format_html(
+        '<svg class="drawing" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>',
+        drawing.width,
+        drawing.height,
+        alt,
+        _boxes(drawing.boxes),
+        _labels(drawing.labels),
+    )
+
+
+def _boxes(boxes: Iterable[Box]) -> SafeString:
+    rows = (
+        (_number(box.x), _number(box.y), _number(box.width), _number(box.height), box.paint) for box in boxes
+    )
+    return format_html_join("", '<rect x="{}" y="{}" width="{}" height="{}" class="paint-{}"/>', rows)
+
+
+def _labels(labels: Iterable[Label]) -> SafeString:
+    rows = ((_number(label.x), _number(label.y), label.anchor, label.text) for label in labels)
+    return format_html_join("", '<text x="{}" y="{}" text-anchor="{}">{}</text>', rows)
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

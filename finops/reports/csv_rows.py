@@ -1,0 +1,159 @@
+"""A report as CSV: a line for each figure, exact, with its section, name, period and currency or unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import chain
+from typing import Any
+
+from finops.budgets.schemas import BudgetStatus
+from finops.costs.answers import Change, SpendAnswer, SpendRow
+from finops.costs.charts import row_name
+from finops.insights.charts import move_name
+from finops.reports.report import Report, Section, UnitCostSection
+
+HEADER = ("section", "name", "period", "figure", "value", "unit", "reason")
+
+Line = tuple[str, str, str, str, Any, str, str]
+
+
+def csv_rows(report: Report) -> Iterator[Line]:
+    """Every figure of the report. An unknown one is empty, with its reason."""
+    return chain(
+        _cover(report),
+        _by_month(report.trend),
+        _groups("Services", report.spend),
+        _movers(report),
+        _groups("Teams", report.teams.answer) if report.teams and report.teams.answer else (),
+        chain.from_iterable(_budget(each) for each in report.budgets.answer or ()),
+        _anomalies(report),
+        _savings(report),
+        chain.from_iterable(_unit_cost(each) for each in report.unit_costs),
+        _problems(report),
+    )
+
+
+def period_text(answer: Any) -> str:
+    return f"{answer.start_date} to {answer.end_date}"
+
+
+def _cover(report: Report) -> Iterator[Line]:
+    when = period_text(report.spend.period)
+    for total in report.spend.totals:
+        yield "Summary", "Total", when, "spend", total.amount, total.currency, ""
+        yield from _change_lines("Summary", "Total", when, total.change)
+        for part in total.inside:
+            yield "Summary", part.part, when, "included", part.amount, part.currency, ""
+        for part in total.left_out:
+            yield "Summary", part.part, when, "left out", part.amount, part.currency, ""
+    for row in report.no_team_rows:
+        yield "Summary", "Not allocated", when, "spend", row.amount, row.currency, ""
+    for warning in report.spend.warnings:
+        yield "Notes", "", when, "note", warning, "", ""
+
+
+def _change_lines(section: str, name: str, when: str, change: Change | None) -> Iterator[Line]:
+    if change is None:
+        return
+    figures: list[tuple[str, Decimal | None]] = [
+        ("previous spend", change.previous_amount),
+        ("change", change.change),
+    ]
+    for figure, value in figures:
+        yield section, name, when, figure, value, change.currency, change.reason
+    yield section, name, when, "change ratio", change.ratio, "", change.reason
+
+
+def _by_month(answer: SpendAnswer) -> Iterator[Line]:
+    for row in answer.rows:
+        for day, amount in row.series.items():
+            reason = "" if amount is not None else "No data."
+            yield "Trend", row_name(row), day[:7], "spend", amount, row.currency, reason
+
+
+def _groups(section: str, answer: SpendAnswer) -> Iterator[Line]:
+    when = period_text(answer.period)
+    for row in answer.rows:
+        yield from _group(section, when, row)
+
+
+def _group(section: str, when: str, row: SpendRow) -> Iterator[Line]:
+    name = row_name(row)
+    yield section, name, when, "spend", row.amount, row.currency, ""
+    yield section, name, when, "share", row.share, "", row.share_reason
+    yield from _change_lines(section, name, when, row.change)
+
+
+def _movers(report: Report) -> Iterator[Line]:
+    answer = report.change.answer
+    if answer is None or answer.days is None:
+        return
+    when = period_text(answer.days)
+    for move in answer.moves:
+        name = move_name(move)
+        yield "Movers", name, when, "spend", move.current_amount, move.currency, ""
+        yield "Movers", name, when, "previous spend", move.previous_amount, move.currency, ""
+        yield "Movers", name, when, "change", move.change, move.currency, ""
+
+
+def _budget(status: BudgetStatus) -> Iterator[Line]:
+    when = period_text(status)
+    yield "Budgets", status.name, when, "status", status.status, "", status.status_reason
+    yield "Budgets", status.name, when, "amount", status.amount, status.currency, ""
+    yield "Budgets", status.name, when, "spend", status.spent, status.currency, status.spent_reason
+    yield "Budgets", status.name, when, "forecast", status.forecast, status.currency, status.forecast_reason
+
+
+def _anomalies(report: Report) -> Iterator[Line]:
+    for row in report.anomalies.answer.anomalies if report.anomalies.answer else ():
+        name, when = row.name or row.value, f"{row.first_day} to {row.last_day}"
+        yield "Anomalies", name, when, "impact", row.impact, row.currency, row.state
+        yield "Anomalies", name, when, "spend", row.actual, row.currency, row.state
+        yield "Anomalies", name, when, "expected", row.expected, row.currency, row.state
+
+
+def _savings(report: Report) -> Iterator[Line]:
+    answer = report.savings.answer
+    if answer is None or answer.period is None:
+        return
+    when = period_text(answer.period)
+    for total in answer.totals:
+        yield "Savings", "Total", when, "monthly saving", total.monthly_saving, total.currency, ""
+        yield "Savings", "Total", when, "recommendations", total.recommendations, "", ""
+    for row in answer.recommendations:
+        reason = row.saving_reason
+        yield "Savings", row.title, when, "monthly saving", row.monthly_saving, row.currency, reason
+
+
+def _unit_cost(unit_cost: UnitCostSection) -> Iterator[Line]:
+    answer = unit_cost.section.answer
+    if answer is None:
+        return
+    when, name = period_text(answer.period), unit_cost.name
+    unit = answer.unit or answer.usage_metric
+    for total in answer.totals:
+        price = f"{total.currency} per {answer.per} {unit}"
+        yield "Unit cost", name, when, "cost", total.cost, total.currency, ""
+        yield "Unit cost", name, when, "usage", total.usage, unit, total.reason
+        yield "Unit cost", name, when, "unit cost", total.unit_cost, price, total.reason
+        if total.change is not None:
+            previous = total.change.previous_unit_cost
+            yield "Unit cost", name, when, "previous unit cost", previous, price, total.change.reason
+
+
+def _problems(report: Report) -> Iterator[Line]:
+    """Sections that could not be read."""
+    sections: dict[str, Section[Any]] = {
+        "Movers": report.change,
+        "Budgets": report.budgets,
+        "Anomalies": report.anomalies,
+        "Savings": report.savings,
+        **({"Teams": report.teams} if report.teams else {}),
+    }
+    for name, section in sections.items():
+        if section.problem:
+            yield name, "", "", "problem", None, "", section.problem
+    for each in report.unit_costs:
+        if each.section.problem:
+            yield "Unit cost", each.name, "", "problem", None, "", each.section.problem

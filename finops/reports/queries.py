@@ -1,0 +1,200 @@
+"""The monthly report: one function asks the queries of the pages, each once, and computes nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from functools import partial
+from typing import Final, TypeVar
+
+from accounts.models import Account
+from finops.allocation.queries.teams import team_names
+from finops.budgets.queries import budget_statuses, budgets_of
+from finops.budgets.schemas import BudgetStatus
+from finops.budgets.status_rules import EXCEEDED, OK, WARNING
+from finops.costs.answers import SpendAnswer
+from finops.costs.queries import query_spend
+from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.spend_query import SpendQuery
+from finops.insights.anomalies.queries import list_anomalies
+from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery
+from finops.insights.savings.queries import list_savings
+from finops.insights.savings.schemas import SavingsAnswer, SavingsQuery
+from finops.insights.spend_change.queries import explain_spend_change
+from finops.insights.spend_change.schemas import SpendChangeAnswer, SpendChangeQuery
+from finops.lib import clock
+from finops.lib.errors import UserError, unknown_value
+from finops.lib.periods import add_months, month_end, month_start
+from finops.reports.report import Report, ReportQuery, ReportScope, Section, UnitCostSection, read_month
+from finops.unitcosts.models import UnitMetric
+from finops.unitcosts.queries import query_unit_cost
+from finops.unitcosts.queries.unit_metrics import unit_metrics_of
+from finops.unitcosts.unit_cost_query import UnitCostQuery
+
+TREND_MONTHS: Final = 12
+"""Before the report's own."""
+TREND_GROUPS: Final = 8
+SERVICES: Final = 10
+MOVERS: Final = 8
+TEAMS: Final = 50
+ANOMALIES: Final = 10
+SAVINGS: Final = 5
+UNIT_COSTS: Final = 8
+
+_WORST_FIRST: Final = {EXCEEDED: 0, WARNING: 1, OK: 2}
+
+T = TypeVar("T")
+
+
+def report_months(sources: Sources) -> list[date]:
+    """The first day of each month that a report can be of: those with cost data, the newest first."""
+    first, last = sources.coverage.first_day, sources.coverage.last_day
+    if first is None or last is None:
+        return []
+    months = [month_start(last)]
+    while months[-1] > first:
+        months.append(add_months(months[-1], -1))
+    return months
+
+
+def resolve_scope(account: Account, query: ReportQuery, sources: Sources) -> ReportScope:
+    """The month and team that a query means. One query for a team. Raises UserError for a month without data and a team that
+    the account does not have; and where it has no cost data at all."""
+    months, today = report_months(sources), clock.today()
+    if not months:
+        raise UserError("There is no cost data yet. Connect a cost source on the Connections page.")
+    if query.month:
+        month = read_month(query.month)
+    else:
+        month = next((each for each in months if month_end(each) < today), months[0])
+    if month not in months:
+        raise UserError(
+            f"month: {month:%Y-%m} has no cost data. Data is from {months[-1]:%Y-%m} to {months[0]:%Y-%m}.",
+            field="month",
+            value=query.month,
+        )
+    return ReportScope(month, today, _team(account, query.team))
+
+
+def build_report(
+    account: Account, scope: ReportScope, *, sources: Sources | None = None, deadline: float | None = None
+) -> Report:
+    """The report of a month. The account must be in scope.
+
+    Raises UserError where the spend of the month or its trend cannot be read; another section says its own problem.
+    Cost in lake queries: one each for spend, trend and teams, those of `explain_spend_change`, `budget_statuses`,
+    `list_savings` and, for each unit metric, `query_unit_cost`; of a team a small one more for most.
+    """
+    sources = sources or load_sources(account)
+    reader = _Reader(account, scope, sources, deadline)
+    metrics = unit_metrics_of(account)
+    return Report(
+        account=account,
+        scope=scope,
+        spend=reader.spend(),
+        trend=reader.trend(),
+        change=_section(reader.change),
+        teams=None if scope.team or not team_names(account) else _section(reader.teams),
+        budgets=_section(reader.budgets),
+        anomalies=_section(reader.anomalies),
+        savings=_section(reader.savings),
+        unit_costs=[reader.unit_cost(metric) for metric in metrics[:UNIT_COSTS]],
+        more_unit_costs=max(0, len(metrics) - UNIT_COSTS),
+    )
+
+
+class _Reader:
+    """The question of each section; a page or tool that is asked the same answers the same."""
+
+    def __init__(
+        self, account: Account, scope: ReportScope, sources: Sources, deadline: float | None
+    ) -> None:
+        self.account, self.scope, self.sources, self.deadline = account, scope, sources, deadline
+
+    def spend(self) -> SpendAnswer:
+        return self._spend(
+            SpendQuery(
+                **self.scope.period_fields,
+                group_by=["service"],
+                filters=self.scope.filters,
+                compare_to="previous_period",
+                top=SERVICES,
+            )
+        )
+
+    def trend(self) -> SpendAnswer:
+        return self._spend(
+            SpendQuery(
+                start_date=add_months(self.scope.month, -TREND_MONTHS),
+                end_date=self.scope.last_day,
+                granularity="month",
+                group_by=["service_category"],
+                filters=self.scope.filters,
+                top=TREND_GROUPS,
+            )
+        )
+
+    def teams(self) -> SpendAnswer:
+        return self._spend(
+            SpendQuery(**self.scope.period_fields, group_by=["team"], compare_to="previous_period", top=TEAMS)
+        )
+
+    def _spend(self, query: SpendQuery) -> SpendAnswer:
+        return query_spend(self.account, query, sources=self.sources, deadline=self.deadline)
+
+    def change(self) -> SpendChangeAnswer:
+        query = SpendChangeQuery(**self.scope.period_fields, filters=self.scope.cost_filters, top=MOVERS)
+        return explain_spend_change(self.account, query, deadline=self.deadline)
+
+    def budgets(self) -> Sequence[BudgetStatus]:
+        """As they stood on the last day, the worst first; of a team those of its scope."""
+        team = self.scope.team
+        budgets = budgets_of(self.account)
+        chosen = [each for each in budgets if not team or (each.team is not None and each.team.name == team)]
+        statuses = budget_statuses(
+            self.account, chosen, day=self.scope.last_day, sources=self.sources, deadline=self.deadline
+        )
+        return sorted(statuses, key=lambda each: (_WORST_FIRST[each.status], each.name.casefold()))
+
+    def anomalies(self) -> AnomaliesAnswer:
+        days = self.scope.days
+        query = AnomaliesQuery(
+            state="all",
+            start_date=days.start,
+            end_date=days.end,
+            team=self.scope.team,
+            limit=ANOMALIES,
+        )
+        return list_anomalies(self.account, query, deadline=self.deadline)
+
+    def savings(self) -> SavingsAnswer:
+        query = SavingsQuery(team=self.scope.team, limit=SAVINGS)
+        return list_savings(self.account, query, deadline=self.deadline, evidence=0)
+
+    def unit_cost(self, metric: UnitMetric) -> UnitCostSection:
+        query = UnitCostQuery(
+            unit_metric=metric.name,
+            mode="total",
+            compare_to="previous_period",
+            filters=self.scope.cost_filters,
+            **self.scope.period_fields,
+        )
+        read = partial(query_unit_cost, self.account, query, deadline=self.deadline)
+        return UnitCostSection(metric.name, _section(read))
+
+
+def _section(read: Callable[[], T]) -> Section[T]:
+    try:
+        return Section(read())
+    except UserError as problem:
+        return Section(problem=problem.message)
+
+
+def _team(account: Account, name: str) -> str:
+    if not name.strip():
+        return ""
+    names = {each.casefold(): each for each in team_names(account)}
+    team = names.get(name.strip().casefold())
+    if team is None:
+        raise unknown_value("team", name, list(names.values()))
+    return team

@@ -1,0 +1,127 @@
+"""What a monthly report is of, and its sections: the answers of the queries that pages and tools show, untouched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Generic, TypeVar
+
+from accounts.models import Account
+from finops.allocation.team_dimension import NO_TEAM
+from finops.budgets.schemas import BudgetStatus
+from finops.budgets.status_rules import OK
+from finops.costs.answers import SpendAnswer, SpendRow
+from finops.costs.spend_query import CostFilter, Filter
+from finops.insights.anomalies.schemas import AnomaliesAnswer
+from finops.insights.savings.schemas import SavingsAnswer
+from finops.insights.spend_change.schemas import SpendChangeAnswer
+from finops.lib.errors import UserError
+from finops.lib.periods import DateRange, month_end
+from finops.lib.url_query import UrlQuery
+from finops.unitcosts.answers import UnitCostAnswer
+
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+
+T = TypeVar("T")
+
+
+class ReportQuery(UrlQuery, frozen=True, kw_only=True):
+    """`month` as 2026-10, empty for the newest that is over; `team` by name, empty for the whole account."""
+
+    month: str = ""
+    team: str = ""
+
+
+def read_month(text: str) -> date:
+    """The first day of a month such as 2026-10. Raises UserError."""
+    if not _MONTH.fullmatch(text) or text < "1970":
+        raise UserError(f"month: {text[:20]!r} is not a month. Use YYYY-MM.", field="month", value=text)
+    return date.fromisoformat(f"{text}-01")
+
+
+@dataclass(frozen=True)
+class ReportScope:
+    """The month and whose cost. `is_running`: the month is this one, and days up to `today` count."""
+
+    month: date
+    today: date
+    team: str = ""
+
+    @property
+    def days(self) -> DateRange:
+        return DateRange(self.month, month_end(self.month))
+
+    @property
+    def is_running(self) -> bool:
+        return self.days.end >= self.today
+
+    @property
+    def last_day(self) -> date:
+        """The last day that the report speaks of."""
+        return min(self.days.end, self.today)
+
+    @property
+    def period_fields(self) -> dict[str, Any]:
+        """The days as fields of a query; a month that is running is compared with the same days of the one before."""
+        if self.is_running:
+            return {"period": "month_to_date"}
+        return {"start_date": self.days.start, "end_date": self.days.end}
+
+    @property
+    def filters(self) -> list[Filter]:
+        return [Filter(dimension="team", values=[self.team])] if self.team else []
+
+    @property
+    def cost_filters(self) -> list[CostFilter]:
+        return [CostFilter(dimension=each.dimension, values=each.values) for each in self.filters]
+
+    @property
+    def query(self) -> ReportQuery:
+        return ReportQuery(month=f"{self.month:%Y-%m}", team=self.team)
+
+
+@dataclass(frozen=True)
+class Section(Generic[T]):
+    """A part of the report: its answer, or the problem that there is none for."""
+
+    answer: T | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class UnitCostSection:
+    """A saved unit metric in the month."""
+
+    name: str
+    section: Section[UnitCostAnswer]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A month of an account or team. `teams` None: the account has no teams, or the report is of one; `more_unit_costs`
+    counts saved unit metrics beyond those shown."""
+
+    account: Account
+    scope: ReportScope
+    spend: SpendAnswer
+    trend: SpendAnswer
+    change: Section[SpendChangeAnswer]
+    teams: Section[SpendAnswer] | None
+    budgets: Section[Sequence[BudgetStatus]]
+    anomalies: Section[AnomaliesAnswer]
+    savings: Section[SavingsAnswer]
+    unit_costs: Sequence[UnitCostSection]
+    more_unit_costs: int = 0
+
+    @property
+    def budgets_at_risk(self) -> list[BudgetStatus]:
+        return [each for each in self.budgets.answer or () if each.status != OK]
+
+    @property
+    def no_team_rows(self) -> list[SpendRow]:
+        """What the month cost that belongs to no team, by currency."""
+        if self.teams is None or self.teams.answer is None:
+            return []
+        return [row for row in self.teams.answer.rows if row.group.get("team") == NO_TEAM and row.amount]

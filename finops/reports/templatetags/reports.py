@@ -1,0 +1,28 @@
+"""How templates draw reports."""
+
+from __future__ import annotations
+
+from django import template
+from django.utils.safestring import SafeString
+
+from finops.lib.drawings.chart import ColumnChart
+from finops.lib.drawings.columns import draw_columns
+from finops.lib.drawings.svg import to_svg
+from finops.unitcosts.answers import UnitCostAnswer
+from finops.unitcosts.queries.cards import per_unit
+
+register = template.Library()
+
+WIDTH, HEIGHT = 920, 280
+
+
+@register.filter
+def drawing(chart: ColumnChart) -> SafeString:
+    """The chart as SVG, the width of a page."""
+    return to_svg(draw_columns(chart, width=WIDTH, height=HEIGHT), chart.alt)
+
+
+@register.filter
+def unit_of(answer: UnitCostAnswer) -> str:
+    """What a unit cost is for: `1,000 requests`."""
+    return per_unit(answer.per, answer.unit, answer.usage_metric)

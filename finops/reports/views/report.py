@@ -1,0 +1,62 @@
+"""The report of a month as a page that prints, and as CSV."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.doors import AccountRequest, account_page
+from finops.allocation.queries.teams import team_names
+from finops.costs.answers import drop_other_currencies
+from finops.costs.charts import series_tables
+from finops.costs.queries.sources import load_sources
+from finops.insights.charts import waterfalls
+from finops.lake.engine.conversion import display_currency
+from finops.lib.drawings.chart import chart_of
+from finops.lib.errors import UserError
+from finops.lib.listing import csv_response, wants_csv
+from finops.reports.csv_rows import HEADER, csv_rows
+from finops.reports.queries import build_report, report_months, resolve_scope
+from finops.reports.report import Report, ReportQuery
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    """`?month=2026-10&team=Core`; without a month the newest that is over. `?format=csv` has every figure."""
+    sources = load_sources(request.account)
+    query = ReportQuery.from_params(dict(request.GET.lists()))
+    context: dict[str, Any] = {
+        "query": query,
+        "months": report_months(sources),
+        "teams": team_names(request.account),
+    }
+    status = 200
+    try:
+        if context["months"]:
+            scope = resolve_scope(request.account, query, sources)
+            report = build_report(request.account, scope, sources=sources)
+            if wants_csv(request):
+                name = f"report-{scope.month:%Y-%m}{f'-{scope.team}' if scope.team else ''}"
+                return csv_response(name, HEADER, csv_rows(report))
+            context |= page_parts(report)
+    except UserError as problem:
+        status, context["error"] = 400, problem.message
+    return render(request, "reports/report.html", context, status=status)
+
+
+def page_parts(report: Report) -> dict[str, Any]:
+    """The report as its templates show it: amounts of other currencies than the converted one stand in its notes."""
+    currency = display_currency()
+    trend = drop_other_currencies(report.trend, currency)
+    return {
+        "report": report,
+        "scope": report.scope,
+        "query": report.scope.query,
+        "spend": drop_other_currencies(report.spend, currency),
+        "charts": [chart_of(table, f"Spend by month in {table.currency}") for table in series_tables(trend)],
+        "waterfalls": waterfalls(report.change.answer) if report.change.answer else [],
+    }

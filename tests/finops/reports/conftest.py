@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from accounts.models import Account
+from finops.allocation.models import Team, TeamKey, TeamValue
+from finops.unitcosts.models import UnitMetric
+from tests.world.budgets import create_budget, daily_cost, team_scope
+from tests.world.costs import Line, add_source
+from tests.world.days import days
+from tests.world.usage import add_usage, event
+
+FIRST, LAST = date(2025, 12, 1), date(2026, 3, 19)
+FEBRUARY = date(2026, 2, 1), date(2026, 2, 28)
+
+
+def bill() -> list[Line]:
+    """From December: Compute of Core 10.25 USD a day, 20.50 in February; Storage of nobody 1.10; Support 3 of Core."""
+    core = {"tags": {"team": "core"}}
+    return [
+        *daily_cost(FIRST, date(2026, 1, 31), "10.25", service="Compute", service_category="Compute", **core),
+        *daily_cost(*FEBRUARY, "20.50", service="Compute", service_category="Compute", **core),
+        *daily_cost(date(2026, 3, 1), LAST, "10.25", service="Compute", service_category="Compute", **core),
+        *daily_cost(FIRST, LAST, "1.10", service="Storage", service_category="Storage"),
+        *daily_cost(FIRST, LAST, "3", service="Support", service_category="Other", **core),
+    ]
+
+
+@pytest.fixture
+def reported(acme: Account) -> Account:
+    """Four months of cost, of which Core owns most; a budget of the account and one of Core; a unit metric."""
+    add_source(acme, bill())
+    TeamKey.objects.create(account=acme, dimension="tag:team")
+    team = Team.objects.create(account=acme, name="Core")
+    TeamValue.objects.create(account=acme, team=team, value="core")
+    create_budget(acme, "Everything", 600)
+    create_budget(acme, "Core cloud", 700, scope=team_scope(team))
+    add_usage(acme, [event(day, "globex", 100) for day in days(date(2026, 1, 1), LAST)])
+    UnitMetric.objects.create(account=acme, name="Cost per call", usage_metric="requests")
+    return acme

@@ -1,0 +1,239 @@
+"""The monthly report: its figures are those of the bill, and of the pages and tools."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import Account
+from finops.allocation.queries.teams import list_teams
+from finops.budgets.queries import budget_statuses
+from finops.costs.queries import query_spend
+from finops.costs.queries.sources import load_sources
+from finops.costs.spend_query import SpendQuery
+from finops.insights.savings.queries import list_savings
+from finops.insights.savings.schemas import SavingsQuery
+from finops.insights.spend_change.queries import explain_spend_change
+from finops.insights.spend_change.schemas import SpendChangeQuery
+from finops.lake.engine import engine
+from finops.lib.errors import UserError
+from finops.reports.queries import build_report, resolve_scope
+from finops.reports.report import Report, ReportQuery
+from finops.unitcosts.queries import query_unit_cost
+from finops.unitcosts.unit_cost_query import UnitCostQuery
+from tests.cast import Cast, signed_in
+from tests.finops.reports.conftest import FEBRUARY, FIRST, bill
+from tests.pages import csv_rows, get_page, text_of
+from tests.world.bills import Bills, usage
+from tests.world.budgets import daily_cost
+from tests.world.costs import add_source, add_up
+from tests.world.days import at
+
+PAGE = "/a/acme/reports/"
+
+
+def report_of(account: Account, month: str = "2026-02", team: str = "") -> Report:
+    sources = load_sources(account)
+    scope = resolve_scope(account, ReportQuery(month=month, team=team), sources)
+    return build_report(account, scope, sources=sources)
+
+
+def february_lines(**tags: str) -> list[dict[str, Any]]:
+    return [one for one in bill() if FEBRUARY[0] <= one["charge_date"] <= FEBRUARY[1]]
+
+
+def test_the_figures_of_a_month_are_the_sums_of_its_lines(reported: Account) -> None:
+    report = report_of(reported)
+    by_service = add_up(february_lines(), lambda one: one["service"])
+
+    assert {row.group["service"]: row.amount for row in report.spend.rows} == by_service
+    (total,) = report.spend.totals
+    assert total.amount == sum(by_service.values()) == Decimal("688.80")
+    by_month = add_up(
+        [one for one in bill() if one["charge_date"] <= FEBRUARY[1]],
+        lambda one: f"{one['charge_date']:%Y-%m}-01",
+    )
+    (trend,) = report.trend.totals
+    assert {month: amount for month, amount in trend.series.items() if amount is not None} == by_month
+    assert len(trend.series) == 13
+    assert [(row.amount, row.currency) for row in report.no_team_rows] == [(Decimal("30.80"), "USD")]
+
+
+def test_each_section_is_the_answer_of_the_page_that_shows_it(reported: Account) -> None:
+    first, last = FEBRUARY
+    report = report_of(reported)
+
+    days: dict[str, Any] = {"start_date": first, "end_date": last}
+    spend = SpendQuery(**days, group_by=["service"], compare_to="previous_period")
+    assert report.spend == query_spend(reported, spend)
+    assert report.change.answer == explain_spend_change(reported, SpendChangeQuery(**days, top=8))
+    statuses = {each.name: each for each in budget_statuses(reported, day=last)}
+    assert {each.name: each for each in report.budgets.answer or ()} == statuses
+    assert report.savings.answer == list_savings(reported, SavingsQuery(limit=5), evidence=0)
+    (unit_cost,) = report.unit_costs
+    question = UnitCostQuery(unit_metric="Cost per call", mode="total", compare_to="previous_period", **days)
+    assert unit_cost.section.answer == query_unit_cost(reported, question)
+    assert report.teams is not None
+    assert report.teams.answer is not None
+    teams = {row.group["team"]: row.amount for row in report.teams.answer.rows}
+    assert teams["Core"] == list_teams(reported).teams[0].costs[0].amount
+
+
+def test_a_report_of_a_team_has_its_cost_and_its_budgets(reported: Account) -> None:
+    report = report_of(reported, team="core")
+
+    assert report.scope.team == "Core"
+    assert report.spend.totals[0].amount == Decimal("658.00")
+    assert [each.name for each in report.budgets.answer or ()] == ["Core cloud"]
+    assert report.teams is None
+    assert report.no_team_rows == []
+    assert all(row.group["service"] != "Storage" for row in report.spend.rows)
+
+
+def test_a_month_in_progress_counts_its_days_and_says_so_first(cast: Cast, reported: Account) -> None:
+    page = get_page(signed_in(cast.viewer), PAGE, month="2026-03")
+
+    assert "Month in progress: Mar 1 – 20." in page
+    assert page.index("Month in progress") < page.index("Budgets at risk")
+    report = report_of(reported, "2026-03")
+    assert report.spend.period.name == "month_to_date"
+    assert report.spend.totals[0].amount == 19 * (Decimal("10.25") + Decimal("1.10") + 3)
+
+
+def test_the_page_is_of_the_newest_month_that_is_over_and_has_every_section(
+    cast: Cast, reported: Account
+) -> None:
+    page = get_page(signed_in(cast.viewer), PAGE)
+
+    assert "February 2026" in page
+    assert "$688.80" in page
+    assert "$30.80 (4.5%) not allocated to a team." in page
+    for section in ("Trend", "Movers", "Services", "Teams", "Budgets", "Anomalies", "Savings", "Unit cost"):
+        assert section in page
+    assert "Exceeded" in page
+    assert page.index("not allocated to a team") < page.index("Budgets at risk")
+
+
+def test_the_trend_is_drawn_with_a_name_for_those_who_do_not_see_it(cast: Cast, reported: Account) -> None:
+    html = signed_in(cast.viewer).get(PAGE).content.decode()
+
+    assert '<svg class="drawing"' in html
+    assert 'aria-label="Spend by month in USD: Dec 2025 $444.85, Feb $688.80"' in html
+
+
+def test_csv_has_every_figure_exactly(cast: Cast, reported: Account) -> None:
+    rows = csv_rows(signed_in(cast.viewer).get(PAGE, {"month": "2026-02", "format": "csv"}))
+
+    figures = {(row["section"], row["name"], row["period"], row["figure"]): row["value"] for row in rows}
+    days = "2026-02-01 to 2026-02-28"
+    assert Decimal(figures["Summary", "Total", days, "spend"]) == Decimal("688.80")
+    assert Decimal(figures["Summary", "Not allocated", days, "spend"]) == Decimal("30.80")
+    assert Decimal(figures["Services", "Compute", days, "spend"]) == Decimal("574.00")
+    assert Decimal(figures["Teams", "Core", days, "spend"]) == Decimal("658.00")
+    assert Decimal(figures["Trend", "Compute", "2026-01", "spend"]) == 31 * Decimal("10.25")
+    assert Decimal(figures["Budgets", "Everything", days, "amount"]) == 600
+    assert figures["Budgets", "Everything", days, "status"] == "exceeded"
+    assert Decimal(figures["Unit cost", "Cost per call", days, "unit cost"]) == Decimal("688.80") / 2800
+    exact = report_of(reported).spend.totals[0].change
+    assert exact is not None
+    assert exact.ratio is not None
+    ratio = Decimal(figures["Summary", "Total", days, "change ratio"])
+    assert abs(ratio - exact.ratio) < Decimal("1e-17")
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ({"month": "2026-13"}, "month: '2026-13' is not a month. Use YYYY-MM."),
+        ({"month": "2024-05"}, "month: May 2024 has no cost data. Data is from Dec 2025 – Mar 2026."),
+        ({"team": "Corr"}, "team: 'Corr' does not exist. Nearest: 'Core'."),
+    ],
+)
+def test_a_bad_question_says_what_to_do(
+    cast: Cast, reported: Account, query: dict[str, str], problem: str
+) -> None:
+    page = text_of(signed_in(cast.viewer).get(PAGE, query), status=400)
+
+    assert problem in page
+
+
+def test_an_account_without_cost_is_led_to_its_sources(cast: Cast, acme: Account) -> None:
+    page = get_page(signed_in(cast.viewer), PAGE)
+
+    assert "No report yet" in page
+    assert "Connect a source" in page
+
+
+def test_a_section_that_cannot_be_read_says_so_and_the_others_stand(
+    cast: Cast, reported: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_args: object, **_fields: object) -> None:
+        raise UserError("The query took too long.")
+
+    monkeypatch.setattr("finops.reports.queries.list_savings", refuse)
+    client = signed_in(cast.viewer)
+
+    assert "The query took too long." in get_page(client, PAGE)
+    rows = csv_rows(client.get(PAGE, {"format": "csv"}))
+    assert [row["reason"] for row in rows if row["figure"] == "problem"] == ["The query took too long."]
+
+
+def test_several_currencies_are_one_at_a_time_and_never_added(cast: Cast, reported: Account) -> None:
+    add_source(reported, daily_cost(*FEBRUARY, 2, currency="EUR", service="Mail"), name="Euro")
+
+    report = report_of(reported)
+
+    assert {total.currency: total.amount for total in report.spend.totals} == {
+        "USD": Decimal("688.80"),
+        "EUR": Decimal("56"),
+    }
+
+
+def test_incomplete_days_are_said_first_with_their_amount(cast: Cast, acme: Account, tmp_path: Path) -> None:
+    bills = Bills(cast, tmp_path)
+    with at(date(2026, 3, 1)):
+        bills.source("Bill", settle_days=5)
+    lines = usage({"Compute": lambda _day: 10}, date(2026, 1, 1), date(2026, 2, 28))
+    bills.bring("Bill", lines, on=date(2026, 3, 1))
+
+    with at(date(2026, 3, 1)):
+        page = get_page(signed_in(cast.viewer), PAGE, month="2026-02")
+
+    assert "$40.00 on Feb 25 – 28 is incomplete." in page
+    assert page.index("is incomplete") < page.index("Budgets at risk")
+
+
+def test_late_sources_are_said_first(cast: Cast, reported: Account) -> None:
+    with at(date(2026, 3, 1)):
+        add_source(reported, daily_cost(FIRST, date(2026, 2, 26), 2, service="Mail"), name="Late")
+        page = get_page(signed_in(cast.viewer), PAGE, month="2026-02")
+
+    said = page.index("Data is complete through Feb 26. Later days are incomplete.")
+    assert said < page.index("Budgets at risk")
+
+
+def test_a_stranger_does_not_see_it(cast: Cast, reported: Account, client: Client) -> None:
+    assert signed_in(cast.stranger).get(PAGE).status_code == 404
+    assert client.get(PAGE).status_code == 302
+
+
+def test_the_page_asks_the_lake_as_often_as_it_says(
+    cast: Cast, reported: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    run = engine.run
+
+    def count(*args: Any, **fields: Any) -> Any:
+        asked.append("a lake query")
+        return run(*args, **fields)
+
+    monkeypatch.setattr(engine, "run", count)
+
+    get_page(signed_in(cast.viewer), PAGE)
+
+    assert len(asked) == 12
