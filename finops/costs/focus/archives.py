@@ -6,6 +6,7 @@ read of it.
 
 from __future__ import annotations
 
+import errno
 import re
 import struct
 import zipfile
@@ -27,6 +28,9 @@ _ENCRYPTED: Final = 0x1
 _END, _END_64, _LOCATOR_64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _END_SIZE, _END_64_SIZE, _LOCATOR_SIZE = 22, 56, 20
 _MAX_COMMENT: Final = 0xFFFF
+_DAMAGES: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError)
+"""What zipfile raises for a damaged archive: RuntimeError for a password or a compression that it lacks, ValueError for a name that
+is not UTF-8. A place before the begin of the file is an OSError with EINVAL."""
 _BROKEN: Final = "is not a complete ZIP archive. Download or export it again."
 
 
@@ -50,8 +54,9 @@ def unpack(file: FocusFile, folder: Path, *, only_first: bool = False) -> list[F
                 check_disk(sum(entry.file_size for entry in entries))
                 packed = file.path.stat().st_size
                 return _Unpacking(archive, file.name, folder, packed).run(entries)
-        # RuntimeError: a password, or a method of compression that zipfile lacks.
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        except (*_DAMAGES, OSError) as error:
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:
+                raise
             raise FocusFileError(f"{file.name} {_BROKEN}") from error
 
 

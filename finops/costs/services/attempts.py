@@ -34,7 +34,7 @@ from finops.lake.storage import segments
 from finops.lake.storage.segments import NewSegment
 from finops.lib import child_process, clock, disk
 from finops.lib.errors import UserError
-from finops.lib.jobs import JobCancellation, JobDeadline, failure_in_child, too_much_memory
+from finops.lib.jobs import JobCancellation, JobDeadline, failure_in_child, internal_error, too_much_memory
 
 UPDATE_SECONDS: Final = 0.4
 """Between two updates of an import's progress."""
@@ -161,7 +161,7 @@ def _run(job: CostImport, on_progress: ProgressCallback | None) -> None:
     except MemoryError:  # pyarrow's too
         fail(job, f"{too_much_memory('import', f'while {job.stage}')} {_UNCHANGED}")
     except Exception:
-        fail(job, "Something went wrong during the import; nothing was changed. The server log has details.")
+        fail(job, internal_error("import", "nothing was changed"))
         raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -200,9 +200,12 @@ def _wait_for_mapping(job: CostImport, error: UnknownFormat) -> None:
 
 
 def _unpack(job: CostImport, progress: Progress) -> None:
-    """Uploaded archives become their files, from now on also for whoever looks at the import, as while it waits."""
+    """Archives become their files, from now on also for whoever looks at the import, as while it waits. Those of a sync were
+    unpacked as they were fetched."""
     before = job.files
-    parts = files.unpack_uploads(before)
+    if job.origin == CostImport.Origin.SYNC:
+        return
+    parts = files.unpack_archives(before)
     if parts == before:
         return
     job.files, job.bytes_total = parts, sum(file["bytes"] for file in parts)

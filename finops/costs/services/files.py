@@ -47,14 +47,14 @@ def store_upload(upload: UploadedFile[Any]) -> dict[str, Any]:
     return {"name": name[:200], "path": str(path), "bytes": path.stat().st_size, "remove": True}
 
 
-def unpack_uploads(stored: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same with the files of each uploaded ZIP archive in its place, which stays on disk. Raises FocusFileError and LowDisk,
-    as `unpack`."""
+def unpack_archives(stored: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same with the files of each ZIP archive in its place, which stays on disk. Raises FocusFileError and LowDisk, as
+    `unpack`."""
     unpacked: list[dict[str, Any]] = []
     for each in stored:
         file = FocusFile(Path(each["path"]), each["name"])
         with tempfile.TemporaryDirectory(dir=uploads()) as folder:
-            parts = unpack(file, Path(folder)) if each["remove"] else [file]
+            parts = unpack(file, Path(folder))
             unpacked += [each] if parts == [file] else [_keep_part(part) for part in parts]
     return unpacked
 

@@ -7,9 +7,11 @@ import struct
 import zipfile
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 
 from finops.costs import services
 from finops.costs.focus import archives, csvtext
@@ -19,6 +21,7 @@ from finops.costs.focus.open_files import FocusFile
 from finops.costs.models import CostImport, CostSource
 from finops.costs.services import files
 from tests.cast import Cast
+from tests.examples import examples
 from tests.finops.costs.focus_reader import as_csv
 from tests.world.imports import cost_by, total
 
@@ -82,6 +85,29 @@ def test_an_archive_of_any_columns_waits_for_its_mapping(cast: Cast, source: Cos
     assert (sample.name, sample.path.read_bytes()[:8]) == ("bill.zip/x.csv", b"Day,Item")
 
 
+def test_the_command_imports_the_files_of_an_archive_and_leaves_it(
+    cast: Cast, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = zipped({"a.csv": as_csv({"BilledCost": "10.25"}), "b.csv": as_csv({"BilledCost": "-3"})})
+    path = tmp_path / "may.zip"
+    path.write_bytes(data)
+    before = set(files.uploads().iterdir())
+
+    call_command("import_focus", str(path), "--account", "acme", "--source", "Alibaba")
+
+    assert "may.zip/a.csv: CSV, FOCUS" in capsys.readouterr().out
+    assert total(cast.account) == Decimal("7.25")
+    assert path.read_bytes() == data
+    assert set(files.uploads().iterdir()) == before
+
+
+def test_the_command_says_what_is_wrong_with_an_archive(cast: Cast, tmp_path: Path) -> None:
+    path = tmp_path / "may.zip"
+    path.write_bytes(encrypted())
+    with pytest.raises(CommandError, match=r"may\.zip is encrypted\. Unpack it"):
+        call_command("import_focus", str(path), "--account", "acme", "--source", "Alibaba")
+
+
 def test_names_of_an_archive_are_data(tmp_path: Path) -> None:
     parts = parts_of(zipped({"../../evil.csv": b"a", "/etc/passwd": b"b", "C:\\x\n.csv": b"c"}), tmp_path)
     assert {part.path.parent for part in parts} == {tmp_path / "files"}
@@ -128,6 +154,21 @@ def test_an_archive_beyond_the_limits_is_refused_with_what_to_do(
     with pytest.raises(FocusFileError, match=r"^bill\.zip ") as refused:
         parts_of(data, tmp_path)
     assert says in refused.value.message
+
+
+def test_an_archive_with_damaged_bytes_is_refused_or_read_and_raises_nothing_else(tmp_path: Path) -> None:
+    whole, random = zipped({"a ü.csv": b"x,y\n1,2\n" * 50, "b.csv": b"1,2\n" * 9}), Random(7)
+    refused = 0
+    for number in range(examples(600)):
+        data = bytearray(whole)
+        for _ in range(random.choice([1, 1, 2, 4])):
+            data[random.randrange(4, len(data))] = random.randrange(256)
+        (tmp_path / f"{number}").mkdir()
+        try:
+            parts_of(bytes(data), tmp_path / f"{number}")
+        except FocusFileError:
+            refused += 1
+    assert refused
 
 
 def test_an_archive_that_unpacks_to_far_more_than_bills_do_is_refused(

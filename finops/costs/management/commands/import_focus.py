@@ -26,7 +26,7 @@ NEEDS_REVIEW = 3
 
 
 class Command(BaseCommand):
-    help = "Import FOCUS files (CSV, CSV in gzip, Parquet) into a cost source. Their billing months are replaced."
+    help = "Import FOCUS files (CSV, CSV in gzip, Parquet, or these in a ZIP) into a cost source. Their billing months are replaced."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--account", required=True, metavar="SLUG", help="the account, as in /a/SLUG/")
