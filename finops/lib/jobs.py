@@ -54,6 +54,11 @@ def failure_in_child(result: ChildResult, what: str, *, place: str, is_last: boo
             return ""
 
 
+def internal_error(what: str, effect: str = "") -> str:
+    """For what nobody expected, whose traceback is in the log: "The sync failed with an internal error; existing data is kept."."""
+    return f"The {what} failed with an internal error{f'; {effect}' if effect else ''}. Ask the operator to check the server log."
+
+
 def too_much_memory(what: str, place: str) -> str:
     return (
         f"The {what} was stopped {place}: it used more than {child_process.memory_limit() >> 20:,} MB "

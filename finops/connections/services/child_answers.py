@@ -18,10 +18,11 @@ from finops.connections.connector import (
     SourceUnavailable,
 )
 from finops.lib.errors import UserError
+from finops.lib.jobs import internal_error
 
 logger = logging.getLogger(__name__)
 
-BROKEN: Final = "Something went wrong; existing data is kept. The server log has details."
+BROKEN: Final = internal_error("sync of this month", "existing data is kept")
 NO_SPACE: Final = "The disk of this server is full. Ask the operator to free space."
 MAX_BYTES: Final = 64 * 2**20
 

@@ -26,6 +26,7 @@ from finops.connections.services.syncs import cancel_queued_sync, queue_sync
 from finops.costs.services import create_cost_source
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.jobs import internal_error
 
 logger = logging.getLogger(__name__)
 
@@ -144,7 +145,7 @@ def check_config(
         return [CheckFinding("Connect", is_ok=False, fix=error.message)]
     except Exception:
         logger.exception("connections: the check of %s broke", connector)
-        return [CheckFinding("Connect", is_ok=False, fix="Something went wrong. The server log has details.")]
+        return [CheckFinding("Connect", is_ok=False, fix=internal_error("test"))]
 
 
 def _check_external_id(account: Account, external_id: str | None) -> str:

@@ -32,16 +32,14 @@ from finops.lib import child_process, clock, disk
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.child_process import ChildOutcome
 from finops.lib.errors import UserError
-from finops.lib.jobs import JobDeadline, failure_in_child
+from finops.lib.jobs import JobDeadline, failure_in_child, internal_error
 from finops.lib.unavailable import is_unavailable
 from finops.worker.broker import publish
 
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS: Final = 5
-_BROKEN: Final = (
-    "Something went wrong; existing data is kept. Push the month again. The server log has details."
-)
+_BROKEN: Final = f"{internal_error('import', 'existing data is kept')} Then push the month again."
 _INTERRUPTED: Final = "The import was interrupted five times; existing data is kept. Push the month again."
 
 PushStatus = CostPush.PushStatus

@@ -96,7 +96,7 @@ def look_to_file(
 def _timeout() -> SourceUnavailable:
     return SourceUnavailable(
         f"Listing the months took longer than {settings.SYNC_LOOK_SECONDS / 60:g} minutes and was stopped. The "
-        "next sync tries again; if it stays so, name a longer prefix, or let old objects expire."
+        "next sync tries again. If it fails again, enter a longer prefix, or delete old objects."
     )
 
 
@@ -106,9 +106,9 @@ def _error_of_end(result: ChildResult) -> SourceError:
     if result.end is ChildOutcome.MEMORY:
         limit = child_process.memory_limit() >> 20
         return SourceError(
-            f"The look was stopped because it took more than {limit:,} MB of memory: the provider answers with more than a list "
-            "of months. Name a longer prefix or another table, or ask whoever runs this console for more (IMPORT_MEMORY_BYTES)."
+            f"Listing the months took more than {limit:,} MB of memory and was stopped. Enter a longer prefix or another table, or "
+            "ask the operator to raise IMPORT_MEMORY_BYTES."
         )
     return SourceError(
-        f"The process of the look ended unexpectedly ({result.cause}). The next sync tries again."
+        f"The process that lists the months stopped ({result.cause}). The next sync tries again."
     )

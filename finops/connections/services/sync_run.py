@@ -36,6 +36,7 @@ from finops.costs.mapping.document import MappingDocument
 from finops.costs.services import cancel_abandoned_syncs
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.jobs import internal_error
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ def run(sync: CostSync, *, in_child: bool, only_look: bool = False) -> None:
     except UserError as error:
         _finish(sync, error)
     except Exception:
-        _finish(sync, UserError("Something went wrong. The server log has details."))
+        _finish(sync, UserError(internal_error("sync", "existing data is kept")))
         raise
 
 

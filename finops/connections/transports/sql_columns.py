@@ -42,7 +42,7 @@ def focus_columns(columns: Sequence[SqlColumn], field: str) -> Mapping[str, SqlC
         [f"There is no {join_with_and([_with_guess(name, others) for name in missing])}."] if missing else []
     )
     problems += [
-        f"{found[fold(name)].name} is {truncate(found[fold(name)].type, 60)}, which is no {kind}."
+        f"{found[fold(name)].name} is {truncate(found[fold(name)].type, 60)}, not a {kind}."
         for name, kind in _KINDS.items()
         if fold(name) in found and not _is_possible(found[fold(name)].type, kind)
     ]

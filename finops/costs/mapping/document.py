@@ -237,7 +237,7 @@ def _values_problems(name: str, rule: TextRule) -> Iterator[str]:
     if rule.values and (not rule.column or not focus_values):
         yield "Values are mapped of a column with a fixed list of values in FOCUS, such as ChargeCategory."
     elif wrong := [each for each in rule.values.values() if each not in focus_values]:
-        yield f"{quote(wrong[0])} is no value of {name}. Use {join_with_and(list(focus_values))}."
+        yield f"{quote(wrong[0])} is not a value of {name}. Use {join_with_and(list(focus_values))}."
     if len(rule.values) > MAX_VALUES:
         yield f"Map at most {MAX_VALUES} values."
 

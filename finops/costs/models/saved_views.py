@@ -44,7 +44,7 @@ class SavedView(AccountModel):
                 Lower("name"),
                 condition=Q(owner__isnull=False),
                 name="saved_view_own_name_unique",
-                violation_error_message="You have a view of this name already.",
+                violation_error_message="You already have a view with this name.",
             ),
             not_empty("name", name="saved_view_has_a_name", message="Enter a name."),
         ]

@@ -17,6 +17,7 @@ from finops.costs.focus.report import Findings
 from finops.costs.native.formats import format_of
 from finops.costs.native.native_batch import NativeBatch
 from finops.costs.native.native_format import NativeFile, NativeFormat, NativeMapping, TableFile
+from finops.lib.sentences import join_with_and
 
 
 class _Window(NamedTuple):
@@ -71,7 +72,7 @@ class NativeReader:
     def source_of(self, column: str) -> str:
         """How a message names a FOCUS column of this file: by the native one that it is of."""
         native = self.mapping.sources.get(column) or ", ".join(self.mapping.columns.get(column, ())[:1])
-        return f"{native} ({column})" if native else column
+        return f"{native} ({column})" if native and native != column else column
 
     def row(self, index: int) -> str:
         """How a report names the line `index` (from 0)."""
@@ -179,9 +180,9 @@ def native_reader(file: TableFile, defaults: Mapping[str, str]) -> NativeReader 
         if not any(column in mapping.columns or column in defaults for column in columns)
     ]
     if missing:
-        lacking = ", ".join(reader.source_of(column) for column in missing)
+        lacking = join_with_and([reader.source_of(column) for column in missing])
         raise FocusFileError(
-            (f"{file.name} is an export in the format “{mapping.title}” without {lacking}. {SET_HINT}"),
+            f"{file.name} is an export in the format “{mapping.title}” without {lacking}. {SET_HINT}",
             field=missing[0],
             value=missing,
         )

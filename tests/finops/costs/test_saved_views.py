@@ -85,7 +85,7 @@ def test_a_view_is_renamed_shared_and_deleted(cast: Cast) -> None:
     ("name", "who", "said"),
     [
         ("ours", "shared", "A shared view with this name already exists."),
-        ("MINE", "mine", "You have a view of this name already."),
+        ("MINE", "mine", "You already have a view with this name."),
         ("", "mine", "Enter a name."),
         ("x" * 101, "mine", "at most 100 characters"),
     ],

@@ -93,7 +93,7 @@ def total_of(batch: NativeBatch, name: str) -> pa.Array:
             totals.append(_total(text))
         except (ValueError, ArithmeticError) as error:
             index = pc.index(encoded.indices, place).as_py()
-            raise BadCell(name, max(index, 0), text, "has an amount that is no number") from error
+            raise BadCell(name, max(index, 0), text, "has an amount that is not a number") from error
     return pc.fill_null(pa.array(totals, MONEY).take(encoded.indices), 0)
 
 

@@ -238,8 +238,8 @@ def test_a_change_of_the_table_fails_the_next_sync_with_the_names_of_its_columns
         )
 
     assert failed.error == (
-        "There is no ServiceName (it may be service_title now). BilledCost is bool, which is no "
-        "number. BillingPeriodStart is int4, which is no time. Name the columns of the table, "
+        "There is no ServiceName (it may be service_title now). BilledCost is bool, not a "
+        "number. BillingPeriodStart is int4, not a time. Name the columns of the table, "
         "view or query as FOCUS does, with amounts as numbers and periods as times."
     )
     assert [each.fix for each in findings(cast, shop.values()) if not each.is_ok] == [failed.error]

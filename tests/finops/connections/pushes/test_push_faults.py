@@ -119,7 +119,7 @@ def test_a_fault_of_ours_fails_the_push_and_a_database_that_is_away_does_not(
         run_pushes()
 
     assert push_of(door).status == "failed"
-    assert "Something went wrong; existing data is kept. Push the month again." in push_of(door).error
+    assert "The import failed with an internal error; existing data is kept." in push_of(door).error
 
 
 @pytest.mark.parametrize("place", ["detect_format", "_save_part", "_commit"])

@@ -210,7 +210,9 @@ def test_a_check_that_breaks_is_a_finding(
 ) -> None:
     monkeypatch.setattr(month_folders, "check", lambda *_: 1 / 0)
     found = services.check_config(account=cast.account, connector=NAME, values={"folder": "/x"})
-    assert [each.fix for each in found] == ["Something went wrong. The server log has details."]
+    assert [each.fix for each in found] == [
+        "The test failed with an internal error. Ask the operator to check the server log."
+    ]
 
 
 def test_pausing_ends_what_waits_and_resuming_is_due_at_once(cast: Cast, connection: CostConnection) -> None:

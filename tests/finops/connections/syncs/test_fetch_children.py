@@ -134,7 +134,7 @@ def test_canceling_and_deleting_end_a_fetch_that_hangs(
         ("fill disk", "2026-05: The disk of this server is full."),
         ("refuse", "2026-05: The key has ended. Enter a new one."),
         ("change", "2026-05: The files changed during three reads."),
-        ("break", "2026-05: Something went wrong; existing data is kept."),
+        ("break", "2026-05: The sync of this month failed with an internal error; existing data is kept."),
     ],
 )
 def test_what_goes_wrong_in_the_process_is_said(

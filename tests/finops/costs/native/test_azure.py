@@ -191,7 +191,7 @@ def test_a_line_without_a_cost_is_refused_where_it_stands() -> None:
 
 
 def test_an_export_without_a_currency_says_what_it_lacks() -> None:
-    with pytest.raises(FocusFileError, match="without BillingCurrency"):
+    with pytest.raises(FocusFileError, match=r"without BillingCurrency\. Export"):
         FocusRead((SAMPLES / "values_VirtualMachine.csv").read_bytes())
 
 

@@ -190,7 +190,7 @@ def test_columns_with_underscores_are_the_same() -> None:
 
 
 def test_credits_that_cannot_be_read_are_refused_where_they_stand() -> None:
-    with pytest.raises(FocusFileError, match=r"row 3, column credits: .* has an amount that is no number"):
+    with pytest.raises(FocusFileError, match=r"row 3, column credits: .* has an amount that is not a number"):
         assert FocusRead(bill({}, {"credits": "[{'amount': -4"})).rows
 
 
