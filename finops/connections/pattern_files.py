@@ -29,6 +29,7 @@ from finops.connections.connector import (
     SourceUnavailable,
 )
 from finops.connections.daily_snapshots import snapshot_note
+from finops.connections.file_months import file_months
 from finops.connections.file_pattern import FilePattern
 from finops.connections.transports.bucket import (
     BucketObject,
@@ -45,7 +46,6 @@ from finops.lib.disk import check_disk
 
 MAX_FILES_TO_READ: Final = 500
 """Of which no path says the month; those of this server are read in place."""
-MAX_KNOWN_VERSIONS: Final = 20_000
 MAX_SAMPLE_BYTES: Final = 256 << 20
 """Of a file that a page fetches to look at its columns."""
 
@@ -194,10 +194,11 @@ def files_by_month(
             "{year} and {month} in the pattern.",
             field="pattern",
         )
-    for each in unknown:
-        month = _month_inside(bucket, each, config)
-        if month is not None:
-            months[month].append(each)
+    with file_months(bucket.url, config) as stored:
+        for each in unknown:
+            month = stored.month_of(each, partial(_month_inside, bucket, each, config))
+            if month is not None:
+                months[month].append(each)
     return {month: _newest_day(pattern, files) for month, files in months.items()}
 
 
@@ -207,26 +208,12 @@ def _newest_day(pattern: FilePattern, files: list[BucketObject]) -> list[BucketO
     return [each for each in files if pattern.day_of(each.key) == newest]
 
 
-_month_of_version: Final[dict[tuple[str, str, str, bytes], date | None]] = {}
-"""What was read of an object, by bucket, key, version, column mapping and defaults, so that this process reads it once."""
-
-
 def _month_inside(bucket: StorageBucket, found: BucketObject, config: ConnectorConfig) -> date | None:
     """The billing month of a file's first line. Raises UserError for what is no bill."""
-    name = (
-        bucket.url,
-        found.key,
-        found.version,
-        msgspec.json.encode([config.column_mapping, config.defaults], order="sorted"),
-    )
-    if name not in _month_of_version:
-        if len(_month_of_version) > MAX_KNOWN_VERSIONS:
-            _month_of_version.clear()
-        try:
-            _month_of_version[name] = _read_month(bucket, found, config)
-        except MonthConflict as error:
-            raise SourceUnavailable(f"{error} The next sync reads it.") from error
-    return _month_of_version[name]
+    try:
+        return _read_month(bucket, found, config)
+    except MonthConflict as error:
+        raise SourceUnavailable(f"{error} The next sync reads it.") from error
 
 
 def _read_month(bucket: StorageBucket, found: BucketObject, config: ConnectorConfig) -> date | None:

@@ -11,14 +11,20 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.conf import settings
+from moto.s3.models import S3Backend
 
 from accounts.scoping import account_scope
 from finops.connections import pattern_files, services
 from finops.connections.connector import CheckFinding, ConnectorConfig
+from finops.connections.connectors.bucket_focus import BucketFocus, BucketFocusConfig
 from finops.connections.models import CostConnection
+from finops.connections.services.source_looks import look_in_child
 from finops.connections.transports.bucket import BucketObject, StorageBucket
+from finops.connections.transports.s3 import S3Bucket
 from tests.cast import Cast
 from tests.finops.connections.azurite import AzureContainer
 from tests.finops.connections.conftest import S3World
@@ -192,3 +198,44 @@ def test_too_many_files_without_a_month_are_not_read(store: Store, monkeypatch: 
     row = store.connect()
     with account_scope(store.cast.account):
         assert "have no month in their path" in sync_now(row).error
+
+
+class LoopbackBucket(BucketFocus):
+    """Servers of this machine, also in a child, which has not the settings of a test."""
+
+    def _open(self, config: BucketFocusConfig) -> S3Bucket:
+        settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.0/8"]
+        return super()._open(config)
+
+
+def test_a_look_in_a_process_of_its_own_lists_an_unchanged_source_and_reads_no_file(
+    s3: S3World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    get_object = S3Backend.get_object
+
+    def get_and_note(backend: S3Backend, bucket_name: str, key_name: str, *rest: Any, **more: Any) -> Any:
+        read.append(key_name)
+        return get_object(backend, bucket_name, key_name, *rest, **more)
+
+    monkeypatch.setattr(S3Backend, "get_object", get_and_note)
+    s3.put("may.csv", month_rows("2026-05", "1"))
+    s3.put("june.csv", month_rows("2026-06", "2"))
+    config = BucketFocusConfig(
+        bucket=s3.name, endpoint=s3.endpoint, region=REGION, access_key_id=KEY, secret_access_key=KEY
+    )
+
+    def look() -> list[date]:
+        read.clear()
+        months = look_in_child(
+            LoopbackBucket(), config, answer=tmp_path / "answer", name="look", progress=lambda: None
+        )
+        return [each.month for each in months]
+
+    assert look() == [date(2026, 5, 1), date(2026, 6, 1)]
+    assert set(read) == {"may.csv", "june.csv"}
+    assert look() == [date(2026, 5, 1), date(2026, 6, 1)]
+    assert read == []
+    s3.put("june.csv", month_rows("2026-07", "2"))
+    assert look() == [date(2026, 5, 1), date(2026, 7, 1)]
+    assert set(read) == {"june.csv"}
