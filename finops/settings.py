@@ -361,6 +361,8 @@ JOB_MAX_SECONDS: float = env.float("JOB_MAX_SECONDS", 6 * 3600)
 # A fetch of a sync that no byte comes for in so long is ended; a look at what months there are may take so long.
 SYNC_STALL_SECONDS: float = env.float("SYNC_STALL_SECONDS", 900)
 SYNC_LOOK_SECONDS: float = env.float("SYNC_LOOK_SECONDS", 600)
+# A person waits for it, and it holds a place of the web server; proxies wait 60 seconds.
+CONNECTION_TEST_SECONDS: float = env.float("CONNECTION_TEST_SECONDS", 45)
 JOBS_PER_ACCOUNT: int = env.int("JOBS_PER_ACCOUNT", 20)
 
 # Uploads stream to disk; only forms are held in memory.

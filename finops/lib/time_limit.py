@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from finops.lib.errors import UserError
 
@@ -19,22 +20,26 @@ class TimeLimitError(UserError):
     """The task has taken as long as it may."""
 
 
+TOO_LONG: Final = "This took too long and was stopped. It will be retried."
+
+
 class _Limit(threading.local):
     end = math.inf
+    message = TOO_LONG
 
 
 _limit = _Limit()
 
 
 @contextmanager
-def limit_time(seconds: float) -> Iterator[None]:
-    """What this thread does in the block may take so many seconds."""
-    before = _limit.end
-    _limit.end = min(before, time.monotonic() + seconds)
+def limit_time(seconds: float, message: str = TOO_LONG) -> Iterator[None]:
+    """What this thread does in the block may take so many seconds. `message` is the error's."""
+    before = _limit.end, _limit.message
+    _limit.end, _limit.message = min(before[0], time.monotonic() + seconds), message
     try:
         yield
     finally:
-        _limit.end = before
+        _limit.end, _limit.message = before
 
 
 def end() -> float:
@@ -50,4 +55,4 @@ def timeout(at_most: float) -> float:
 def check() -> None:
     """Raise TimeLimitError after the end."""
     if time.monotonic() >= _limit.end:
-        raise TimeLimitError("This took too long and was stopped. It will be retried.")
+        raise TimeLimitError(_limit.message)

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Final, Self
 
 import msgspec
+from django.conf import settings
 
 from finops.connections.connector import (
     AccessError,
+    CheckFinding,
     MonthConflict,
     SourceError,
     SourceUnavailable,
@@ -32,12 +34,21 @@ _ERRORS: Final[dict[str, type[UserError]]] = {
 }
 
 
+def uploads() -> Path:
+    # What is left here for a day is removed by costs.remove_forgotten_uploads.
+    folder = Path(settings.VAR_DIR) / "uploads"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
 class ChildAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Files of a fetch, months (with fingerprint and bytes) of a look, or the name of an error's class with its text."""
+    """Files of a fetch, months (with fingerprint and bytes) of a look, findings of a test, or the name of an error's class with its
+    text."""
 
     files: list[tuple[str, str]] = []
     notes: list[str] = []
     months: list[tuple[date, str, int]] = []
+    findings: list[CheckFinding] = []
     error: str = ""
     message: str = ""
     retry_after: float | None = None

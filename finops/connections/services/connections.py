@@ -17,11 +17,16 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.connections.configs import config_of_values, is_external_id_of, new_external_id, stored_parts
-from finops.connections.connector import EXTERNAL_ID, CheckFinding, ConnectorConfig, with_column_mapping
+from finops.connections.connector import (
+    EXTERNAL_ID,
+    CheckFinding,
+    ConnectorConfig,
+    with_column_mapping,
+)
 from finops.connections.connectors import connector_of
 from finops.connections.models import DEFAULT_INTERVAL, CostConnection, month_name
-from finops.connections.optional_checks import optional_findings
 from finops.connections.services.credentials import mapping_of, seal_secrets, secrets_of
+from finops.connections.services.interactive_calls import TooManyCalls, check, check_in_child
 from finops.connections.services.syncs import cancel_queued_sync, queue_sync
 from finops.costs.services import create_cost_source
 from finops.lib import clock
@@ -126,9 +131,11 @@ def check_config(
     values: Mapping[str, object],
     connection: CostConnection | None = None,
     external_id: str | None = None,
+    in_child: bool = False,
 ) -> list[CheckFinding]:
     """*Test connection*: what the connector finds with these values, the stored secrets of `connection` where they are empty.
-    Nothing is kept. Raises UserError on a field that is wrong, before anything is tried."""
+    Nothing is kept. `in_child` ends what takes too much time or memory. Raises UserError on a field that is wrong, and while the
+    account has another test under way, before anything is tried."""
     if connection is not None and connection.account_id != account.pk:
         raise ValueError("The connection belongs to another account.")
     external_id = connection.external_id if connection else _check_external_id(account, external_id)
@@ -138,9 +145,9 @@ def check_config(
     if connection is not None:
         config = with_column_mapping(config, mapping_of(connection))
     try:
-        findings = kind.check(config)
-        works = all(each.is_ok for each in findings)
-        return [*findings, *(optional_findings(config) if works else ())]
+        return check_in_child(kind, config, account=account) if in_child else check(kind, config)
+    except TooManyCalls:
+        raise
     except UserError as error:
         return [CheckFinding("Connect", is_ok=False, fix=error.message)]
     except Exception:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from django.conf import settings
 from django.db import transaction
 
 from accounts.audit import Actor
@@ -32,7 +31,7 @@ from finops.connections.connector import (
 from finops.connections.models import CostSync, SyncPeriod, month_name
 from finops.connections.schemas import PeriodAction, PeriodResult
 from finops.connections.services import sync_claims
-from finops.connections.services.child_answers import BROKEN, NO_SPACE
+from finops.connections.services.child_answers import BROKEN, NO_SPACE, uploads
 from finops.connections.services.month_fetch import fetch_in_child
 from finops.connections.services.source_looks import look, look_in_child
 from finops.connections.services.sync_heartbeat import SyncHeartbeat
@@ -100,7 +99,7 @@ def list_months(
     """A look at the months that the other side has, or at one. Raises SourceError and its classes, and SyncCancellation."""
     if not in_child:
         return look(connector, config, month)
-    answer = _uploads() / f"sync-{sync.connection_id}-{sync.pk}-{sync.attempts}.look"
+    answer = uploads() / f"sync-{sync.connection_id}-{sync.pk}-{sync.attempts}.look"
     name = f"cost look {sync.pk}"
     return look_in_child(connector, config, month, answer=answer, name=name, progress=progress.check)
 
@@ -145,19 +144,12 @@ def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
 
 def work_folders(sync: CostSync) -> Iterator[Path]:
     """Those of a connection's syncs, also what a process that was killed has left."""
-    yield from _uploads().glob(f"sync-{sync.connection_id}-*")
-
-
-def _uploads() -> Path:
-    # What is left here for a day is removed by costs.remove_forgotten_uploads.
-    folder = Path(settings.VAR_DIR) / "uploads"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return folder
+    yield from uploads().glob(f"sync-{sync.connection_id}-*")
 
 
 @contextmanager
 def _month_folder(sync: CostSync, month: BillMonth) -> Iterator[Path]:
-    folder = _uploads() / f"sync-{sync.connection_id}-{sync.pk}-{sync.attempts}-{month_name(month.month)}"
+    folder = uploads() / f"sync-{sync.connection_id}-{sync.pk}-{sync.attempts}-{month_name(month.month)}"
     folder.mkdir(mode=0o700)
     try:
         yield folder

@@ -117,6 +117,7 @@ def _check(
             values=form.config_values(),
             external_id=external_id,
             connection=connection,
+            in_child=True,
         )
         return _findings(request, found)
     return _findings(request, problems=form.problems())

@@ -25,6 +25,8 @@ from finops.connections.connector import (
 )
 from finops.connections.connectors import connectors
 from finops.connections.models import CostConnection, CostSync
+from finops.connections.services import connections
+from finops.connections.services.interactive_calls import check
 from finops.costs.focus.normalise import FocusFile
 from tests.cast import Cast
 from tests.finops.costs.test_imports import MAY, MAY_RESTATED
@@ -100,6 +102,10 @@ def bill_box(monkeypatch: pytest.MonkeyPatch) -> type[BillBox]:
     monkeypatch.setitem(registry, "bill_box", BillBox())
     monkeypatch.setattr(BillBox, "bills", {date(2026, 5, 1): MAY, date(2026, 6, 1): JUNE})
     monkeypatch.setattr(BillBox, "configs", [])
+    # A process of its own would note the configs in its own memory.
+    monkeypatch.setattr(
+        connections, "check_in_child", lambda connector, config, account: check(connector, config)
+    )
     return BillBox
 
 

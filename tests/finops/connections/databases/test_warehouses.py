@@ -280,7 +280,7 @@ def test_a_relation_without_focus_columns_is_named(cast: Cast, vendor: Vendor) -
     [
         ("RENAME ServiceName TO service_title", "no ServiceName (it may be service_title now)"),
         ("ALTER BilledCost TYPE BOOLEAN USING true", "BilledCost is "),
-        ("ALTER BilledCost TYPE DATE USING DATE '2026-05-01'", "DATE, not a number"),
+        ("ALTER BilledCost TYPE DATE USING DATE '2026-05-01'", ", not a number"),
         ("ALTER BillingPeriodStart TYPE INTEGER USING 202605", ", not a time"),
         ("ALTER ChargePeriodStart TYPE DECIMAL USING 1", "ChargePeriodStart is "),
     ],

@@ -1,0 +1,150 @@
+"""What a person waits for: *Test connection*, and a file to map columns by. The other side is asked in a process of its own whose time
+and memory have an end, so that one that hangs holds a place of the web server no longer than CONNECTION_TEST_SECONDS."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+
+from accounts.models import Account
+from finops.connections.connector import (
+    CheckFinding,
+    Connector,
+    ConnectorConfig,
+    SourceError,
+    SourceUnavailable,
+)
+from finops.connections.optional_checks import optional_findings
+from finops.connections.services.child_answers import ChildAnswer, answer_of, uploads
+from finops.costs.focus.normalise import FocusFile
+from finops.lib import child_process, time_limit
+from finops.lib.child_process import ChildOutcome, ChildResult
+from finops.lib.errors import UserError
+
+MAX_CALLS: Final = 3
+"""At once, of this process: of 8 places for pages."""
+MAX_MEMORY: Final = child_process.MIN_MEMORY
+ANSWER_SECONDS: Final = 5.0
+"""For the process to say itself which step took too long."""
+_running: Final[set[int]] = set()
+_lock: Final = threading.Lock()
+
+
+class TooManyCalls(UserError):
+    """Others are under way."""
+
+
+def check(connector: Connector[Any], config: ConnectorConfig) -> list[CheckFinding]:
+    """What the connector finds, and where all of it works, what else its credentials may read. Raises what it raises."""
+    findings = connector.check(config)
+    return [*findings, *(optional_findings(config) if all(each.is_ok for each in findings) else ())]
+
+
+def check_in_child(
+    connector: Connector[Any], config: ConnectorConfig, *, account: Account
+) -> list[CheckFinding]:
+    """As `check`. Raises TooManyCalls while the account, or too many others, have such a call under way; SourceError where the
+    process took too much time or memory, or died."""
+    with tempfile.TemporaryDirectory(prefix="test-", dir=uploads()) as folder:
+        return (
+            _call("check_to_folder", connector, config, Path(folder), account, "The test").or_raise().findings
+        )
+
+
+def newest_file_in_child(
+    connector: Connector[Any], config: ConnectorConfig, folder: Path, *, account: Account
+) -> FocusFile:
+    """The connector's `newest_file`, in `folder`. Raises as it does, and as `check_in_child`."""
+    answer = _call("newest_file_to_folder", connector, config, folder, account, "Fetching the file")
+    ((path, name),) = answer.or_raise().files
+    return FocusFile(Path(path), name)
+
+
+def _call(
+    function: str,
+    connector: Connector[Any],
+    config: ConnectorConfig,
+    folder: Path,
+    account: Account,
+    what: str,
+) -> ChildAnswer:
+    seconds = settings.CONNECTION_TEST_SECONDS
+    with _place(account):
+        result = child_process.run(
+            f"{__name__}.{function}",
+            connector,
+            config,
+            folder,
+            seconds,
+            name=f"connection test of account {account.pk}",
+            memory=min(MAX_MEMORY, child_process.memory_limit()),
+            deadline=time.monotonic() + seconds + ANSWER_SECONDS,
+        )
+    if result.end is not ChildOutcome.DONE:
+        raise _error_of_end(result, what)
+    return ChildAnswer.read(folder / "answer")
+
+
+@contextmanager
+def _place(account: Account) -> Iterator[None]:
+    with _lock:
+        if account.pk in _running:
+            raise TooManyCalls("Another test of this account is in progress. Try again when it has finished.")
+        if len(_running) >= MAX_CALLS:
+            raise TooManyCalls("Other connections are being tested. Try again in a minute.")
+        _running.add(account.pk)
+    try:
+        yield
+    finally:
+        with _lock:
+            _running.discard(account.pk)
+
+
+def check_to_folder(connector: Connector[Any], config: ConnectorConfig, folder: Path, seconds: float) -> None:
+    """In the child."""
+    settings.CONNECTION_TEST_SECONDS = seconds
+
+    def findings() -> ChildAnswer:
+        with time_limit.limit_time(seconds, _too_long("The test")):
+            return ChildAnswer(findings=check(connector, config))
+
+    answer_of(findings, "connection test").write(folder / "answer")
+
+
+def newest_file_to_folder(
+    connector: Connector[Any], config: ConnectorConfig, folder: Path, seconds: float
+) -> None:
+    """In the child."""
+    settings.CONNECTION_TEST_SECONDS = seconds
+
+    def newest() -> ChildAnswer:
+        with time_limit.limit_time(seconds, _too_long("Fetching the file")):
+            file = connector.newest_file(config, folder)
+        return ChildAnswer(files=[(str(file.path), file.name)])
+
+    answer_of(newest, "fetch of a sample").write(folder / "answer")
+
+
+def _too_long(what: str) -> str:
+    return (
+        f"{what} took longer than {settings.CONNECTION_TEST_SECONDS:g} seconds and was stopped. Check the address, and that a "
+        "firewall lets this server reach it. For a place with many or large files, enter a longer prefix."
+    )
+
+
+def _error_of_end(result: ChildResult, what: str) -> SourceError:
+    if result.end is ChildOutcome.TIME:
+        return SourceUnavailable(_too_long(what))
+    if result.end is ChildOutcome.MEMORY:
+        limit = min(MAX_MEMORY, child_process.memory_limit()) >> 20
+        return SourceError(
+            f"{what} took more than {limit:,} MB of memory and was stopped. Enter a longer prefix, or export smaller files."
+        )
+    return SourceUnavailable(f"{what} stopped unexpectedly ({result.cause}). Try again.")
