@@ -17,7 +17,7 @@ from whitenoise.compress import Compressor
 from accounts.oauth.provider import provider_settings
 from finops import embedded
 from finops.lib.secrets import development_secret
-from finops.worker.periods import TASK_SECONDS
+from finops.worker.periods import beat_schedule
 from finops.worker.queues import INSIGHTS, QUEUES, TASK_QUEUES, TASK_ROUTES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -341,20 +341,7 @@ CELERY_BEAT_SCHEDULER = "finops.worker.liveness:Scheduler"
 # Redis may be away for as long as it likes: a worker waits for it, and beat tries again with each message.
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-# A message that waited for longer than its period is dropped: the next one does the same work.
-CELERY_BEAT_SCHEDULE = {
-    task: {"task": task, "schedule": float(seconds), "options": {"expires": float(seconds)}}
-    for task, seconds in TASK_SECONDS.items()
-}
-# To each queue, for /readyz: it says whether workers live (finops.worker.liveness).
-CELERY_BEAT_SCHEDULE |= {
-    f"finops.note_worker {queue}": {
-        "task": "finops.note_worker",
-        "schedule": 10.0,
-        "options": {"queue": queue, "expires": 10.0},
-    }
-    for queue in QUEUES
-}
+CELERY_BEAT_SCHEDULE = beat_schedule(QUEUES)
 
 # Imports and uploads: how long one may take, and how many of an account may wait and run.
 JOB_MAX_SECONDS: float = env.float("JOB_MAX_SECONDS", 6 * 3600)

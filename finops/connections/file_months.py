@@ -26,7 +26,7 @@ RETENTION_SECONDS: Final = 40 * 86_400
 _decode: Final = msgspec.json.Decoder(dict[str, date | None]).decode
 
 
-class FileMonths:
+class BucketMonths:
     """Of the files of one connection, read by one column mapping and with one set of defaults."""
 
     def __init__(self, url: str, config: ConnectorConfig) -> None:
@@ -51,7 +51,7 @@ class FileMonths:
         with tempfile.NamedTemporaryFile(dir=self._path.parent, delete=False) as file:
             file.write(msgspec.json.encode(months))
         Path(file.name).replace(self._path)
-        _remove_unused()
+        _prune()
 
     def _load(self) -> dict[str, date | None]:
         try:
@@ -61,9 +61,9 @@ class FileMonths:
 
 
 @contextmanager
-def file_months(url: str, config: ConnectorConfig) -> Iterator[FileMonths]:
+def file_months(url: str, config: ConnectorConfig) -> Iterator[BucketMonths]:
     """The months of a bucket's files; what the block learns is stored, also when it fails."""
-    months, is_complete = FileMonths(url, config), False
+    months, is_complete = BucketMonths(url, config), False
     try:
         yield months
         is_complete = True
@@ -77,7 +77,7 @@ def _folder() -> Path:
     return folder
 
 
-def _remove_unused() -> None:
+def _prune() -> None:
     oldest = time.time() - RETENTION_SECONDS
     for path in _folder().iterdir():
         with suppress(FileNotFoundError):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 TASK_SECONDS: Final[dict[str, int]] = {
     "costs.run_due_imports": 15,
@@ -39,3 +40,22 @@ TASK_SECONDS: Final[dict[str, int]] = {
     "activity.sweep": 3_600,
     "exchange_rates.fetch": 43_200,
 }
+
+
+def beat_schedule(queues: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What Celery's CELERY_BEAT_SCHEDULE takes: each task, and a note of each queue for /readyz, which says whether
+    workers live (finops.worker.liveness)."""
+    # A message that waited for longer than its period is dropped: the next one does the same work.
+    tasks = {
+        task: {"task": task, "schedule": float(seconds), "options": {"expires": float(seconds)}}
+        for task, seconds in TASK_SECONDS.items()
+    }
+    notes = {
+        f"finops.note_worker {queue}": {
+            "task": "finops.note_worker",
+            "schedule": 10.0,
+            "options": {"queue": queue, "expires": 10.0},
+        }
+        for queue in queues
+    }
+    return tasks | notes
