@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
 from finops.costs.spend_query import Filter, SpendQuery
-from finops.insights.anomalies.causes import AnomalyCause, Causes
+from finops.insights.anomalies.causes import AnomalyCause, Causes, ChangeEvent, place_of
 from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentTotal
 from finops.insights.models import Anomaly
 from finops.insights.spend_change import text
@@ -102,6 +102,8 @@ def _utilization_series(total: CommitmentTotal, granularity: str) -> SeriesTable
 
 
 ACTUAL, EXPECTED, BAND = "Actual", "Expected", "Normal range"
+CONTEXT_BEFORE, CONTEXT_AFTER = 14, 7
+"""Days around an anomaly that its chart shows, or as many as it has itself."""
 BEFORE_DAYS = 28
 
 
@@ -146,17 +148,19 @@ class CauseTable:
     other_share: Decimal | None
 
 
-def band_chart(anomaly: Anomaly) -> BandChart:
-    """Actual cost by day against the expected one and its band; the first day is marked."""
+def band_chart(anomaly: Anomaly, events: Sequence[ChangeEvent] = ()) -> BandChart:
+    """Actual cost by day against the expected one and its band: the anomaly's days shaded, some days around them, and the
+    changes of those days, numbered as the list beside the chart is."""
     first, last = str(anomaly.first_day), str(anomaly.last_day)
     days = [
         DayFigure(day, Decimal(actual), Decimal(expected), Decimal(low), Decimal(high), first <= day <= last)
-        for day, actual, expected, low, high in anomaly.days
+        for day, actual, expected, low, high in _days_around(anomaly)
     ]
     floor = min([Decimal(0), *(day.actual for day in days)])
+    labels = [day.day for day in days]
     chart = chart_spec(
         unit=anomaly.currency,
-        labels=[day.day for day in days],
+        labels=labels,
         lines=[
             Line(ACTUAL, [day.actual for day in days]),
             Line(EXPECTED, [day.expected for day in days], rest=True, dashed=True),
@@ -164,9 +168,25 @@ def band_chart(anomaly: Anomaly) -> BandChart:
         line=True,
         stacked=False,
         band=BandLine(BAND, [max(floor, day.low) for day in days], [day.high for day in days]),
-        mark=first,
+        shade=(first, last) if {first, last} <= set(labels) else None,
+        events=_event_flags(events, labels),
     )
     return BandChart(days, chart)
+
+
+def _days_around(anomaly: Anomaly) -> list[list[str]]:
+    length = (anomaly.last_day - anomaly.first_day).days + 1
+    start = anomaly.first_day - timedelta(days=max(CONTEXT_BEFORE, length))
+    end = anomaly.last_day + timedelta(days=max(CONTEXT_AFTER, length // 2))
+    return [day for day in anomaly.days if str(start) <= day[0] <= str(end)]
+
+
+def _event_flags(events: Sequence[ChangeEvent], labels: Sequence[str]) -> list[tuple[str, str]]:
+    """A flag a day, with the numbers of its changes: `1, 2`."""
+    numbers_by_day: dict[str, list[str]] = {}
+    for number, event in enumerate(events, start=1):
+        numbers_by_day.setdefault(str(event.at.date()), []).append(str(number))
+    return [(day, ", ".join(places)) for day, places in numbers_by_day.items() if day in labels]
 
 
 def spark_values(anomaly: Anomaly) -> list[Decimal | None]:
@@ -175,8 +195,9 @@ def spark_values(anomaly: Anomaly) -> list[Decimal | None]:
 
 
 def cause_tables(anomaly: Anomaly, causes: list[Causes]) -> list[CauseTable]:
+    """The finest dimension first: a resource says more than its region."""
     tables = []
-    for each in causes:
+    for each in sorted(causes, key=lambda each: place_of(each.dimension)):
         if each.rows:
             largest = max(abs(row.excess) for row in each.rows)
             bars = [

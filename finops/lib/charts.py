@@ -77,11 +77,14 @@ def chart_spec(
     places: int | None = None,
     band: BandLine | None = None,
     mark: str = "",
+    shade: tuple[str, str] | None = None,
+    events: Sequence[tuple[str, str]] = (),
     is_money: bool = False,
 ) -> dict[str, Any]:
     """What charts.js draws, as a line or as bars; `places` after the point in tips, without it as amounts are.
 
-    `is_money`: amounts with decimals of their own, such as of one unit. `mark` is the label at which an upright line stands.
+    `is_money`: amounts with decimals of their own, such as of one unit. `mark` is the label at which an upright line stands,
+    `shade` the first and last label of a shaded window, `events` labels with the short text of a flag at each.
     """
     chart: dict[str, Any] = {
         "kind": "line" if line else "bar",
@@ -103,6 +106,10 @@ def chart_spec(
         }
     if mark:
         chart["mark"] = mark
+    if shade is not None:
+        chart["shade"] = list(shade)
+    if events:
+        chart["events"] = [{"label": label, "text": text} for label, text in events]
     return chart if places is None else {**chart, "places": places}
 
 

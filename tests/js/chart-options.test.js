@@ -115,6 +115,20 @@ test("a tooltip without any value says so", () => {
   assert.deepEqual(tooltipRows(data, pointsAt(data, 0)), { rows: [], isEmpty: true });
 });
 
+test("a window is shaded behind the series on an axis of its own, one label wide where it is one", () => {
+  const { series, yAxis } = options({ ...SPEND, shade: ["2026-10", "2026-10"] });
+  const shade = series.at(-1);
+  assert.deepEqual(shade.data.filter(Boolean), [1]);
+  assert.equal(shade.data.indexOf(1), SPEND.labels.indexOf("2026-10"));
+  assert.deepEqual([shade.yAxisIndex, shade.barWidth, yAxis.length, yAxis[1].show], [1, "100%", 2, false]);
+});
+
+test("events are flags with their text at their labels", () => {
+  const { series } = options({ ...SPEND, events: [{ label: "2026-10", text: "1, 2" }] });
+  assert.equal(series[0].markLine.data[0].xAxis, "2026-10");
+  assert.equal(series[0].markLine.data[0].label.formatter, "1, 2");
+});
+
 test("a tooltip names the band's range and leaves its helper series out", () => {
   const data = { ...SPEND, stacked: false, band: { name: "Range", lower: [1, null], upper: [2, null] } };
   const helpers = [{ seriesIndex: 3, dataIndex: 0, seriesName: "Range, from", value: 1 }];

@@ -134,8 +134,12 @@ def top_causes(causes: Sequence[Causes], count: int = 3) -> list[tuple[Causes, A
 
 def _rank(causes: Causes, cause: AnomalyCause) -> tuple[bool, Decimal, int]:
     share = min(cause.share or ZERO, Decimal(1)).quantize(Decimal("0.1"))
-    place = FINEST.index(causes.dimension) if causes.dimension in FINEST else len(FINEST)
-    return len(causes.rows) + causes.other_values == 1, -share, place
+    return len(causes.rows) + causes.other_values == 1, -share, place_of(causes.dimension)
+
+
+def place_of(dimension: str) -> int:
+    """Where a dimension stands among those of causes, the finest first."""
+    return FINEST.index(dimension) if dimension in FINEST else len(FINEST)
 
 
 MOST = 20

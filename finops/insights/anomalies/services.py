@@ -54,11 +54,9 @@ ORDER BY live.account_id
 """
 
 
-def mark_expected_anomaly(*, account: Account, actor: Actor, anomaly: Anomaly, note: str) -> Anomaly:
-    """Say that the cost was meant to be so, and why, of all views of the incident. The detector learns it: the days count
-    as normal, and what goes on is the new level. Raises UserError without a note, or for one that is too long."""
-    if not note.strip():
-        raise UserError("Add a note on why this cost was expected.", field="note")
+def mark_expected_anomaly(*, account: Account, actor: Actor, anomaly: Anomaly, note: str = "") -> Anomaly:
+    """Say that the cost was meant to be so, of all views of the incident. The detector learns it: the days count
+    as normal, and what goes on is the new level. Raises UserError for a note that is too long."""
     return _mark(account, actor, anomaly, Anomaly.State.EXPECTED, note, "anomaly.expect")
 
 

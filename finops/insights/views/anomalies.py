@@ -90,11 +90,11 @@ class NoteForm(forms.Form):
     """Why it was expected, or what was done about it."""
 
     note = forms.CharField(
-        label="Note",
+        label="Note (optional)",
         max_length=2_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Why this spend was expected, or what was done.",
+        help_text="Why the spend was expected, or what was done.",
     )
 
 
@@ -241,12 +241,13 @@ def _mark_response(
 def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> HttpResponse:
     run = AnomalyRun.objects.first()
     through = run.data_through if run and run.data_through else anomaly.last_day
+    events = change_events(anomaly)
     context: dict[str, Any] = {
         "anomaly": anomaly,
         "row": queries.row_of(anomaly),
-        "band": band_chart(anomaly),
+        "band": band_chart(anomaly, events),
         "tables": cause_tables(anomaly, queries.causes_of_row(anomaly)),
-        "events": change_events(anomaly),
+        "events": events,
         "explorer": explorer_query(anomaly, through).to_params(),
         "form": form,
     }

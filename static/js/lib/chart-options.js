@@ -1,6 +1,6 @@
 // ECharts options of a page's charts. Their data is the JSON of finops/lib/charts.py: kind (bar, line or waterfall),
 // labels, series, currency, and optionally texts (of labels that are days), money (what stands around an amount),
-// stacked, band, mark, places, links (a URL for each series), zoom and partialFrom (the index of the first bucket
+// stacked, band, mark, shade (its first and last label), events (a label and a text each), places, links (a URL for each series), zoom and partialFrom (the index of the first bucket
 // that is not complete).
 import { formatAxisValue, formatMoney, formatNumber } from "./numbers.js";
 
@@ -74,8 +74,41 @@ function bandSeries(data, theme) {
   ];
 }
 
+/**
+ * Whole days behind the lines. Bars on an axis of their own, as an area from a label to the same label has no width.
+ */
+function shadeSeries(data, theme) {
+  if (!data.shade) return [];
+  const [first, last] = data.shade.map((label) => data.labels.indexOf(label));
+  return [
+    {
+      name: "shade",
+      type: "bar",
+      yAxisIndex: 1,
+      z: 0,
+      silent: true,
+      animation: false,
+      barWidth: "100%",
+      color: theme.limit,
+      itemStyle: { opacity: 0.1 },
+      tooltip: { show: false },
+      data: data.labels.map((_label, index) => (index >= first && index <= last ? 1 : null)),
+    },
+  ];
+}
+
+/** The second axis, of the shade, has no drawing of its own. */
+function valueAxes(data, axis) {
+  return data.shade ? [axis, { type: "value", min: 0, max: 1, show: false }] : axis;
+}
+
 function markLine(data, theme) {
-  if (!data.mark) return undefined;
+  if (!data.mark && !data.events) return undefined;
+  const events = (data.events ?? []).map(({ label, text }) => ({
+    xAxis: label,
+    lineStyle: { color: theme.text, type: "dashed" },
+    label: { formatter: text, position: "end", color: theme.text },
+  }));
   return {
     silent: true,
     symbol: "none",
@@ -86,7 +119,7 @@ function markLine(data, theme) {
       formatter: labelText(data, data.labels.indexOf(data.mark)) ?? data.mark,
       position: "insideStartTop",
     },
-    data: [{ xAxis: data.mark }],
+    data: [...(data.mark ? [{ xAxis: data.mark }] : []), ...events],
   };
 }
 
@@ -187,15 +220,16 @@ export function chartOptions(data, theme, { colorIndexes, tooltip, animationDura
       axisTick: { show: false },
       axisLabel: { color: theme.text, hideOverlap: true, formatter: (_label, index) => labelText(data, index) },
     },
-    yAxis: {
+    yAxis: valueAxes(data, {
       type: "value",
       splitNumber: axisParts(height),
       axisLabel: { color: theme.text, formatter: (value) => formatAxisValue(value, data.money) },
       splitLine: { lineStyle: { color: theme.line } },
-    },
+    }),
     series: [
       ...data.series.map((item, index) => dataSeries(data, item, index, theme, colorIndexes)),
       ...bandSeries(data, theme),
+      ...shadeSeries(data, theme),
     ],
   };
 }

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
+from html import unescape
 
 import pytest
 from django.test import Client
 
+from accounts import audit
 from accounts.models import Account, AuditEntry, User
 from finops.insights.models import Anomaly, AnomalySettings
+from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.insights.anomalies.bills import bill, look
 from tests.pages import csv_rows
@@ -75,13 +81,30 @@ def test_a_member_marks_it_expected_with_a_note(cast: Cast, spike: Anomaly, clie
     assert "Load test" in answer.content.decode()
 
 
-def test_expected_needs_a_note(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:
+def test_a_note_is_optional(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:
     answer = client_for(cast.member).post(f"{page(spike)}expect/", {"note": " "})
 
     spike.refresh_from_db()
-    assert answer.status_code == 422
-    assert "Add a note on why this cost was expected." in answer.content.decode()
-    assert spike.state == "open"
+    assert answer.status_code == 302
+    assert (spike.state, spike.note) == ("expected", "")
+
+
+def test_the_chart_shows_the_days_around_with_the_window_shaded_and_changes_numbered(
+    cast: Cast, spike: Anomaly, client_for: ClientFor
+) -> None:
+    with clock.frozen(datetime(2026, 3, 11, 9, tzinfo=UTC)):
+        audit.record(
+            account=spike.account, actor=cast.actor, action="cost_source.create", target=spike.source.name
+        )
+
+    html = client_for(cast.viewer).get(page(spike)).content.decode()
+
+    (text,) = re.findall(r'data-chart="([^"]+)"', html)
+    chart = json.loads(unescape(text))
+    assert chart["shade"] == ["2026-03-10", "2026-03-11"]
+    assert (chart["labels"][0], chart["labels"][-1]) == ("2026-02-24", "2026-03-18")
+    assert chart["events"] == [{"label": "2026-03-11", "text": "1"}]
+    assert "The cost source Bill was connected." in html
 
 
 def test_a_member_resolves_and_opens_it_again(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:
