@@ -87,8 +87,8 @@ class Evaluation:
         if not subscriptions:
             return []
         first = self.today - timedelta(days=anomalies.LATE_DAYS)
-        rows = Anomaly.objects.filter(last_day__gte=first).select_related("source")
-        recent = list(rows.prefetch_related("views").order_by("pk"))
+        rows = Anomaly.objects.filter(last_day__gte=first).select_related("source", "incident")
+        recent = list(rows.order_by("pk"))
         news = {each.pk for each in recent if anomalies.is_news(each, self.sources.coverage)}
         matches = [
             (subscription, each)

@@ -10,7 +10,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.queries.sources import load_sources
 from finops.insights.anomalies.services import detect_if_due, mark_expected_anomaly, resolve
-from finops.insights.models import Anomaly, SavingsDismissal
+from finops.insights.models import Anomaly, Incident, SavingsDismissal
 from finops.insights.savings.candidates import SavingCandidate
 from finops.insights.savings.recommendations import SavingsReader, find_candidates
 from finops.insights.savings.services import dismiss, record_saving_action
@@ -34,12 +34,13 @@ def look_for_anomalies(accounts: list[Account], actor: Actor, say: Callable[[str
                 _mark_anomalies(account, actor)
                 # What was marked expected is learnt at once.
                 detect_if_due(account)
-            say(f"{account.name}: {Anomaly.objects.filter(state='open').count()} open anomalies")
+            say(f"{account.name}: {Incident.objects.filter(state='open').count()} open anomalies")
 
 
 def _mark_anomalies(account: Account, actor: Actor) -> None:
     for word, service, note in NOTES:
-        row = Anomaly.objects.filter(state="open", ongoing=False, value=service).order_by("first_day").first()
+        rows = Anomaly.objects.filter(incident__state="open", ongoing=False, value=service)
+        row = rows.order_by("first_day").first()
         if row is not None:
             word(account=account, actor=actor, anomaly=row, note=note)
 

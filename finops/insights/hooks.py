@@ -70,7 +70,7 @@ def anomaly_events(facts: RelatedEventFacts) -> list[RelatedEvent]:
         gone_at=None,
         first_day__lte=facts.days.end,
         last_day__gte=facts.days.start,
-    ).select_related("source")
+    ).select_related("source", "incident")
     anomalies = sorted(rows, key=lambda row: -abs(row.impact))
     if not facts.filters or not anomalies:
         return [_related_event(row) for row in anomalies[:MOST]]
@@ -80,7 +80,8 @@ def anomaly_events(facts: RelatedEventFacts) -> list[RelatedEvent]:
 
 def _related_event(row: Anomaly, impact_in_scope: Decimal | None = None) -> RelatedEvent:
     more = "more" if row.impact > 0 else "less"
-    note = f" ({row.state}: {sentences.truncate(row.note, 120)})" if row.note else f" ({row.state})"
+    text = row.incident.note if row.incident is not None else ""
+    note = f" ({row.state}: {sentences.truncate(text, 120)})" if text else f" ({row.state})"
     part = ""
     if impact_in_scope is not None and (ratio(impact_in_scope, row.impact) or Decimal(0)) < WHOLE:
         part = f"; about {sentences.money(abs(impact_in_scope), row.currency)} of it within the filters"

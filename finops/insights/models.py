@@ -15,12 +15,18 @@ from finops.lib import clock
 SERVICE = "service"
 
 
-class Anomaly(AccountModel):
-    """A run of days on which one source and value cost something else than expected.
+class Severity(models.TextChoices):
+    HIGH = "high", "High"
+    MEDIUM = "medium", "Medium"
+    LOW = "low", "Low"
 
-    The detector keeps figures and days up to date; `state` is a person's, but for what a restated bill took away and
-    what went on after it was resolved. Those of one incident have one `primary`, which is listed, and one state.
-    Amounts: amortized cost without taxes, credits, refunds, one-time fees and commitment purchases.
+
+class Incident(AccountModel):
+    """Anomalies of the same money on the same days, as one: listed, reviewed and counted once.
+
+    A detection brings members and figures up to date; `state` is a person's, but for what a restated bill took away and
+    what went on after it was resolved. Amounts as of `Anomaly`, of the members that are counted: the headline alone, or
+    several services with one root cause, none of whose lines is in two.
     """
 
     class State(models.TextChoices):
@@ -28,17 +34,78 @@ class Anomaly(AccountModel):
         EXPECTED = "expected", "Expected"
         RESOLVED = "resolved", "Resolved"
 
+    key = models.CharField(max_length=24, help_text="The public id: the key of its first headline.")
+    source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="+")
+    headline = models.ForeignKey(
+        "insights.Anomaly",
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text="The most specific member that explains at least 80% of the impact.",
+    )
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    severity = models.CharField(max_length=10, choices=Severity.choices)
+    currency = models.CharField(max_length=60)
+    first_day = models.DateField()
+    last_day = models.DateField()
+    ongoing = models.BooleanField(default=False)
+    actual = models.DecimalField(max_digits=38, decimal_places=18)
+    expected = models.DecimalField(max_digits=38, decimal_places=18)
+    expected_low = models.DecimalField(max_digits=38, decimal_places=18)
+    expected_high = models.DecimalField(max_digits=38, decimal_places=18)
+    impact = models.DecimalField(max_digits=38, decimal_places=18, help_text="actual - expected, so far")
+    month_end_impact = models.DecimalField(
+        max_digits=38, decimal_places=18, help_text="The impact at the end of the last day's month."
+    )
+    shared_impact = models.DecimalField(
+        max_digits=38,
+        decimal_places=18,
+        default=Decimal(0),
+        help_text="How much of the impact's size other incidents count.",
+    )
+    note = models.TextField(blank=True)
+    marked_by_label = models.CharField(max_length=254, blank=True)
+    marked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    marked_at = models.DateTimeField(null=True, blank=True)
+    updated_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["-last_day", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["account", "key"], name="incident_key_unique"),
+            models.CheckConstraint(
+                condition=models.Q(state__in=["open", "expected", "resolved"]), name="incident_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(first_day__lte=models.F("last_day")), name="incident_days_are_in_order"
+            ),
+        ]
+        indexes = [models.Index(fields=["account", "state", "-last_day"], name="incident_by_state_and_day")]
+
+    @property
+    def own_impact(self) -> Decimal:
+        """The impact without what other incidents count: these add up."""
+        size = self.impact.copy_abs() - self.shared_impact
+        return size if self.impact > 0 else -size
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.first_day} to {self.last_day}"
+
+
+class Anomaly(AccountModel):
+    """A run of days on which one source and value cost something else than expected.
+
+    The detector keeps figures and days up to date; what people say of it is its incident's. Amounts: amortized cost
+    without taxes, credits, refunds, one-time fees and commitment purchases.
+    """
+
     class Kind(models.TextChoices):
         SPIKE = "spike", "Spike"
         STEP = "step", "New level"
         RAMP = "ramp", "Slow ramp"
         DROP = "drop", "Drop"
         NEW = "new", "New cost"
-
-    class Severity(models.TextChoices):
-        HIGH = "high", "High"
-        MEDIUM = "medium", "Medium"
-        LOW = "low", "Low"
 
     key = models.CharField(
         max_length=24, help_text="The public id, made of scope, currency and the first day as first found."
@@ -48,7 +115,6 @@ class Anomaly(AccountModel):
     value = models.TextField(blank=True)
     label = models.TextField(blank=True, help_text="The readable name of a value that is an id.")
     currency = models.CharField(max_length=60)
-    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     kind = models.CharField(max_length=10, choices=Kind.choices)
     severity = models.CharField(max_length=10, choices=Severity.choices)
     first_day = models.DateField()
@@ -64,26 +130,14 @@ class Anomaly(AccountModel):
         default=list, help_text=("Chart points before, during and after: [day, actual, expected, low, high].")
     )
     causes = models.JSONField(default=list, help_text="finops.insights.anomalies.causes.Causes.")
-    primary = models.ForeignKey(
-        "self",
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="views",
-        help_text="The primary anomaly of the incident that this one shows by another dimension.",
+    overlaps = models.JSONField(
+        default=dict,
+        help_text="Excess by monitored dimension and value, of the anomaly's own lines: text amounts.",
     )
-    shared_impact = models.DecimalField(
-        max_digits=38,
-        decimal_places=18,
-        default=Decimal(0),
-        help_text="How much of the impact's size other incidents hold.",
+    incident = models.ForeignKey(
+        Incident, null=True, blank=True, on_delete=models.SET_NULL, related_name="members"
     )
-    note = models.TextField(blank=True)
-    marked_by_label = models.CharField(max_length=254, blank=True)
-    marked_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
-    )
-    marked_at = models.DateTimeField(null=True, blank=True)
+    is_counted = models.BooleanField(default=True, help_text="Whether the incident's amounts include it.")
     gone_at = models.DateTimeField(
         null=True, blank=True, help_text="When a restated bill no longer contained it."
     )
@@ -98,16 +152,13 @@ class Anomaly(AccountModel):
             models.CheckConstraint(
                 condition=models.Q(first_day__lte=models.F("last_day")), name="anomaly_days_are_in_order"
             ),
-            models.CheckConstraint(
-                condition=models.Q(state__in=["open", "expected", "resolved"]), name="anomaly_state_is_known"
-            ),
         ]
-        indexes = [models.Index(fields=["account", "state", "-last_day"], name="anomaly_by_state_and_day")]
+        indexes = [models.Index(fields=["account", "-last_day"], name="anomaly_by_day")]
 
     @property
-    def incident(self) -> int:
-        """The row that stands for its incident: its own, where it is that."""
-        return self.primary_id or self.pk
+    def state(self) -> str:
+        """Its incident's; one that was just found is open."""
+        return self.incident.state if self.incident is not None else Incident.State.OPEN
 
     def __str__(self) -> str:
         return f"{self.label or self.value}: {self.first_day} to {self.last_day}"

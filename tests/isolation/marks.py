@@ -14,13 +14,13 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.activity.calls import store as store_calls
 from finops.costs.models import CostSource
-from finops.insights.models import Anomaly
 from finops.lake.schema import Kind, segment_schema
 from finops.lake.storage.segments import swap_segments, write_segment
 from finops.lib import clock
 from finops.lib.periods import month_start
 from ingestion.models import Customer, RejectedEvent, RejectedLine, UsageBatch, UsageSource, UsageUpload
 from tests.finops.activity.call_helpers import call_of, credential_of
+from tests.world.anomalies import add_anomaly
 from tests.world.usage import event, push_events
 
 MARK = "Quaxolotl"
@@ -58,8 +58,9 @@ def fill_with_marks(account: Account, amount: Decimal = Decimal("7.25")) -> None
 def _find_anomaly(source: CostSource) -> None:
     """An open anomaly of today, with a cause and a note."""
     cause = {"value": MARK, "actual": "9", "expected": "1", "excess": "8", "share": "1"}
-    Anomaly.objects.create(
-        source=source,
+    add_anomaly(
+        source.account,
+        source,
         key="anom_marked",
         value=f"{MARK} service",
         currency="USD",

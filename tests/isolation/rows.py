@@ -25,13 +25,14 @@ from finops.connections.models import CostConnection, CostPush, CostSync
 from finops.costs.models import ClosedMonth, CostImport, CostSource, InvoiceTotal, SavedView
 from finops.dashboards.models import Dashboard, Widget
 from finops.exchange_rates.models import ExchangeRate
-from finops.insights.models import Anomaly, SavingsDismissal
+from finops.insights.models import SavingsDismissal
 from finops.issues.models import IssueTracker, SavingIssue
 from finops.issues.tracker_configs import seal_secret
 from finops.lib import clock
 from finops.unitcosts.models import CustomerAlias, UnitMetric, UsageDimensionMapping
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
 from tests.cast import ACTOR
+from tests.world.anomalies import add_anomaly
 
 
 def _mcp_key(account: Account) -> object:
@@ -225,8 +226,9 @@ def _alert_subscription(account: Account) -> int:
 
 def _anomaly(account: Account) -> str:
     with account_scope(account):
-        return Anomaly.objects.create(
-            source_id=_source(account),
+        return add_anomaly(
+            account,
+            CostSource.objects.get(pk=_source(account)),
             key=f"anom_{secrets.token_hex(8)}",
             value="walk",
             currency="USD",

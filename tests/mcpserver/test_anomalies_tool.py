@@ -15,6 +15,7 @@ from finops.costs.models import CostSource
 from finops.insights.models import Anomaly
 from tests.cast import Cast
 from tests.mcpserver.door import Door
+from tests.world.anomalies import add_anomaly
 
 CAUSE = {
     "dimension": "resource",
@@ -51,7 +52,7 @@ def an_anomaly(account: Account, number: int, **columns: Any) -> Anomaly:
         "days": [["2026-03-01", "60", "15", "10", "20"], ["2026-03-02", "70", "15", "10", "20"]],
         "causes": [CAUSE],
     }
-    return Anomaly.objects.create(account=account, source=source, **{**fields, **columns})
+    return add_anomaly(account, source, **{**fields, **columns})
 
 
 def test_an_open_anomaly_has_its_figures_band_and_causes(acme: Account, door: Door) -> None:
@@ -118,7 +119,7 @@ def test_a_service_is_found_by_what_people_call_it(acme: Account, door: Door) ->
 def test_views_of_one_incident_are_one_and_what_two_share_is_named(acme: Account, door: Door) -> None:
     service = an_anomaly(acme, 1)
     alone = door.ask("listAnomalies")["warnings"]
-    an_anomaly(acme, 2, dimension="team", value="Core", primary=service)
+    an_anomaly(acme, 2, dimension="team", value="Core", incident=service.incident)
 
     answer = door.ask("listAnomalies")
     assert [(each["id"], each["also_seen_as"]) for each in answer["anomalies"]] == [
@@ -128,7 +129,7 @@ def test_views_of_one_incident_are_one_and_what_two_share_is_named(acme: Account
 
     an_anomaly(acme, 3, dimension="team", value="Edge", shared_impact=Decimal("1.5"))
     (new_warnings,) = set(door.ask("listAnomalies")["warnings"]) - set(alone)
-    assert new_warnings.startswith("'Edge': 1.50 USD of its impact is also in anomalies of services")
+    assert new_warnings.startswith("'Edge': 1.50 USD of its impact is also in other anomalies")
 
 
 def test_pages_follow_by_cursor_each_once(acme: Account, door: Door) -> None:

@@ -298,7 +298,8 @@ def existing_view_keys(row: AlertSubscription) -> list[str]:
 
 def existing_anomaly_keys(row: AlertSubscription) -> list[str]:
     """Keys of the anomalies that it is about, of the last 120 days. One query."""
-    recent = Anomaly.objects.filter(last_day__gte=clock.today() - KNOWN_DAYS).defer("days", "causes")
+    rows = Anomaly.objects.filter(last_day__gte=clock.today() - KNOWN_DAYS).defer("days", "causes")
+    recent = rows.select_related("incident")
     return [anomalies.key_of(each) for each in anomalies.relevant_anomalies(row, list(recent))]
 
 

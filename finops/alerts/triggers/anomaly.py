@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any, Final
 
 from accounts.models import Account
@@ -12,9 +13,9 @@ from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.figures import amount, signed_amount
 from finops.costs.coverage import Coverage
 from finops.costs.dictionary_encoding import fold_case
-from finops.insights.anomalies.queries import row_of
+from finops.insights.anomalies.queries import headline_row
 from finops.insights.anomalies.schemas import AnomalyRow, RootCause
-from finops.insights.models import SERVICE, Anomaly
+from finops.insights.models import SERVICE, Anomaly, Incident
 from finops.lib import sentences
 from finops.lib.formats import dates, numbers
 
@@ -48,13 +49,13 @@ def relevant_anomalies(subscription: AlertSubscription, anomalies: Sequence[Anom
     matches = [
         each for each in anomalies if _is_in_scope(subscription, each) and _is_large(subscription, each)
     ]
-    first = {each.incident: each for each in sorted(matches, key=_rank, reverse=True)}
-    return [each for each in matches if first[each.incident] is each]
+    first = {each.incident_id: each for each in sorted(matches, key=_rank, reverse=True)}
+    return [each for each in matches if first[each.incident_id] is each]
 
 
 def keys_of_incident(anomaly: Anomaly, anomalies: Sequence[Anomaly]) -> list[str]:
-    """Those of all views of its incident: what was told by one of them is told."""
-    return [key_of(each) for each in anomalies if each.incident == anomaly.incident]
+    """Those of all of its incident: what was sent by one of them is sent."""
+    return [key_of(each) for each in anomalies if each.incident_id == anomaly.incident_id]
 
 
 def _is_in_scope(subscription: AlertSubscription, anomaly: Anomaly) -> bool:
@@ -71,17 +72,29 @@ def _is_large(subscription: AlertSubscription, anomaly: Anomaly) -> bool:
     smallest = subscription.minimum_impact
     if smallest is None:
         return True
-    return anomaly.currency == subscription.currency and anomaly.impact.copy_abs() >= smallest
+    size = _impact_for(subscription, anomaly).copy_abs()
+    return anomaly.currency == subscription.currency and size >= smallest
+
+
+def _impact_for(subscription: AlertSubscription, anomaly: Anomaly) -> Decimal:
+    """A team or cost tag has its own part of an incident, everybody else all of it."""
+    incident = anomaly.incident
+    whole = subscription.scope in (Scope.ACCOUNT, Scope.COST_SOURCE) and _is_headline(anomaly)
+    return incident.impact if incident is not None and whole else anomaly.impact
+
+
+def _is_headline(anomaly: Anomaly) -> bool:
+    return anomaly.incident is not None and anomaly.incident.headline_id == anomaly.pk
 
 
 def _rank(anomaly: Anomaly) -> tuple[bool, bool, str, int]:
-    return anomaly.primary_id is not None, anomaly.dimension != SERVICE, anomaly.dimension, anomaly.pk
+    return not _is_headline(anomaly), anomaly.dimension != SERVICE, anomaly.dimension, anomaly.pk
 
 
 def is_news(anomaly: Anomaly, coverage: Coverage) -> bool:
     """Whether it is open, and did not end too long ago: by the account's data, and by its source's, which may be newer."""
     mine, through = coverage.last_complete_days.get(anomaly.source_id), coverage.complete_through
-    if anomaly.state != Anomaly.State.OPEN or mine is None or through is None:
+    if anomaly.state != Incident.State.OPEN or mine is None or through is None:
         return False
     newest = max(through, mine)
     oldest = max(newest - timedelta(days=NEWS_DAYS), coverage.today - timedelta(days=LATE_DAYS))
@@ -95,7 +108,7 @@ _SEVERITIES: Final[dict[str, Severity]] = {"high": "critical", "medium": "warnin
 
 def anomaly_message(account: Account, anomaly: Anomaly) -> Message:
     """Of one; its source must be loaded."""
-    row = row_of(anomaly)
+    row = headline_row(anomaly)
     more = "more" if row.impact > 0 else "less"
     size = numbers.money(row.impact.copy_abs(), row.currency)
     return Message(
@@ -113,7 +126,7 @@ def anomaly_message(account: Account, anomaly: Anomaly) -> Message:
 
 def combined_message(account: Account, anomalies: Sequence[Anomaly]) -> Message:
     """Of many in one; largest first, their sources loaded."""
-    rows = [row_of(each) for each in anomalies]
+    rows = [headline_row(each) for each in anomalies]
     facts = [Fact(f"{_name(row)}, {row.source}", signed_amount(row.impact, row.currency)) for row in rows]
     omitted_count = len(rows) - MOST_LISTED
     return Message(

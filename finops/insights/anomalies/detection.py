@@ -23,7 +23,7 @@ from finops.insights.anomalies.detector import (
 )
 from finops.insights.anomalies.lake import DailyCost, Explainer, ScopeKey, daily_costs
 from finops.insights.cost_scope import CostReader
-from finops.insights.models import SERVICE, Anomaly, AnomalySettings
+from finops.insights.models import SERVICE, Anomaly, AnomalySettings, Incident
 from finops.lib import clock, time_limit
 from finops.lib.money import exact_difference, exact_sum
 from finops.lib.periods import DateRange, add_months, each_day, month_start
@@ -140,8 +140,9 @@ class DetectionRun:
         """What every watched dimension has, with its causes."""
         acknowledged = self._acknowledged_days()
         candidates: list[AnomalyCandidate] = []
-        for name in dict.fromkeys([SERVICE, *self.settings.watches]):
-            explainer = Explainer(self.reader, name)
+        monitored = list(dict.fromkeys([SERVICE, *self.settings.watches]))
+        for name in monitored:
+            explainer = Explainer(self.reader, name, monitored)
             costs = daily_costs(self.reader, explainer.scope, DateRange(self.start, self.window.end))
             if name == SERVICE:
                 self._set_months(costs)
@@ -154,7 +155,7 @@ class DetectionRun:
     def _acknowledged_days(self) -> dict[tuple[int, str, str, str], list[AcknowledgedDays]]:
         """What people called expected, by source, dimension, value and currency."""
         by_scope: dict[tuple[int, str, str, str], list[AcknowledgedDays]] = defaultdict(list)
-        for row in Anomaly.objects.filter(state=Anomaly.State.EXPECTED, last_day__gte=self.start):
+        for row in Anomaly.objects.filter(incident__state=Incident.State.EXPECTED, last_day__gte=self.start):
             days = AcknowledgedDays(row.first_day, row.last_day, row.ongoing)
             by_scope[row.source_id, row.dimension, row.value, row.currency].append(days)
         return by_scope

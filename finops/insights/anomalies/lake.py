@@ -31,6 +31,9 @@ from finops.lib.periods import DateRange
 BASELINE = timedelta(days=28)
 CAUSE_DIMENSIONS = ("usage_type", "resource", "account", "region", "actor")
 
+MAX_OVERLAPS = 50
+"""Values of a monitored dimension whose part of an anomaly is kept, the largest."""
+
 MIN_SHARE = Decimal("0.1")
 """An anomaly is the filters' when the cost that they hold moved the same way, by at least this share of its impact."""
 
@@ -135,11 +138,21 @@ class CausesBuild:
         )
 
 
-class Explainer:
-    """Resolves the dimensions of one watch once, and asks for the causes of each of its anomalies."""
+@dataclass(frozen=True)
+class Explanation:
+    """Where an anomaly comes from; `overlaps`: excess by each other monitored dimension and value, as text."""
 
-    def __init__(self, reader: CostReader, name: str) -> None:
+    causes: list[Causes]
+    overlaps: dict[str, dict[str, str]]
+
+
+class Explainer:
+    """Resolves the dimensions of one watch once, and asks for the causes of each of its anomalies. `monitored`: all
+    dimensions that are watched, whose anomalies may be of the same money."""
+
+    def __init__(self, reader: CostReader, name: str, monitored: Sequence[str] = ()) -> None:
         self.reader, self.name = reader, name
+        self.others = tuple(each for each in monitored if each != name)
 
     @cached_property
     def scope(self) -> Dimension:
@@ -147,22 +160,37 @@ class Explainer:
         return registry.resolve(self.reader.context, self.name, field="watches")
 
     @cached_property
+    def cause_names(self) -> tuple[str, ...]:
+        return CAUSE_DIMENSIONS if self.name == SERVICE else (SERVICE, *CAUSE_DIMENSIONS)
+
+    @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
-        names = CAUSE_DIMENSIONS if self.name == SERVICE else (SERVICE, *CAUSE_DIMENSIONS)
+        """Those of the causes, then the others that are watched."""
+        names = dict.fromkeys([*self.cause_names, *self.others])
         return tuple(registry.resolve(self.reader.context, name) for name in names)
 
-    def causes(self, key: ScopeKey, detection: Detection, expected: Decimal) -> list[Causes]:
-        """By each dimension; one of which no line has a value is left out. One lake query."""
+    def explain(self, key: ScopeKey, detection: Detection, expected: Decimal) -> Explanation:
+        """By each dimension; one of which no line has a value is no cause. One lake query."""
         build = CausesBuild(self.scope, key, DateRange(detection.first, detection.last), self.dimensions)
         tag_keys = [name for each in (self.scope, *self.dimensions) for name in each.tag_keys]
         days = DateRange(detection.first - BASELINE, detection.last)
         rows = self.reader.run(days, build, tag_keys).to_pylist()
-        sides = [_sides_by_value(rows, place) for place in range(len(self.dimensions))]
-        return [
-            causes_of(dimension.name, dimension.title, by_value, expected)
-            for dimension, by_value in zip(self.dimensions, sides, strict=True)
-            if set(by_value) - {dimension.absent}
-        ]
+        sides = [(each, _sides_by_value(rows, place)) for place, each in enumerate(self.dimensions)]
+        return Explanation(
+            causes=[
+                causes_of(each.name, each.title, by_value, expected)
+                for each, by_value in sides
+                if each.name in self.cause_names and set(by_value) - {each.absent}
+            ],
+            overlaps={
+                each.name: {
+                    row.value: f"{row.excess:f}"
+                    for row in causes_of(each.name, each.title, by_value, expected, shown=MAX_OVERLAPS).rows
+                }
+                for each, by_value in sides
+                if each.name in self.others
+            },
+        )
 
 
 def _sides_by_value(rows: Sequence[dict[str, Any]], place: int) -> dict[str, ValueSides]:

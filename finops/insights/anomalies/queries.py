@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -11,8 +11,8 @@ from functools import reduce
 from operator import or_
 
 import msgspec
-from django.db.models import Case, IntegerField, Q, QuerySet, TextField, Value, When
-from django.db.models.functions import Abs, Cast, Coalesce
+from django.db.models import Case, F, IntegerField, Prefetch, Q, QuerySet, TextField, Value, When
+from django.db.models.functions import Abs, Cast
 from msgspec.structs import replace
 
 from accounts.models import Account
@@ -20,17 +20,19 @@ from finops.costs.aliases import candidates
 from finops.costs.answers import AccountRef, MoneyAmount
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_words import incomplete_words
-from finops.insights.anomalies.causes import Causes, top_causes
+from finops.insights.anomalies.causes import AnomalyCause, Causes, place_of, top_causes
+from finops.insights.anomalies.grouping import BROAD, EXPLAINS, is_named
 from finops.insights.anomalies.lake import impacts_in_scope
 from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery, AnomalyRow, RootCause
 from finops.insights.cost_scope import CostReader, CostScope, check_currency, resolve_scope
-from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
+from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings, Incident
 from finops.lib import sentences
+from finops.lib.answers import group_by
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
-from finops.lib.sentences import quote
+from finops.lib.sentences import join_with_and, quote
 
 SHOWN_CAUSES = 3
 RECENT_DAYS = 30
@@ -49,26 +51,33 @@ MAX_IN_SCOPE = 500
 """Anomalies, the most severe first, that are looked through for those of a scope."""
 
 
-def anomalies_in_scope(
-    reader: CostReader, rows: QuerySet[Anomaly], scope: CostScope
+def incidents_in_scope(
+    reader: CostReader, rows: QuerySet[Incident], scope: CostScope
 ) -> tuple[Mapping[int, Decimal], list[str]]:
-    """Those of the rows in whose days the cost of a scope moved too: how much of the impact is of it, by pk; and sentences
-    about values that no line has. One query, one more of the lake and one for each dimension that the rows are of.
+    """Those of the incidents in whose days the cost of a scope moved too: how much of the impact is of it, by pk; and
+    sentences about values that no line has. Two queries, one of the lake and one for each dimension they are of.
 
     Raises UserError for a scope that the account does not know."""
     filters, warnings = resolve_scope(reader, scope)
-    most_severe = list(_order_rows(rows)[: MAX_IN_SCOPE + 1])
+    most_severe = list(_order_rows(rows).values_list("pk", flat=True)[: MAX_IN_SCOPE + 1])
     if len(most_severe) > MAX_IN_SCOPE:
         text = f"Only the {MAX_IN_SCOPE} most severe anomalies are searched. Narrow by days or state."
         warnings = [*warnings, text]
-    return impacts_in_scope(reader, most_severe[:MAX_IN_SCOPE], filters), warnings
+    counted = Q(is_counted=True, gone_at=None) | Q(pk=F("incident__headline_id"))
+    rows_of = Anomaly.objects.filter(counted, incident__in=most_severe[:MAX_IN_SCOPE])
+    members = {row.pk: row for row in rows_of}
+    impacts: dict[int, Decimal] = {}
+    for pk, impact in impacts_in_scope(reader, list(members.values()), filters).items():
+        incident = members[pk].incident_id or 0
+        impacts[incident] = exact_sum([impacts.get(incident, Decimal(0)), impact])
+    return {pk: impacts[pk] for pk in most_severe if pk in impacts}, warnings
 
 
 def list_anomalies(
     account: Account, query: AnomaliesQuery, *, deadline: float | None = None
 ) -> AnomaliesAnswer:
     """The incidents that a query asks for, the most severe first, then the newest. Six queries, none of the lake; for a
-    team, source, account or provider those of `anomalies_in_scope` too.
+    team, source, account or provider those of `incidents_in_scope` too.
 
     Raises UserError for days in the wrong order and a cursor of another question."""
     question = [query.state, query.start_date, query.end_date, query.min_impact, query.currency, query.search,
@@ -77,20 +86,20 @@ def list_anomalies(
     reader = CostReader(account, load_sources(account), deadline)
     sources = reader.sources
     check_currency(reader, query.currency)
-    rows = _filter_anomalies(query)
+    rows = _filter_incidents(query)
     impacts: Mapping[int, Decimal] = {}
     warnings: list[str] = []
     if query.scope_values:
-        impacts, warnings = anomalies_in_scope(reader, rows, query)
+        impacts, warnings = incidents_in_scope(reader, rows, query)
         rows = rows.filter(pk__in=list(impacts))
-    total = rows.count()
-    page = _order_rows(rows).select_related("source").prefetch_related("views")[offset : offset + query.limit]
-    shown = list(page)
+    every = list(rows.only("currency", "impact", "shared_impact"))
+    total = len(every)
+    shown = list(with_members(_order_rows(rows))[offset : offset + query.limit])
     run = AnomalyRun.objects.first()
     more = offset + len(shown) < total
     return AnomaliesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, query, shown, total, not_complete(sources, query)),
+        summary=_summary(account, query, shown, every, not_complete(sources, query)),
         anomalies=[replace(row_of(each), impact_in_scope=impacts.get(each.pk)) for each in shown],
         total_anomalies=total,
         smallest_impacts=smallest_impacts(),
@@ -124,14 +133,14 @@ def _data_through(run: AnomalyRun | None, sources: Sources) -> date | None:
     return min(run.data_through, through)
 
 
-def _filter_anomalies(query: AnomaliesQuery) -> QuerySet[Anomaly]:
+def _filter_incidents(query: AnomaliesQuery) -> QuerySet[Incident]:
     if query.start_date and query.end_date and query.end_date < query.start_date:
         raise UserError(
             f"end_date {query.end_date} is before start_date {query.start_date}.",
             field="end_date",
             value=str(query.end_date),
         )
-    rows = primary_anomalies()
+    rows = Incident.objects.all()
     if query.state != "all":
         rows = rows.filter(state=query.state)
     if query.start_date:
@@ -144,29 +153,62 @@ def _filter_anomalies(query: AnomaliesQuery) -> QuerySet[Anomaly]:
         rows = rows.alias(size=Abs("impact")).filter(size__gte=query.min_impact)
     for word in query.search.split():
         matches = Anomaly.objects.alias(said=Cast("causes", TextField())).filter(_mentions(word))
-        rows = rows.filter(pk__in=matches.values_list(Coalesce("primary_id", "pk")))
+        rows = rows.filter(pk__in=matches.values("incident_id"))
     return rows
 
 
-def primary_anomalies() -> QuerySet[Anomaly]:
-    """One anomaly an incident; the others are views of it."""
-    return Anomaly.objects.filter(primary=None)
+def with_members(rows: QuerySet[Incident]) -> QuerySet[Incident]:
+    """With what `row_of` reads. One query more."""
+    live = Anomaly.objects.filter(gone_at=None).order_by("pk")
+    return rows.select_related("source", "headline").prefetch_related(Prefetch("members", live))
 
 
 def _mentions(word: str) -> Q:
-    fields = ("value", "label", "source__name", "note", "key", "kind", "said")
+    fields = ("value", "label", "source__name", "incident__note", "key", "kind", "said")
     words = dict.fromkeys([*candidates("service", word), *candidates("provider", word)])
     return reduce(or_, [Q(**{f"{name}__icontains": each}) for name in fields for each in words])
 
 
-def _order_rows(rows: QuerySet[Anomaly]) -> QuerySet[Anomaly]:
+def _order_rows(rows: QuerySet[Incident]) -> QuerySet[Incident]:
     places = [When(severity=name, then=Value(place)) for place, name in enumerate(SEVERITIES)]
     rank = Case(*places, default=Value(len(SEVERITIES)), output_field=IntegerField())
     return rows.alias(rank=rank).order_by("rank", "-last_day", "-id")
 
 
-def row_of(anomaly: Anomaly) -> AnomalyRow:
-    """An anomaly as answers have it; its source, and its views, should have been fetched with it."""
+def row_of(incident: Incident) -> AnomalyRow:
+    """An incident as answers have it, by its headline; from `with_members`."""
+    headline = incident.headline
+    headline.incident, headline.source = incident, incident.source  # no query for what is at hand
+    others = [each for each in incident.members.all() if each.pk != headline.pk]
+    also = [f"{each.dimension} {each.label or each.value}" for each in others]
+    return replace(headline_row(headline), also_seen_as=also)
+
+
+def headline_row(anomaly: Anomaly) -> AnomalyRow:
+    """An anomaly; of an incident's headline with the id and figures of the incident."""
+    row, incident = view_row(anomaly), anomaly.incident
+    if incident is None or incident.headline_id != anomaly.pk:
+        return row
+    return replace(
+        row,
+        id=incident.key,
+        severity=incident.severity,
+        first_day=incident.first_day,
+        last_day=incident.last_day,
+        ongoing=incident.ongoing,
+        actual=incident.actual,
+        expected=incident.expected,
+        expected_low=incident.expected_low,
+        expected_high=incident.expected_high,
+        impact=incident.impact,
+        month_end_impact=incident.month_end_impact,
+        note=incident.note,
+        marked_by=incident.marked_by_label,
+    )
+
+
+def view_row(anomaly: Anomaly) -> AnomalyRow:
+    """One anomaly with its own figures; its source and incident should have been fetched with it."""
     first, last = str(anomaly.first_day), str(anomaly.last_day)
     inside = [day for day in anomaly.days if first <= day[0] <= last]
     return AnomalyRow(
@@ -199,14 +241,23 @@ def row_of(anomaly: Anomaly) -> AnomalyRow:
             )
             for causes, cause in top_causes(causes_of_row(anomaly), SHOWN_CAUSES)
         ],
-        note=anomaly.note,
-        marked_by=anomaly.marked_by_label,
-        also_seen_as=[f"{each.dimension} {each.label or each.value}" for each in anomaly.views.all()],
     )
 
 
 def causes_of_row(anomaly: Anomaly) -> list[Causes]:
     return msgspec.convert(anomaly.causes, list[Causes])
+
+
+def root_cause_of(anomaly: Anomaly) -> tuple[str, AnomalyCause] | None:
+    """The title of the finest dimension one of whose values explains most of it, with that value; None where it is the
+    anomaly's own or there is none."""
+    for causes in sorted(causes_of_row(anomaly), key=lambda each: place_of(each.dimension)):
+        first = causes.rows[0] if causes.rows else None
+        if causes.dimension in BROAD or first is None or not is_named(first.value):
+            continue
+        if first.share is not None and first.share >= EXPLAINS:
+            return causes.title, first
+    return None
 
 
 def smallest_impacts() -> list[MoneyAmount]:
@@ -225,59 +276,69 @@ def anomaly_settings(account: Account) -> AnomalySettings:
 
 @dataclass(frozen=True)
 class OpenAnomalies:
-    """What the overview says of anomalies: how many are open and their impact, the worst. `overlapping` more have no
-    impact of their own: all of it is in those counted."""
+    """What the overview says of anomalies: how many incidents are open, their impact with each one's money once, the
+    worst."""
 
     count: int
-    overlapping: int
     ongoing: int
     impacts: list[MoneyAmount]
-    worst: list[Anomaly]
+    worst: list[Incident]
 
 
 def open_anomalies(shown: int = 3) -> OpenAnomalies:
-    """By incident, so money that a team or cost tag shows again counts once. Two queries."""
-    rows = primary_anomalies().filter(state=Anomaly.State.OPEN)
-    figures = list(rows.values_list("currency", "impact", "shared_impact", "ongoing"))
-    by_currency: dict[str, list[Decimal]] = {}
-    own_figures = [each for each in figures if each[1].copy_abs() > each[2]]
-    for currency, impact, shared, _ongoing in own_figures:
-        own = impact.copy_abs() - shared
-        by_currency.setdefault(currency, []).append(own if impact > 0 else -own)
+    """Open incidents: what is counted is what is listed and summed. Three queries."""
+    rows = Incident.objects.filter(state=Incident.State.OPEN)
     return OpenAnomalies(
-        count=len(own_figures),
-        overlapping=len(figures) - len(own_figures),
-        ongoing=sum(ongoing for *_rest, ongoing in own_figures),
-        impacts=[
-            MoneyAmount(amount=exact_sum(amounts), currency=currency)
-            for currency, amounts in sorted(by_currency.items(), key=lambda pair: -abs(exact_sum(pair[1])))
-        ],
-        worst=list(_order_rows(rows).select_related("source")[:shown]),
+        count=len(rows),
+        ongoing=sum(each.ongoing for each in rows),
+        impacts=own_impacts(rows),
+        worst=list(with_members(_order_rows(rows))[:shown]),
     )
+
+
+def own_impacts(rows: Iterable[Incident]) -> list[MoneyAmount]:
+    """Their impact by currency, the largest first. Cost that several of them have counts once."""
+    sums = {
+        currency: exact_sum(each.own_impact for each in own)
+        for currency, own in group_by(rows, lambda each: each.currency).items()
+    }
+    ranked = sorted(sums.items(), key=lambda pair: (-abs(pair[1]), pair[0]))
+    return [MoneyAmount(amount=amount, currency=currency) for currency, amount in ranked]
 
 
 def state_counts() -> Counter[str]:
     """How many incidents there are in each state. One query."""
-    return Counter(primary_anomalies().values_list("state", flat=True))
+    return Counter(Incident.objects.values_list("state", flat=True))
 
 
 def _summary(
-    account: Account, query: AnomaliesQuery, shown: Sequence[Anomaly], total: int, incomplete: str
+    account: Account,
+    query: AnomaliesQuery,
+    shown: Sequence[Incident],
+    every: Sequence[Incident],
+    incomplete: str,
 ) -> str:
     name, state = quote(account.name), "" if query.state == "all" else f"{query.state} "
-    if not total:
+    if not every:
         return f"{name} has no {state}anomaly{query.scope_text or ' of that kind'}{incomplete}."
-    noun = "anomaly" if total == 1 else "anomalies"
-    counted = f"{name} has {total} {state}{noun}{query.scope_text}"
+    noun = "anomaly" if len(every) == 1 else "anomalies"
+    counted = f"{name} has {len(every)} {state}{noun}{query.scope_text}"
+    if len(every) > 1 and not query.scope_text:
+        amounts = [signed(each.amount, each.currency) for each in own_impacts(every)]
+        counted += f", net impact {join_with_and(amounts)} with shared cost counted once"
     if not shown:
         return f"{counted}{incomplete}."
     worst = shown[0]
-    sign = "+" if worst.impact > 0 else ""
+    row = worst.headline
     return (
-        f"{counted}; listed first: {quote(worst.label or worst.value)} of {quote(worst.source.name)}, "
-        f"{worst.first_day} to {worst.last_day}, {sign}{sentences.money(worst.impact, worst.currency)} against what was "
+        f"{counted}; listed first: {quote(row.label or row.value)} of {quote(worst.source.name)}, "
+        f"{worst.first_day} to {worst.last_day}, {signed(worst.impact, worst.currency)} against what was "
         f"expected{', and it goes on' if worst.ongoing else ''}{incomplete}."
     )
+
+
+def signed(amount: Decimal, currency: str) -> str:
+    return f"{'+' if amount > 0 else ''}{sentences.money(amount, currency)}"
 
 
 def _warnings(run: AnomalyRun | None) -> list[str]:
@@ -286,10 +347,10 @@ def _warnings(run: AnomalyRun | None) -> list[str]:
     return [f"The last anomaly detection failed: {run.error}"] if run.error else []
 
 
-def _overlap_warnings(shown: Sequence[Anomaly]) -> list[str]:
+def _overlap_warnings(shown: Sequence[Incident]) -> list[str]:
     return [
-        f"{quote(each.label or each.value)}: {sentences.money(each.shared_impact, each.currency)} of "
-        "its impact is also in anomalies of services. Do not add it twice."
+        f"{quote(each.headline.label or each.headline.value)}: {sentences.money(each.shared_impact, each.currency)} of "
+        "its impact is also in other anomalies. Do not add it twice."
         for each in shown
         if each.shared_impact
     ]

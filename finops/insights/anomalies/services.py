@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Final
 
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import F
 
 from accounts import audit
 from accounts.audit import Actor
@@ -24,7 +24,7 @@ from finops.costs.queries import cost_view
 from finops.exchange_rates.display import account_display
 from finops.insights.anomalies.detection import DetectionRun
 from finops.insights.anomalies.reconciliation import record
-from finops.insights.models import SERVICE, Anomaly, AnomalyRun, AnomalySettings
+from finops.insights.models import SERVICE, Anomaly, AnomalyRun, AnomalySettings, Incident
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.currencies import currency_code
@@ -38,7 +38,7 @@ MAX_WATCHES = 5
 MAX_NOTE = 2_000
 NOT_WATCHED = ("source", SERVICE, "charge_category", "pricing_category", "resource", "sku", "usage_type")
 
-DETECTOR: Final = "4"
+DETECTOR: Final = "5"
 """Another number, and every account is looked at anew: for changes of what the detector finds."""
 
 RETRY: Final = timedelta(minutes=10)
@@ -55,58 +55,57 @@ ORDER BY live.account_id
 
 
 def mark_expected_anomaly(*, account: Account, actor: Actor, anomaly: Anomaly, note: str = "") -> Anomaly:
-    """Say that the cost was meant to be so, of all views of the incident. The detector learns it: the days count
+    """Say that the cost was meant to be so, of all of the incident. The detector learns it: the days count
     as normal, and what goes on is the new level. Raises UserError for a note that is too long."""
-    return _mark(account, actor, anomaly, Anomaly.State.EXPECTED, note, "anomaly.expect")
+    return _mark(account, actor, anomaly, Incident.State.EXPECTED, note, "anomaly.expect")
 
 
 def resolve(*, account: Account, actor: Actor, anomaly: Anomaly, note: str = "") -> Anomaly:
     """Say that it was dealt with. One that goes on for three more days opens again by itself.
 
     Raises UserError for a note that is too long."""
-    return _mark(account, actor, anomaly, Anomaly.State.RESOLVED, note, "anomaly.resolve")
+    return _mark(account, actor, anomaly, Incident.State.RESOLVED, note, "anomaly.resolve")
 
 
 def reopen(*, account: Account, actor: Actor, anomaly: Anomaly) -> Anomaly:
     """Take back what was said of it; the detector forgets what it learnt from that."""
-    return _mark(account, actor, anomaly, Anomaly.State.OPEN, "", "anomaly.reopen")
+    return _mark(account, actor, anomaly, Incident.State.OPEN, "", "anomaly.reopen")
 
 
 @transaction.atomic
 def _mark(
-    account: Account, actor: Actor, anomaly: Anomaly, state: Anomaly.State, note: str, action: str
+    account: Account, actor: Actor, anomaly: Anomaly, state: Incident.State, note: str, action: str
 ) -> Anomaly:
     if len(note) > MAX_NOTE:
         raise UserError(f"note: {len(note):,} characters; the maximum is {MAX_NOTE:,}.", field="note")
     with account_scope(account):
-        row = Anomaly.objects.select_for_update().get(pk=anomaly.pk)
-        before, after = row.state, note.strip()
-        together = Q(pk=row.incident) | Q(primary_id=row.incident)
-        views = Anomaly.objects.select_for_update().filter(together, gone_at=None).exclude(pk=row.pk)
-        states = {before, state, *(_apply_mark(view, actor, state, after) for view in views.order_by("pk"))}
-        _apply_mark(row, actor, state, after)
-        if Anomaly.State.EXPECTED in states:
+        row = Incident.objects.select_for_update().get(members=anomaly.pk)
+        before, is_open = row.state, state == Incident.State.OPEN
+        row.state, row.note = state, note.strip()
+        row.marked_by, row.marked_by_label = (None, "") if is_open else (actor.user, actor.label[:254])
+        row.marked_at = None if is_open else clock.now()
+        row.updated_at = clock.now()
+        row.save()
+        if is_open:
+            _bring_back(row)
+        if Incident.State.EXPECTED in (before, state):
             _request_run(account)
     audit.record(
         account=account,
         actor=actor,
         action=action,
-        target=str(row)[:254],
+        target=str(anomaly)[:254],
         detail={"id": row.key, "from": {"state": before}, "to": {"state": state, "note": row.note}},
     )
-    return row
+    anomaly.incident = row
+    return anomaly
 
 
-def _apply_mark(row: Anomaly, actor: Actor, state: Anomaly.State, note: str) -> str:
-    """Give an anomaly a state, and say which it had."""
-    before, row.state, row.note = row.state, state, note
-    is_open = state == Anomaly.State.OPEN
-    row.marked_by, row.marked_by_label = (None, "") if is_open else (actor.user, actor.label[:254])
-    row.marked_at = None if is_open else clock.now()
-    row.gone_at = None if is_open else row.gone_at
-    row.updated_at = clock.now()
-    row.save()
-    return before
+def _bring_back(incident: Incident) -> None:
+    """The members of an incident that a person opens again, where a restated bill had taken away all of it."""
+    members = Anomaly.objects.filter(incident=incident)
+    if not members.filter(gone_at=None).exists():
+        members.update(gone_at=None)
 
 
 @transaction.atomic

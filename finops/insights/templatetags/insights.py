@@ -9,6 +9,7 @@ from django import template
 from django.utils.text import capfirst
 
 from finops.costs.templatetags.costs import as_query, words
+from finops.insights.anomalies.causes import AnomalyCause
 from finops.insights.anomalies.schemas import AnomalyRow
 from finops.insights.charts import move_name
 from finops.insights.models import Anomaly
@@ -69,6 +70,12 @@ def anomaly_name(anomaly: AnomalyRow | Anomaly) -> str:
     if anomaly.dimension == "service":
         return name
     return f"{capfirst(words(anomaly.dimension))}: {name}"
+
+
+@register.filter
+def incident_name(row: AnomalyRow, root: tuple[str, AnomalyCause] | None) -> str:
+    """`Resource: gpu-sandbox`; without a root cause the anomaly's own name."""
+    return f"{root[0]}: {root[1].name}" if root else anomaly_name(row)
 
 
 @register.filter

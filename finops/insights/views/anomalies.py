@@ -10,6 +10,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import F
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -24,12 +25,12 @@ from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import SpendQuery
 from finops.costs.views.choices import dimension_choices
 from finops.insights.anomalies import queries, services
-from finops.insights.anomalies.causes import change_events
+from finops.insights.anomalies.causes import AnomalyCause, change_events
 from finops.insights.anomalies.schemas import STATES, AnomaliesQuery, AnomalyRow
 from finops.insights.anomalies.services import MAX_WATCHES, NOT_WATCHED, change_anomaly_settings
 from finops.insights.charts import band_chart, cause_tables, explorer_query, spark_values
 from finops.insights.cost_scope import CostReader, CostScope, scope_from_params
-from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
+from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings, Incident
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage, wants_csv
@@ -46,6 +47,7 @@ class AnomalyLine:
     row: AnomalyRow
     spark: list[Decimal | None]
     kind: str
+    root: tuple[str, AnomalyCause] | None
 
     @property
     def name(self) -> str:
@@ -53,6 +55,8 @@ class AnomalyLine:
 
     @property
     def cause(self) -> str:
+        if self.root is not None:
+            return self.root[1].name
         causes = [each.name or each.value for each in self.row.root_causes]
         return causes[0] if causes else ""
 
@@ -146,7 +150,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     """`?state=` and the parameters of a scope narrow the list: open by default; the most severe come first."""
     state_param = request.GET.get("state", "")
     state = state_param if state_param in STATES else "open"
-    rows = queries.primary_anomalies().select_related("source").prefetch_related("views")
+    rows = queries.with_members(Incident.objects.all())
     if state != "all":
         rows = rows.filter(state=state)
     sources = load_sources(request.account)
@@ -154,11 +158,11 @@ def index(request: AccountRequest) -> HttpResponseBase:
     if scope:
         try:
             reader = CostReader(request.account, sources)
-            impacts, _warnings = queries.anomalies_in_scope(reader, rows, CostScope(**scope))
+            impacts, _warnings = queries.incidents_in_scope(reader, rows, CostScope(**scope))
             rows = rows.filter(pk__in=list(impacts))
         except UserError as problem:
             scope, error = {}, problem.message
-    lines = [AnomalyLine(queries.row_of(row), spark_values(row), row.get_kind_display()) for row in rows]
+    lines = [_line(row) for row in rows]
     shown = ANOMALIES.listing(request, lines)
     if wants_csv(request):
         return ANOMALIES.csv(shown.matches)
@@ -179,6 +183,16 @@ def index(request: AccountRequest) -> HttpResponseBase:
     return render(request, "insights/anomalies.html", context, status=400 if error else 200)
 
 
+def _line(incident: Incident) -> AnomalyLine:
+    headline = incident.headline
+    return AnomalyLine(
+        queries.row_of(incident),
+        spark_values(headline),
+        headline.get_kind_display(),
+        queries.root_cause_of(headline),
+    )
+
+
 @account_page()
 @require_safe
 def tile(request: AccountRequest) -> HttpResponse:
@@ -191,14 +205,20 @@ def tile(request: AccountRequest) -> HttpResponse:
 
 
 def _anomaly(key: str) -> Anomaly:
-    """The anomaly of the account in scope; 404 for another's."""
-    return get_object_or_404(Anomaly.objects.select_related("source", "account", "primary"), key=key)
+    """The anomaly of the account in scope, or the headline of the incident of that key; 404 for another account's."""
+    rows = Anomaly.objects.select_related("source", "account", "incident__headline")
+    headline = rows.filter(incident__key=key, incident__headline_id=F("pk")).first()
+    return headline or get_object_or_404(rows, key=key, incident__isnull=False)
 
 
 @account_page()
 @require_safe
 def detail(request: AccountRequest, anomaly_key: str) -> HttpResponse:
-    return _detail_page(request, _anomaly(anomaly_key), NoteForm())
+    """An incident by its headline; `?view=` is the key of another anomaly in it."""
+    anomaly = _anomaly(anomaly_key)
+    views = Anomaly.objects.select_related("source", "account", "incident__headline")
+    view = views.filter(incident=anomaly.incident_id, key=request.GET.get("view", "")).first()
+    return _detail_page(request, view or anomaly, NoteForm())
 
 
 @account_page(Role.MEMBER)
@@ -221,7 +241,7 @@ def reopen(request: AccountRequest, anomaly_key: str) -> HttpResponse:
     anomaly = _anomaly(anomaly_key)
     services.reopen(account=request.account, actor=request.actor, anomaly=anomaly)
     messages.success(request, "Reopened.")
-    return redirect("anomaly", slug=request.account.slug, anomaly_key=anomaly.key)
+    return redirect("anomaly", slug=request.account.slug, anomaly_key=anomaly_key)
 
 
 def _mark_response(
@@ -234,7 +254,7 @@ def _mark_response(
                 account=request.account, actor=request.actor, anomaly=anomaly, note=form.cleaned_data["note"]
             )
             messages.success(request, message)
-            return redirect("anomaly", slug=request.account.slug, anomaly_key=anomaly.key)
+            return redirect("anomaly", slug=request.account.slug, anomaly_key=anomaly_key)
     return _detail_page(request, anomaly, form)
 
 
@@ -242,9 +262,13 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
     run = AnomalyRun.objects.first()
     through = run.data_through if run and run.data_through else anomaly.last_day
     events = change_events(anomaly)
+    incident = queries.with_members(Incident.objects.all()).get(members=anomaly.pk)
     context: dict[str, Any] = {
         "anomaly": anomaly,
-        "row": queries.row_of(anomaly),
+        "incident": incident,
+        "row": queries.headline_row(anomaly),
+        "views": incident.members.all(),
+        "root": queries.root_cause_of(anomaly),
         "band": band_chart(anomaly, events),
         "tables": cause_tables(anomaly, queries.causes_of_row(anomaly)),
         "events": events,

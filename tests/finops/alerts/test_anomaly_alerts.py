@@ -219,7 +219,7 @@ def test_a_first_import_of_a_year_tells_nothing_old(acme: Account, tmp_path: Pat
     import_bill(acme, source, tmp_path / "year.csv", bill(story, first=LAST - timedelta(days=364)))
 
     assert detect_and_evaluate(acme) == []
-    last_days = Anomaly.objects.filter(state=Anomaly.State.OPEN).values_list("last_day", flat=True)
+    last_days = Anomaly.objects.filter(incident__state="open").values_list("last_day", flat=True)
     assert set(last_days) >= {LAST - timedelta(days=6), LAST - timedelta(days=40)}
 
 
@@ -318,7 +318,7 @@ def test_the_whole_account_is_told_of_one_event_once(acme: Account, teams: dict[
     store_lines(acme, source, of_squads(core="300"))
 
     assert detect_and_evaluate(acme) == ["'Compute': more", "'Core': more"]
-    assert Anomaly.objects.filter(state=Anomaly.State.OPEN).count() == 2
+    assert Anomaly.objects.filter(incident__state="open").count() == 2
 
 
 def test_what_only_another_dimension_shows_is_told_to_the_whole_account(
@@ -336,7 +336,7 @@ def test_what_only_another_dimension_shows_is_told_to_the_whole_account(
     titles = detect_and_evaluate(acme)
 
     assert sorted(titles) == ["'Core': more", "'Edge': less", "'Edge': less"]
-    assert not Anomaly.objects.filter(dimension="service", state=Anomaly.State.OPEN).exists()
+    assert not Anomaly.objects.filter(dimension="service", incident__state="open", gone_at=None).exists()
 
 
 def test_many_at_once_are_told_together_after_the_largest(acme: Account) -> None:

@@ -14,10 +14,10 @@ from django.test import Client
 from accounts.models import Account
 from finops.costs.models import CostSource
 from finops.insights.anomalies.queries import open_anomalies
-from finops.insights.models import Anomaly
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
 from tests.pages import get_page
+from tests.world.anomalies import add_anomaly
 from tests.world.costs import add_source, cost
 from tests.world.dashboards import create_board, widget
 from tests.world.usage import event, push_events
@@ -50,12 +50,12 @@ def test_a_share_below_zero_is_drawn_from_the_other_end() -> None:
 
 
 def test_the_tile_of_anomalies_counts_what_it_sums(acme: Account) -> None:
-    """Of three open ones two have an impact of their own; that of the third is in theirs."""
+    """What two of three share counts once."""
     source = CostSource.objects.create(account=acme, name="AWS")
-    for number, (impact, shared) in enumerate([("100", "0"), ("40", "10"), ("-60", "60")]):
-        Anomaly.objects.create(
-            account=acme,
-            source=source,
+    for number, (impact, shared) in enumerate([("100", "0"), ("40", "10"), ("-60", "20")]):
+        add_anomaly(
+            acme,
+            source,
             key=f"anom_{number:016}",
             value=f"Service {number}",
             currency="USD",
@@ -74,8 +74,8 @@ def test_the_tile_of_anomalies_counts_what_it_sums(acme: Account) -> None:
 
     tile = open_anomalies()
 
-    assert (tile.count, tile.overlapping) == (2, 1)
-    assert [each.amount for each in tile.impacts] == [Decimal(130)]
+    assert tile.count == len(tile.worst) == 3
+    assert [each.amount for each in tile.impacts] == [Decimal(90)]
 
 
 def test_a_share_of_revenue_reads_alike_in_its_card_and_its_widget(acme: Account, cast: Cast) -> None:

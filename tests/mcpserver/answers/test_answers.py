@@ -8,10 +8,10 @@ from decimal import Decimal
 
 from accounts.models import Account
 from finops.costs.models import CostSource
-from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.mcpserver.answers.questions import WEEK
 from tests.mcpserver.door import Door
+from tests.world.anomalies import add_anomaly
 from tests.world.costs import Line, add_source, cost
 
 
@@ -40,9 +40,9 @@ def test_below_zero_the_largest_by_size_stands_with_its_sign(acme: Account, writ
 
 
 def an_anomaly(account: Account, source: CostSource, service: str, impact: int, at: date) -> None:
-    Anomaly.objects.create(
-        account=account,
-        source=source,
+    add_anomaly(
+        account,
+        source,
         key=f"anom_{service}",
         value=service,
         currency="USD",

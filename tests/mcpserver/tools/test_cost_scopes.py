@@ -19,6 +19,7 @@ from finops.lib import clock
 from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.insights.savings.bills import NOON, daily
 from tests.mcpserver.door import Door, mint
+from tests.world.anomalies import add_anomaly
 from tests.world.costs import Line, add_source
 
 
@@ -125,9 +126,9 @@ def test_the_page_of_savings_is_narrowed_alike_and_says_by_what(cast: Cast, acme
 
 
 def anomaly(source: CostSource, number: int, value: str, impact: int) -> Anomaly:
-    return Anomaly.objects.create(
-        account=source.account,
-        source=source,
+    return add_anomaly(
+        source.account,
+        source,
         key=f"anom_{number:016}",
         value=value,
         currency="USD",

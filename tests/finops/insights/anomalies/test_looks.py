@@ -10,8 +10,8 @@ import psycopg
 from django.db import connection
 
 from accounts.models import Account
+from finops.insights.anomalies.incidents import GONE
 from finops.insights.anomalies.queries import list_anomalies, open_anomalies, state_counts
-from finops.insights.anomalies.reconciliation import GONE
 from finops.insights.anomalies.schemas import AnomaliesQuery
 from finops.insights.anomalies.services import (
     change_anomaly_settings,
@@ -21,7 +21,7 @@ from finops.insights.anomalies.services import (
     reopen,
     resolve,
 )
-from finops.insights.models import Anomaly, AnomalyRun
+from finops.insights.models import Anomaly, AnomalyRun, Incident
 from finops.lake.models import LakeSegment
 from finops.lib import clock
 from finops.lib.time_limit import limit_time
@@ -72,6 +72,12 @@ def test_a_look_that_takes_longer_than_a_task_may_ends_says_so_and_is_tried_agai
     with clock.frozen(NOON + timedelta(minutes=11)):
         assert detect_if_due(acme)
     assert AnomalyRun.objects.get().error == ""
+
+
+def incident_of(anomaly: Anomaly) -> Incident:
+    incident = anomaly.incident
+    assert incident is not None
+    return incident
 
 
 def later(days: int) -> AbstractContextManager[None]:
@@ -127,13 +133,13 @@ def test_a_restated_bill_takes_one_away_and_brings_it_back(acme: Account) -> Non
 
     store_lines(acme, source, bill())
     (retracted,) = look(acme)
-    assert (retracted.state, retracted.note) == ("resolved", GONE)
+    assert (retracted.state, incident_of(retracted).note) == ("resolved", GONE)
     assert retracted.gone_at is not None
 
     store_lines(acme, source, odd)
     (back,) = look(acme)
 
-    assert (back.pk, back.state, back.note, back.gone_at) == (before.pk, "open", "", None)
+    assert (back.pk, back.state, incident_of(back).note, back.gone_at) == (before.pk, "open", "", None)
 
 
 def test_a_bill_that_is_late_is_no_drop_and_takes_nothing_away(acme: Account) -> None:
@@ -233,7 +239,8 @@ def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast
 
     assert set(by_value) == {("service", "Compute"), ("tag:team", "search")}
     service, team = by_value["service", "Compute"], by_value["tag:team", "search"]
-    assert (service.primary, team.primary) == (None, service)
+    assert service.incident == team.incident
+    assert (service.is_counted, team.is_counted) == (True, False)
     overview = open_anomalies()
     assert (overview.count, [each.amount for each in overview.impacts]) == (1, [service.impact])
     answer = list_anomalies(acme, AnomaliesQuery(search="search"))
@@ -245,8 +252,10 @@ def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast
     reopen(account=acme, actor=cast.actor, anomaly=service)
 
     change_anomaly_settings(account=acme, actor=cast.actor, watches=[], minimum_impacts={})
-    states = {row.dimension: row.state for row in look(acme)}
-    assert states == {"service": "open", "tag:team": "resolved"}
+    gone = {row.dimension: (row.state, row.gone_at is not None) for row in look(acme)}
+    assert gone == {"service": ("open", False), "tag:team": ("open", True)}
+    (row,) = list_anomalies(acme, AnomaliesQuery()).anomalies
+    assert row.also_seen_as == []
 
 
 def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -> None:
@@ -280,7 +289,7 @@ def test_one_that_goes_on_after_it_was_resolved_opens_again(acme: Account, cast:
         (after,) = look(acme)
 
     assert (after.pk, after.state) == (anomaly.pk, "open")
-    assert "Reopened: it continued after it was resolved." in after.note
+    assert "Reopened: it continued after it was resolved." in incident_of(after).note
 
 
 def test_one_that_ended_long_ago_is_closed(acme: Account) -> None:
@@ -292,7 +301,7 @@ def test_one_that_ended_long_ago_is_closed(acme: Account) -> None:
         store_lines(acme, source, bill(with_extra(SPIKE, SPIKE, "500"), last=end))
         (old,) = look(acme)
 
-    assert (old.state, old.marked_by_label) == ("resolved", "the detector")
+    assert (old.state, incident_of(old).marked_by_label) == ("resolved", "the detector")
 
 
 def test_a_look_leaves_the_other_account_alone(acme: Account, cast: Cast) -> None:

@@ -1,0 +1,192 @@
+"""Which anomalies are one incident: pure.
+
+    overlap of A and B = excess of A's days in the lines that are both A's and B's
+    B joins A where the overlap is at least MOSTLY of B's impact
+
+Services never share a line, so theirs never overlap; they are one where one resource or actor explains both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import Final
+
+from finops.lib.money import exact_sum
+
+MOSTLY: Final = Decimal("0.5")
+"""One of whose impact others hold so large a part is in their incident."""
+
+EXPLAINS: Final = Decimal("0.8")
+"""So much of an incident's money its headline has, and of a service's its root cause."""
+
+ROOTS: Final = ("resource", "actor")
+"""Causes that make anomalies of two services one."""
+
+COMPARED: Final = ("resource", "actor", "usage_type", "service")
+"""Causes, the finest first, that tell the money of two dimensions apart where neither knows the other."""
+
+BROAD: Final = ("account", "region")
+
+ZERO: Final = Decimal(0)
+
+
+@dataclass(frozen=True)
+class View:
+    """An anomaly. `causes`: excess by dimension and value, the largest values; `overlaps` the same by monitored dimension, as
+    measured in the lake. `is_service`: the dimension that every source is watched by."""
+
+    id: int
+    source_id: int
+    currency: str
+    dimension: str
+    value: str
+    is_service: bool
+    first: date
+    last: date
+    impact: Decimal
+    causes: Mapping[str, Mapping[str, Decimal]]
+    overlaps: Mapping[str, Mapping[str, Decimal]] = field(default_factory=dict)
+
+    @property
+    def days(self) -> int:
+        return (self.last - self.first).days + 1
+
+    @property
+    def size(self) -> Decimal:
+        return self.impact.copy_abs()
+
+    @property
+    def rank(self) -> tuple[bool, Decimal, str, int]:
+        """Services first, as their money is never in two; then the largest."""
+        return not self.is_service, -self.size, self.dimension, self.id
+
+
+@dataclass(frozen=True)
+class Group:
+    """One incident, by the ids of its views. `counted`: those whose money is all of it, without a line in two; `shared`:
+    how much of that other incidents count."""
+
+    headline: int
+    members: tuple[int, ...]
+    counted: tuple[int, ...]
+    shared: Decimal = ZERO
+
+
+def grouped(views: Iterable[View]) -> list[Group]:
+    """Every view in one group. The same views give the same groups, in any order."""
+    ordered = sorted(views, key=lambda each: each.rank)
+    clusters = _service_clusters([each for each in ordered if each.is_service])
+    for view in ordered:
+        if view.is_service:
+            continue
+        shares = [_overlap_with(view, cluster) for cluster in clusters]
+        total = min(exact_sum(shares), view.size)
+        if total and total >= MOSTLY * view.size:
+            clusters[shares.index(max(shares))].append(view)
+        else:
+            clusters.append([view])
+    return _counted_groups(clusters)
+
+
+def _service_clusters(services: Sequence[View]) -> list[list[View]]:
+    clusters: list[list[View]] = []
+    for view in services:
+        same = next((each for each in clusters if _has_same_root(view, each[0])), None)
+        if same is None:
+            clusters.append([view])
+        else:
+            same.append(view)
+    return clusters
+
+
+def _has_same_root(one: View, other: View) -> bool:
+    """Whether a resource, or an actor, explains most of both at the same time."""
+    return _coincides(one, other) and bool(_roots(one) & _roots(other))
+
+
+def _roots(view: View) -> set[tuple[str, str]]:
+    return {
+        (name, value)
+        for name in ROOTS
+        for value, excess in view.causes.get(name, {}).items()
+        if is_named(value) and _size(excess, view) >= EXPLAINS * view.size
+    }
+
+
+def is_named(value: str) -> bool:
+    """Not `(no resource)` or `(unknown)`, which are no cause."""
+    return bool(value) and not value.startswith("(")
+
+
+def _overlap_with(view: View, cluster: Sequence[View]) -> Decimal:
+    """How much of a view's impact a cluster has: its services have no line in common, other dimensions do."""
+    services = [each for each in cluster if each.is_service]
+    return exact_sum(overlap(view, each) for each in services or cluster[:1])
+
+
+def _counted_groups(clusters: Sequence[Sequence[View]]) -> list[Group]:
+    groups = []
+    before: list[Sequence[View]] = [each for each in clusters if each[0].is_service]
+    for cluster in clusters:
+        others = [each for each in before if each is not cluster]
+        counted = _counted(cluster, others)
+        shared = ZERO if counted[0].is_service else _shared(counted[0], others)
+        members = tuple(each.id for each in cluster)
+        groups.append(Group(counted[0].id, members, tuple(each.id for each in counted), shared))
+        before += [] if cluster[0].is_service else [cluster]
+    return groups
+
+
+def _counted(cluster: Sequence[View], others: Sequence[Sequence[View]]) -> list[View]:
+    """The headline first: the services where they explain what the widest view has for itself, else the most specific that
+    has nearly as much as the widest."""
+    services = [each for each in cluster if each.is_service]
+    views = [each for each in cluster if not each.is_service]
+    if not views:
+        return services
+    own = {each.id: each.size - _shared(each, others) for each in views}
+    widest = max(own.values())
+    if services and exact_sum(each.size for each in services) >= EXPLAINS * widest:
+        return services
+    most = [each for each in views if own[each.id] >= EXPLAINS * widest]
+    return [min(most, key=lambda each: (each.dimension in BROAD, each.rank))]
+
+
+def _shared(view: View, others: Sequence[Sequence[View]]) -> Decimal:
+    return min(exact_sum(_overlap_with(view, each) for each in others), view.size)
+
+
+def _coincides(view: View, other: View) -> bool:
+    """One source, currency and direction, and half of the shorter one's days."""
+    together = (min(view.last, other.last) - max(view.first, other.first)).days + 1
+    same = (view.source_id, view.currency, view.impact > 0) == (
+        other.source_id,
+        other.currency,
+        other.impact > 0,
+    )
+    return same and together * 2 >= min(view.days, other.days)
+
+
+def overlap(view: View, other: View) -> Decimal:
+    """How much of a view's impact is the other's; 0 where their days, source, currency or direction are not
+    the same. As measured in the lake; of rows from before that was, the cause that is the other's scope, else Σ min over
+    the finest causes of both. Our rule (docs/adr/0025)."""
+    if view.dimension == other.dimension or not _coincides(view, other):
+        return ZERO
+    most = min(view.size, other.size)
+    for one, that in ((view, other), (other, view)):
+        for parts in (one.overlaps, one.causes):
+            if that.dimension in parts:
+                return min(most, _size(parts[that.dimension].get(that.value, ZERO), view))
+    finest = next((name for name in COMPARED if name in view.causes and name in other.causes), "")
+    mine, theirs = view.causes.get(finest, {}), other.causes.get(finest, {})
+    common = (min(_size(mine[value], view), _size(theirs[value], view)) for value in mine if value in theirs)
+    return min(most, exact_sum(common))
+
+
+def _size(excess: Decimal, view: View) -> Decimal:
+    """The excess as far as it goes the way of the view."""
+    return max(ZERO, excess if view.impact > 0 else -excess)
