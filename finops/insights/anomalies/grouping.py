@@ -75,7 +75,7 @@ class Group:
     shared: Decimal = ZERO
 
 
-def grouped(views: Iterable[View]) -> list[Group]:
+def incident_groups(views: Iterable[View]) -> list[Group]:
     """Every view in one group. The same views give the same groups, in any order."""
     ordered = sorted(views, key=lambda each: each.rank)
     clusters = _service_clusters([each for each in ordered if each.is_service])
@@ -88,7 +88,7 @@ def grouped(views: Iterable[View]) -> list[Group]:
             clusters[shares.index(max(shares))].append(view)
         else:
             clusters.append([view])
-    return _counted_groups(clusters)
+    return _to_groups(clusters)
 
 
 def _service_clusters(services: Sequence[View]) -> list[list[View]]:
@@ -127,27 +127,27 @@ def _overlap_with(view: View, cluster: Sequence[View]) -> Decimal:
     return exact_sum(overlap(view, each) for each in services or cluster[:1])
 
 
-def _counted_groups(clusters: Sequence[Sequence[View]]) -> list[Group]:
+def _to_groups(clusters: Sequence[Sequence[View]]) -> list[Group]:
     groups = []
     before: list[Sequence[View]] = [each for each in clusters if each[0].is_service]
     for cluster in clusters:
         others = [each for each in before if each is not cluster]
-        counted = _counted(cluster, others)
-        shared = ZERO if counted[0].is_service else _shared(counted[0], others)
+        counted = _main_views(cluster, others)
+        shared = ZERO if counted[0].is_service else _shared_impact(counted[0], others)
         members = tuple(each.id for each in cluster)
         groups.append(Group(counted[0].id, members, tuple(each.id for each in counted), shared))
         before += [] if cluster[0].is_service else [cluster]
     return groups
 
 
-def _counted(cluster: Sequence[View], others: Sequence[Sequence[View]]) -> list[View]:
+def _main_views(cluster: Sequence[View], others: Sequence[Sequence[View]]) -> list[View]:
     """The headline first: the services where they explain what the widest view has for itself, else the most specific that
     has nearly as much as the widest."""
     services = [each for each in cluster if each.is_service]
     views = [each for each in cluster if not each.is_service]
     if not views:
         return services
-    own = {each.id: each.size - _shared(each, others) for each in views}
+    own = {each.id: each.size - _shared_impact(each, others) for each in views}
     widest = max(own.values())
     if services and exact_sum(each.size for each in services) >= EXPLAINS * widest:
         return services
@@ -155,7 +155,7 @@ def _counted(cluster: Sequence[View], others: Sequence[Sequence[View]]) -> list[
     return [min(most, key=lambda each: (each.dimension in BROAD, each.rank))]
 
 
-def _shared(view: View, others: Sequence[Sequence[View]]) -> Decimal:
+def _shared_impact(view: View, others: Sequence[Sequence[View]]) -> Decimal:
     return min(exact_sum(_overlap_with(view, each) for each in others), view.size)
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from accounts.models import Account
 from finops.insights.anomalies.causes import Causes
-from finops.insights.anomalies.grouping import Group, View, grouped
+from finops.insights.anomalies.grouping import Group, View, incident_groups
 from finops.insights.models import SERVICE, Anomaly, Incident
 from finops.lib import clock
 from finops.lib.money import exact_sum
@@ -38,7 +38,7 @@ def regroup(account: Account, since: date) -> None:
     rows = list(Anomaly.objects.filter(last_day__gte=since, gone_at=None).order_by("pk"))
     incidents = Incident.objects.in_bulk({row.incident_id for row in rows if row.incident_id})
     by_pk = {row.pk: row for row in rows}
-    groups = grouped(map(_view, rows))
+    groups = incident_groups(map(_view, rows))
     owners = _owners(groups, by_pk, incidents)
     taken = set(Incident.objects.values_list("key", flat=True))
     for place, group in enumerate(groups):

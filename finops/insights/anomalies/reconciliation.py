@@ -84,15 +84,15 @@ def record(
         .order_by("pk")
     )
     for row in rows:
-        row.incident = incidents.get(row.incident_id)  # one object of each, as several rows change it
+        row.incident = incidents.get(row.incident_id or 0)  # one object of each, as several rows change it
     kept: set[int] = set()
     for scope, of_scope in group_by(candidates, AnomalyScope.of_candidate).items():
         of_scope.sort(key=lambda each: each.detection.first)
         spans = [(each.detection.first, each.detection.last) for each in of_scope]
         matches = match([row for row in rows if AnomalyScope.of(row) == scope], spans)
         for candidate, match_row in zip(of_scope, matches, strict=True):
-            row = _store(account, scope, candidate, match_row)
-            kept |= {row.pk} if row else set()
+            stored = _store(account, scope, candidate, match_row)
+            kept |= {stored.pk} if stored is not None else set()
     for row in rows:
         if row.pk not in kept and covered(row.source_id, row.first_day, row.last_day):
             _retract(row)

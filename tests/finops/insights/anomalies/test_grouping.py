@@ -1,0 +1,126 @@
+"""Which anomalies are one incident: pure."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+from itertools import permutations
+from typing import Any
+
+from finops.insights.anomalies.grouping import Group, View, incident_groups
+
+DAY = date(2026, 3, 10)
+
+
+def a_view(number: int, dimension: str, value: str, impact: int, **given: Any) -> View:
+    amounts: dict[str, Any] = {
+        field: {
+            name: {each: Decimal(amount) for each, amount in by_value.items()}
+            for name, by_value in given.pop(field, {}).items()
+        }
+        for field in ("causes", "overlaps")
+    }
+    days = {"source_id": 1, "currency": "USD", "first": DAY, "last": DAY + timedelta(days=2), **given}
+    return View(
+        id=number,
+        dimension=dimension,
+        value=value,
+        is_service=dimension == "service",
+        impact=Decimal(impact),
+        **amounts,
+        **days,
+    )
+
+
+SERVICE = a_view(1, "service", "Compute", 100, causes={"resource": {"vm-1": 90, "vm-2": 10}})
+OTHER = a_view(2, "service", "Storage", 300)
+TEAM = a_view(3, "team", "Search", 400, causes={"service": {"Storage": 300, "Compute": 95}})
+TAG = a_view(4, "tag:env", "prod", 90, causes={"service": {"Compute": 90}, "resource": {"vm-1": 90}})
+
+
+def test_a_view_joins_the_service_that_holds_most_of_it_and_the_services_are_counted() -> None:
+    for order in permutations([SERVICE, OTHER, TEAM, TAG]):
+        assert incident_groups(order) == [
+            Group(2, (2, 3), counted=(2,)),
+            Group(1, (1, 4), counted=(1,)),
+        ]
+
+
+def test_a_team_that_a_service_explains_a_little_of_is_its_own_and_says_how_much_is_shared() -> None:
+    assert incident_groups([SERVICE, TEAM])[1] == Group(3, (3,), counted=(3,), shared=Decimal(95))
+
+
+def test_a_team_with_much_more_than_its_service_is_the_headline_and_all_of_it_counts_once() -> None:
+    team = a_view(3, "team", "Search", 400, causes={"service": {"Storage": 210, "Mail": 190}})
+    storage = a_view(2, "service", "Storage", 210)
+
+    assert incident_groups([storage, team]) == [Group(3, (2, 3), counted=(3,))]
+
+
+def test_a_broad_dimension_is_the_headline_only_where_no_other_has_as_much() -> None:
+    account = a_view(4, "account", "prod", 420, overlaps={"team": {"Search": 400}})
+    team = a_view(3, "team", "Search", 400, overlaps={"account": {"prod": 400}})
+
+    (group,) = incident_groups([account, team])
+
+    assert (group.headline, set(group.members), group.counted) == (3, {3, 4}, (3,))
+
+
+def test_two_services_of_one_resource_are_one_and_both_are_counted() -> None:
+    causes = {"resource": {"bucket-a": 95}}
+    storage = a_view(1, "service", "S3", 100, causes=causes)
+    transfer = a_view(2, "service", "Data Transfer", 100, causes=causes)
+    elsewhere = a_view(3, "service", "Compute", 100, causes={"resource": {"vm-1": 95}})
+    nameless = [
+        a_view(number, "service", f"S{number}", 100, causes={"resource": {"(no resource)": 100}})
+        for number in (4, 5)
+    ]
+
+    groups = incident_groups([storage, transfer, elsewhere, *nameless])
+
+    assert {group.counted for group in groups} == {(1, 2), (3,), (4,), (5,)}
+
+
+def test_two_services_of_one_account_at_the_same_time_stay_two() -> None:
+    """The account shows both; it is a view of one of them, and no money of it is left over."""
+    compute = a_view(1, "service", "Compute", 300, overlaps={"account": {"prod": 300}})
+    storage = a_view(2, "service", "Storage", 200, overlaps={"account": {"prod": 200}})
+    account = a_view(3, "account", "prod", 500, overlaps={"service": {"Compute": 300, "Storage": 200}})
+
+    assert incident_groups([compute, storage, account]) == [
+        Group(1, (1, 3), counted=(1,)),
+        Group(2, (2,), counted=(2,)),
+    ]
+
+
+def test_what_was_measured_counts_before_what_causes_suggest() -> None:
+    """Team and tag both cost 90 more in the same service, in different lines of it."""
+    team = a_view(
+        1, "team", "Search", 90, causes={"service": {"Compute": 90}}, overlaps={"tag:env": {"dev": 90}}
+    )
+    tag = a_view(
+        2, "tag:env", "prod", 90, causes={"service": {"Compute": 90}}, overlaps={"team": {"Ads": 90}}
+    )
+
+    assert len(incident_groups([team, tag])) == 2
+
+
+def test_two_dimensions_without_a_service_are_told_apart_by_their_finest_causes() -> None:
+    team = a_view(3, "team", "Search", 100, causes={"service": {"Compute": 100}, "resource": {"vm-1": 100}})
+    elsewhere = a_view(5, "tag:env", "dev", 80, causes={"service": {"Compute": 80}, "resource": {"vm-9": 80}})
+
+    assert incident_groups([team, TAG]) == [Group(3, (3, 4), counted=(3,))]
+    assert len(incident_groups([team, elsewhere])) == 2
+
+
+def test_another_source_currency_direction_or_time_is_another_incident() -> None:
+    for variant in (
+        {"source_id": 2},
+        {"currency": "EUR"},
+        {"first": DAY - timedelta(days=9), "last": DAY},
+        {"first": DAY + timedelta(days=9), "last": DAY + timedelta(days=9)},
+    ):
+        other = a_view(4, "tag:env", "prod", 90, causes={"service": {"Compute": 90}}, **variant)
+        assert len(incident_groups([SERVICE, other])) == 2, variant
+    less = a_view(4, "tag:env", "prod", -90, causes={"service": {"Compute": -90}})
+    assert len(incident_groups([SERVICE, less])) == 2
