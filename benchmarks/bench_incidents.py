@@ -1,0 +1,60 @@
+"""Which anomalies are one incident, on accounts whose truth is known (`incident_worlds`), by the share that joins them.
+
+A pair is right when both are of one planted event. `money`: what open incidents sum up to, and what all anomalies would, by what
+was planted. *Causes alone* has no measured overlap, as before docs/adr/0047.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from itertools import combinations
+from time import process_time
+
+from benchmarks.incident_worlds import WORLDS, Case, cases
+from benchmarks.table import Row
+from finops.insights.anomalies import grouping
+
+MOSTLY = ("0.2", "0.35", "0.5", "0.65", "0.8", "0.95")
+
+
+def measure() -> list[Row]:
+    rows: list[Row] = []
+    kept = grouping.MOSTLY
+    for name, world in WORLDS.items():
+        given = cases(world)
+        plain = [replace(case, views=[replace(view, overlaps={}) for view in case.views]) for case in given]
+        for share in MOSTLY:
+            grouping.MOSTLY = Decimal(share)  # type: ignore[misc]
+            rows.append({"world": name, "joins from": share, **_figures(given)})
+        grouping.MOSTLY = kept  # type: ignore[misc]
+        rows.append({"world": name, "joins from": "0.5, causes alone", **_figures(plain)})
+    return rows
+
+
+def _figures(given: Sequence[Case]) -> dict[str, float]:
+    together = same = right = incidents = views = 0
+    counted = planted = every = 0.0
+    began = process_time()
+    groups_of = [grouping.incident_groups(case.views) for case in given]
+    seconds = process_time() - began
+    for case, groups in zip(given, groups_of, strict=True):
+        group_of = {member: place for place, group in enumerate(groups) for member in group.members}
+        for one, other in combinations(case.events, 2):
+            is_same, is_together = case.events[one] == case.events[other], group_of[one] == group_of[other]
+            same, together, right = same + is_same, together + is_together, right + (is_same and is_together)
+        impacts = {view.id: float(view.impact) for view in case.views}
+        up = [group for group in groups if impacts[group.headline] > 0]
+        counted += sum(sum(impacts[pk] for pk in group.counted) - float(group.shared) for group in up)
+        every += sum(impact for impact in impacts.values() if impact > 0)
+        planted, incidents, views = planted + case.planted, incidents + len(groups), views + len(case.views)
+    return {
+        "pairs right of those together": round(right / together, 3) if together else 1.0,
+        "pairs together of those of an event": round(right / same, 3),
+        "money": round(counted / planted, 2),
+        "money of all anomalies": round(every / planted, 2),
+        "anomalies": views,
+        "incidents": incidents,
+        "ms of CPU an account": round(seconds * 1_000 / len(given), 2),
+    }
