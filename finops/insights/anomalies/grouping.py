@@ -65,7 +65,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Group:
+class IncidentGroup:
     """One incident, by the ids of its views. `counted`: those whose money is all of it, without a line in two; `shared`:
     how much of that other incidents count."""
 
@@ -75,7 +75,7 @@ class Group:
     shared: Decimal = ZERO
 
 
-def incident_groups(views: Iterable[View]) -> list[Group]:
+def incident_groups(views: Iterable[View]) -> list[IncidentGroup]:
     """Every view in one group. The same views give the same groups, in any order."""
     ordered = sorted(views, key=lambda each: each.rank)
     clusters = _service_clusters([each for each in ordered if each.is_service])
@@ -127,7 +127,7 @@ def _overlap_with(view: View, cluster: Sequence[View]) -> Decimal:
     return exact_sum(overlap(view, each) for each in services or cluster[:1])
 
 
-def _to_groups(clusters: Sequence[Sequence[View]]) -> list[Group]:
+def _to_groups(clusters: Sequence[Sequence[View]]) -> list[IncidentGroup]:
     groups = []
     before: list[Sequence[View]] = [each for each in clusters if each[0].is_service]
     for cluster in clusters:
@@ -135,7 +135,7 @@ def _to_groups(clusters: Sequence[Sequence[View]]) -> list[Group]:
         counted = _main_views(cluster, others)
         shared = ZERO if counted[0].is_service else _shared_impact(counted[0], others)
         members = tuple(each.id for each in cluster)
-        groups.append(Group(counted[0].id, members, tuple(each.id for each in counted), shared))
+        groups.append(IncidentGroup(counted[0].id, members, tuple(each.id for each in counted), shared))
         before += [] if cluster[0].is_service else [cluster]
     return groups
 

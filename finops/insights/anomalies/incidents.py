@@ -12,7 +12,7 @@ import msgspec
 
 from accounts.models import Account
 from finops.insights.anomalies.causes import Causes
-from finops.insights.anomalies.grouping import Group, View, incident_groups
+from finops.insights.anomalies.grouping import IncidentGroup, View, incident_groups
 from finops.insights.models import SERVICE, Anomaly, Incident
 from finops.lib import clock
 from finops.lib.money import exact_sum
@@ -82,7 +82,7 @@ def _view(row: Anomaly) -> View:
 
 
 def _owners(
-    groups: Sequence[Group], by_pk: Mapping[int, Anomaly], incidents: Mapping[int, Incident]
+    groups: Sequence[IncidentGroup], by_pk: Mapping[int, Anomaly], incidents: Mapping[int, Incident]
 ) -> dict[int, int]:
     """By incident, the place of the group that stays it: the one with the row that its key is of, else with its headline,
     else its largest."""
@@ -144,7 +144,9 @@ def has_resumed(incident: Incident, last_day: date) -> bool:
     return bool(incident.state == State.RESOLVED and marked and last_day > marked.date() + REOPENED_AFTER)
 
 
-def _store(incident: Incident, group: Group, by_pk: Mapping[int, Anomaly], *, is_new_review: bool) -> None:
+def _store(
+    incident: Incident, group: IncidentGroup, by_pk: Mapping[int, Anomaly], *, is_new_review: bool
+) -> None:
     counted = [by_pk[pk] for pk in group.counted]
     figures = figures_of(counted) | {"headline_id": group.headline, "shared_impact": group.shared}
     is_same = all(getattr(incident, name) == value for name, value in figures.items())

@@ -324,7 +324,7 @@ def _summary(
     noun = "anomaly" if len(every) == 1 else "anomalies"
     counted = f"{name} has {len(every)} {state}{noun}{query.scope_text}"
     if len(every) > 1 and not query.scope_text:
-        amounts = [signed(each.amount, each.currency) for each in own_impacts(every)]
+        amounts = [_signed_amount(each.amount, each.currency) for each in own_impacts(every)]
         counted += f", net impact {join_with_and(amounts)} with shared cost counted once"
     if not shown:
         return f"{counted}{incomplete}."
@@ -332,12 +332,12 @@ def _summary(
     row = worst.headline
     return (
         f"{counted}; listed first: {quote(row.label or row.value)} of {quote(worst.source.name)}, "
-        f"{worst.first_day} to {worst.last_day}, {signed(worst.impact, worst.currency)} against what was "
+        f"{worst.first_day} to {worst.last_day}, {_signed_amount(worst.impact, worst.currency)} against what was "
         f"expected{', and it goes on' if worst.ongoing else ''}{incomplete}."
     )
 
 
-def signed(amount: Decimal, currency: str) -> str:
+def _signed_amount(amount: Decimal, currency: str) -> str:
     return f"{'+' if amount > 0 else ''}{sentences.money(amount, currency)}"
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import permutations
 from typing import Any
 
-from finops.insights.anomalies.grouping import Group, View, incident_groups
+from finops.insights.anomalies.grouping import IncidentGroup, View, incident_groups
 
 DAY = date(2026, 3, 10)
 
@@ -41,20 +41,20 @@ TAG = a_view(4, "tag:env", "prod", 90, causes={"service": {"Compute": 90}, "reso
 def test_a_view_joins_the_service_that_holds_most_of_it_and_the_services_are_counted() -> None:
     for order in permutations([SERVICE, OTHER, TEAM, TAG]):
         assert incident_groups(order) == [
-            Group(2, (2, 3), counted=(2,)),
-            Group(1, (1, 4), counted=(1,)),
+            IncidentGroup(2, (2, 3), counted=(2,)),
+            IncidentGroup(1, (1, 4), counted=(1,)),
         ]
 
 
 def test_a_team_that_a_service_explains_a_little_of_is_its_own_and_says_how_much_is_shared() -> None:
-    assert incident_groups([SERVICE, TEAM])[1] == Group(3, (3,), counted=(3,), shared=Decimal(95))
+    assert incident_groups([SERVICE, TEAM])[1] == IncidentGroup(3, (3,), counted=(3,), shared=Decimal(95))
 
 
 def test_a_team_with_much_more_than_its_service_is_the_headline_and_all_of_it_counts_once() -> None:
     team = a_view(3, "team", "Search", 400, causes={"service": {"Storage": 210, "Mail": 190}})
     storage = a_view(2, "service", "Storage", 210)
 
-    assert incident_groups([storage, team]) == [Group(3, (2, 3), counted=(3,))]
+    assert incident_groups([storage, team]) == [IncidentGroup(3, (2, 3), counted=(3,))]
 
 
 def test_a_broad_dimension_is_the_headline_only_where_no_other_has_as_much() -> None:
@@ -88,8 +88,8 @@ def test_two_services_of_one_account_at_the_same_time_stay_two() -> None:
     account = a_view(3, "account", "prod", 500, overlaps={"service": {"Compute": 300, "Storage": 200}})
 
     assert incident_groups([compute, storage, account]) == [
-        Group(1, (1, 3), counted=(1,)),
-        Group(2, (2,), counted=(2,)),
+        IncidentGroup(1, (1, 3), counted=(1,)),
+        IncidentGroup(2, (2,), counted=(2,)),
     ]
 
 
@@ -109,7 +109,7 @@ def test_two_dimensions_without_a_service_are_told_apart_by_their_finest_causes(
     team = a_view(3, "team", "Search", 100, causes={"service": {"Compute": 100}, "resource": {"vm-1": 100}})
     elsewhere = a_view(5, "tag:env", "dev", 80, causes={"service": {"Compute": 80}, "resource": {"vm-9": 80}})
 
-    assert incident_groups([team, TAG]) == [Group(3, (3, 4), counted=(3,))]
+    assert incident_groups([team, TAG]) == [IncidentGroup(3, (3, 4), counted=(3,))]
     assert len(incident_groups([team, elsewhere])) == 2
 
 
