@@ -79,31 +79,31 @@ _VALID: Final[dict[str, Any]] = {
     "timestamp": "2026-11-20T12:00:00Z",
 }
 _WRONG: Final[tuple[tuple[str, Any, str], ...]] = (
-    ("customer_id", "c" * (MAX_CUSTOMER_ID + 1), "missing, empty, of blanks only, too long, no string"),
-    ("customer_name", 1, "neither string nor null"),
-    ("metric", "m" * (MAX_METRIC + 1), "missing, empty, of blanks only, too long, no string"),
-    ("unit", 1, "neither string nor null"),
-    ("unit", " ", "of blanks only"),
-    ("quantity", "5", 'missing, or no JSON number: "5" and true are none'),
+    ("customer_id", "c" * (MAX_CUSTOMER_ID + 1), "missing, empty, blank, too long, or not a string"),
+    ("customer_name", 1, "neither a string nor null"),
+    ("metric", "m" * (MAX_METRIC + 1), "missing, empty, blank, too long, or not a string"),
+    ("unit", 1, "neither a string nor null"),
+    ("unit", " ", "blank"),
+    ("quantity", "5", 'missing, or not a JSON number, such as "5" or true'),
     ("quantity", Decimal(QUANTITY_LIMIT), "10^20 or more in size, before or after rounding to 12 places"),
-    ("dimensions", [], "another type, or a value in it that is no string"),
+    ("dimensions", [], "another type, or a value that is not a string"),
     (
         "timestamp",
         "soon",
-        "missing, or no date that names its year, month and day; where it may mean several moments, what to write instead",
+        "missing, without year, month or day, or ambiguous; the message states what to write",
     ),
-    ("event_id", "i" * (MAX_EVENT_ID + 1), "empty, too long, neither string nor null"),
+    ("event_id", "i" * (MAX_EVENT_ID + 1), "empty, too long, or neither a string nor null"),
 )
 
 
 def _messages() -> Iterator[RejectionMessage]:
-    yield RejectionMessage(NOT_AN_OBJECT, "it is something else")
+    yield RejectionMessage(NOT_AN_OBJECT, "another type")
     for field, value, when in _WRONG:
         yield RejectionMessage(violation({**_VALID, field: value}) or "", when)
     yield RejectionMessage(LONG_DIMENSION_KEY, "a longer key")
     when = f"the source has {MAX_DIMENSION_KEYS:,} keys, and this event has another; events of known keys are taken on"
     yield RejectionMessage(TOO_MANY_KEYS, when)
-    yield RejectionMessage(OTHER_CONTENT, "an event of this id was stored, and said something else")
+    yield RejectionMessage(OTHER_CONTENT, "an event with this event_id and other content is stored")
 
 
 def snippets_for(url: str, key: str) -> list[Snippet]:

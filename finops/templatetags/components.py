@@ -350,12 +350,18 @@ def change(amount: AmountChange | None) -> SafeString:
     return _change_html(amount, before, numbers.signed_money(amount.change, amount.currency))
 
 
+@register.filter
+def change_css(change: ChangeFigures) -> str:
+    """The class of its colour and arrow; empty for what reads as 0%."""
+    sign = _sign(change)
+    return f" change-{sign}" if sign else ""
+
+
 def _change_html(change: ChangeFigures, before: str, by: str) -> SafeString:
     """The arrow is drawn by the style sheet: a table has hundreds."""
-    sign = _sign(change)
     return format_html(
         '<span class="change{}"{}>{}{}</span>',
-        f" change-{sign}" if sign else "",
+        change_css(change),
         format_html(' title="{}"', before) if before else "",
         _ratio_text(change),
         format_html(' <span class="change-amount">{}</span>', by) if by else "",

@@ -35,7 +35,7 @@ def make_webhook(page: Page, name: str, url: str) -> str:
     page.get_by_label("Name").fill(name)
     page.get_by_label("Endpoint URL").fill(url)
     page.get_by_role("button", name="Create channel").click()
-    secret = page.get_by_label("The signing secret").text_content() or ""
+    secret = page.get_by_label("Signing secret", exact=True).text_content() or ""
     assert page.evaluate(FAULTS) == []
     assert overflow(page) == 0
     page.get_by_role("link", name="Done").click()
@@ -141,8 +141,8 @@ def test_a_new_secret_is_shown_once_and_named_for_screen_readers(
 
     confirm(page, "New signing secret", "New secret")
 
-    expect(page.get_by_label("The signing secret")).not_to_have_text(first)
-    expect(page.get_by_label("The signing secret")).to_contain_text("whsec_")
+    expect(page.get_by_label("Signing secret", exact=True)).not_to_have_text(first)
+    expect(page.get_by_label("Signing secret", exact=True)).to_contain_text("whsec_")
     page.get_by_role("link", name="Done").click()
     expect(page.get_by_text("whsec_")).to_have_count(2)  # the places for it in the snippets, folded away
     delete(page, "Renewed endpoint")

@@ -41,7 +41,7 @@ def test_a_page_says_that_the_database_does_not_answer(cast: Cast) -> None:
     end_the_connection()
     answer = browser.get(f"/a/{cast.account.slug}/")
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
-    assert b"The database does not answer" in answer.content
+    assert b"The database is not available" in answer.content
 
 
 def test_the_mcp_door_says_503_and_when_to_come_again(cast: Cast) -> None:

@@ -26,8 +26,8 @@ def test_the_preview_shows_what_each_rule_catches_and_what_stays(cast: Cast, cos
     answer = signed_in(cast.member).post(f"{PAGE}preview/", form(RULES))
 
     page = text_of(answer)
-    assert re.search(r"70% of USD is caught \$48\.00 of \$160\.00 is \(untagged\)", page)
-    assert re.search(r"100% of EUR is caught €0\.00 of €4\.00 is \(untagged\)", page)
+    assert re.search(r"70% of USD matches a rule \(untagged\): \$48\.00 of \$160\.00", page)
+    assert re.search(r"100% of EUR matches a rule \(untagged\): €0\.00 of €4\.00", page)
     assert answer.content.decode().count("data-result") == 2
     assert "tag:env is prod or live → production" in page
 

@@ -124,7 +124,7 @@ def test_a_budgets_page_has_its_burn_up_its_drivers_and_its_past(cast: Cast, pay
     assert re.search(r"Mar 19 \$10\.00 \$190\.00 \$190\.00", page)
     assert re.search(r"Mar 30 — — \$300\.00", page)
     assert "Compute $152.00" in page
-    assert re.search(r"Feb \$280\.00 \$300\.00 Kept 93\.3%", page)
+    assert re.search(r"Feb \$280\.00 \$300\.00 Within budget 93\.3%", page)
     assert re.search(r"Jan \$310\.00 \$300\.00 Exceeded 103\.3%", page)
 
 

@@ -61,7 +61,7 @@ def test_a_member_makes_tests_changes_and_deletes_a_tracker(
     url = f"{LIST}{tracker.pk}/"
     assert made["Location"] == url
 
-    assert "It was not tested yet. A test creates no issue." in get_page(member, url)
+    assert "Not tested yet. A test creates no issue." in get_page(member, url)
     tested = member.post(f"{url}test/", headers={"HX-Request": "true"})
     assert "The connection works." in text_of(tested)
     fake.token = "another"

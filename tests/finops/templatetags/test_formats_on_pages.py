@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.template import Context, Template
 from django.test import Client
 
@@ -125,3 +128,38 @@ def test_a_short_amount_has_the_exact_one_on_hovering(template: str, expected: s
     }
 
     assert expected in drawn(template, **figures)
+
+
+@dataclass(frozen=True)
+class ChangeOf:
+    """A change of $1,000.00."""
+
+    change: Decimal
+    currency: str = "USD"
+    previous_amount: Decimal = Decimal(1000)
+    reason: str = ""
+
+    @property
+    def ratio(self) -> Decimal:
+        return self.change / self.previous_amount
+
+
+@pytest.mark.parametrize(
+    ("amount", "css", "text"),
+    [("0.30", "", "0%"), ("-0.30", "", "0%"), ("40", " change-up", "+4%"), ("-40", " change-down", "−4%")],
+)
+@pytest.mark.parametrize("template", ["{{ change|direction }}", "{{ change|change }}"])
+def test_a_change_that_reads_as_zero_has_neither_sign_nor_colour_nor_arrow(
+    template: str, amount: str, css: str, text: str
+) -> None:
+    html = drawn(template, change=ChangeOf(Decimal(amount)))
+
+    assert f'class="change{css}"' in html
+    assert re.search(f">{re.escape(text)} ?<", html)
+
+
+def test_no_template_decides_on_its_own_whether_a_change_is_up_or_down() -> None:
+    folder = Path(settings.BASE_DIR) / "templates"
+
+    assert [path.name for path in folder.rglob("*.html") if "change-up" in path.read_text()] == []
+    assert drawn("{{ move|change_css }}", move=ChangeOf(Decimal("0.30"))) == ""

@@ -57,7 +57,7 @@ def test_a_member_saves_the_question_of_the_page_and_sees_its_card(cast: Cast, s
 
     assert "Per thousand is saved." in text
     assert "$2,000.00 per 1,000 requests" in text
-    assert "+100% against $1,000.00" in text
+    assert "+100% vs $1,000.00" in text
     assert "service is EC2" in text
 
 
