@@ -82,6 +82,7 @@ INSTALLED_APPS = [
     "accounts",
     "finops.lake",
     "finops.activity",
+    "finops.notifications",
     "finops.exchange_rates",
     "finops.costs",
     "ingestion",

@@ -7,6 +7,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from accounts.urls import account_urlpatterns, own_urlpatterns
 from finops import health, views
 from finops.alerts.urls import recipient_urlpatterns
+from finops.notifications.urls import personal_urlpatterns
 
 account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.costs.urls")),
@@ -24,6 +25,7 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.activity.urls")),
     path("", include("finops.exchange_rates.urls")),
     path("", include("finops.search.urls")),
+    path("", include("finops.notifications.urls")),
     path("", include(account_urlpatterns)),
 ]
 
@@ -43,6 +45,7 @@ urlpatterns = [
     path("auth/", include(own_urlpatterns)),
     path("auth/", include("allauth.urls")),
     path("accounts/", include("accounts.urls")),
+    path("accounts/<slug:slug>/notifications/", include(personal_urlpatterns)),
     path("alerts/", include(recipient_urlpatterns)),
     path("operators/", admin.site.urls),
     path("a/<slug:slug>/", include(account_pages)),

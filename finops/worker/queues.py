@@ -101,6 +101,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "alerts.sweep": MAINTENANCE,
     "issues.sweep": MAINTENANCE,
     "activity.sweep": MAINTENANCE,
+    "notifications.sweep": MAINTENANCE,
 }
 QUEUES: Final = (SHORT, IMPORTS, INSIGHTS)
 TASK_QUEUES: Final = [Queue(name, Exchange(name), routing_key=name) for name in QUEUES]

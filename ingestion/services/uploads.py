@@ -33,6 +33,8 @@ from finops.lib.jobs import (
     failure_in_child,
     too_much_memory,
 )
+from finops.notifications.models import Notification
+from finops.notifications.services import notify, page_path
 from finops.worker.broker import publish
 from ingestion import csvfile
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
@@ -315,6 +317,14 @@ def _fail(job: UsageUpload, message: str) -> None:
         )
     _end(job, status=Status.FAILED, error=message)
     _record(job, Actor(label=job.actor_label, user=job.actor_user), "fail", {"error": message[:1_000]})
+    notify(
+        account=job.account,
+        kind=Notification.Kind.UPLOAD,
+        title=f"Upload of {job.file_name} to {job.source.name} failed",
+        text=message,
+        path=page_path(job.account, "usage_upload", usage_upload_id=job.pk),
+        key=str(job.pk),
+    )
 
 
 def _end(job: UsageUpload, **values: object) -> None:

@@ -29,6 +29,8 @@ from finops.dashboards.starters import starter
 from finops.dashboards.widgets import CATALOGUE
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
+from finops.notifications.models import Notification
+from finops.notifications.services import notify
 from finops.unitcosts.models import CustomerKey, UnitMetric
 from ingestion.models import Customer
 from tests.browser.alerting import make_alerts
@@ -70,6 +72,13 @@ def delete_source(name: str) -> None:
     account = Account.objects.get(slug="acme")
     with account_scope(account):
         delete_cost_source(source=CostSource.objects.get(name=name), actor=ACTOR)
+
+
+def add_notification() -> None:
+    """A failed sync of Acme."""
+    account = Account.objects.get(slug="acme")
+    path = f"/a/{account.slug}/connections/"
+    notify(account=account, kind=Notification.Kind.SYNC, title="Sync of AWS failed", path=path, key="1")
 
 
 def session(name: str) -> str:

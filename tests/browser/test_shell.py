@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.test_pages import overflow
+from tests.servers import LiveServer
 
 
 def search_for(page: Page, text: str) -> None:
@@ -126,4 +127,21 @@ def test_on_a_phone_a_button_opens_the_search(new_page: NewPage) -> None:
     page.get_by_role("option", name="Create budget").click()
 
     expect(page.get_by_role("heading", name="New budget", level=1)).to_be_visible()
+    assert overflow(page) == 0
+
+
+def test_a_failed_sync_is_counted_at_the_bell_until_all_are_marked_as_read(
+    new_page: NewPage, console: LiveServer
+) -> None:
+    console.run("tests.browser.people:add_notification")
+    page = new_page("owner")
+    page.goto("/a/acme/teams/")
+    bell = page.get_by_role("link", name="Notifications")
+    expect(bell).to_have_accessible_name("Notifications: 1 unread")
+
+    bell.click()
+    page.get_by_role("button", name="Mark all read").click()
+
+    expect(page.get_by_text("All notifications marked as read.")).to_be_visible()
+    expect(bell).to_have_accessible_name("Notifications")
     assert overflow(page) == 0

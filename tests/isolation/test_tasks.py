@@ -43,6 +43,7 @@ SWEEPS = {
     "ingestion.remove_forgotten_uploads": "removes files that no upload of any account will read",
     "insights.find_due_anomalies": "asks the database whose cost changed, and queues them by account",
     "insights.find_recommendations_due": "asks the database which sources are of a cloud, and queues them by account and id",
+    "notifications.sweep": "deletes notifications by age, of every account",
     "activity.sweep": "deletes calls of assistants by age, each account's by its own retention",
     "alerts.send_due": "asks the database which deliveries are due, and queues them by account and id",
     "alerts.sweep": "deletes deliveries by age, and seals each account's targets anew for itself",

@@ -7,10 +7,11 @@ one transaction, so it is told or it did not fire; evaluated twice, at once, or 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+from urllib.parse import urlsplit
 
 from django.db import connection, transaction
 
@@ -24,6 +25,9 @@ from finops.exchange_rates.display import account_display
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.errors import UserError
+from finops.lib.sentences import quote
+from finops.notifications.models import Notification
+from finops.notifications.services import notify
 
 EVALUATOR: Final = "1"
 """Another number, and every account is evaluated anew: for changes of what fires."""
@@ -154,7 +158,23 @@ def _fire(candidate: AlertCandidate) -> AlertDelivery | None:
         firing=firing,
     )
     AlertFiring.objects.filter(pk__in=new.values()).update(message=delivery.message)
+    _notify(subscription, delivery, new)
     return delivery
+
+
+def _notify(subscription: AlertSubscription, delivery: AlertDelivery, keys: Iterable[str]) -> None:
+    """In the console, once for all channels that are sent the same."""
+    account, message = subscription.account, delivery.message
+    title = message["title"].removeprefix(f"{quote(account.name)}: ")
+    notify(
+        account=account,
+        kind=Notification.Kind.ALERT,
+        severity=Notification.Severity(message["severity"]),
+        title=title[:1].upper() + title[1:],
+        text=message["summary"],
+        path=urlsplit(message["url"]).path,
+        key="/".join([subscription.trigger, message["title"], *sorted(keys)]),
+    )
 
 
 def _insert_firings(subscription: AlertSubscription, keys: Sequence[str]) -> dict[str, int]:

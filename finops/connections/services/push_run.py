@@ -32,8 +32,11 @@ from finops.lib import child_process, clock, disk
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.child_process import ChildOutcome
 from finops.lib.errors import UserError
+from finops.lib.formats import dates
 from finops.lib.jobs import JobDeadline, failure_in_child, internal_error
 from finops.lib.unavailable import is_unavailable
+from finops.notifications.models import Notification
+from finops.notifications.services import notify, page_path
 from finops.worker.broker import publish
 
 logger = logging.getLogger(__name__)
@@ -199,9 +202,19 @@ def _fail_or_wait(push: CostPush, error: UserError) -> None:
         _end(push, status=PushStatus.FAILED, error=error.message)
 
 
+@transaction.atomic
 def _end(push: CostPush, **values: object) -> None:
     if not _ours(push).update(finished_at=clock.now(), **values):
         raise _PushTakeover
+    if values["status"] == PushStatus.FAILED:
+        notify(
+            account=push.account,
+            kind=Notification.Kind.PUSH,
+            title=f"Push of {dates.long_month(push.month)} to {push.source.name} failed",
+            text=str(values["error"]),
+            path=page_path(push.account, "connection", source_id=push.source_id),
+            key=str(push.pk),
+        )
 
 
 def _ours(push: CostPush) -> QuerySet[CostPush]:

@@ -37,6 +37,8 @@ from finops.costs.services import cancel_abandoned_syncs
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.jobs import internal_error
+from finops.notifications.models import Notification
+from finops.notifications.services import notify, page_path
 
 logger = logging.getLogger(__name__)
 
@@ -195,8 +197,22 @@ def _finish(sync: CostSync, error: UserError | None, *, status: SyncStatus | Non
                 heartbeat_at=clock.now(),
                 finished_at=clock.now(),
             )
+            if status == SyncStatus.FAILED:
+                _notify(connection, sync, error)
     except (CostConnection.DoesNotExist, sync_claims.SyncTakeover):
         logger.warning("connections: sync %s went with its source", sync.pk)
+
+
+def _notify(connection: CostConnection, sync: CostSync, error: UserError | None) -> None:
+    """Once for all attempts until one succeeds."""
+    notify(
+        account=sync.account,
+        kind=Notification.Kind.SYNC,
+        title=f"Sync of {connection.source.name} failed",
+        text=error.message if error else "",
+        path=page_path(sync.account, "cost_sync", sync_id=sync.pk),
+        key=f"{connection.pk}/{connection.failing_since}",
+    )
 
 
 def _schedule(connection: CostConnection, status: SyncStatus, retry_after: float | None) -> None:

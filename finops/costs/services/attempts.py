@@ -35,6 +35,8 @@ from finops.lake.storage.segments import NewSegment
 from finops.lib import child_process, clock, disk
 from finops.lib.errors import UserError
 from finops.lib.jobs import JobCancellation, JobDeadline, failure_in_child, internal_error, too_much_memory
+from finops.notifications.models import Notification
+from finops.notifications.services import notify, page_path
 
 UPDATE_SECONDS: Final = 0.4
 """Between two updates of an import's progress."""
@@ -288,6 +290,16 @@ def fail(job: CostImport, message: str) -> None:
         target=f"{job.source.name}: {job.file_name}",
         detail={"error": message[:1_000]},
     )
+    # A failed sync is notified of as a whole.
+    if job.origin != CostImport.Origin.SYNC:
+        notify(
+            account=job.account,
+            kind=Notification.Kind.IMPORT,
+            title=f"Import of {job.file_name} into {job.source.name} failed",
+            text=message,
+            path=page_path(job.account, "cost_import", import_id=job.pk),
+            key=f"{job.pk}/failed",
+        )
 
 
 def _cancel(job: CostImport) -> None:

@@ -39,6 +39,8 @@ from finops.lake.storage.segments import NewSegment
 from finops.lib import clock
 from finops.lib.money import exact_difference
 from finops.lib.sentences import join_with_and
+from finops.notifications.models import Notification
+from finops.notifications.services import notify, page_path
 
 MOVED: Final = "The source changed after this import was reviewed. Review it again."
 
@@ -215,6 +217,16 @@ def _hold(job: CostImport, report: ImportReport) -> None:
         finished_at=None if waits else clock.now(),
     )
     _audit(job, "cost_import.wait" if waits else "cost_import.refuse", report, [])
+    if job.origin != CostImport.Origin.SYNC:
+        verb = "needs review" if waits else "failed"
+        notify(
+            account=job.account,
+            kind=Notification.Kind.IMPORT,
+            title=f"Import of {job.file_name} into {job.source.name} {verb}",
+            text=why,
+            path=page_path(job.account, "cost_import", import_id=job.pk),
+            key=f"{job.pk}/{verb}",
+        )
 
 
 def _audit(job: CostImport, action: str, report: ImportReport, months: Sequence[date]) -> None:

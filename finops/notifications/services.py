@@ -1,0 +1,87 @@
+"""Writes on notifications. Apps above call `notify` in the transaction of what happened: it is notified of, or it did not happen."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Final
+
+from django.db import transaction
+from django.urls import reverse
+
+from accounts.models import Account, User
+from accounts.scoping import account_scope
+from finops.lib import clock
+from finops.lib.sentences import truncate
+from finops.notifications.models import Notification, NotificationRead, NotificationReader
+
+KEPT: Final = timedelta(days=90)
+SWEPT_AT_ONCE: Final = 5_000
+
+
+def notify(
+    *,
+    account: Account,
+    kind: Notification.Kind,
+    severity: Notification.Severity = Notification.Severity.WARNING,
+    title: str,
+    text: str = "",
+    path: str,
+    key: str,
+) -> None:
+    """Show everybody in the account that something happened; once for each `key`. One statement, which waits for nothing."""
+    row = Notification(
+        account_id=account.pk,
+        kind=kind,
+        severity=severity,
+        title=_storable(title, 200) or kind.label,
+        text=_storable(text, 500),
+        path=path[:300],
+        key=sha256(f"{kind}/{key}".encode(errors="replace")).hexdigest(),
+        created_at=clock.now(),
+    )
+    # Unscoped: workers name the account themselves.
+    Notification.objects.unscoped().bulk_create([row], ignore_conflicts=True)
+
+
+def page_path(account: Account, page: str, **arguments: object) -> str:
+    """The path of a page of the account, by the name of its URL."""
+    return reverse(page, kwargs={"slug": account.slug, **arguments})
+
+
+@transaction.atomic
+def mark_read(*, notification: Notification, user: User) -> None:
+    """The person has read it. Twice changes nothing."""
+    with account_scope(notification.account):
+        NotificationRead.objects.bulk_create(
+            [NotificationRead(account_id=notification.account_id, notification=notification, user=user)],
+            ignore_conflicts=True,
+        )
+
+
+@transaction.atomic
+def mark_all_read(*, account: Account, user: User, until: datetime) -> None:
+    """The person has read what is there `until` then: what comes between the page and the click stays unread."""
+    with account_scope(account):
+        NotificationReader.objects.update_or_create(
+            account=account, user=user, defaults={"read_until": min(until, clock.now())}
+        )
+        NotificationRead.objects.filter(user=user, notification__created_at__lte=until).delete()
+
+
+def sweep() -> int:
+    """Delete what is older than 90 days, of every account; how many. Some thousand at once."""
+    swept = 0
+    while True:
+        # Unscoped: by age, of every account.
+        old = Notification.objects.unscoped().filter(created_at__lt=clock.now() - KEPT)
+        keys = list(old.values_list("pk", flat=True)[:SWEPT_AT_ONCE])
+        Notification.objects.unscoped().filter(pk__in=keys).delete()
+        swept += len(keys)
+        if len(keys) < SWEPT_AT_ONCE:
+            return swept
+
+
+def _storable(text: str, limit: int) -> str:
+    """Without NUL and lone surrogates, which PostgreSQL's texts have not, cut with an ellipsis."""
+    return truncate(text.replace("\0", "").encode(errors="replace").decode(), limit)
