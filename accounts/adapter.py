@@ -26,6 +26,7 @@ from accounts.services.addresses import (
 from accounts.services.invitations import opened_invitation_link
 from accounts.services.mails import send_or_keep
 from finops.lib.client_address import client_address
+from finops.lib.mail import attach_text_as_html
 from finops.lib.sentences import sentence_case
 
 NOT_SENT_YET: Final = "The e-mail was not sent yet. It is sent when the mail server is available."
@@ -93,7 +94,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """As allauth does; what the mail server does not take is kept, and the next page says so."""
         request = current.request
         site = {"request": request, "email": email, "current_site": get_current_site(request)}
-        if send_or_keep(self.render_mail(template_prefix, email, {**site, **context})):
+        mail = self.render_mail(template_prefix, email, {**site, **context})
+        attach_text_as_html(mail)
+        if send_or_keep(mail):
             return
         if request is not None and not self._quiet and not getattr(request, "mail_is_kept", False):
             request.mail_is_kept = True

@@ -10,7 +10,7 @@ COMPONENTS = TEMPLATES / "components"
 
 
 def test_tables_outside_the_component_become_fewer() -> None:
-    """The one left is of mails, which know neither our style sheet nor regions that scroll."""
+    """Those left are of mails, which know neither our style sheet nor regions that scroll."""
     tables = [
         f"{path.relative_to(ROOT)}: {path.read_text().count('<table')}"
         for path in sorted(TEMPLATES.rglob("*.html"))

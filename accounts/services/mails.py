@@ -24,6 +24,7 @@ from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.formats import dates
 from finops.lib.formats.locales import reader_formats
+from finops.lib.mail import attach_text_as_html, restore_html
 from finops.lib.sealing import Unsealable, seal, unseal
 
 log = logging.getLogger(__name__)
@@ -61,10 +62,12 @@ def queue(message: EmailMessage) -> None:
     _keep(message, attempts=0, next_attempt_at=clock.now())
 
 
-def automatic_mail(*, to: str, subject: str, text: str) -> EmailMessage:
+def automatic_mail(*, to: str, subject: str, text: str) -> EmailMultiAlternatives:
     """A mail that asks for no reply by mail. The subject holds nothing that people wrote."""
     headers = {"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"}
-    return EmailMessage(subject=subject, body=text, to=[to], headers=headers)
+    mail = EmailMultiAlternatives(subject=subject, body=text, to=[to], headers=headers)
+    attach_text_as_html(mail)
+    return mail
 
 
 def quoted_name(name: str) -> str:
@@ -135,7 +138,7 @@ def _message(fields: Mapping[str, Any]) -> EmailMultiAlternatives:
         fields["subject"], fields["body"], fields["from"], fields["to"], headers=fields["headers"]
     )
     if fields["html"]:
-        message.attach_alternative(fields["html"], _HTML)
+        restore_html(message, fields["html"])
     return message
 
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 from msgspec import Meta
 
 from accounts.models import Account
+from finops.lib.drawings.chart import ColumnChart
 
 
 def console_url(account: Account, page: str, **arguments: object) -> str:
@@ -34,7 +35,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     `title` is one line that alone says what happened, `summary` one or two sentences with the figures, `url` the page
     that shows it. `dedup_key` is the same for every message about the same thing (PagerDuty gathers them in one
     incident) and differs between accounts; one that `is_end` closes it. `data` is the same for programs, JSON, sent by signed webhooks alone: amounts are
-    {"amount": …, "currency": …}.
+    {"amount": …, "currency": …}. `chart` is drawn in e-mails.
     """
 
     title: str
@@ -46,12 +47,15 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     is_end: bool = False
     dedup_key: Annotated[str, Meta(min_length=1, max_length=255)]
     data: dict[str, Any] = {}
+    chart: ColumnChart | None = None
 
 
 def message_fields(message: Message) -> dict[str, Any]:
     """As a row keeps it, and `msgspec.convert` reads it. Without NUL and lone surrogates, which names in bills may have
     and PostgreSQL's JSON has not."""
     fields: dict[str, Any] = _storable(msgspec.to_builtins(message))
+    if message.chart is None:
+        del fields["chart"]
     return fields
 
 

@@ -19,11 +19,11 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
-from django.template.loader import render_to_string
 
 from finops.alerts.channel_targets import EmailTarget
 from finops.alerts.messages import Message
 from finops.alerts.senders.outcome import MAX_ANSWER, DeliveryOutcome, Envelope, Verdict, one_line
+from finops.lib.mail import attach_html, chart_image
 from finops.lib.sentences import join_with_and, truncate
 
 _SUBJECT: Final = 200
@@ -60,8 +60,14 @@ def mail(address: str, envelope: Envelope) -> EmailMultiAlternatives:
             **_unsubscribe_headers(url),
         },
     )
-    context = {"message": message, "account_name": envelope.account_name, "unsubscribe_url": url}
-    email.attach_alternative(render_to_string("alerts/mail/message.html", context), "text/html")
+    images = [chart_image(message.chart, "chart")] if message.chart is not None else []
+    context = {
+        "message": message,
+        "account_name": envelope.account_name,
+        "unsubscribe_url": url,
+        "facts": [(fact.label, fact.value) for fact in message.facts],
+    }
+    attach_html(email, "alerts/mail/message.html", context, images)
     return email
 
 

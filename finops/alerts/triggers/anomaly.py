@@ -17,6 +17,7 @@ from finops.insights.anomalies.queries import headline_row
 from finops.insights.anomalies.schemas import AnomalyRow, RootCause
 from finops.insights.models import SERVICE, Anomaly, Incident
 from finops.lib import sentences
+from finops.lib.drawings.chart import MAX_COLUMNS, ColumnChart, DrawnSeries
 from finops.lib.formats import dates, numbers
 
 Scope = AlertSubscription.Scope
@@ -121,6 +122,25 @@ def anomaly_message(account: Account, anomaly: Anomaly) -> Message:
         kind="anomaly",
         dedup_key=f"account-{account.pk}:{row.id}",
         data=_data(row),
+        chart=_chart(anomaly),
+    )
+
+
+def _chart(anomaly: Anomaly) -> ColumnChart:
+    """Cost by day, those of the anomaly in red."""
+    first, last = str(anomaly.first_day), str(anomaly.last_day)
+    days = anomaly.days[-MAX_COLUMNS:]
+    costs = [(day[0], float(day[1])) for day in days]
+    usual = [None if first <= day <= last else cost for day, cost in costs]
+    unusual = [cost if first <= day <= last else None for day, cost in costs]
+    return ColumnChart(
+        title=f"Cost by day in {anomaly.currency}",
+        currency=anomaly.currency,
+        labels=[day for day, _ in costs],
+        series=[
+            DrawnSeries(name="Usual", values=usual),
+            DrawnSeries(name="Unusual", values=unusual, tone="unusual"),
+        ],
     )
 
 

@@ -15,6 +15,7 @@ from finops.alerts.triggers.anomaly import LATE_DAYS, NEWS_DAYS
 from finops.alerts.triggers.figures import amount, amount_with_share, share
 from finops.budgets.schemas import BudgetStatus
 from finops.lib import sentences
+from finops.lib.drawings.chart import ColumnChart, DrawnSeries, to_values
 from finops.lib.formats import dates, numbers
 from finops.lib.periods import DateRange
 
@@ -113,6 +114,27 @@ def budget_message(account: Account, crossing: Crossing) -> Message:
         kind="budget",
         dedup_key=f"account-{account.pk}:budget-{status.id}:{crossing.days.start}",
         data=_data(crossing),
+        chart=_chart(crossing.status),
+    )
+
+
+def _chart(status: BudgetStatus) -> ColumnChart | None:
+    """Spend of the periods against today's amount; of the current one with what the forecast adds."""
+    if status.spent is None:
+        return None
+    past = sorted(status.past, key=lambda each: each.start_date)
+    rest = max(Decimal(0), (status.forecast or Decimal(0)) - status.spent)
+    forecasts: list[Decimal | None] = [*(None for _ in past), rest or None]
+    forecast = DrawnSeries(name="Remaining forecast", values=to_values(forecasts), tone="forecast")
+    spent = DrawnSeries(name="Spent", values=to_values([*(each.spent for each in past), status.spent]))
+    length = 7 if status.period == "monthly" else 10
+    return ColumnChart(
+        title=f"Spend by period in {status.currency}",
+        currency=status.currency,
+        labels=[f"{day}"[:length] for day in [*(each.start_date for each in past), status.start_date]],
+        series=[spent, forecast] if rest else [spent],
+        limit=float(status.amount),
+        limit_name="Budget",
     )
 
 

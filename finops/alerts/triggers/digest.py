@@ -34,6 +34,7 @@ from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import Move, SpendChangeAnswer, SpendChangeQuery
 from finops.insights.spend_change.text import name_of
 from finops.lib import sentences
+from finops.lib.drawings.chart import ColumnChart, DrawnSeries, to_values
 from finops.lib.formats import dates, numbers
 from finops.lib.periods import DateRange, bucket_start, previous_period
 
@@ -133,7 +134,7 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
         through=sources.coverage.complete_through,
         spend=query_spend(
             account,
-            SpendQuery(start_date=first, end_date=last, compare_to="previous_period"),
+            SpendQuery(start_date=first, end_date=last, compare_to="previous_period", granularity="day"),
             sources=sources,
             deadline=deadline,
         ),
@@ -152,7 +153,18 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
         kind="digest",
         dedup_key=f"account-{account.pk}:{digest.key}",
         data=_data(figures),
+        chart=_chart(figures),
     )
+
+
+def _chart(figures: DigestFigures) -> ColumnChart | None:
+    """Spend by day, of the currency with the most."""
+    if not figures.totals:
+        return None
+    total = figures.totals[0]
+    series = DrawnSeries(name="Spend", values=to_values(list(total.series.values())))
+    title = f"Spend by day in {total.currency}"
+    return ColumnChart(title=title, currency=total.currency, labels=list(total.series), series=[series])
 
 
 def _sentences(figures: DigestFigures) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from finops.lib.drawings.chart import ColumnChart, DrawnSeries
-from finops.lib.formats import dates, numbers
+from finops.lib.formats import dates, locales, numbers
 
 FONT_SIZE = 11
 LETTER = 5.9
@@ -53,9 +53,9 @@ class Drawing:
     labels: list[Label]
 
 
-def draw_columns(chart: ColumnChart, *, width: int, height: int) -> Drawing:
+def draw_columns(chart: ColumnChart, *, width: int, height: int, with_legend: bool = True) -> Drawing:
     """The chart in a space of so many pixels, with its legend beneath where it has several series."""
-    legend = list(_legend(chart, width))
+    legend = list(_legend_places(chart, width)) if with_legend else []
     rows = 1 + max((row for _, _, row in legend), default=-1)
     plot = _Plot(chart, width, height - rows * _LEGEND_ROW)
     boxes, labels = plot.grid()
@@ -74,7 +74,7 @@ class _Plot:
     def __init__(self, chart: ColumnChart, width: int, height: int) -> None:
         self.chart = chart
         self.low, self.high, self.step = _scale(chart)
-        texts = [numbers.headline(value, chart.currency) for value in self.ticks]
+        texts = [_tick_text(value, chart.currency) for value in self.ticks]
         self.texts = texts
         self.left = 10 + math.ceil(max(map(len, texts)) * LETTER)
         self.right, self.bottom = width - _RIGHT, height - _AXIS
@@ -139,6 +139,13 @@ class _Plot:
         return labels
 
 
+def _tick_text(value: float, currency: str) -> str:
+    """`$5,000`, `$10K`: without the cents that a round number does not have."""
+    affixes = numbers.currency_affixes(currency, locales.active().locale)
+    sign = numbers.MINUS if value < 0 else ""
+    return f"{sign}{affixes.prefix}{numbers.compact(abs(value))}{affixes.suffix}"
+
+
 def paints_of(series: Sequence[DrawnSeries]) -> list[str]:
     """The palette's key of each series."""
     places = iter(range(len(series)))
@@ -164,15 +171,18 @@ def _round_step(size: float) -> float:
     return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= size * 0.999999)
 
 
-def _legend(chart: ColumnChart, width: int) -> Iterator[tuple[str, tuple[str, float], int]]:
-    """(name, (paint, x), row) of each entry; none for a single series without a limit."""
-    entries = [(each.name, paint) for each, paint in zip(chart.series, paints_of(chart.series), strict=True)]
+def legend_of(chart: ColumnChart) -> list[tuple[str, str]]:
+    """(paint, name) of each series and the limit; empty for a single series."""
+    entries = [(paint, each.name) for each, paint in zip(chart.series, paints_of(chart.series), strict=True)]
     if chart.limit is not None:
-        entries.append((chart.limit_name, "limit"))
-    if len(entries) < 2:
-        return
+        entries.append(("limit", chart.limit_name))
+    return entries if len(entries) > 1 else []
+
+
+def _legend_places(chart: ColumnChart, width: int) -> Iterator[tuple[str, tuple[str, float], int]]:
+    """(name, (paint, x), row) of each entry."""
     x, row = 8.0, 0
-    for name, paint in entries:
+    for paint, name in legend_of(chart):
         size = _SWATCH + 5 + len(name) * LETTER + 16
         if x > 8 and x + size > width:
             x, row = 8.0, row + 1

@@ -95,7 +95,7 @@ def test_names_are_no_html(acme: Account, mail_server: MailServer) -> None:
 
     assert reload(row).status == "delivered"
     html = part(read(mail_server.mails[0][1]), "html")
-    assert not [each for each in ("<script>", "<img") if each in html]
+    assert not [each for each in ("<script>", "<img src=x>") if each in html]
     assert html.count("&lt;script&gt;alert(1)") == 5
 
 

@@ -1,0 +1,9 @@
+"""How e-mails look: one layout beside the plain text, with the logo and charts as inline images (RFC 2392).
+
+Tables, with every style at its element: mail programs take little else. Dark mode is by `prefers-color-scheme`, where they have it.
+"""
+
+from finops.lib.mail.html import attach_html, attach_text_as_html, chart_image, restore_html
+from finops.lib.mail.images import InlineImage
+
+__all__ = ["InlineImage", "attach_html", "attach_text_as_html", "chart_image", "restore_html"]
