@@ -53,7 +53,7 @@ class Request:
 
 
 @dataclasses.dataclass(frozen=True)
-class Notification:
+class RpcNotification:
     method: str
     params: Mapping[str, Any]
 
@@ -71,7 +71,7 @@ class Invalid:
     id: Id | None = None
 
 
-Message = Request | Notification | ResponseMessage | Invalid
+Message = Request | RpcNotification | ResponseMessage | Invalid
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _call(value: dict[str, Any], id_: Id | None) -> Message:
     if not isinstance(params, dict):
         return _invalid("params must be an object.", id_)
     if "id" not in value:
-        return Notification(method, params)
+        return RpcNotification(method, params)
     if id_ is None:
         return _invalid("id must be a string or an integer.")
     return Request(id_, method, params)

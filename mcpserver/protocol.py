@@ -30,9 +30,9 @@ from mcpserver.jsonrpc import (
     Invalid,
     Message,
     MessageBatch,
-    Notification,
     Request,
     RpcError,
+    RpcNotification,
 )
 from mcpserver.methods import METHODS, Method, MethodContext, Result, Server
 from mcpserver.results import InsufficientScope, new_incident
@@ -103,7 +103,7 @@ def _accept(message: Message, headers: Headers) -> Reply:
     """Notifications, and answers to requests we never sent: taken, and nothing comes of them."""
     if headers.version not in (None, *(revision.name for revision in REVISIONS)):
         return _refusal(_unsupported_version_error(str(headers.version)))
-    if headers.version == MODERN.name and not isinstance(message, Notification):
+    if headers.version == MODERN.name and not isinstance(message, RpcNotification):
         return _refusal(
             RpcError(Code.INVALID_REQUEST, ("A client must send requests or notifications, not responses."))
         )

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mcpserver import jsonrpc
-from mcpserver.jsonrpc import Code, Invalid, MessageBatch, Notification, Request, ResponseMessage, RpcError
+from mcpserver.jsonrpc import Code, Invalid, MessageBatch, Request, ResponseMessage, RpcError, RpcNotification
 from tests.conformance.requirements import requirement
 
 REQUEST = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -89,7 +89,7 @@ def test_a_request_has_its_id_as_it_came(id_: str | int) -> None:
 
 
 def test_messages_are_told_apart() -> None:
-    assert parse({"jsonrpc": "2.0", "method": "n", "params": {"a": 1}}) == Notification("n", {"a": 1})
+    assert parse({"jsonrpc": "2.0", "method": "n", "params": {"a": 1}}) == RpcNotification("n", {"a": 1})
     assert parse({"jsonrpc": "2.0", "id": 1, "result": {}}) == ResponseMessage()
     assert parse({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": ""}}) == ResponseMessage()
     batch = parse([REQUEST, 7])
