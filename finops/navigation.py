@@ -211,6 +211,10 @@ MENU = (
 """The side navigation."""
 
 TABS = {
+    "Help": (
+        MenuItem("How we count", "how_we_count"),
+        MenuItem("Glossary", "help_glossary"),
+    ),
     "Kinds of connection": (
         MenuItem("Cost sources", "connections"),
         MenuItem("Usage sources", "usage_sources"),

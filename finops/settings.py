@@ -136,7 +136,11 @@ TEMPLATES = [
                 "csp.context_processors.nonce",
                 "accounts.context.frame",
             ],
-            "builtins": ["finops.templatetags.console", "finops.templatetags.components"],
+            "builtins": [
+                "finops.templatetags.console",
+                "finops.templatetags.components",
+                "finops.templatetags.help",
+            ],
         },
     }
 ]

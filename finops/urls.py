@@ -25,6 +25,7 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.activity.urls")),
     path("", include("finops.exchange_rates.urls")),
     path("", include("finops.search.urls")),
+    path("", include("finops.help.urls")),
     path("", include("finops.notifications.urls")),
     path("", include(account_urlpatterns)),
 ]

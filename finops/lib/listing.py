@@ -29,7 +29,8 @@ class Column(Generic[Row]):
 
     `value` is what is sorted, searched, exported and shown; a page may draw the cell itself (`{% cell name %}`).
     `sort` is the key of values that have an order of their own. One that is not `shown` stands in another's cell or in
-    the export only. `phone` is the label of the cell where rows are stacked, if the column's is too long there.
+    the export only. `phone` is the label of the cell where rows are stacked, if the column's is too long there. `help` is a term of
+    finops/help/terms.py, which a “?” beside the label opens.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Column(Generic[Row]):
     format: Literal["", "ago", "percent"] = ""
     css: str = ""
     phone: str = ""
+    help: str = ""
     row_header: bool = False
 
 
@@ -97,6 +99,7 @@ class ColumnHeader:
     href: str
     order: str
     numeric: bool
+    help: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +168,7 @@ class ListPage(Generic[Row]):
     def table(self, rows: Sequence[Row]) -> Listing[Row]:
         """The rows as a part of another page: without search, filters, paging and CSV; the page sorts what it has."""
         columns = [column for column in self.columns if column.shown]
-        headers = [ColumnHeader(column.label, "", "", column.numeric) for column in columns]
+        headers = [ColumnHeader(column.label, "", "", column.numeric, column.help) for column in columns]
         return Listing(self, columns, rows, rows, len(rows), headers, "", [], [], "", None)
 
     def csv(self, rows: Iterable[Row]) -> StreamingHttpResponse:
@@ -239,13 +242,13 @@ def _sort_key(value: Any) -> tuple[bool, Any]:
 
 def _header(params: QueryDict, column: Column[Row], sort: str) -> ColumnHeader:
     if not column.sortable:
-        return ColumnHeader(column.label, "", "", column.numeric)
+        return ColumnHeader(column.label, "", "", column.numeric, column.help)
     ascending, descending = sort == column.name, sort == f"-{column.name}"
     first = f"-{column.name}" if column.numeric else column.name
     other = column.name if column.numeric else f"-{column.name}"
     follow = other if (ascending or descending) and sort == first else first
     order = "ascending" if ascending else "descending" if descending else "none"
-    return ColumnHeader(column.label, _href(params, sort=follow), order, column.numeric)
+    return ColumnHeader(column.label, _href(params, sort=follow), order, column.numeric, column.help)
 
 
 def _href(params: QueryDict, **changes: str) -> str:

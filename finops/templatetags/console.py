@@ -248,16 +248,26 @@ def on_page(truncated: str) -> str:
     return truncated.replace("raise top", "list more")
 
 
-@register.inclusion_tag("_field.html")
-def field(bound: BoundField, label: str = "", placeholder: str = "", **options: Any) -> dict[str, Any]:
-    """A form field with label, help, error and the look of the product, whatever its widget."""
+@register.inclusion_tag("_field.html", takes_context=True)
+def field(
+    context: template.Context, bound: BoundField, label: str = "", placeholder: str = "", **options: Any
+) -> dict[str, Any]:
+    """A form field with label, help, error and the look of the product, whatever its widget; a required one is marked.
+    `term` is one of finops/help/terms.py, which a “?” beside the label opens."""
     widget = bound.field.widget
     kind, css = _widget_style(widget)
     attrs: dict[str, str | bool] = {"class": f"{css}{' is-invalid' if bound.errors else ''}"}
     if placeholder:
         attrs["placeholder"] = placeholder
     control = "" if kind == "radio" else bound.as_widget(attrs=attrs)
-    return {"field": bound, "kind": kind, "control": control, "label": label or bound.label, **options}
+    return {
+        "field": bound,
+        "kind": kind,
+        "control": control,
+        "label": label or bound.label,
+        "account": context.get("account"),
+        **options,
+    }
 
 
 def _widget_style(widget: forms.Widget) -> tuple[str, str]:

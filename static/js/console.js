@@ -1,6 +1,7 @@
 // What every page needs, bound by data attributes: theme, copying, confirmation, one submission a form, sortable
 // tables.
 import { announce } from "./announce.js";
+import "./help.js";
 import "./menu.js";
 import { compareRows, nextOrder, sortKey } from "./lib/sorting.js";
 
@@ -81,8 +82,8 @@ function addSortButtons() {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "sort sort-button";
-    button.append(...header.childNodes);
-    header.append(button);
+    button.append(...[...header.childNodes].filter((node) => !node.matches?.(".help")));
+    header.prepend(button);
   }
 }
 

@@ -145,3 +145,30 @@ def test_a_failed_sync_is_counted_at_the_bell_until_all_are_marked_as_read(
     expect(page.get_by_text("All notifications marked as read.")).to_be_visible()
     expect(bell).to_have_accessible_name("Notifications")
     assert overflow(page) == 0
+
+
+def test_a_question_mark_opens_its_term_and_escape_closes_it(new_page: NewPage) -> None:
+    page = new_page("owner")
+    page.goto("/a/acme/settings/cost-view/")
+    question = page.get_by_role("link", name="What is “Amortized cost”?")
+    question.focus()
+    page.keyboard.press("Enter")
+
+    popover = page.get_by_role("dialog", name="Amortized cost")
+    expect(popover).to_contain_text("upfront payments spread")
+    page.keyboard.press("Escape")
+
+    expect(popover).to_be_hidden()
+    page.get_by_role("link", name="What is “Amortized cost”?").click()
+    popover.get_by_role("link", name="How we count").click()
+    expect(page.get_by_role("heading", name="Cost view")).to_be_in_viewport()
+
+
+def test_the_menu_of_help_leads_to_the_glossary(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto("/a/acme/teams/")
+    page.get_by_role("button", name="Help").click()
+
+    page.get_by_role("link", name="Glossary").click()
+
+    expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_visible()

@@ -88,7 +88,9 @@ def _currencies(lines: list[SplitLine]) -> list[str]:
 def _columns(currencies: list[str]) -> list[Column[SplitLine]]:
     columns: list[Column[SplitLine]] = [
         Column("name", "Split", lambda line: line.info.name),
-        Column("source", "Shared cost", lambda line: line.info.source_value, css="cell-name"),
+        Column(
+            "source", "Shared cost", lambda line: line.info.source_value, css="cell-name", help="shared-cost"
+        ),
         Column("dimension", "Dimension", lambda line: line.info.dimension, shown=False),
         Column("method", "Method", lambda line: line.method),
         Column("targets", "Among", lambda line: line.targets, css="cell-name"),

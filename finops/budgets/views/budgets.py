@@ -73,7 +73,7 @@ BUDGETS = ListPage[BudgetEntry](
             phone="Spent",
         ),
         Column("amount", "Amount", lambda row: row.status.amount, numeric=True),
-        Column("forecast", "Forecast", lambda row: row.status.forecast, numeric=True),
+        Column("forecast", "Forecast", lambda row: row.status.forecast, numeric=True, help="forecast-range"),
         Column("low", "Forecast from", lambda row: row.status.forecast_low, numeric=True, shown=False),
         Column("high", "Forecast to", lambda row: row.status.forecast_high, numeric=True, shown=False),
         Column("currency", "Currency", lambda row: row.status.currency, shown=False),

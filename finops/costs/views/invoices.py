@@ -57,7 +57,9 @@ INVOICES = ListPage[InvoiceEntry](
         Column("status", "Status", lambda line: line.label),
         Column("lines", "Cost lines", lambda line: line.row.lines_amount, numeric=True),
         Column("invoiced", "Invoiced", lambda line: line.row.invoiced_amount, numeric=True),
-        Column("difference", "Difference", lambda line: line.row.difference, numeric=True),
+        Column(
+            "difference", "Difference", lambda line: line.row.difference, numeric=True, help="reconciliation"
+        ),
         Column("currency", "Currency", lambda line: line.row.currency, shown=False),
         Column("invoiced_by", "Invoiced by", lambda line: line.row.invoiced_by, shown=False),
         Column("invoice_status", "Invoice status", lambda line: line.row.invoice_status, shown=False),

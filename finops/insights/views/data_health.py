@@ -21,7 +21,9 @@ HEALTH = ListPage[ConnectionHealth](
         Column("status", "State", lambda row: "overdue" if row.overdue else row.status, css="cell-state"),
         Column("reason", "Reason", lambda row: row.reason, shown=False),
         Column("what_to_do", "Action", lambda row: row.what_to_do, shown=False),
-        Column("data_through", "Data through", lambda row: row.data_through, css="nowrap"),
+        Column(
+            "data_through", "Data through", lambda row: row.data_through, css="nowrap", help="data-through"
+        ),
         Column("last_success_at", "Last success", lambda row: row.last_success_at, format="ago"),
         Column("expected_by", "Next expected", lambda row: row.expected_by),
         Column(

@@ -1,0 +1,168 @@
+"""The terms that pages explain behind a “?”: the glossary under Help. docs/how-we-count.md has the whole of each."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+Topic = Literal["Cost", "Forecasts and budgets", "Optimisation", "Allocation", "Unit economics", "Data"]
+
+
+class Term(msgspec.Struct, frozen=True, kw_only=True):
+    """A term in the words of FOCUS and the FinOps Framework. `section` is that of “How we count” which has more."""
+
+    name: str
+    topic: Topic
+    text: str
+    section: str = ""
+
+
+def _term(name: str, topic: Topic, text: str, section: str = "") -> Term:
+    return Term(name=name, topic=topic, text=text, section=section)
+
+
+TERMS: Final[dict[str, Term]] = {
+    "billed-cost": _term(
+        "Billed cost",
+        "Cost",
+        "What the invoice says, on the day it was charged. FOCUS BilledCost.",
+        "cost-view",
+    ),
+    "amortized-cost": _term(
+        "Amortized cost",
+        "Cost",
+        "What the usage of a day is worth, with upfront payments spread over what they cover. FOCUS EffectiveCost.",
+        "cost-view",
+    ),
+    "list-cost": _term("List cost", "Cost", "Usage at the provider's public prices, without any discount."),
+    "contracted-cost": _term(
+        "Contracted cost", "Cost", "Usage at negotiated prices, before commitment discounts."
+    ),
+    "cost-view": _term(
+        "Cost view",
+        "Cost",
+        "The cost basis and charge categories that pages, assistants and budgets use by default. Set in Settings.",
+        "cost-view",
+    ),
+    "charge-category": _term(
+        "Charge category",
+        "Cost",
+        "Usage, Purchase, Tax, Credit or Adjustment, as FOCUS defines them.",
+        "cost-view",
+    ),
+    "left-out": _term(
+        "Left out",
+        "Cost",
+        "Cost that the cost view excludes. Amount + left out = the whole bill.",
+        "cost-view",
+    ),
+    "display-currency": _term(
+        "Display currency",
+        "Cost",
+        "Amounts converted at the rate of each day. Without a rate an amount is left out.",
+    ),
+    "forecast-range": _term(
+        "80% range",
+        "Forecasts and budgets",
+        "The actual cost is expected within this range in 4 of 5 cases. It is wider where spend varies more.",
+        "forecast",
+    ),
+    "remaining-forecast": _term(
+        "Remaining forecast",
+        "Forecasts and budgets",
+        "Expected cost from today to the end of the period.",
+        "forecast",
+    ),
+    "budget-at-risk": _term(
+        "At risk", "Forecasts and budgets", "The forecast reaches the budget's amount before its period ends."
+    ),
+    "impact": _term(
+        "Impact", "Optimisation", "Cost of the anomaly's days minus the cost expected for them.", "anomalies"
+    ),
+    "anomaly": _term(
+        "Anomaly",
+        "Optimisation",
+        "Days with a cost outside what the last months lead to expect. Overlapping anomalies are one incident.",
+        "anomalies",
+    ),
+    "potential-savings": _term(
+        "Potential monthly savings",
+        "Optimisation",
+        "Cost that can still be avoided per month. Unused commitments are waste and not included.",
+        "savings",
+    ),
+    "commitment-coverage": _term(
+        "Coverage",
+        "Optimisation",
+        "Share of eligible usage, at list prices, that commitments paid for.",
+        "commitments",
+    ),
+    "commitment-utilization": _term(
+        "Utilization", "Optimisation", "Used commitment ÷ (used + unused commitment).", "commitments"
+    ),
+    "waste": _term(
+        "Waste", "Optimisation", "Amortized cost of commitments that nothing used.", "commitments"
+    ),
+    "effective-savings-rate": _term(
+        "Effective savings rate (ESR)",
+        "Optimisation",
+        "1 − actual cost ÷ on-demand equivalent, over all eligible usage. Waste is part of the actual cost.",
+        "commitments",
+    ),
+    "cost-tag": _term(
+        "Cost tag",
+        "Allocation",
+        "A dimension of your own, made of rules over other dimensions. Applies to all past cost at once.",
+    ),
+    "tag-coverage": _term(
+        "Tag coverage",
+        "Allocation",
+        "Share of cost that a rule of the cost tag matches, without its default value.",
+    ),
+    "shared-cost": _term(
+        "Shared cost", "Allocation", "Cost of several teams, such as support. A split allocates it by a rule."
+    ),
+    "not-allocated": _term("Not allocated", "Allocation", "Cost that belongs to no team."),
+    "unit-cost": _term(
+        "Unit cost",
+        "Unit economics",
+        "Cost ÷ usage of one metric in the same days. Empty where usage is missing, zero or negative.",
+        "unit-cost",
+    ),
+    "customer-key": _term(
+        "Customer key", "Unit economics", "The tag or dimension of cost that names the customer.", "unit-cost"
+    ),
+    "data-through": _term(
+        "Data through",
+        "Data",
+        "The last day that is complete for every source that delivers. Never today.",
+        "days",
+    ),
+    "settle-time": _term(
+        "Settle time",
+        "Data",
+        "Days after which a source's day no longer changes. Learned from its imports.",
+        "days",
+    ),
+    "incomplete-days": _term(
+        "Incomplete days",
+        "Data",
+        "Days whose bill is still filling up. They count in totals; comparisons leave them out.",
+        "days",
+    ),
+    "reconciliation": _term(
+        "Difference",
+        "Data",
+        "Invoiced − billed cost of the lines. Exactly 0 matches; below 0.01 is rounding.",
+        "invoices",
+    ),
+}
+
+
+def terms_by_topic() -> dict[str, list[tuple[str, Term]]]:
+    """Terms with their anchors, by topic, in alphabetical order."""
+    topics: dict[str, list[tuple[str, Term]]] = {}
+    for anchor, term in sorted(TERMS.items(), key=lambda item: item[1].name.casefold()):
+        topics.setdefault(term.topic, []).append((anchor, term))
+    return {topic: topics[topic] for topic in Topic.__args__}  # type: ignore[attr-defined]
