@@ -1,5 +1,5 @@
-// A range of buckets, chosen by dragging over a chart. Touch scrolls the page instead; the days have fields too.
-import { zoomQuery } from "./lib/zoom.js";
+// A range of buckets, chosen by dragging over a chart, or by pinching it: one finger scrolls the page.
+import { pinchQuery, zoomQuery } from "./lib/zoom.js";
 
 const MIN_DRAG_PX = 6;
 
@@ -7,6 +7,42 @@ const MIN_DRAG_PX = 6;
 function bucketAt(chart, x, count) {
   const index = chart.convertFromPixel({ xAxisIndex: 0 }, x);
   return Number.isFinite(index) ? Math.min(Math.max(index, 0), count - 1) : -1;
+}
+
+/** Where both fingers are on the axis, from 0 to 1, the left one first. */
+function fingers(node, chart, touches, count) {
+  const [left, right] = [0, count - 1].map((index) => chart.convertToPixel({ xAxisIndex: 0 }, index));
+  const step = (right - left) / Math.max(count - 1, 1);
+  const start = node.getBoundingClientRect().left + left - step / 2;
+  return [...touches].map(({ clientX }) => (clientX - start) / (step * count)).sort((a, b) => a - b);
+}
+
+/** `onRange` gets the query string of the days that a pinch leaves in sight. */
+export function pinchRange(node, chart, zoom, onRange) {
+  let start = null;
+  let end = null;
+  node.addEventListener(
+    "touchstart",
+    ({ touches }) => {
+      start = touches.length === 2 ? fingers(node, chart, touches, zoom.from.length) : null;
+      end = null;
+    },
+    { passive: true },
+  );
+  node.addEventListener(
+    "touchmove",
+    (event) => {
+      if (!start || event.touches.length !== 2) return;
+      event.preventDefault();
+      end = fingers(node, chart, event.touches, zoom.from.length);
+    },
+    { passive: false },
+  );
+  node.addEventListener("touchend", () => {
+    const query = start && end && pinchQuery(zoom, start, end, new Date().toISOString().slice(0, 10));
+    start = null;
+    if (query) onRange(query);
+  });
 }
 
 /** `onRange` gets the query string of the days that were chosen. Returns whether the last press was a drag. */

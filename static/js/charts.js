@@ -1,5 +1,5 @@
 // Draws every chart of a page from the JSON in its data-chart, in the page's theme. The page has a table of each chart.
-import { selectRange } from "./chart-range.js";
+import { pinchRange, selectRange } from "./chart-range.js";
 import { axisParts, chartOptions, labelText, stepText, tooltipRows, waterfallOptions } from "./lib/chart-options.js";
 import { setSymbols } from "./lib/numbers.js";
 import { ColorAssignment, chartTheme } from "./lib/palette.js";
@@ -82,6 +82,7 @@ function follow(node, chart, data) {
     if (url) node.dispatchEvent(new CustomEvent("chart:open", { bubbles: true, detail: url }));
   }
   const hasDragged = data.zoom ? selectRange(node, chart, data.zoom, open) : () => false;
+  if (data.zoom) pinchRange(node, chart, data.zoom, open);
   if (data.links) {
     chart.on("click", ({ componentType, seriesIndex }) => {
       if (componentType === "series" && !hasDragged()) open(data.links[seriesIndex]);

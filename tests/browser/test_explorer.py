@@ -282,6 +282,26 @@ def test_a_drag_over_bars_zooms_to_their_days(new_page: NewPage) -> None:
     expect(page.locator("#dates-button")).to_contain_text(re.compile("Oct 1 . 31"))
 
 
+def test_a_pinch_zooms_to_the_days_between_two_fingers(new_page: NewPage) -> None:
+    page = new_page("viewer", width=390)
+    page.goto(f"{URL}?start_date=2026-10-01&end_date=2026-10-31&granularity=day&group_by=provider")
+    expect(page.locator("[data-drawn] canvas").first).to_be_visible()
+    (left, y), (right, _y) = (series_point(page, "AWS", index) for index in (0, 30))
+    middle, browser = (left + right) / 2, page.context.new_cdp_session(page)
+
+    def touch(kind: str, *distances: float) -> None:
+        points = [{"x": middle + distance, "y": y, "id": index} for index, distance in enumerate(distances)]
+        browser.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", -30, 30)
+    for distance in (60, 90):
+        touch("touchMove", -distance, distance)
+    touch("touchEnd")
+
+    expect(page.locator("#dates-button")).to_contain_text(re.compile("Oct 1[01] . 2[01]"))
+    assert url_params(page)["group_by"] == ["provider"]
+
+
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1440, "dark"), (390, "light"), (390, "dark")])
 def test_axe_finds_nothing_with_each_popover_open(new_page: NewPage, width: int, theme: str) -> None:
     page = new_page("member", width=width, theme=theme)
