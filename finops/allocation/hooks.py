@@ -13,7 +13,8 @@ from finops.allocation.queries.split_moves import split_moves
 from finops.allocation.rules import dimensions_of, read_rules
 from finops.allocation.team_dimension import resolve_team
 from finops.costs.dimensions import DimensionKind, registry
-from finops.costs.models import CostView
+from finops.costs.models import CostView, SavedView
+from finops.costs.spend_query import SpendQuery
 from finops.costs.split_registry import splitters
 
 registry.register(
@@ -49,6 +50,20 @@ def cost_tags_of_dimension(account: Account, dimension: str) -> list[str]:
 def splits_of_dimension(account: Account, dimension: str) -> list[str]:
     rows = SharedCostSplit.objects.filter(account=account, dimension__iexact=dimension)
     return [f"split {name}" for name in rows.values_list("name", flat=True)]
+
+
+@dimension_uses.register("saved views")
+def saved_views_of_dimension(account: Account, dimension: str) -> list[str]:
+    """Personal ones have no name here: the caller may not be their owner."""
+    rows = [
+        row for row in SavedView.objects.filter(account=account) if _uses(row.query, dimension.casefold())
+    ]
+    labels = [f"saved view {row.name}" if row.is_shared else "a personal saved view" for row in rows]
+    return list(dict.fromkeys(labels))
+
+
+def _uses(query: SpendQuery, dimension: str) -> bool:
+    return dimension in [name.casefold() for name in [*query.group_by, *query.filtered_dimensions()]]
 
 
 @dimension_uses.register("product key")
