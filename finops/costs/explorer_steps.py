@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlencode
 
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from finops.costs.dimension_names import plain_name
 from finops.costs.spend_query import MAX_FILTERS, MAX_TOP, CompareTo, Filter, Period, SpendQuery
 from finops.lib.periods import DateRange, Granularity
+from finops.lib.url_query import UrlQuery
 
 LADDER: Final = ("provider", "service", "usage_type", "resource")
 """What a drill-down groups by, one after the other. It ends at a resource."""
@@ -34,6 +35,15 @@ _BY_DAY: Final = (
 )
 
 
+class FilteredQuery(UrlQuery, frozen=True, kw_only=True):
+    """A question with filters on dimensions of cost."""
+
+    filters: list[Filter] = []
+
+
+Filtered = TypeVar("Filtered", bound="SpendQuery | FilteredQuery")
+
+
 @dataclass(frozen=True)
 class Crumb:
     """A question that a drill-down came through. `dimension` and `value` are empty for where it began."""
@@ -43,7 +53,7 @@ class Crumb:
     query: SpendQuery
 
 
-def url_of(query: SpendQuery) -> str:
+def url_of(query: UrlQuery) -> str:
     """The query string, with its question mark."""
     return "?" + urlencode(query.to_params(), doseq=True)
 
@@ -100,7 +110,7 @@ def crumbs(query: SpendQuery) -> list[Crumb]:
     return way
 
 
-def without_filter(query: SpendQuery, index: int) -> SpendQuery:
+def without_filter(query: Filtered, index: int) -> Filtered:
     return replace(query, filters=[item for place, item in enumerate(query.filters) if place != index])
 
 

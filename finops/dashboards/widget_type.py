@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from accounts.models import Account
+from finops.costs.explorer_steps import FilteredQuery
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import resolve_query
@@ -21,12 +22,10 @@ from finops.costs.spend_query import (
     MAX_FILTERS,
     BasisName,
     CostFilter,
-    Filter,
     Period,
     SpendQuery,
     Splits,
 )
-from finops.lib.url_query import UrlQuery
 
 Bucket = Literal["day", "week", "month"]
 ListLength = Annotated[int, Meta(ge=1, le=25)]
@@ -58,10 +57,9 @@ C = TypeVar("C", bound=Config)
 Cost = TypeVar("Cost", bound=CostConfig)
 
 
-class BoardQuery(UrlQuery, frozen=True, kw_only=True):
+class BoardQuery(FilteredQuery, frozen=True, kw_only=True):
     """What the URL of a board says: days and filters for all its widgets. Without days, each widget has its own."""
 
-    filters: list[Filter] = []
     start_date: date | None = None
     end_date: date | None = None
     period: Period | None = None

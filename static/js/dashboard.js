@@ -7,6 +7,9 @@ const ROW_HEIGHT = 96; // with its gap, as in dashboards.css
 const SAVE_DELAY = 500;
 const frame = document.getElementById("result");
 const undo = document.getElementById("undo");
+// Places are styles of elements, and the content security policy blocks styles that htmx copies as attributes.
+htmx.config.attributesToSettle = ["class"];
+
 let grid;
 let starting;
 let saved;

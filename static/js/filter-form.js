@@ -15,22 +15,24 @@ function parts(form) {
   };
 }
 
-function option(name, value, hint, isChecked) {
+/** `hint` stands beside the value; with a `label`, beside that. */
+function option(name, { value, label, hint }, isChecked) {
   const box = document.createElement("input");
   Object.assign(box, { type: "checkbox", className: "form-check-input", name, value, checked: isChecked });
   const text = document.createElement("span");
   text.className = "form-check-label";
-  text.append(value);
+  text.append(label || value);
   if (hint) {
     const small = document.createElement("small");
     small.className = "text-secondary";
     small.append(hint);
     text.append(" ", small);
   }
-  const label = document.createElement("label");
-  label.className = "form-check";
-  label.append(box, text);
-  return label;
+  const row = document.createElement("label");
+  row.className = "form-check";
+  if (label) row.title = value;
+  row.append(box, text);
+  return row;
 }
 
 function checkedOptions(options) {
@@ -54,9 +56,16 @@ async function listValues(form) {
   const { values } = await response.json();
   options.replaceChildren(...checkedOptions(options));
   const ticked = listed(options);
-  for (const { value, hint } of values) {
-    if (!ticked.includes(value.toLowerCase())) options.append(option(search.name, value, hint, false));
+  for (const each of values) {
+    const hint = each.label ? `${each.value} · ${each.amounts}` : each.amounts;
+    if (!ticked.includes(each.value.toLowerCase())) options.append(option(search.name, { ...each, hint }, false));
   }
+}
+
+/** The value and what it is called, in lower case. */
+function textsOf(box) {
+  const label = box.closest("label").querySelector(".form-check-label").firstChild.textContent;
+  return [box.value, label].map((text) => text.toLowerCase());
 }
 
 /** Ticks the value that is typed: the listed one of that name, the only match, or the text itself. */
@@ -65,11 +74,12 @@ function tickTyped(form) {
   const text = search.value.trim();
   if (!text) return false;
   const boxes = [...options.querySelectorAll("input")];
-  const open = boxes.filter((box) => !box.checked && box.value.toLowerCase().includes(text.toLowerCase()));
-  const same = boxes.find((box) => box.value.toLowerCase() === text.toLowerCase());
+  const sought = text.toLowerCase();
+  const open = boxes.filter((box) => !box.checked && textsOf(box).some((each) => each.includes(sought)));
+  const same = boxes.find((box) => textsOf(box).includes(sought));
   const box = same || (open.length === 1 ? open[0] : undefined);
   if (box) box.checked = true;
-  else options.prepend(option(search.name, text, "", true));
+  else options.prepend(option(search.name, { value: text }, true));
   search.value = "";
   return true;
 }

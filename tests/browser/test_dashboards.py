@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.test_connections_accessibility import violations
 from tests.browser.test_pages import FAULTS, overflow
 
 pytestmark = pytest.mark.browser
@@ -52,6 +53,15 @@ def drag(page: Page, handle: Locator, *, by: int) -> None:
     page.mouse.up()
 
 
+def choose_period(page: Page, label: str, name: str) -> None:
+    """In the popover of the board's days."""
+    page.locator("#dates-button").click()
+    page.get_by_role("link", name=label, exact=True).click()
+    expect(page.locator("#dates-button")).to_contain_text(label)
+    page.wait_for_url(f"**period={name}*" if name else re.compile(r"/dashboards/\d+/(\?(?!.*period=).*)?$"))
+    wait_until_drawn(page)
+
+
 def at(page: Page, title: str) -> tuple[str | None, ...]:
     return tuple(item(page, title).get_attribute(f"data-{name}") for name in "xywh")
 
@@ -90,9 +100,7 @@ def test_a_board_is_made_filled_and_arranged(new_page: NewPage) -> None:
     assert at(page, "This month") == ("0", "0", "3", "4")
     assert at(page, "Anomalies")[1:] == ("0", "4", "4")
     assert at(page, "Anomalies")[0] != "8"
-    page.get_by_label("Period", exact=True).select_option("last_7_days")
-    page.wait_for_url("**period=last_7_days*")
-    wait_until_drawn(page)
+    choose_period(page, "Last 7 days", "last_7_days")
     # 3 of 12 columns beside 7: where it stood before it was 4.
     assert width_of(page, "This month") * 2 < width_of(page, "Last 30 days by service")
     page.goto(url)
@@ -139,16 +147,52 @@ def test_the_days_and_filters_of_the_board_are_in_its_url(new_page: NewPage) -> 
     page = new_page("member")
     url = make(page, "Narrowed")
 
-    page.get_by_label("Period").select_option("last_7_days")
-    page.wait_for_url("**period=last_7_days*")
+    choose_period(page, "Last 7 days", "last_7_days")
+    page.locator("#add-filter").click()
+    form = page.get_by_role("form", name="Add filter")
+    form.get_by_label("Dimension").select_option("provider")
+    form.get_by_label("AWS").check()
+    form.get_by_role("button", name="Apply").click()
+    page.wait_for_url("**f0=provider&f0op=in&f0v=AWS")
     wait_until_drawn(page)
     page.reload()
     wait_until_drawn(page)
 
-    expect(page.get_by_label("Period")).to_have_value("last_7_days")
+    expect(page.locator("#dates-button")).to_contain_text("Last 7 days")
+    expect(page.locator(".filter-chip")).to_contain_text("Provider is AWS")
     board_url = page.locator(".board-body").first.get_attribute("hx-get")
     assert board_url is not None
-    assert board_url.endswith("?period=last_7_days")
+    assert board_url.endswith("?period=last_7_days&f0=provider&f0op=in&f0v=AWS")
+    page.get_by_role("link", name="Remove Provider is AWS").click()
+    expect(page.locator(".filter-chip")).to_have_count(0)
+    choose_period(page, "Period of each widget", "")
+    assert "period" not in page.url
+    delete(page, url)
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_nothing_in_the_days_and_filters_of_a_board(
+    new_page: NewPage, width: int, theme: str
+) -> None:
+    page = new_page("member", width=width, theme=theme)
+    url = make(page, f"Bar at {width}")
+    page.goto(f"{url}?f0=provider&f0op=in&f0v=AWS")
+    wait_until_drawn(page)
+    found = {}
+
+    for button in ("dates-button", "filter-0", "add-filter"):
+        page.locator(f"#{button}").click()
+        panel = page.locator(f"details:has(> #{button}) > .popover-panel")
+        expect(panel).to_be_visible()
+        box = panel.bounding_box()
+        assert box is not None
+        assert (box["x"] >= 0, box["x"] + box["width"] <= width) == (True, True), button
+        inside = panel.evaluate("each => each.scrollWidth <= each.clientWidth")
+        assert inside, button
+        found[button] = violations(page)
+        page.keyboard.press("Escape")
+
+    assert {name: faults for name, faults in found.items() if faults} == {}
     delete(page, url)
 
 

@@ -91,6 +91,23 @@ def look_up(
     )
 
 
+def labels_of_filters(
+    account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest | None = None
+) -> dict[str, str]:
+    """What the values of filters are called where they are ids, by value. The lake query of `look_up`, whose result is
+    kept; PostgreSQL only for dimensions that a higher app has names of."""
+    exact = [item for item in plan.filters if item.is_exact]
+    if all(item.dimension.label is None and item.dimension.names is None for item in exact):
+        return {}
+    present = _query_values(account, plan, exact, deadline, manifest, only_wanted=True)
+    labels: dict[str, str] = {}
+    for index, item in enumerate(exact):
+        values = present.get(index, {})
+        names = item.dimension.names.names(list(values)) if item.dimension.names is not None else {}
+        labels |= {value: label for value, label in {**values, **names}.items() if label}
+    return labels
+
+
 def _should_refuse(item: ResolvedFilter, missing: Sequence[str], refuse_all: bool) -> bool:
     """Whether none of the values asked for is there, and it is worth a refusal when no day has any."""
     name = item.dimension.name

@@ -17,7 +17,7 @@ from finops.costs.filters import ResolvedFilter, resolve_filters
 from finops.costs.queries.after_splits import after_splits
 from finops.costs.queries.charge_spread import spread_of
 from finops.costs.queries.cost_view import ALL, apply_overrides
-from finops.costs.queries.filter_values import FilterFindings, look_up
+from finops.costs.queries.filter_values import FilterFindings, labels_of_filters, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import assemble
 from finops.costs.queries.spend_facts import (
@@ -120,6 +120,17 @@ def query_spend(
         related_notes=notes,
     )
     return assemble(facts, with_names(plan, sums))
+
+
+def filter_labels(
+    account: Account, query: SpendQuery, sources: Sources, *, deadline: float | None = None
+) -> dict[str, str]:
+    """What the values of a question's filters are called where they are ids, by value. Raises UserError as `query_spend`
+    does; after it no lake query, whose result is kept."""
+    if not query.filters:
+        return {}
+    plan = plan_of(resolve_query(account, query, sources))
+    return labels_of_filters(account, plan, deadline, sources.manifest)
 
 
 def _own_amounts(

@@ -19,6 +19,7 @@ from finops.costs.models import SavedView
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.resource import describe_resource
 from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend import filter_labels
 from finops.costs.queries.spend_lake import COST_COLUMNS
 from finops.costs.resource_panels import ResourceQuestion, panels_of
 from finops.costs.spend_forecasts import Expected, ForecastQuestion, expected_cost
@@ -59,6 +60,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         return answer if self.as_csv else drop_other_currencies(answer, display_currency())
 
     def result(self, query: SpendQuery, answer: SpendAnswer) -> dict[str, Any]:
+        self.labels = filter_labels(self.request.account, query, self.sources)
         coverage = self.sources.coverage
         tables = explorer_tables(query, answer, coverage, self._forecast(query, answer))
         shown = {"tables": tables, "all_groups": _all_groups(query)}
@@ -90,8 +92,9 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
             return {}
         question, facts = describe_resource(self.request.account, query, self.sources)
         asked = ResourceQuestion(self.request.account, self.sources, question)
-        self.labels = {name: dict(facts.facts).get("Name", name)}
-        return {"resource": facts, "resource_name": self.labels[name], "resource_parts": panels_of(asked)}
+        title = dict(facts.facts).get("Name", name)
+        self.labels = {**self.labels, name: title}
+        return {"resource": facts, "resource_name": title, "resource_parts": panels_of(asked)}
 
     def context(self, query: SpendQuery, answer: SpendAnswer | None) -> dict[str, Any]:
         """The toolbar too, which changes with every question."""
@@ -135,7 +138,15 @@ def values(request: AccountRequest) -> HttpResponse:
         )
     except UserError as problem:
         return JsonResponse({"values": [], "error": problem.message}, status=400)
-    rows = [{"value": each.value, "hint": _hint(each.label, each.amounts)} for each in answer.values]
+    rows = [
+        {
+            "value": each.value,
+            "label": each.label,
+            "amounts": _hint("", each.amounts),
+            "hint": _hint(each.label, each.amounts),
+        }
+        for each in answer.values
+    ]
     return JsonResponse({"values": rows, "more": answer.total_values > len(rows)})
 
 

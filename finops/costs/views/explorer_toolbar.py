@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from finops.costs import explorer_steps
+from finops.costs.explorer_steps import FilteredQuery
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.costs.views.choices import COMPARISONS, OPS, PERIODS, DimensionChoices
 
@@ -32,6 +33,8 @@ class FilterChip:
     op: str
     values: str
     filter: Filter
+    options: list[tuple[str, str]]
+    """The values of the filter with what they are called."""
     remove_url: str
     hidden: list[tuple[str, str]]
 
@@ -61,20 +64,21 @@ class Toolbar:
 def toolbar(query: SpendQuery, dimensions: DimensionChoices, labels: Mapping[str, str]) -> Toolbar:
     """`labels` are names of values that are ids."""
     params = query.to_params()
-    titles = dict([*dimensions.plain, *dimensions.of_bill, *dimensions.tags])
     return Toolbar(
         period=dict(PERIODS).get(query.period or "", CUSTOM_RANGE),
         comparison="" if query.compare_to == "none" else dict(COMPARISONS)[query.compare_to],
         periods=[_period_link(query, name, label) for name, label in PERIODS],
         comparisons=[_comparison_link(query, name, label) for name, label in COMPARISONS],
-        chips=[_chip(query, index, titles, labels) for index in range(len(query.filters))],
+        chips=filter_chips(query, dimensions, labels),
         new_filter=len(query.filters),
         crumbs=_crumb_links(query, labels),
-        hidden_of_dates=_hidden(params, DATE_FIELDS),
-        hidden_of_filters=_hidden(params, ()),
+        hidden_of_dates=hidden_fields(params, DATE_FIELDS),
+        hidden_of_filters=hidden_fields(params, ()),
         hidden_of_groups=[
-            *_hidden({name: params[name] for name in (*DATE_FIELDS, "compare_to") if name in params}, ()),
-            *_hidden({name: values for name, values in params.items() if _is_of_filter(name)}, ()),
+            *hidden_fields(
+                {name: params[name] for name in (*DATE_FIELDS, "compare_to") if name in params}, ()
+            ),
+            *hidden_fields({name: values for name, values in params.items() if _is_of_filter(name)}, ()),
         ],
         changed_options=sum(name in params for name in OPTIONS),
     )
@@ -89,10 +93,21 @@ def _comparison_link(query: SpendQuery, name: Any, label: str) -> Link:
     return Link(label, url, query.compare_to == name)
 
 
-def _chip(query: SpendQuery, index: int, titles: Mapping[str, str], labels: Mapping[str, str]) -> FilterChip:
+def filter_chips(
+    query: SpendQuery | FilteredQuery, dimensions: DimensionChoices, labels: Mapping[str, str]
+) -> list[FilterChip]:
+    """The filters of a question. `labels` are names of values that are ids."""
+    titles = dict([*dimensions.plain, *dimensions.of_bill, *dimensions.tags])
+    return [_chip(query, index, titles, labels) for index in range(len(query.filters))]
+
+
+def _chip(
+    query: SpendQuery | FilteredQuery, index: int, titles: Mapping[str, str], labels: Mapping[str, str]
+) -> FilterChip:
     item = query.filters[index]
-    names = [labels.get(value, value) for value in item.values[:MAX_CHIP_VALUES]]
-    more = len(item.values) - len(names)
+    options = [(value, labels.get(value, value)) for value in item.values]
+    names = [name for _value, name in options[:MAX_CHIP_VALUES]]
+    more = len(options) - len(names)
     own = (f"f{index}", f"f{index}op", f"f{index}v")
     return FilterChip(
         index=index,
@@ -100,8 +115,9 @@ def _chip(query: SpendQuery, index: int, titles: Mapping[str, str], labels: Mapp
         op=dict(OPS)[item.op],
         values=", ".join(names) + (f" +{more}" if more else ""),
         filter=item,
+        options=options,
         remove_url=explorer_steps.url_of(explorer_steps.without_filter(query, index)),
-        hidden=_hidden(query.to_params(), own),
+        hidden=hidden_fields(query.to_params(), own),
     )
 
 
@@ -121,5 +137,6 @@ def _is_of_filter(name: str) -> bool:
     return name[:1] == "f" and name[1:2].isdigit()
 
 
-def _hidden(params: Mapping[str, Sequence[str]], own: Sequence[str]) -> list[tuple[str, str]]:
+def hidden_fields(params: Mapping[str, Sequence[str]], own: Sequence[str]) -> list[tuple[str, str]]:
+    """The parts of a question that a form keeps; `own` are the fields that it has."""
     return [(name, value) for name, values in params.items() if name not in own for value in values]

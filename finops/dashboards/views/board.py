@@ -18,8 +18,9 @@ from accounts.models import Role
 from finops.costs.dimensions import registry
 from finops.costs.queries.spend import query_days
 from finops.costs.spend_query import SpendQuery
-from finops.costs.views.choices import OPS, PERIODS, dimension_choices
+from finops.costs.views.choices import OPS, dimension_choices
 from finops.dashboards import services
+from finops.dashboards.board_toolbar import board_toolbar, labels_of_board
 from finops.dashboards.currencies import in_one_currency
 from finops.dashboards.layouts import MAX_WIDGETS
 from finops.dashboards.models import Dashboard, Widget
@@ -68,13 +69,14 @@ def page(request: AccountRequest, dashboard_id: int) -> HttpResponse:
         "error": error,
         "undo": last_change(request.session, dashboard),
         "full": len(widgets) >= MAX_WIDGETS,
+        **_toolbar(request, query),
     }
     return render_query_page(
         request,
         page="dashboards/board.html",
-        result="dashboards/_board.html",
+        result="dashboards/_board_swap.html",
         context=context,
-        choices=lambda: _choices(request, query),
+        choices=dict,
         status=status,
     )
 
@@ -129,11 +131,8 @@ def undo(request: AccountRequest, dashboard_id: int) -> HttpResponse:
 
 
 def _query_from_request(request: AccountRequest) -> BoardQuery:
-    """A filter that has no value yet is unfinished and asks nothing; so does a custom range without dates."""
-    params = dict(request.GET.lists())
-    if params.get("period") == ["custom"]:
-        del params["period"]
-    query = BoardQuery.from_params(params)
+    """A filter that has no value yet is unfinished and asks nothing."""
+    query = BoardQuery.from_params(dict(request.GET.lists()))
     complete = [item for item in query.filters if item.values or item.op == "absent"]
     return msgspec.structs.replace(query, filters=complete)
 
@@ -151,13 +150,15 @@ def _aside(row: Widget, query: BoardQuery) -> str:
     return f"The dashboard's {' and '.join(parts)} do not apply here." if parts else ""
 
 
-def _choices(request: AccountRequest, query: BoardQuery) -> dict[str, Any]:
+def _toolbar(request: AccountRequest, query: BoardQuery) -> dict[str, Any]:
+    """It changes with every question."""
     keys = lake_queries.tag_keys(request.account)
+    dimensions = dimension_choices(registry.kinds(), keys, query.filtered_dimensions())
     return {
         "values_url": reverse("dimension_values", args=[request.account.slug]),
-        "dimensions": dimension_choices(registry.kinds(), keys, [item.dimension for item in query.filters]),
-        "periods": PERIODS,
+        "dimensions": dimensions,
         "ops": OPS,
+        "toolbar": board_toolbar(query, dimensions, labels_of_board(request.account, query)),
     }
 
 

@@ -217,6 +217,23 @@ def test_each_filter_is_a_chip_with_dimension_operator_and_values(account_with_c
     assert 'aria-label="Remove Env has no value"' in page
 
 
+def test_a_chip_has_the_name_of_an_account(cast: Cast) -> None:
+    with account_scope(cast.account):
+        source = CostSource.objects.create(account=cast.account, name="Clouds")
+    rows = [
+        line(date(2026, 1, 2), "4", service="Compute", account_id="4711", account_name="Production"),
+        line(date(2026, 1, 3), "2", service="Compute", account_id="4712"),
+    ]
+    store(cast.account, rows, source_id=source.pk)
+
+    page = get(
+        cast, {**JANUARY, "group_by": "service", "f0": "account", "f0op": "in", "f0v": ["4711", "4712"]}
+    ).content.decode()
+
+    assert 'title="Account is Production, 4712"' in page
+    assert re.search(r'title="4711">\s*<input[^>]*value="4711"\s+checked>\s*<span[^>]*>Production<', page)
+
+
 def test_a_form_without_javascript_keeps_the_rest_of_the_question(account_with_costs: Cast) -> None:
     query = {**JANUARY, "group_by": "service", "f0": "region", "f0v": ["us", "eu"], "measure": "list_cost"}
     page = get(account_with_costs, query).content.decode()

@@ -15,12 +15,14 @@ from accounts.scoping import account_scope
 from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.models import CostTag
 from finops.budgets.models import Budget
+from finops.costs.services.saved_views import create_saved_view
+from finops.costs.spend_query import SpendQuery
 from finops.dashboards.layouts import place_of
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.placement import Place
 from finops.dashboards.widgets import CATALOGUE
 from finops.unitcosts.models import UnitMetric
-from tests.cast import Cast, signed_in
+from tests.cast import ACTOR, Cast, signed_in
 from tests.world.costs import add_source, cost
 from tests.world.dashboards import REQUIRED_SETTINGS, create_board, widget
 from tests.world.usage import event, push_events
@@ -116,6 +118,24 @@ def test_every_type_of_widget_answers_with_data_and_without(
         assert "25.00" in narrowed
     if name == "budget_status":
         assert "days and filters do not apply here" in narrowed
+
+
+def test_filters_of_a_board_are_chips_that_htmx_replaces_with_the_widgets(
+    payer: Account, member: Client
+) -> None:
+    dashboard = create_board(payer, "Weekly", widget("total"))
+    url = f"{URL}{dashboard.pk}/?period=last_7_days&f0=region&f0op=in&f0v=eu"
+
+    page = get_html(member, url)
+    part = member.get(url, headers={"HX-Request": "true"}).content.decode()
+
+    for text in (page, part):
+        assert 'title="Region is eu"' in text
+        assert "Last 7 days" in text
+    assert "hx-swap-oob" not in page
+    assert 'id="board-question"' in part
+    assert 'hx-swap-oob="true"' in part
+    assert "<html" not in part
 
 
 def test_the_days_and_filters_of_the_board_go_to_every_widget(payer: Account, member: Client) -> None:
@@ -384,3 +404,13 @@ def test_a_cost_tag_that_a_board_uses_names_the_board(payer: Account, cast: Cast
 
     with account_scope(payer):
         assert uses_of(payer, "cost_tag:env") == ["dashboard Weekly", "a personal dashboard"]
+
+
+def test_a_cost_tag_that_a_saved_view_uses_names_the_view(payer: Account, cast: Cast) -> None:
+    query = SpendQuery(group_by=["cost_tag:ENV"])
+    create_saved_view(account=payer, actor=ACTOR, name="By env", query=query)
+    create_saved_view(account=payer, actor=ACTOR, name="Mine", query=query, owner=cast.member)
+    create_saved_view(account=payer, actor=ACTOR, name="Other", query=SpendQuery())
+
+    with account_scope(payer):
+        assert uses_of(payer, "cost_tag:env") == ["saved view By env", "a personal saved view"]

@@ -1,0 +1,74 @@
+"""What stands above a board: days for all its widgets, and filters as chips, as in the cost explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from accounts.models import Account
+from finops.costs import explorer_steps
+from finops.costs.queries.sources import load_sources
+from finops.costs.queries.spend import filter_labels
+from finops.costs.spend_query import SpendQuery
+from finops.costs.views.choices import PERIODS, DimensionChoices
+from finops.costs.views.explorer_toolbar import (
+    CUSTOM_RANGE,
+    DATE_FIELDS,
+    FilterChip,
+    Link,
+    filter_chips,
+    hidden_fields,
+)
+from finops.dashboards.widget_type import BoardQuery
+from finops.lib.errors import UserError
+
+OWN_DAYS = "Period of each widget"
+
+
+@dataclass(frozen=True)
+class BoardToolbar:
+    """As that of the cost explorer; a board compares nothing itself."""
+
+    period: str
+    periods: list[Link]
+    chips: list[FilterChip]
+    new_filter: int
+    hidden_of_dates: list[tuple[str, str]]
+    hidden_of_filters: list[tuple[str, str]]
+    comparison: str = ""
+    comparisons: list[Link] = field(default_factory=list)
+
+
+def board_toolbar(query: BoardQuery, dimensions: DimensionChoices, labels: Mapping[str, str]) -> BoardToolbar:
+    """`labels` are names of values that are ids."""
+    params = query.to_params()
+    without_days = replace(query, period=None, start_date=None, end_date=None)
+    own = Link(OWN_DAYS, explorer_steps.url_of(without_days), not query.has_days)
+    named = [
+        Link(label, explorer_steps.url_of(replace(without_days, period=name)), query.period == name)
+        for name, label in PERIODS
+    ]
+    return BoardToolbar(
+        period=dict(PERIODS).get(query.period or "", CUSTOM_RANGE if query.has_days else OWN_DAYS),
+        periods=[own, *named],
+        chips=filter_chips(query, dimensions, labels),
+        new_filter=len(query.filters),
+        hidden_of_dates=hidden_fields(params, DATE_FIELDS),
+        hidden_of_filters=hidden_fields(params, ()),
+    )
+
+
+def labels_of_board(account: Account, query: BoardQuery) -> dict[str, str]:
+    """What the values of the board's filters are called. One lake query where they may be ids, and those of
+    `load_sources`; nothing without filters. A question that cannot be answered has no names: its widgets say why."""
+    if not query.filters:
+        return {}
+    spend = SpendQuery(
+        filters=query.filters, period=query.period, start_date=query.start_date, end_date=query.end_date
+    )
+    try:
+        return filter_labels(account, spend, load_sources(account))
+    except UserError:
+        return {}
