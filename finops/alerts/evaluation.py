@@ -9,8 +9,6 @@ from datetime import date, timedelta
 from functools import cached_property, partial
 from typing import Final
 
-from msgspec.structs import replace
-
 from accounts.models import Account
 from finops.alerts.messages import Message
 from finops.alerts.models import AlertFiring, AlertSubscription
@@ -275,7 +273,7 @@ class Evaluation:
     def _report_message(self, report: DueReport) -> Message:
         key = report.view.pk, report.key
         if key not in self._reports:
-            answer = self._spend(replace(report.query, granularity="none"))
+            answer = self._spend(report.query)
             self._reports[key] = saved_view.report_message(self.account, report, answer)
         return self._reports[key]
 

@@ -18,6 +18,7 @@ from finops.alerts.triggers.figures import (
     amount,
     change_text,
     signed_amount,
+    spend_chart,
     totals_text,
 )
 from finops.budgets.queries import budget_statuses
@@ -34,7 +35,6 @@ from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import Move, SpendChangeAnswer, SpendChangeQuery
 from finops.insights.spend_change.text import name_of
 from finops.lib import sentences
-from finops.lib.drawings.chart import ColumnChart, DrawnSeries, to_values
 from finops.lib.formats import dates, numbers
 from finops.lib.periods import DateRange, bucket_start, previous_period
 
@@ -153,18 +153,8 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
         kind="digest",
         dedup_key=f"account-{account.pk}:{digest.key}",
         data=_data(figures),
-        chart=_chart(figures),
+        chart=spend_chart(figures.totals, "day"),
     )
-
-
-def _chart(figures: DigestFigures) -> ColumnChart | None:
-    """Spend by day, of the currency with the most."""
-    if not figures.totals:
-        return None
-    total = figures.totals[0]
-    series = DrawnSeries(name="Spend", values=to_values(list(total.series.values())))
-    title = f"Spend by day in {total.currency}"
-    return ColumnChart(title=title, currency=total.currency, labels=list(total.series), series=[series])
 
 
 def _sentences(figures: DigestFigures) -> list[str]:

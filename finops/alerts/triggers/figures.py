@@ -7,6 +7,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 from finops.costs.answers import SpendTotal
+from finops.lib.charts import bucket_label
+from finops.lib.drawings.chart import MAX_COLUMNS, ColumnChart, DrawnSeries, to_values
 from finops.lib.formats import numbers
 from finops.lib.money import ratio, round_amount
 from finops.lib.sentences import join_with_and
@@ -28,6 +30,19 @@ def totals_text(totals: Sequence[SpendTotal]) -> str:
     """`$1,234.50 and €3.00`; of three currencies at most, the first ones."""
     amounts = [numbers.money(each.amount, each.currency) for each in totals[:MOST_CURRENCIES]]
     return join_with_and(amounts) if amounts else "no cost"
+
+
+def spend_chart(totals: Sequence[SpendTotal], granularity: str) -> ColumnChart | None:
+    """Spend by day, week or month in the currency of the first total; None without buckets, and with more than fit."""
+    if not totals or not 1 < len(totals[0].series) <= MAX_COLUMNS:
+        return None
+    total = totals[0]
+    return ColumnChart(
+        title=f"Spend by {granularity} in {total.currency}",
+        currency=total.currency,
+        labels=[bucket_label(day, granularity) for day in total.series],
+        series=[DrawnSeries(name="Spend", values=to_values(list(total.series.values())))],
+    )
 
 
 def change_text(total: SpendTotal) -> str:

@@ -15,7 +15,14 @@ from finops.alerts.messages import Fact, Message, console_url
 from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.complete_period import BUCKETS, CompletePeriod
 from finops.alerts.triggers.digest import WAITS
-from finops.alerts.triggers.figures import MOST_CURRENCIES, amount, change_text, signed_amount, totals_text
+from finops.alerts.triggers.figures import (
+    MOST_CURRENCIES,
+    amount,
+    change_text,
+    signed_amount,
+    spend_chart,
+    totals_text,
+)
 from finops.costs import explorer_steps
 from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal
 from finops.costs.charts import row_name
@@ -104,6 +111,7 @@ def report_message(account: Account, report: DueReport, answer: SpendAnswer) -> 
             **_data(view, report.frequency, days, answer),
             "groups": [_group_data(row) for row in answer.rows[:MOST_GROUPS]],
         },
+        chart=spend_chart(totals, answer.granularity),
     )
 
 

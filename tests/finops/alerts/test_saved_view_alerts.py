@@ -93,6 +93,8 @@ def test_a_weekly_report_is_the_views_result_with_its_top_groups_and_link(acme: 
     assert message["data"]["totals"][0]["total"] == {"amount": 154.0, "currency": "USD"}
     assert message["data"]["groups"][0]["amount"] == {"amount": 140.0, "currency": "USD"}
     assert (message["kind"], message["severity"]) == ("saved_view", "info")
+    assert message["chart"]["title"] == "Spend by day in USD"
+    assert message["chart"]["series"][0]["values"] == [22.0] * 7
 
 
 def test_the_link_of_a_report_opens_the_days_that_it_had(acme: Account, cast: Cast) -> None:
