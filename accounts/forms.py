@@ -207,7 +207,7 @@ class ProfileForm(forms.Form):
         if text in names:
             return names[text]
         if len(cities) != 1:
-            raise ValidationError("This is no time zone. Choose one of the list, such as Europe/Berlin.")
+            raise ValidationError("This is not a time zone. Choose one from the list, such as Europe/Berlin.")
         return cities[0]
 
 

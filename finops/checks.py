@@ -102,7 +102,7 @@ def check_networks(**kwargs: Any) -> list[CheckMessage]:
     """In every environment: a network that cannot be read would fail at each alert."""
     return [
         Error(
-            f"ALERT_ALLOWED_NETWORKS has {text!r}, which is no network.",
+            f"ALERT_ALLOWED_NETWORKS has {text!r}, not a network.",
             hint="Write it as 10.20.0.0/16 or fd00:20::/32, several with commas between.",
             id="finops.E008",
         )
@@ -183,11 +183,11 @@ def _secret_problem(secret: str) -> str:
     if not secret:
         return "is not set"
     if secret in _development_secrets():
-        return "is one that development made up and keeps in a file"
+        return "is the development default, stored in a file"
     if len(secret) < MIN_SECRET_LENGTH:
         return f"has {len(secret)} characters; {MIN_SECRET_LENGTH} are the least"
     if len(set(secret)) < MIN_DIFFERENT_CHARACTERS or secret.startswith("django-insecure-"):
-        return "is no random text"
+        return "is not random"
     return ""
 
 

@@ -125,7 +125,7 @@ def accept_invitation(*, token: str, user: User) -> Membership:
     invitation = _lock_by_token(token)
     if not may_accept(invitation, user):
         raise UserError(
-            f"This invitation is for {invitation.email}, which is not one of your verified addresses."
+            f"This invitation is for {invitation.email}. It is not one of your verified addresses."
         )
     _verify(user, invitation.email)
     membership, created = Membership.objects.get_or_create(

@@ -19,10 +19,12 @@ def change_profile(*, user: User, name: str, locale: str, time_zone: str, theme:
     is too long.
     """
     if locale not in LOCALES:
-        raise UserError(f"{locale[:20]!r} is no supported locale. Choose one of the list.", field="locale")
+        raise UserError(
+            f"{locale[:20]!r} is not a supported locale. Choose one from the list.", field="locale"
+        )
     if time_zone not in time_zones():
         raise UserError(
-            f"{time_zone[:64]!r} is no time zone. Choose one of the list, such as Europe/Berlin.",
+            f"{time_zone[:64]!r} is not a time zone. Choose one from the list, such as Europe/Berlin.",
             field="time_zone",
         )
     fields = ("name", "locale", "time_zone", "theme")

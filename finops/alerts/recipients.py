@@ -55,7 +55,7 @@ class Recipients:
             f"No e-mail is sent to {_quoted_list(self.waiting)} until the address is confirmed."
             if self.waiting
             else "",
-            f"No e-mail is sent to {_quoted_list(self.unsubscribed)}, which unsubscribed."
+            f"No e-mail is sent to {_quoted_list(self.unsubscribed)}: unsubscribed."
             if self.unsubscribed
             else "",
         ]

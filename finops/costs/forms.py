@@ -110,7 +110,7 @@ class BillUploadForm(forms.Form):
     is_sure = forms.BooleanField(
         required=False,
         label="Upload all the same",
-        help_text="Into a source with syncs or pushes: the next one replaces the months that it brings.",
+        help_text="For a source with syncs or pushes: the next one replaces the months it contains.",
     )
 
     def __init__(self, *args: Any, account: Account, sources: Any, **kwargs: Any) -> None:

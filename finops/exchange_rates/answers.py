@@ -67,7 +67,7 @@ def conversion_of(display: Display) -> AppliedConversion | None:
         for each in used.own[:MAX_RATES]
     ]
     more = len(used.spans) - len(rates)
-    note = f"{more} older rates are not listed: ask for fewer days." if more > 0 else ""
+    note = f"{more} older rates are not listed. Use fewer days." if more > 0 else ""
     return AppliedConversion(
         display_currency=display.currency, exchange_rates=rates, account_costs=costs, truncated=note
     )

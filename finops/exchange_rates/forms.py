@@ -26,7 +26,7 @@ class RateForm(forms.Form):
     quote = forms.ChoiceField(label="To", choices=_codes)
     rate = forms.CharField(
         max_length=60,
-        help_text="What one unit of the first currency is in the second, such as 1.0876.",
+        help_text="Units of the second currency per unit of the first, such as 1.0876.",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
 

@@ -86,7 +86,7 @@ def _csv_rows(text: str) -> Iterator[tuple[int, list[str]]]:
         for row in reader:
             yield reader.line_num, row
     except csv.Error as error:
-        raise RateFileError(f"Line {reader.line_num}: this is no CSV ({error}).") from error
+        raise RateFileError(f"Line {reader.line_num}: not valid CSV ({error}).") from error
 
 
 def _places(header: Sequence[str]) -> list[int]:
@@ -98,7 +98,7 @@ def _places(header: Sequence[str]) -> list[int]:
         missing += [column] if place is None else []
     if missing:
         raise RateFileError(
-            f"Line 1 lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}. It names date, from, to, rate."
+            f"Line 1 lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}. Required: date, from, to, rate."
         )
     return places
 
@@ -115,13 +115,13 @@ def parse_day(text: str) -> date:
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise UserError(f"{truncate(text, 30)!r} is no date such as 2026-11-20.", field="day")
+    raise UserError(f"{truncate(text, 30)!r} is not a date such as 2026-11-20.", field="day")
 
 
 def parse_rate(text: str) -> Decimal:
     """Raises UserError for what is no plain number with a decimal point."""
     if not text.isascii() or not _NUMBER.fullmatch(text):
-        raise UserError(f"{truncate(text, 30)!r} is no rate such as 1.0876.", field="rate")
+        raise UserError(f"{truncate(text, 30)!r} is not a rate such as 1.0876.", field="rate")
     return Decimal(text)
 
 
@@ -143,7 +143,7 @@ def checked_rate(day: date, base: str, quote: str, rate: Decimal, source: str) -
 def _problem_text(problems: Sequence[str]) -> str:
     named = list(problems[:NAMED_ERRORS])
     more = len(problems) - len(named)
-    return "\n".join([*named, f"{more} more lines are wrong."] if more else named)
+    return "\n".join([*named, f"{more} more lines have errors."] if more else named)
 
 
 def rates_of_ecb(content: bytes) -> list[SourceRate]:
@@ -163,7 +163,7 @@ def rates_of_ecb(content: bytes) -> list[SourceRate]:
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
-        raise RateFileError(f"The file is no XML: {error}.") from error
+        raise RateFileError(f"The file is not XML: {error}.") from error
     except (InvalidOperation, ValueError) as error:
         raise RateFileError("The file has a day or a rate that cannot be read.") from error
     if not reader.rates:
@@ -180,7 +180,7 @@ class _EcbReader:
 
     def refuse(self, *_: Any) -> None:
         """Raises RateFileError, at the first of them."""
-        raise RateFileError("The file has a document type or entities, which are not read.")
+        raise RateFileError("The file has a document type or entities, not supported.")
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name.rpartition(":")[2] != "Cube":

@@ -40,7 +40,7 @@ RATES = ListPage[ExchangeRate](
     order="-day",
     actions="Delete",
     filters=[
-        ListFilter("source", "Source", "Every source", ExchangeRate.Source.choices),
+        ListFilter("source", "Source", "All sources", ExchangeRate.Source.choices),
     ],
     columns=[
         Column("day", "Date", lambda row: row.day, css="nowrap"),

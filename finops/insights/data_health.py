@@ -263,12 +263,12 @@ def _usage_state(source: UsageDeliveries, overdue: bool) -> tuple[str, str, str]
         return FAILING, reason, "Its page lists rejected events with reasons."
     when = f"{source.last_event_at:%Y-%m-%d %H:%M} UTC"
     if source.lacks_key:
-        reason = f"It has no API key; its last event came at {when}."
+        reason = f"It has no API key; its last event was at {when}."
         return STALE, reason, "Create an API key to continue."
     if overdue:
-        reason = f"Its last event came at {when}, earlier than usual."
+        reason = f"Its last event was at {when}, earlier than usual."
         return STALE, reason, "Check that your backend still pushes events."
-    return HEALTHY, f"Its last event came at {when}.", ""
+    return HEALTHY, f"Its last event was at {when}.", ""
 
 
 def needs_attention(each: ConnectionHealth) -> bool:

@@ -25,7 +25,7 @@ def currency_code(text: str, *, field: str = "currency") -> str:
     close = nearest_choices(code[:20], sorted(ISO_4217))
     advice = f" Nearest: {', '.join(close)}." if close else ""
     raise UserError(
-        f"{field}: {text[:20]!r} is no currency of ISO 4217, such as USD or EUR.{advice}",
+        f"{field}: {text[:20]!r} is not an ISO 4217 currency, such as USD or EUR.{advice}",
         field=field,
         value=text[:20],
     )

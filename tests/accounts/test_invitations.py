@@ -109,7 +109,7 @@ def test_a_person_with_another_address_does_not_accept(cast: Cast) -> None:
     answer = client.post(f"{url}accept/", follow=True).content.decode()
 
     assert "Accept</button>" not in page
-    assert "which is not one of your verified addresses." in answer
+    assert "It is not one of your verified addresses." in answer
     assert not is_member(cast, cast.stranger)
 
 

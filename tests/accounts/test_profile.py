@@ -88,7 +88,7 @@ def test_a_time_zone_is_found_by_its_city(cast: Cast, entered: str, stored: str)
     [
         (
             {"time_zone": "Mars/Olympus"},
-            "This is no time zone. Choose one of the list, such as Europe/Berlin.",
+            "This is not a time zone. Choose one from the list, such as Europe/Berlin.",
         ),
         ({"time_zone": ""}, "Choose a time zone, such as UTC."),
         ({"locale": "tlh"}, "Select a valid choice."),

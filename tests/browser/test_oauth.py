@@ -270,7 +270,7 @@ def test_somebody_else_can_sign_in_instead(new_page: NewPage, app: App) -> None:
     page.goto(app.authorize_url())
     expect(
         page.get_by_text(
-            "It also requested write access, which viewers cannot grant. Ask an "
+            "It also requested write access. Viewers cannot grant it. Ask an "
             "admin for the role Member, then connect again."
         )
     ).to_be_visible()

@@ -180,7 +180,7 @@ def _ambiguous_number(reader: _Reader, header: Header, cell: _Cell) -> FocusFile
     totals = "; ".join(f"{sums[0][key]:f} or {sums[1][key]:f}{key}" for key in sorted(sums[0]))
     return FocusFileError(
         f"{header.name}, {cell.place(reader)} is {point} with a decimal point and {comma} with a decimal comma, and "
-        f"no number in the file says which. {column} adds up to {totals}. Set the number format: “Number format” on "
+        f"no number in the file decides. {column} adds up to {totals}. Set the number format: “Number format” on "
         "the upload form, --decimal point or --decimal comma with import_focus. Nothing was imported.",
         field="number_format",
         value=cell.value,
@@ -350,7 +350,7 @@ def _ambiguous_date(reader: _Reader, header: Header, dates: _Dates, row: int) ->
     both = " or ".join(f"{day.day} {day:%B %Y}" for day in days)
     return FocusFileError(
         f"{header.name}, {reader.row(row)}, column {column}: {display_value(value)} is {both}, and neither another date nor the "
-        "billing periods of the file say which. Set the date order: “Date order” on the upload form, --dates "
+        "billing periods of the file decide. Set the date order: “Date order” on the upload form, --dates "
         "day-first or --dates month-first with import_focus. Nothing was imported.",
         field="date_order",
         value=value,

@@ -67,7 +67,7 @@ class ParquetFile:
 
     def _wrong_count(self, count: str) -> FocusFileError:
         return FocusFileError(
-            f"{self.name} says that it has {self.rows:,} rows, and has {count}. It may be damaged; "
+            f"{self.name} declares {self.rows:,} rows but has {count}. It may be damaged; "
             "download or export it again."
         )
 
@@ -124,7 +124,7 @@ class _ErrorExplainer:
         if isinstance(error, pa.ArrowException | OSError | UnicodeDecodeError):
             raise FocusFileError(
                 f"{self._file.name} begins like Parquet but its {self._part} cannot be read{after}: "
-                f"{display_value(error)}. It may have broken off; download or export it again."
+                f"{display_value(error)}. It may be truncated; download or export it again."
             ) from error
 
 
@@ -221,7 +221,7 @@ def check_schema(file: pq.ParquetFile, size: int, name: str) -> None:
     metadata, names = file.metadata, file.schema_arrow.names
     if metadata.num_rows > FREE_ROWS + size:
         raise FocusFileError(
-            f"{name} says that it has {metadata.num_rows:,} rows in {size:,} bytes; at most {FREE_ROWS + size:,} can be read, "
+            f"{name} declares {metadata.num_rows:,} rows in {size:,} bytes; at most {FREE_ROWS + size:,} can be read, "
             f"{FREE_ROWS:,} and one for each byte. It may be damaged: export it again, or split it into several files."
         )
     if len(names) > MAX_COLUMNS or metadata.num_columns > MAX_LEAVES:

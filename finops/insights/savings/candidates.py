@@ -57,7 +57,7 @@ GROWTH = SavingsRule(
 )  # fmt: skip
 ON_DEMAND = SavingsRule(
     "steady_on_demand", "Savings plan for on-demand compute", "low", "medium",
-    "A commitment is paid for a year, whatever the usage. Daily bills do not show hourly usage.",
+    "A commitment is paid for a year, regardless of usage. Daily bills do not show hourly usage.",
 )  # fmt: skip
 
 PRECEDENCE: tuple[SavingsRule, ...] = (UNUSED, *PROVIDERS, WEEKENDS, GENERATIONS, VOLUMES, GROWTH, ON_DEMAND)

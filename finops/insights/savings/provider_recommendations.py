@@ -237,7 +237,7 @@ def _advice(group: _Group) -> str:
 
 def _risk(row: ImportedSaving) -> tuple[str, str]:
     if row.action.startswith("Purchase") or row.commitment:
-        return "medium", "A commitment is paid for its term, whatever the usage."
+        return "medium", "A commitment is paid for its term, regardless of usage."
     restart = "Requires a restart. " if row.restart_needed else ""
     if row.rollback_possible is False:
         return "high", f"{restart}Cannot be undone."

@@ -145,7 +145,7 @@ def test_a_viewer_is_told_why_she_cannot_let_it_write(cast: Cast) -> None:
 
     assert input_values(page, "access") == ["read"]
     assert (
-        "It also requested write access, which viewers cannot grant. Ask an admin for the "
+        "It also requested write access. Viewers cannot grant it. Ask an admin for the "
         "role Member, then connect again."
     ) in page
 

@@ -184,7 +184,7 @@ def test_a_member_makes_a_budget_with_amounts_of_single_periods(cast: Cast, paye
         ({"amount": ""}, "Enter an amount."),
         ({"amount": "0"}, "more than 0"),
         ({"amount": "12 USD"}, "Enter a number."),
-        ({"currency": "USB"}, "is no currency of ISO 4217"),
+        ({"currency": "USB"}, "is not an ISO 4217 currency"),
         ({"scope": "team"}, "Choose a team."),
         ({"scope": "team", "team": "999999"}, "Select a valid choice."),
         ({"scope": "planet"}, "Select a valid choice."),

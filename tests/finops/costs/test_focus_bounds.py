@@ -123,7 +123,7 @@ def test_more_rows_than_its_bytes_can_hold_are_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr("finops.costs.focus.parquetfile.FREE_ROWS", 100_000)
     data = as_parquet({}, 200_000)
     with pytest.raises(
-        UserError, match=rf"has 200,000 rows in {len(data):,} bytes; at most {100_000 + len(data):,}"
+        UserError, match=rf"declares 200,000 rows in {len(data):,} bytes; at most {100_000 + len(data):,}"
     ):
         FocusRead(data)
     assert FocusRead(as_parquet({}, 100_000)).count == 100_000
@@ -137,7 +137,7 @@ def test_more_or_fewer_rows_than_its_footer_states_are_refused(
     path.write_bytes(as_parquet({}, 3))
     file = ParquetFile(path, "bill.parquet")
     file.rows = stated
-    with pytest.raises(UserError, match=rf"says that it has {stated} rows, and has {count}\."):
+    with pytest.raises(UserError, match=rf"declares {stated} rows but has {count}\."):
         list(file.batches([0], []))
 
 

@@ -61,7 +61,7 @@ def test_a_member_enters_a_rate(acme: Account, member: Client) -> None:
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"rate": "1,0876"}, "'1,0876' is no rate such as 1.0876."),
+        ({"rate": "1,0876"}, "'1,0876' is not a rate such as 1.0876."),
         ({"quote": "EUR"}, "The rate is from EUR to itself."),
         ({"day": "1980-01-01"}, "1980-01-01 is before 1990-01-01 or more than a year ahead."),
         ({"base": "ABC"}, "Select a valid choice."),
@@ -90,8 +90,8 @@ def test_a_file_with_wrong_lines_is_refused_as_a_whole(acme: Account, member: Cl
     text = upload(
         member, "date,from,to,rate\n2026-03-18,EUR,USD,1.1\nyesterday,EUR,USD,1\n2026-03-19,EU,USD,1\n"
     )
-    assert "Line 3: 'yesterday' is no date such as 2026-11-20." in text
-    assert "Line 4: from: 'EU' is no currency of ISO 4217" in text
+    assert "Line 3: 'yesterday' is not a date such as 2026-11-20." in text
+    assert "Line 4: from: 'EU' is not an ISO 4217 currency" in text
     assert stored() == []
 
 

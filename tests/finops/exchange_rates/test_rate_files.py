@@ -52,19 +52,19 @@ def test_other_spellings_of_the_header_and_semicolons_are_read() -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("19.03.2026,EUR,USD,1", "Line 2: '19.03.2026' is no date such as 2026-11-20."),
-        ("2026-02-30,EUR,USD,1", "Line 2: '2026-02-30' is no date such as 2026-11-20."),
+        ("19.03.2026,EUR,USD,1", "Line 2: '19.03.2026' is not a date such as 2026-11-20."),
+        ("2026-02-30,EUR,USD,1", "Line 2: '2026-02-30' is not a date such as 2026-11-20."),
         ("1960-01-01,EUR,USD,1", "Line 2: 1960-01-01 is before 1990-01-01 or more than a year ahead."),
-        ("2026-03-19,EUR,US,1", "Line 2: to: 'US' is no currency of ISO 4217, such as USD or EUR."),
+        ("2026-03-19,EUR,US,1", "Line 2: to: 'US' is not an ISO 4217 currency, such as USD or EUR."),
         ("2026-03-19,EUR,EUR,1", "Line 2: The rate is from EUR to itself."),
-        ('2026-03-19,EUR,USD,"1,0876"', "Line 2: '1,0876' is no rate such as 1.0876."),
-        ("2026-03-19,EUR,USD,-1", "Line 2: '-1' is no rate such as 1.0876."),
+        ('2026-03-19,EUR,USD,"1,0876"', "Line 2: '1,0876' is not a rate such as 1.0876."),
+        ("2026-03-19,EUR,USD,-1", "Line 2: '-1' is not a rate such as 1.0876."),
         ("2026-03-19,EUR,USD,0", "Line 2: A rate is more than 0 and less than 1,000,000."),
         ("2026-03-19,EUR,USD,1000000", "Line 2: A rate is more than 0 and less than 1,000,000."),
         ("2026-03-19,EUR,USD,1.000000000000001", "Line 2: A rate has at most 14 decimals."),
-        ("2026-03-19,EUR,USD,NaN", "Line 2: 'NaN' is no rate such as 1.0876."),
-        ("2026-03-19,EUR", "Line 2: '' is no rate such as 1.0876."),
-        ("2026-03-19,EUR,USD,1e5", "Line 2: '1e5' is no rate such as 1.0876."),
+        ("2026-03-19,EUR,USD,NaN", "Line 2: 'NaN' is not a rate such as 1.0876."),
+        ("2026-03-19,EUR", "Line 2: '' is not a rate such as 1.0876."),
+        ("2026-03-19,EUR,USD,1e5", "Line 2: '1e5' is not a rate such as 1.0876."),
     ],
 )
 def test_a_wrong_line_is_named_with_what_is_wrong(line: str, expected: str) -> None:
@@ -77,7 +77,7 @@ def test_a_pair_that_stands_twice_names_both_lines() -> None:
 
 
 def test_ten_wrong_lines_are_named_and_the_others_counted() -> None:
-    assert problem(csv(*["x"] * 25)).splitlines()[-1] == "15 more lines are wrong."
+    assert problem(csv(*["x"] * 25)).splitlines()[-1] == "15 more lines have errors."
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_ten_wrong_lines_are_named_and_the_others_counted() -> None:
         (b"\xff\xfe\x00", "The file is not UTF-8 text."),
         (b"date\x00", "The file is not text."),
         (b"a" * (5 * 1024**2 + 1), "The file has more than 5 MB."),
-        (csv('2026-03-19,EUR,USD,"1'), "Line 2: this is no CSV"),
+        (csv('2026-03-19,EUR,USD,"1'), "Line 2: not valid CSV"),
     ],
 )
 def test_a_file_that_is_no_table_of_rates_is_refused(content: bytes, expected: str) -> None:

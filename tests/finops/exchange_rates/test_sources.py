@@ -59,7 +59,7 @@ def test_the_bank_s_rates_come_to_every_account_once(acme: Account, cast: Cast, 
     ("status", "body", "problem"),
     [
         (500, "", "127.0.0.1 answered 500."),
-        (200, BOMB, "The file has a document type or entities, which are not read."),
+        (200, BOMB, "The file has a document type or entities, not supported."),
         (200, "<html></html>", "The file has no rates of the European Central Bank."),
         (200, "x" * (10 * 1024**2 + 1), "The file of 127.0.0.1 is larger than 10 MB."),
     ],

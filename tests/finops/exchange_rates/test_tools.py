@@ -67,7 +67,7 @@ def test_the_account_s_display_currency_counts_and_own_overrides_it(door: Door, 
 
 
 def test_a_wrong_currency_is_refused_with_the_nearest(door: Door) -> None:
-    assert "is no currency of ISO 4217" in door.problem("querySpend", display_currency="EURO")
+    assert "is not an ISO 4217 currency" in door.problem("querySpend", display_currency="EURO")
 
 
 @pytest.mark.parametrize("name", [tool.name for tool in registry if tool.converts])

@@ -118,7 +118,7 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: Door) -> None:
         ({"amounts": {"soon": 1}}, 'amounts: "soon" is not a day. Write YYYY-MM-DD'),
         ({"amounts": {"2026-03-01": -1}}, "amounts: 2026-03-01: The amount must be more than 0."),
         ({"amounts": {"2026-03-01": "1e400"}}, "amounts.2026-03-01: "),
-        ({"currency": "USDT"}, "currency: 'USDT' is no currency of ISO 4217"),
+        ({"currency": "USDT"}, "currency: 'USDT' is not an ISO 4217 currency"),
         ({"currency": "U\x00D"}, "currency: "),
         ({"period": "weekly"}, "Valid: monthly, quarterly, yearly"),
         ({"scope": "planet"}, "Valid: account, cost_source, cost_tag, team"),

@@ -59,7 +59,7 @@ def endless_rows() -> bytes:
         (gzip_bomb, "bill.csv.gz", "times its size. A file may unpack to 200 times its size"),
         (wide_parquet, "bill.parquet", "100,000 columns"),
         (wide_csv, "bill.csv", "columns; the maximum is 2,000"),
-        (endless_rows, "bill.parquet", "says that it has 4,000,000 rows"),
+        (endless_rows, "bill.parquet", "declares 4,000,000 rows"),
     ],
 )
 def test_a_file_without_measure_fails_its_month_and_leaves_what_was_there(

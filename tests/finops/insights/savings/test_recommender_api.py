@@ -182,7 +182,7 @@ def test_commitments_to_machines_and_to_spend_are_alternatives(
     refresh(source)
     rows = hinted(acme)
     assert sum(each.monthly_saving or 0 for each in rows) == saving
-    assert {each.risk_reason for each in rows} == {"A commitment is paid for its term, whatever the usage."}
+    assert {each.risk_reason for each in rows} == {"A commitment is paid for its term, regardless of usage."}
     assert any("Replaces " in each.advice for each in rows)
 
 
@@ -206,7 +206,7 @@ def test_a_commitment_takes_the_place_of_our_own_estimate(
             "names no duration",
         ),
         (saves("-1", days=0), "names no duration"),
-        (saves("-1", currency="Dollar"), "no currency"),
+        (saves("-1", currency="Dollar"), "not an ISO 4217 currency"),
         (saves("minus one"), "invalid literal"),
         (saves("-1", -1_000_000_000), "nanos"),
         (saves("-" + "9" * 30), "which is not an amount."),
