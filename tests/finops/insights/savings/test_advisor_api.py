@@ -192,8 +192,8 @@ def test_what_was_dismissed_postponed_or_done_at_azure_is_not_open(
         ({"annualSavingsAmount": None, "savingsAmount": None}, "names no amount"),
         ({"annualSavingsAmount": "-1"}, "less than 0"),
         ({"annualSavingsAmount": "a lot"}, "annualSavingsAmount is 'a lot', which is not a number."),
-        ({"savingsCurrency": "Euro"}, "no currency"),
-        ({"savingsCurrency": None}, "no currency"),
+        ({"savingsCurrency": "Euro"}, "not an ISO 4217 currency"),
+        ({"savingsCurrency": None}, "not an ISO 4217 currency"),
     ],
 )
 def test_one_without_an_amount_is_left_out_and_named(
