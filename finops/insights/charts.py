@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -148,18 +148,19 @@ class CauseTable:
     other_share: Decimal | None
 
 
-def band_chart(anomaly: Anomaly, events: Sequence[ChangeEvent] = ()) -> BandChart:
-    """Actual cost by day against the expected one and its band: the anomaly's days shaded, some days around them, and the
-    changes of those days, numbered as the list beside the chart is."""
-    first, last = str(anomaly.first_day), str(anomaly.last_day)
+def band_chart(anomalies: Sequence[Anomaly], events: Sequence[ChangeEvent] = ()) -> BandChart:
+    """Actual cost by day against the expected one and its band, of one anomaly or of several together: their days shaded,
+    some days around them, and the changes of those days, numbered as the list beside the chart is."""
+    first_day, last_day = min(each.first_day for each in anomalies), max(each.last_day for each in anomalies)
+    first, last = str(first_day), str(last_day)
     days = [
-        DayFigure(day, Decimal(actual), Decimal(expected), Decimal(low), Decimal(high), first <= day <= last)
-        for day, actual, expected, low, high in _days_around(anomaly)
+        DayFigure(day, *amounts, first <= day <= last)
+        for day, amounts in _days_around(anomalies, first_day, last_day)
     ]
     floor = min([Decimal(0), *(day.actual for day in days)])
     labels = [day.day for day in days]
     chart = chart_spec(
-        unit=anomaly.currency,
+        unit=anomalies[0].currency,
         labels=labels,
         lines=[
             Line(ACTUAL, [day.actual for day in days]),
@@ -174,11 +175,20 @@ def band_chart(anomaly: Anomaly, events: Sequence[ChangeEvent] = ()) -> BandChar
     return BandChart(days, chart)
 
 
-def _days_around(anomaly: Anomaly) -> list[list[str]]:
-    length = (anomaly.last_day - anomaly.first_day).days + 1
-    start = anomaly.first_day - timedelta(days=max(CONTEXT_BEFORE, length))
-    end = anomaly.last_day + timedelta(days=max(CONTEXT_AFTER, length // 2))
-    return [day for day in anomaly.days if str(start) <= day[0] <= str(end)]
+def _days_around(
+    anomalies: Sequence[Anomaly], first: date, last: date
+) -> Iterator[tuple[str, tuple[Decimal, Decimal, Decimal, Decimal]]]:
+    """Days that all of them have, with actual, expected, low and high summed up."""
+    length = (last - first).days + 1
+    start = str(first - timedelta(days=max(CONTEXT_BEFORE, length)))
+    end = str(last + timedelta(days=max(CONTEXT_AFTER, length // 2)))
+    by_day = [{day[0]: [Decimal(cell) for cell in day[1:]] for day in each.days} for each in anomalies]
+    for day in sorted(set.intersection(*map(set, by_day))):
+        if start <= day <= end:
+            actual, expected, low, high = (
+                exact_sum(cells) for cells in zip(*(each[day] for each in by_day), strict=True)
+            )
+            yield day, (actual, expected, low, high)
 
 
 def _event_flags(events: Sequence[ChangeEvent], labels: Sequence[str]) -> list[tuple[str, str]]:
@@ -194,7 +204,7 @@ def spark_values(anomaly: Anomaly) -> list[Decimal | None]:
     return [Decimal(day[1]) for day in anomaly.days]
 
 
-def cause_tables(anomaly: Anomaly, causes: list[Causes]) -> list[CauseTable]:
+def cause_tables(impact: Decimal, causes: list[Causes]) -> list[CauseTable]:
     """The finest dimension first: a resource says more than its region."""
     tables = []
     for each in sorted(causes, key=lambda each: place_of(each.dimension)):
@@ -203,9 +213,7 @@ def cause_tables(anomaly: Anomaly, causes: list[Causes]) -> list[CauseTable]:
             bars = [
                 CauseBar(row, int(abs(row.excess) * 100 / largest) if largest else 0) for row in each.rows
             ]
-            tables.append(
-                CauseTable(each, bars, each.other_excess / anomaly.impact if anomaly.impact else None)
-            )
+            tables.append(CauseTable(each, bars, each.other_excess / impact if impact else None))
     return tables
 
 

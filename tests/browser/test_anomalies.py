@@ -24,7 +24,7 @@ def test_a_person_finds_an_anomaly_and_says_that_it_was_expected(
     page.goto("/a/spiky/")
     tile = page.get_by_role("region", name="Open anomalies (1)")
     expect(tile).to_contain_text("vs. expected")
-    tile.get_by_role("link", name="Compute").click()
+    tile.get_by_role("link", name="Resource: vm-1").click()
 
     page.wait_for_url(f"**/anomalies/{key}/")
     expect(page.locator("[data-chart][data-drawn]")).to_have_count(1)
@@ -38,7 +38,7 @@ def test_a_person_finds_an_anomaly_and_says_that_it_was_expected(
     page.get_by_role("button", name="Mark as expected").click()
     expect(page.get_by_text("Marked as expected.")).to_be_visible()
     page.goto("/a/spiky/anomalies/?state=expected")
-    expect(page.get_by_role("link", name="Compute")).to_be_visible()
+    expect(page.get_by_role("link", name="Resource: vm-1")).to_be_visible()
 
     narrow = new_page("spiky", width=390, theme="dark")
     for path in (f"/a/spiky/anomalies/{key}/", "/a/spiky/anomalies/?state=all"):

@@ -86,6 +86,48 @@ def causes_of(
     )
 
 
+def merged_causes(parts: Sequence[Sequence[Causes]], impacts: Sequence[Decimal]) -> list[Causes]:
+    """The causes of several anomalies without a line in common, as of one; they add up to the sum of the `impacts`. What
+    the values beyond the largest are is not known, so they stay other values; so does one without the dimension."""
+    whole = exact_sum(impacts)
+    titles = {each.dimension: each.title for causes in parts for each in causes}
+    merged = []
+    for dimension, title in titles.items():
+        found = [next((each for each in causes if each.dimension == dimension), None) for causes in parts]
+        by_value: dict[str, list[AnomalyCause]] = {}
+        for row in (row for each in found if each is not None for row in each.rows):
+            by_value.setdefault(row.value, []).append(row)
+        rows = [_sum_of(same, whole) for same in by_value.values()]
+        rows.sort(key=lambda row: (-row.excess.copy_abs(), row.value))
+        missing = [impact for each, impact in zip(found, impacts, strict=True) if each is None]
+        others = [each for each in found if each is not None]
+        excess = [*(row.excess for row in rows[SHOWN:]), *(each.other_excess for each in others), *missing]
+        count = len(rows[SHOWN:]) + sum(each.other_values for each in others) + len(missing)
+        merged.append(
+            Causes(
+                dimension=dimension,
+                title=title,
+                rows=rows[:SHOWN],
+                other_values=count,
+                other_excess=exact_sum(excess),
+            )
+        )
+    return merged
+
+
+def _sum_of(rows: Sequence[AnomalyCause], whole: Decimal) -> AnomalyCause:
+    """One value in several anomalies."""
+    excess = exact_sum(row.excess for row in rows)
+    return AnomalyCause(
+        value=rows[0].value,
+        label=rows[0].label,
+        actual=exact_sum(row.actual for row in rows),
+        expected=exact_sum(row.expected for row in rows),
+        excess=excess,
+        share=ratio(excess, whole),
+    )
+
+
 def _cause(value: str, side: ValueSides, part: Decimal, whole: Decimal) -> AnomalyCause:
     """excess = actual - expected of the value, share = its part of the whole excess; so causes add up to the
     impact."""

@@ -20,17 +20,17 @@ from finops.costs.aliases import candidates
 from finops.costs.answers import AccountRef, MoneyAmount
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_words import incomplete_words
-from finops.insights.anomalies.causes import AnomalyCause, Causes, place_of, top_causes
+from finops.insights.anomalies.causes import AnomalyCause, Causes, merged_causes, place_of, top_causes
 from finops.insights.anomalies.grouping import BROAD, EXPLAINS, is_named
 from finops.insights.anomalies.lake import impacts_in_scope
 from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery, AnomalyRow, RootCause
 from finops.insights.cost_scope import CostReader, CostScope, check_currency, resolve_scope
-from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings, Incident
+from finops.insights.models import SERVICE, Anomaly, AnomalyRun, AnomalySettings, Incident
 from finops.lib import sentences
 from finops.lib.answers import group_by
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
-from finops.lib.money import exact_sum
+from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, quote
 
@@ -181,7 +181,11 @@ def row_of(incident: Incident) -> AnomalyRow:
     headline.incident, headline.source = incident, incident.source  # no query for what is at hand
     others = [each for each in incident.members.all() if each.pk != headline.pk]
     also = [f"{each.dimension} {each.label or each.value}" for each in others]
-    return replace(headline_row(headline), also_seen_as=also)
+    row, counted = headline_row(headline), counted_members(incident)
+    if len(counted) > 1:
+        causes = [each for each in incident_causes(counted) if each.dimension != SERVICE]
+        row = replace(row, root_causes=_root_causes(causes, incident.currency))
+    return replace(row, also_seen_as=also)
 
 
 def headline_row(anomaly: Anomaly) -> AnomalyRow:
@@ -230,28 +234,58 @@ def view_row(anomaly: Anomaly) -> AnomalyRow:
         impact=anomaly.impact,
         month_end_impact=anomaly.month_end_impact,
         currency=anomaly.currency,
-        root_causes=[
-            RootCause(
-                dimension=causes.dimension,
-                value=cause.value,
-                name=cause.label,
-                impact=cause.excess,
-                currency=anomaly.currency,
-                share=cause.share,
-            )
-            for causes, cause in top_causes(causes_of_row(anomaly), SHOWN_CAUSES)
-        ],
+        root_causes=_root_causes(incident_causes([anomaly]), anomaly.currency),
     )
 
 
-def causes_of_row(anomaly: Anomaly) -> list[Causes]:
-    return msgspec.convert(anomaly.causes, list[Causes])
+def _root_causes(causes: Sequence[Causes], currency: str) -> list[RootCause]:
+    return [
+        RootCause(
+            dimension=each.dimension,
+            value=cause.value,
+            name=cause.label,
+            impact=cause.excess,
+            currency=currency,
+            share=cause.share,
+        )
+        for each, cause in top_causes(causes, SHOWN_CAUSES)
+    ]
+
+
+def counted_members(incident: Incident) -> list[Anomaly]:
+    """Those whose amounts are the incident's, its headline first; from `with_members`."""
+    counted = [each for each in incident.members.all() if each.is_counted]
+    return sorted(counted, key=lambda each: (each.pk != incident.headline_id, each.pk)) or [incident.headline]
+
+
+def incident_causes(counted: Sequence[Anomaly]) -> list[Causes]:
+    """The causes of one anomaly, or of all that are counted of an incident: by service too, where they are several."""
+    parts = [msgspec.convert(each.causes, list[Causes]) for each in counted]
+    if len(parts) == 1:
+        return parts[0]
+    impacts = [each.impact for each in counted]
+    whole = exact_sum(impacts)
+    services = [
+        AnomalyCause(
+            value=each.value,
+            label=each.label,
+            actual=each.actual,
+            expected=each.expected,
+            excess=each.impact,
+            share=ratio(each.impact, whole),
+        )
+        for each in counted
+    ]
+    by_service = Causes(
+        dimension=SERVICE, title="Service", rows=services, other_values=0, other_excess=Decimal(0)
+    )
+    return [by_service, *merged_causes(parts, impacts)]
 
 
 def root_cause_of(anomaly: Anomaly) -> tuple[str, AnomalyCause] | None:
     """The title of the finest dimension one of whose values explains most of it, with that value; None where it is the
     anomaly's own or there is none."""
-    for causes in sorted(causes_of_row(anomaly), key=lambda each: place_of(each.dimension)):
+    for causes in sorted(incident_causes([anomaly]), key=lambda each: place_of(each.dimension)):
         first = causes.rows[0] if causes.rows else None
         if causes.dimension in BROAD or first is None or not is_named(first.value):
             continue

@@ -10,9 +10,10 @@ from django.utils.text import capfirst
 
 from finops.costs.templatetags.costs import as_query, words
 from finops.insights.anomalies.causes import AnomalyCause
+from finops.insights.anomalies.queries import root_cause_of, row_of
 from finops.insights.anomalies.schemas import AnomalyRow
 from finops.insights.charts import move_name
-from finops.insights.models import Anomaly
+from finops.insights.models import Anomaly, Incident
 from finops.insights.spend_change.effects import EFFECTS
 from finops.insights.spend_change.schemas import Effects, Move
 from finops.insights.spend_change.text import WHY, badge_of
@@ -69,13 +70,19 @@ def anomaly_name(anomaly: AnomalyRow | Anomaly) -> str:
     name = label or anomaly.value
     if anomaly.dimension == "service":
         return name
-    return f"{capfirst(words(anomaly.dimension))}: {name}"
+    return f"{capfirst(words(anomaly.dimension)).replace(':', ' ')}: {name}"
 
 
 @register.filter
 def incident_name(row: AnomalyRow, root: tuple[str, AnomalyCause] | None) -> str:
     """`Resource: gpu-sandbox`; without a root cause the anomaly's own name."""
     return f"{root[0]}: {root[1].name}" if root else anomaly_name(row)
+
+
+@register.filter
+def headline_name(incident: Incident) -> str:
+    """What an incident is called in a short list."""
+    return incident_name(row_of(incident), root_cause_of(incident.headline))
 
 
 @register.filter

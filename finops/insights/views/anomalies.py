@@ -75,8 +75,9 @@ ANOMALIES = ListPage[AnomalyLine](
         Column("kind", "Kind", lambda line: line.kind, shown=False),
         Column("impact", "Impact", lambda line: line.row.impact, numeric=True),
         Column("month_end", "At month end", lambda line: line.row.month_end_impact, numeric=True),
-        Column("first", "Since", lambda line: line.row.first_day, css="nowrap"),
-        Column("last", "Last day", lambda line: line.row.last_day, css="nowrap"),
+        Column("range", "Days", lambda line: line.row.first_day, css="nowrap", exported=False),
+        Column("first", "Since", lambda line: line.row.first_day, shown=False),
+        Column("last", "Last day", lambda line: line.row.last_day, shown=False),
         Column("ongoing", "Ongoing", lambda line: "yes" if line.row.ongoing else "no", shown=False),
         Column("actual", "Actual", lambda line: line.row.actual, numeric=True, shown=False),
         Column("expected", "Expected", lambda line: line.row.expected, numeric=True, shown=False),
@@ -85,7 +86,7 @@ ANOMALIES = ListPage[AnomalyLine](
         Column("cause", "Root cause", lambda line: line.cause, shown=False),
         Column("also", "Also seen as", lambda line: ", ".join(line.row.also_seen_as), shown=False),
         Column("note", "Note", lambda line: line.row.note, shown=False),
-        Column("days", "Days", lambda _line: None, sortable=False, exported=False),
+        Column("days", "Trend", lambda _line: None, sortable=False, exported=False),
     ],
 )
 
@@ -263,14 +264,19 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
     through = run.data_through if run and run.data_through else anomaly.last_day
     events = change_events(anomaly)
     incident = queries.with_members(Incident.objects.all()).get(members=anomaly.pk)
+    is_headline = anomaly.pk == incident.headline_id
+    counted, row = (
+        queries.counted_members(incident) if is_headline else [anomaly],
+        queries.headline_row(anomaly),
+    )
     context: dict[str, Any] = {
         "anomaly": anomaly,
         "incident": incident,
-        "row": queries.headline_row(anomaly),
+        "row": row,
         "views": incident.members.all(),
         "root": queries.root_cause_of(anomaly),
-        "band": band_chart(anomaly, events),
-        "tables": cause_tables(anomaly, queries.causes_of_row(anomaly)),
+        "band": band_chart(counted, events),
+        "tables": cause_tables(row.impact, queries.incident_causes(counted)),
         "events": events,
         "explorer": explorer_query(anomaly, through).to_params(),
         "form": form,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from accounts.models import Account
 from finops.insights.anomalies.causes import ValueSides, causes_of
-from finops.insights.anomalies.queries import causes_of_row
+from finops.insights.anomalies.queries import incident_causes
 from finops.insights.models import Anomaly
 from finops.lib.money import exact_sum
 from tests.examples import examples
@@ -57,7 +57,7 @@ def test_every_dimension_of_a_found_anomaly_adds_up_to_its_impact(acme: Account)
 
     (anomaly,) = look(acme)
 
-    by_dimension = {causes.dimension: causes for causes in causes_of_row(anomaly)}
+    by_dimension = {causes.dimension: causes for causes in incident_causes([anomaly])}
     assert set(by_dimension) == {"usage_type", "resource", "account", "region", "actor"}
     assert {causes.total for causes in by_dimension.values()} == {anomaly.impact}
     assert by_dimension["resource"].other_values == 7
@@ -66,7 +66,7 @@ def test_every_dimension_of_a_found_anomaly_adds_up_to_its_impact(acme: Account)
 
 
 def test_the_worst_resource_is_named(spike: Anomaly) -> None:
-    causes = {each.dimension: each for each in causes_of_row(spike)}
+    causes = {each.dimension: each for each in incident_causes([spike])}
 
     assert causes["resource"].rows[0].value == "vm-2"
     assert causes["resource"].rows[0].actual == 600

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import psycopg
 from django.db import connection
+from django.test import Client
 
-from accounts.models import Account
+from accounts.models import Account, User
 from finops.insights.anomalies.incidents import GONE
 from finops.insights.anomalies.queries import list_anomalies, open_anomalies, state_counts
 from finops.insights.anomalies.schemas import AnomaliesQuery
@@ -24,9 +27,11 @@ from finops.insights.anomalies.services import (
 from finops.insights.models import Anomaly, AnomalyRun, Incident
 from finops.lake.models import LakeSegment
 from finops.lib import clock
+from finops.lib.formats import numbers
 from finops.lib.time_limit import limit_time
 from tests.cast import Cast
 from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, look, steady, with_extra
+from tests.pages import get_page
 from tests.world.costs import add_source, cost, store_lines
 from tests.world.days import NOON
 
@@ -256,6 +261,40 @@ def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast
     assert gone == {"service": ("open", False), "tag:team": ("open", True)}
     (row,) = list_anomalies(acme, AnomaliesQuery()).anomalies
     assert row.also_seen_as == []
+
+
+def test_one_bucket_in_two_services_a_team_and_a_region_is_one_and_counts_once(
+    acme: Account, cast: Cast, client_for: Callable[[User], Client]
+) -> None:
+    """Beside it another of the same region and days, which is one of its own."""
+    columns: dict[str, Any] = {"resource_id": "bucket-a", "tags": {"team": "ads"}}
+    other: dict[str, Any] = {"resource_id": "vm-9", "tags": {"team": "search"}}
+    bucket = [
+        *bill(with_extra(SPIKE, SPIKE, "300"), service="S3", **columns),
+        *bill(with_extra(SPIKE, SPIKE, "150"), service="Transfer", **columns),
+    ]
+    add_source(acme, [*bucket, *bill(with_extra(SPIKE, SPIKE, "200"), service="Compute", **other)])
+    change_anomaly_settings(
+        account=acme, actor=cast.actor, watches=["tag:team", "region"], minimum_impacts={}
+    )
+    rows = look(acme)
+
+    answer = list_anomalies(acme, AnomaliesQuery())
+    assert answer.total_anomalies == open_anomalies().count == 2
+    one = next(each for each in answer.anomalies if each.root_causes[0].value == "bucket-a")
+    services = [row for row in rows if row.value in ("S3", "Transfer")]
+    assert one.actual == sum(
+        Decimal(line["effective_cost"]) for line in bucket if line["charge_date"] == SPIKE
+    )
+    assert one.impact == one.actual - one.expected == sum(row.impact for row in services)
+    assert {"service Transfer", "tag:team ads"} <= set(one.also_seen_as)
+    assert open_anomalies().impacts[0].amount == sum(each.impact for each in answer.anomalies)
+    assert "2 open anomalies, net impact +" in answer.summary
+
+    page = get_page(client_for(cast.viewer), f"/a/acme/anomalies/{one.id}/")
+    assert "Resource: bucket-a" in page
+    assert "By service" in page
+    assert page.count(numbers.signed_money(one.impact, "USD")) >= 3
 
 
 def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -> None:
