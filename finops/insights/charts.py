@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.insights.anomalies.causes import AnomalyCause, Causes, ChangeEvent, place_of
@@ -137,6 +139,7 @@ class CauseBar:
 
     cause: AnomalyCause
     width: int
+    explorer: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -204,30 +207,46 @@ def spark_values(anomaly: Anomaly) -> list[Decimal | None]:
     return [Decimal(day[1]) for day in anomaly.days]
 
 
-def cause_tables(impact: Decimal, causes: list[Causes]) -> list[CauseTable]:
+def cause_tables(impact: Decimal, causes: list[Causes], explorer: SpendQuery) -> list[CauseTable]:
     """The finest dimension first: a resource says more than its region."""
     tables = []
     for each in sorted(causes, key=lambda each: place_of(each.dimension)):
         if each.rows:
             largest = max(abs(row.excess) for row in each.rows)
             bars = [
-                CauseBar(row, int(abs(row.excess) * 100 / largest) if largest else 0) for row in each.rows
+                CauseBar(
+                    row,
+                    int(abs(row.excess) * 100 / largest) if largest else 0,
+                    _cause_query(explorer, each.dimension, row).to_params(),
+                )
+                for row in each.rows
             ]
             tables.append(CauseTable(each, bars, each.other_excess / impact if impact else None))
     return tables
 
 
-def explorer_query(anomaly: Anomaly, through: date) -> SpendQuery:
-    """The cost explorer's question about an anomaly: its scope by day and usage type, four weeks before it included."""
+def _cause_query(explorer: SpendQuery, dimension: str, cause: AnomalyCause) -> SpendQuery:
+    """The same question of one cause alone."""
+    filters = [each for each in explorer.filters if each.dimension != dimension]
+    return msgspec.structs.replace(
+        explorer, filters=[*filters, Filter(dimension=dimension, values=[cause.value])]
+    )
+
+
+def explorer_query(anomalies: Sequence[Anomaly], through: date) -> SpendQuery:
+    """The cost explorer's question about one anomaly, or several of one dimension: their scope by day and usage type, four
+    weeks before them included."""
+    anomaly = anomalies[0]
+    first_day, last_day = min(each.first_day for each in anomalies), max(each.last_day for each in anomalies)
     return SpendQuery(
-        start_date=date.fromordinal(anomaly.first_day.toordinal() - BEFORE_DAYS),
-        end_date=max(anomaly.last_day, min(through, date.fromordinal(anomaly.last_day.toordinal() + 7))),
+        start_date=date.fromordinal(first_day.toordinal() - BEFORE_DAYS),
+        end_date=max(last_day, min(through, date.fromordinal(last_day.toordinal() + 7))),
         granularity="day",
         group_by=["usage_type"],
         basis="amortized",
         charge_categories=["Usage"],
         filters=[
             Filter(dimension="source", values=[anomaly.source.name]),
-            Filter(dimension=anomaly.dimension, values=[anomaly.value]),
+            Filter(dimension=anomaly.dimension, values=[each.value for each in anomalies]),
         ],
     )

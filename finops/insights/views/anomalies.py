@@ -207,7 +207,7 @@ def tile(request: AccountRequest) -> HttpResponse:
 
 def _anomaly(key: str) -> Anomaly:
     """The anomaly of the account in scope, or the headline of the incident of that key; 404 for another account's."""
-    rows = Anomaly.objects.select_related("source", "account", "incident__headline")
+    rows = Anomaly.objects.select_related("source", "account", "incident")
     headline = rows.filter(incident__key=key, incident__headline_id=F("pk")).first()
     return headline or get_object_or_404(rows, key=key, incident__isnull=False)
 
@@ -216,10 +216,11 @@ def _anomaly(key: str) -> Anomaly:
 @require_safe
 def detail(request: AccountRequest, anomaly_key: str) -> HttpResponse:
     """An incident by its headline; `?view=` is the key of another anomaly in it."""
-    anomaly = _anomaly(anomaly_key)
-    views = Anomaly.objects.select_related("source", "account", "incident__headline")
-    view = views.filter(incident=anomaly.incident_id, key=request.GET.get("view", "")).first()
-    return _detail_page(request, view or anomaly, NoteForm())
+    anomaly, view = _anomaly(anomaly_key), request.GET.get("view", "")
+    if view and view != anomaly.key:
+        members = Anomaly.objects.filter(incident=anomaly.incident_id)
+        anomaly = get_object_or_404(members.select_related("source", "account", "incident"), key=view)
+    return _detail_page(request, anomaly, NoteForm())
 
 
 @account_page(Role.MEMBER)
@@ -269,6 +270,7 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
         queries.counted_members(incident) if is_headline else [anomaly],
         queries.headline_row(anomaly),
     )
+    explorer = explorer_query(counted, through)
     context: dict[str, Any] = {
         "anomaly": anomaly,
         "incident": incident,
@@ -276,9 +278,9 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
         "views": incident.members.all(),
         "root": queries.root_cause_of(anomaly),
         "band": band_chart(counted, events),
-        "tables": cause_tables(row.impact, queries.incident_causes(counted)),
+        "tables": cause_tables(row.impact, queries.incident_causes(counted), explorer),
         "events": events,
-        "explorer": explorer_query(anomaly, through).to_params(),
+        "explorer": explorer.to_params(),
         "form": form,
     }
     return render(request, "insights/anomaly.html", context, status=422 if form.errors else 200)

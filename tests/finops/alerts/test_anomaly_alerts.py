@@ -16,7 +16,7 @@ from finops.allocation.models import CostTag, Team, TeamKey, TeamValue
 from finops.costs.models import CostSource
 from finops.costs.services import change_settle_days, create_cost_source, import_files
 from finops.insights.anomalies.services import detect_if_due, mark_expected_anomaly, resolve
-from finops.insights.models import Anomaly
+from finops.insights.models import Anomaly, Incident
 from finops.lib import clock
 from finops.lib.formats import dates
 from tests.cast import ACTOR
@@ -319,6 +319,30 @@ def test_the_whole_account_is_told_of_one_event_once(acme: Account, teams: dict[
 
     assert detect_and_evaluate(acme) == ["'Compute': more", "'Core': more"]
     assert Anomaly.objects.filter(incident__state="open").count() == 2
+
+
+def test_two_services_of_one_resource_are_one_message_with_the_impact_of_both(
+    acme: Account, source: CostSource
+) -> None:
+    """Neither has the impact that the subscription is from."""
+    subscribe_to_anomalies(acme, 1_000)
+    services_of_it = ("Storage", "Transfer")
+    quiet, loud = (
+        [line for name in services_of_it for line in spike_bill(extra, service=name, resource_id="bucket-a")]
+        for extra in ("0", "300")
+    )
+    store_lines(acme, source, quiet)
+    assert detect_and_evaluate(acme) == []
+    store_lines(acme, source, loud)
+
+    titles = detect_and_evaluate(acme)
+
+    incident = Incident.objects.get()
+    assert len(titles) == 1
+    assert incident.impact > 1_100
+    message = AlertFiring.objects.exclude(message={}).get().message
+    assert message["data"]["impact"]["amount"] == pytest.approx(float(incident.impact))
+    assert message["url"].endswith(f"/anomalies/{incident.key}/")
 
 
 def test_what_only_another_dimension_shows_is_told_to_the_whole_account(

@@ -73,6 +73,10 @@ def test_the_page_has_chart_causes_and_a_link_to_the_explorer(
     assert "Normal range" in html
     assert "By resource" in html
     assert "/a/acme/cost-explorer/?start_date=2026-02-10" in html
+    (link,) = re.findall(r'href="(/a/acme/cost-explorer/[^"]+)">vm-2<', html)
+    answer = client_for(cast.viewer).get(unescape(link))
+    assert answer.status_code == 200
+    assert "vm-2" in answer.content.decode()
     assert "Only members can review anomalies." in html
 
 
