@@ -1,6 +1,6 @@
 """Where files of cost lie in a folder, as a path with placeholders: `focus/{year}/{month}/*.csv.gz`. Pure.
 
-`{day}` is one or two digits too: where each day's files repeat the month so far, only those of the newest day are of use.
+`{day}` and `{hour}` are one or two digits too: where each day's or hour's files repeat the month so far, only the newest are of use.
 `*` is any text without a slash, `**` any folders, `{year}` four digits, `{month}` one or two, `{yyyymm}` six with or without a
 dash or underscore between. `BILLING_PERIOD=2026-05` in a path says its month without a placeholder.
 """
@@ -24,6 +24,7 @@ _PARTS: Final = {
     "{month}": r"(?P<month>[0-9]{1,2})",
     "{yyyymm}": r"(?P<yyyymm>[0-9]{4}[-_]?[0-9]{2})",
     "{day}": r"(?P<day>[0-9]{1,2})",
+    "{hour}": r"(?P<hour>[0-9]{1,2})",
 }
 _TOKEN: Final = re.compile(r"\*\*/|\*\*|\*|\?|\{[a-z]+\}|[^*?{]+|.", re.DOTALL)
 _PERIOD: Final = re.compile(
@@ -61,20 +62,22 @@ class FilePattern:
             raise UserError(
                 f"{field}: use {{day}} together with {{year}} and {{month}}, or {{yyyymm}}.", field=field
             )
+        if "{hour}" in text and "{day}" not in text.partition("{hour}")[0]:
+            raise UserError(f"{field}: use {{hour}} after {{day}}.", field=field)
         return pattern
 
     @property
     def has_month(self) -> bool:
         return "{month}" in self.text or "{yyyymm}" in self.text
 
-    @property
-    def has_day(self) -> bool:
-        return "{day}" in self.text
-
-    def day_of(self, key: str) -> int:
-        """The day that a matching key names; 0 for a pattern without one."""
+    def snapshot_of(self, key: str) -> tuple[str, tuple[int, int]]:
+        """Whose snapshot of the month a matching key is, as the text before its day, which names an account or a report; and the day
+        and the hour of it. "" and zeros for a pattern without a day."""
         match = self._expression.fullmatch(key)
-        return int(match["day"]) if match and self.has_day else 0
+        groups = match.groupdict() if match else {}
+        if match is None or "day" not in groups:
+            return "", (0, 0)
+        return key[: match.start("day")], (int(groups["day"]), int(groups.get("hour") or 0))
 
     def matches(self, key: str) -> bool:
         """Hidden files, and those that begin with an underscore as markers of a finished job do, are none."""

@@ -6,7 +6,7 @@ No config has a field that is called as one of ours; the contract of connectors 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -16,6 +16,8 @@ from django import forms
 from django.conf import settings
 from django.core.validators import RegexValidator
 from django.forms import BoundField
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from msgspec import inspect
 
 from finops.connections.connector import Connector, fields_of, secret_fields
@@ -38,6 +40,27 @@ class SecretTextarea(forms.Textarea):
 
     def format_value(self, value: Any) -> str:
         return ""
+
+
+class SuggestingInput(forms.TextInput):
+    """A text with a choice of usual values behind it, which console.js copies into it."""
+
+    def __init__(self, suggestions: Sequence[tuple[str, str]], example: str) -> None:
+        super().__init__(attrs=_quiet(example))
+        self._suggestions = suggestions
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        field = super().render(name, value, attrs, renderer)
+        options = format_html_join("", '<option value="{}">{}</option>', self._suggestions)
+        return format_html(
+            '{}<select class="form-select mt-1" aria-label="Layout" data-copies-to="{}">'
+            '<option value="">Choose a layout</option>{}</select>',
+            field,
+            (attrs or {}).get("id", ""),
+            options,
+        )
 
 
 class LinesField(forms.CharField):
@@ -64,6 +87,8 @@ class ConfigField:
     required: bool
     default: Any
     secret: bool
+    suggestions: tuple[tuple[str, str], ...] = ()
+    """Values to choose one of, each with its label; others may be entered."""
 
     @classmethod
     def of(cls, field: inspect.Field, *, secret: bool) -> ConfigField:
@@ -79,6 +104,7 @@ class ConfigField:
             required=field.required,
             default=default,
             secret=secret,
+            suggestions=tuple(words.get("suggestions", ())),
         )
 
     @property
@@ -121,7 +147,9 @@ class ConfigField:
             min_length=kind.min_length,
             max_length=kind.max_length or MAX_TEXT,
             validators=validators,
-            widget=_text_widget(self.secret, several_lines, self.example),
+            widget=SuggestingInput(self.suggestions, self.example)
+            if self.suggestions
+            else _text_widget(self.secret, several_lines, self.example),
             error_messages={"required": f"Enter {_with_article(self.title)}."},
             **common,
         )

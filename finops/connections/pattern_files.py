@@ -49,16 +49,30 @@ MAX_FILES_TO_READ: Final = 500
 MAX_SAMPLE_BYTES: Final = 256 << 20
 """Of a file that a page fetches to look at its columns."""
 
+PATTERNS: Final = (
+    ("*/{year}/{month}/focus.csv", "OVHcloud: one file a month"),
+    ("*/{year}/{month}/{day}/focus.csv", "OVHcloud: one file a day"),
+    ("*/{year}/{month}/{day}/{hour}/focus.csv", "OVHcloud: one file an hour"),
+    ("ibm-focus-{yyyymm}.csv", "IBM Cloud: FOCUS reports by month"),
+    ("date={yyyymm}-??/**", "LiteLLM"),
+    ("*_{yyyymm}.zip", "Alibaba Cloud: archives by month"),
+    ("FOCUS-bill_details-*-{yyyymm}.CSV", "Tencent Cloud: closed months"),
+    ("**/*", "All files"),
+)
+"""Where providers write their files below the folder of an export. Sources: OVHcloud, "Exporting billing data to a bucket"; IBM Cloud,
+"Exporting usage data in FOCUS format" (by API, so the name is ours); LiteLLM, integrations/focus; Tencent, "Store bills in COS buckets"."""
+
 Pattern = Annotated[
     str,
     msgspec.Meta(
         title="Files",
         description="Path below the folder. * matches any text, ** any folders. {year} and {month}, or {yyyymm}, "
         "mark the billing month; without them it is read from BILLING_PERIOD= in the path, or from the file. Daily files "
-        "that repeat the month, as Tencent's, would double cost: with {day}, only the newest day is read.",
+        "that repeat the month, as Tencent's and OVHcloud's, would double cost: with {day} and {hour}, only the newest are read.",
         examples=["{year}/{month}/*.parquet", "bill_{yyyymm}{day}.csv"],
         min_length=1,
         max_length=300,
+        extra_json_schema={"suggestions": PATTERNS},
     ),
 ]
 
@@ -199,13 +213,14 @@ def files_by_month(
             month = stored.month_of(each, partial(_month_inside, bucket, each, config))
             if month is not None:
                 months[month].append(each)
-    return {month: _newest_day(pattern, files) for month, files in months.items()}
+    return {month: _newest_snapshots(pattern, files) for month, files in months.items()}
 
 
-def _newest_day(pattern: FilePattern, files: list[BucketObject]) -> list[BucketObject]:
-    """Of a pattern with a day the files of the newest, which repeat those before; else all."""
-    newest = max(pattern.day_of(each.key) for each in files)
-    return [each for each in files if pattern.day_of(each.key) == newest]
+def _newest_snapshots(pattern: FilePattern, files: list[BucketObject]) -> list[BucketObject]:
+    """Of a pattern with a day the files of the newest, which repeat those before, of each account or report; else all."""
+    snapshots = [pattern.snapshot_of(each.key) for each in files]
+    newest = dict(sorted(snapshots))  # of each account the last, which is the newest
+    return [each for each, (owner, time) in zip(files, snapshots, strict=True) if newest[owner] == time]
 
 
 def _month_inside(bucket: StorageBucket, found: BucketObject, config: ConnectorConfig) -> date | None:

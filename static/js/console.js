@@ -145,8 +145,9 @@ addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 
-document.addEventListener("change", (event) => {
-  if (event.target.matches("[data-submit-on-change]")) event.target.form.requestSubmit();
+document.addEventListener("change", ({ target }) => {
+  if (target.matches("[data-submit-on-change]")) target.form.requestSubmit();
+  if (target.matches("[data-copies-to]") && target.value) document.getElementById(target.dataset.copiesTo).value = target.value;
 });
 
 // A form with errors starts at its first invalid field, or at its message.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -23,6 +23,22 @@ from finops.connections.aws_setup import read_policy, trust_policy
 from finops.connections.connector import ConnectorConfig, SetupStep
 from finops.connections.pattern_files import DefaultCurrency, FilesFolder, Pattern, PatternConnector, Provider
 from finops.connections.transports.s3 import S3Bucket, open_s3
+
+_OVH_EXPORT: Final = """\
+curl -X POST "https://eu.api.ovh.com/v2/finops/bucketExport" \\
+  -H "Authorization: Bearer $OVH_API_TOKEN" -H "Content-Type: application/json" -d '{
+    "targetSpec": {"exportHour": 0, "period": "HOURLY", "filePolicy": "REPLACE", "bucketConfiguration": {
+      "accessKey": "WRITE_ACCESS_KEY", "secretKey": "WRITE_SECRET_KEY", "bucketName": "acme-focus",
+      "endpointURL": "s3.gra.io.cloud.ovh.net", "region": "gra", "pathPrefix": "./"}}}'
+"""
+_IBM_REPORT: Final = """\
+MONTH=2026-05
+TOKEN=$(curl -sf https://iam.cloud.ibm.com/identity/token -d apikey="$IBM_API_KEY" \\
+  -d grant_type=urn:ibm:params:oauth:grant-type:apikey | jq -r .access_token)
+curl -sf "https://billing.cloud.ibm.com/v4/accounts/$IBM_ACCOUNT_ID/focus/$MONTH?format=csv" \\
+  -H "Authorization: Bearer $TOKEN" -H "Accept: text/csv" -o "ibm-focus-$MONTH.csv" &&
+  aws s3 cp "ibm-focus-$MONTH.csv" s3://acme-focus/ --endpoint-url "$S3_ENDPOINT"
+"""
 
 
 class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
@@ -92,6 +108,19 @@ class BucketFocus(PatternConnector[BucketFocusConfig]):
             SetupStep(
                 "Write one folder per month",
                 "FOCUS 1.0 or later. Replace all files of a month together. Example: focus/2026/05/part-1.parquet.",
+            ),
+            SetupStep(
+                "OVHcloud: create the export",
+                "Choose the layout “one file a month”. A run exports the month up to its time, so the end of a month after its "
+                "last run is missing; an hourly export misses the least.",
+                _OVH_EXPORT,
+                "sh",
+            ),
+            SetupStep(
+                "IBM Cloud: save FOCUS reports",
+                "IBM Cloud gives FOCUS reports by API only. Run this daily for the current and the previous month.",
+                _IBM_REPORT,
+                "sh",
             ),
             SetupStep(
                 "Create an access key with read access",

@@ -47,10 +47,14 @@ def test_a_key_that_does_not_fit_is_none(pattern: str, key: str) -> None:
 
 def test_a_day_is_a_part_of_the_month_that_a_key_says() -> None:
     pattern = FilePattern.parse("bill_{yyyymm}{day}.csv")
-    assert (pattern.month_of("bill_20260531.csv"), pattern.day_of("bill_20260531.csv")) == (
-        date(2026, 5, 1),
-        31,
-    )
+    assert pattern.month_of("bill_20260531.csv") == date(2026, 5, 1)
+    assert pattern.snapshot_of("bill_20260531.csv") == ("bill_202605", (31, 0))
+
+
+def test_a_snapshot_is_of_what_stands_before_its_day() -> None:
+    pattern = FilePattern.parse("*/{year}/{month}/{day}/{hour}/focus.csv")
+    assert pattern.snapshot_of("ab1-ovh/2026/06/15/14/focus.csv") == ("ab1-ovh/2026/06/", (15, 14))
+    assert FilePattern.parse("{yyyymm}.csv").snapshot_of("202606.csv") == ("", (0, 0))
 
 
 @pytest.mark.parametrize("key", ["2026/13/a.csv", "2026/0/a.csv", "0000/01/a.csv"])
@@ -61,7 +65,7 @@ def test_a_month_that_there_is_not_is_none(key: str) -> None:
 @pytest.mark.parametrize(
     "pattern",
     ["", "/etc/*", "../*", "a/../*", "{year}/*", "{month}/*", "{year}/{month}/{yyyymm}", "{yyyymm}/{yyyymm}",
-     "{day}/*", "x" * 301],
+     "{day}/*", "{yyyymm}{hour}.csv", "{yyyymm}/{hour}/{day}.csv", "x" * 301],
 )  # fmt: skip
 def test_a_pattern_that_nobody_can_mean_says_what_to_write(pattern: str) -> None:
     with pytest.raises(UserError) as raised:

@@ -249,3 +249,16 @@ def test_a_connection_of_a_connector_that_is_gone_says_so(
     answer = signed_in(cast.member).get(f"/a/acme/connections/{connection.source_id}/edit/")
 
     assert "Connector “bill_box” is not available" in text_of(answer)
+
+
+def test_layouts_of_providers_are_offered_beside_the_field_of_the_files(cast: Cast) -> None:
+    html = signed_in(cast.member).get("/a/acme/connections/new/?connector=bucket_focus").content.decode()
+
+    field = re.search(r'<input type="text" name="pattern" value="\*\*/\*"[^>]*id="id_pattern">', html)
+    choice = re.search(
+        r'<select class="form-select mt-1"[^>]*data-copies-to="id_pattern">(.*?)</select>', html
+    )
+    assert field
+    assert choice
+    assert '<option value="*/{year}/{month}/{day}/focus.csv">OVHcloud: one file a day</option>' in choice[1]
+    assert '<option value="ibm-focus-{yyyymm}.csv">IBM Cloud: FOCUS reports by month</option>' in choice[1]

@@ -1,11 +1,13 @@
 """FOCUS as other programs lay it out in a bucket: their paths, their columns in their types, and what counts of them.
 
-Sources: LiteLLM, integrations/focus (S3 and GCS destinations, transformer); Tencent Cloud, "Store bills in COS buckets"; Google,
+Sources: LiteLLM, integrations/focus (S3 and GCS destinations, transformer); OVHcloud, "Exporting billing data to a bucket" (lastUpdated
+2026-08-28); IBM Cloud, "Exporting usage data in FOCUS format" (lastupdated 2026-09-14), whose columns are these; Tencent Cloud, "Store bills in COS buckets"; Google,
 "Export statements in GoogleSQL", EXPORT DATA with a wildcard; Apache Spark's writer, with which Databricks jobs write.
 """
 
 from __future__ import annotations
 
+import csv
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -20,6 +22,7 @@ import pytest
 from accounts.scoping import account_scope
 from finops.connections import services
 from finops.connections.models import CostConnection
+from finops.connections.pattern_files import PATTERNS
 from finops.lake.schema import tag_column
 from tests.cast import Cast
 from tests.finops.connections.conftest import S3World
@@ -119,7 +122,7 @@ def test_litellm_in_s3_every_hour(cast: Cast, s3: S3World) -> None:
     s3.put("focus/date=2026-05-03/hour=07/usage-1.parquet", litellm(3, "0.000003", "0.25"))
     s3.put("focus/date=2026-05-30/hour=23/usage-2.parquet", litellm(30, "1"))
 
-    check_litellm(cast, connect_s3(cast, s3, "date={yyyymm}-??/**"))
+    check_litellm(cast, connect_s3(cast, s3, pattern_of("LiteLLM")))
 
 
 def test_litellm_in_google_cloud_storage_every_day(cast: Cast, gcs: GcsWorld) -> None:
@@ -136,10 +139,105 @@ def test_of_tencents_files_the_months_count_and_the_days_that_repeat_them_do_not
         s3.put(f"focus/FOCUS-bill_details-200020002001-202605{day:02}.CSV", month_rows("2026-05", *costs))
     s3.put("focus/FOCUS-bill_details-200020002001-202605.CSV", month_rows("2026-05", "1", "2", "4", "8"))
     s3.put("focus/FOCUS-bill_details-200020002001-202606.CSV", month_rows("2026-06", "0.5"))
-    row = connect_s3(cast, s3, "FOCUS-bill_details-*-{yyyymm}.CSV")
+    row = connect_s3(cast, s3, pattern_of("Tencent Cloud: closed months"))
     with account_scope(cast.account):
         assert actions(sync_now(row)) == {"2026-06": "imported", "2026-05": "imported"}
         assert total(cast.account) == Decimal("15.5")
+
+
+def pattern_of(layout: str) -> str:
+    """Of the layout that the wizard offers by this label."""
+    return {label: pattern for pattern, label in PATTERNS}[layout]
+
+
+def put_ovh(s3: S3World, path: str, *costs: str) -> None:
+    """Each run exports the month up to its time."""
+    s3.put(f"focus/{path}/focus.csv", month_rows("-".join(path.split("/")[1:3]), *costs))
+
+
+def test_of_ovhclouds_daily_files_the_newest_of_each_account_counts(cast: Cast, s3: S3World) -> None:
+    put_ovh(s3, "ab123-ovh/2026/05/14", "1")
+    put_ovh(s3, "ab123-ovh/2026/05/15", "1", "2")
+    put_ovh(s3, "cd456-ovh/2026/05/14", "100")
+    put_ovh(s3, "ab123-ovh/2026/06/01", "0.5")
+    row = connect_s3(cast, s3, pattern_of("OVHcloud: one file a day"))
+    with account_scope(cast.account):
+        sync = sync_now(row)
+
+        assert (sync.error, actions(sync)) == ("", {"2026-06": "imported", "2026-05": "imported"})
+        assert total(cast.account) == Decimal("103.5")
+
+        put_ovh(s3, "cd456-ovh/2026/05/15", "100", "7")
+        assert actions(sync_now(row)) == {"2026-06": "unchanged", "2026-05": "imported"}
+        assert total(cast.account) == Decimal("110.5")
+
+
+def test_of_ovhclouds_hourly_files_the_newest_hour_counts(cast: Cast, s3: S3World) -> None:
+    put_ovh(s3, "ab123-ovh/2026/05/14/23", "1")
+    put_ovh(s3, "ab123-ovh/2026/05/15/09", "1", "2")
+    put_ovh(s3, "ab123-ovh/2026/05/15/10", "1", "2", "4")
+    row = connect_s3(cast, s3, pattern_of("OVHcloud: one file an hour"))
+    with account_scope(cast.account):
+        assert actions(sync_now(row)) == {"2026-05": "imported"}
+        assert total(cast.account) == Decimal(7)
+
+
+def test_ovhclouds_file_of_a_month_that_is_replaced(cast: Cast, s3: S3World) -> None:
+    put_ovh(s3, "ab123-ovh/2026/05", "1")
+    put_ovh(s3, "cd456-ovh/2026/05", "100")
+    row = connect_s3(cast, s3, pattern_of("OVHcloud: one file a month"))
+    with account_scope(cast.account):
+        assert actions(sync_now(row)) == {"2026-05": "imported"}
+        put_ovh(s3, "ab123-ovh/2026/05", "1", "2")
+        assert actions(sync_now(row)) == {"2026-05": "imported"}
+        assert total(cast.account) == Decimal(103)
+
+
+IBM_COLUMNS = (
+    *("BilledCost", "BillingAccountId", "BillingAccountName", "BillingAccountType", "BillingCurrency"),
+    *("BillingPeriodEnd", "BillingPeriodStart", "ChargeCategory", "ChargeClass", "ChargeDescription"),
+    *("ChargeFrequency", "ChargePeriodEnd", "ChargePeriodStart", "ConsumedQuantity", "ConsumedUnit"),
+    *("ContractedCost", "ContractedUnitPrice", "EffectiveCost", "InvoiceIssuerName", "ListCost"),
+    *("ListUnitPrice", "PricingCategory", "PricingCurrency", "PricingQuantity", "PricingUnit"),
+    *("ProviderName", "PublisherName", "RegionId", "RegionName", "ResourceId", "ResourceName"),
+    *("ResourceType", "ServiceCategory", "ServiceName", "ServiceSubcategory", "SkuId", "SkuMeter"),
+    *("Tags", "x_DiscountId", "x_DiscountName", "x_DiscountQuantity", "x_OfferId", "x_OfferCredit"),
+)
+
+
+def ibm_report(month: str, *costs: str) -> bytes:
+    file = io.StringIO()
+    lines = csv.DictWriter(file, IBM_COLUMNS, restval="")
+    lines.writeheader()
+    for cost in costs:
+        start = f"{month}-01T00:00:00Z"
+        lines.writerow(
+            {
+                **dict.fromkeys(("BilledCost", "EffectiveCost", "ContractedCost", "ListCost"), cost),
+                **dict.fromkeys(("BillingPeriodStart", "ChargePeriodStart"), start),
+                **dict.fromkeys(("ProviderName", "PublisherName", "InvoiceIssuerName"), "IBM"),
+                "BillingPeriodEnd": "2026-07-01T00:00:00Z",
+                "ChargePeriodEnd": "2026-07-01T00:00:00Z",
+                "BillingCurrency": "USD",
+                "ChargeCategory": "Usage",
+                "ServiceCategory": "Storage",
+                "ServiceName": "Cloud Object Storage",
+                "ResourceId": "crn:v1:bluemix:public:cloud-object-storage:global:a/1:2::",
+                "x_OfferCredit": "0.5",
+            }
+        )
+    return file.getvalue().encode()
+
+
+def test_focus_reports_of_ibm_cloud_as_the_wizard_has_them_saved(cast: Cast, s3: S3World) -> None:
+    s3.put("focus/ibm-focus-2026-05.csv", ibm_report("2026-05", "1.25", "2"))
+    s3.put("focus/ibm-focus-2026-06.csv", ibm_report("2026-06", "4"))
+    row = connect_s3(cast, s3, pattern_of("IBM Cloud: FOCUS reports by month"))
+    with account_scope(cast.account):
+        sync = sync_now(row)
+
+        assert (sync.error, actions(sync)) == ("", {"2026-06": "imported", "2026-05": "imported"})
+        assert cost_by(cast.account, "provider") == {"IBM": (Decimal("7.25"), Decimal("7.25"))}
 
 
 BIGQUERY_TYPES = {
@@ -210,7 +308,7 @@ def test_a_zip_file_as_alibaba_delivers_bills_is_imported(cast: Cast, s3: S3Worl
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("bill.csv", month_rows("2026-05", "1"))
     s3.put("focus/5500_26842_FOCUS_202605.zip", packed.getvalue())
-    row = connect_s3(cast, s3, "*_{yyyymm}.zip")
+    row = connect_s3(cast, s3, pattern_of("Alibaba Cloud: archives by month"))
     with account_scope(cast.account):
         sync = sync_now(row)
 
