@@ -7,6 +7,7 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Final
 
@@ -246,7 +247,11 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
             segments.discard(written)
             raise
     if settled:
-        refresh_completeness(job.source)
+        refresh_completeness(
+            job.source,
+            first_day=min((each.first_day for each in written), default=date.max),
+            last_day=max((each.last_day for each in written), default=date.max),
+        )
         find_overlaps(job.source)
     else:
         segments.discard(written)

@@ -79,8 +79,11 @@ def refresh_if_due() -> None:
             refresh_completeness(source)
 
 
-def refresh_completeness(source: CostSource) -> None:
-    """Read a source's completeness again, and what it has of currencies. What fails is logged and done by the next `refresh_if_due`.
+def refresh_completeness(
+    source: CostSource, *, first_day: date = date.min, last_day: date = date.max
+) -> None:
+    """Read a source's completeness again, and what it has of currencies: the rates of these days. What fails is logged and done by
+    the next `refresh_if_due`.
 
     Cost: two lake queries over 75 days of one source, a second when it has no daily usage in them; five of PostgreSQL.
     """
@@ -88,7 +91,7 @@ def refresh_completeness(source: CostSource) -> None:
         with account_scope(source.account), transaction.atomic():
             _refresh(source)
             refresh_currencies(source.account)
-            take_bill_rates(source)
+            take_bill_rates(source, first_day, last_day)
     except (UserError, DatabaseError):
         logger.warning("costs: the completeness of source %s was not read", source.pk, exc_info=True)
 

@@ -41,17 +41,18 @@ def refresh_currencies(account: Account) -> None:
     Account.objects.filter(pk=account.pk).exclude(currencies=currencies).update(currencies=currencies)
 
 
-def take_bill_rates(source: CostSource) -> int:
-    """Keep the rates of a source's own lines, by the day of the charge, and say how many are new. Where a day has several,
-    that of most lines counts. No lake query where no bill of the account has such columns."""
+def take_bill_rates(source: CostSource, first_day: date = date.min, last_day: date = date.max) -> int:
+    """Keep the rates of a source's own lines of these days, by the day of the charge, and say how many are new. Where a day has
+    several, that of most lines counts. No lake query where no bill of the account has such columns, else five columns of all lines
+    of these days."""
     extensions = set(cost_tag_keys(source.account).extensions)
     if not extensions & {str(AZURE_RATE), str(GOOGLE_RATE)}:
         return 0
     table = engine.run(
         source.account,
         Kind.COST,
-        date.min,
-        date.max,
+        first_day,
+        last_day,
         _BillRates(str(source.pk)),
         tag_keys=_KEYS,
         in_own_currency=True,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -20,9 +21,11 @@ from finops.lake import schema
 from finops.lake.schema import ExtensionKey, Kind
 from finops.lake.storage import segments
 from tests.cast import ACTOR, Cast
+from tests.finops.costs.focus_reader import as_csv
 from tests.finops.exchange_rates.test_rate_files import BOMB, ECB
 from tests.receivers import Receiver
 from tests.world.costs import Line, add_source, cost
+from tests.world.imports import import_bill
 
 DAY = date(2026, 3, 18)
 FIRST = date(2026, 3, 1)
@@ -115,12 +118,28 @@ def test_rates_of_azure_and_google_bills_are_taken_by_the_day_of_their_lines(
             cost(DAY, 1, currency="JPY", **{schema.extension_column("CurrencyConversionRate"): "none"}),
         ],
     )
+    assert take_bill_rates(source, DAY + timedelta(days=1), date.max) == 0
     assert take_bill_rates(source) == 2
     assert stored() == [
         (DAY, "USD", "EUR", Decimal("0.9123"), "bill"),
         (DAY, "USD", "GBP", Decimal("0.85"), "bill"),
     ]
     assert take_bill_rates(source) == 0
+
+
+def test_an_import_takes_the_rates_of_the_days_that_it_brings(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    for month in ("2026-05", "2026-06"):
+        ExchangeRate.objects.all().delete()
+        path = tmp_path / f"{month}.csv"
+        row = {
+            "BillingPeriodStart": f"{month}-01T00:00:00Z", "ChargePeriodStart": f"{month}-03T00:00:00Z",
+            "BillingCurrency": "EUR", "PricingCurrency": "USD", "x_BillingExchangeRate": "0.9",
+        }
+        path.write_bytes(as_csv(row))
+        import_bill(cast, source, path)
+        assert stored() == [(date.fromisoformat(f"{month}-03"), "USD", "EUR", Decimal("0.9"), "bill")]
 
 
 def test_an_account_knows_the_currencies_of_its_lines(acme: Account) -> None:
