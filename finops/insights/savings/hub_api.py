@@ -71,7 +71,9 @@ class HubApi(RecommendationApi):
         result = RecommendationList()
         for number, item in enumerate(_items(config), start=1):
             if number > MAX_ROWS:
-                raise SourceError(f"AWS has more than {MAX_ROWS:,} recommendations; the rest is not read.")
+                raise SourceError(
+                    f"AWS has more than {MAX_ROWS:,} recommendations, the limit. None were read."
+                )
             try:
                 result.rows.append(hub_row(_export_columns(item)))
             except (UserError, ValueError) as problem:

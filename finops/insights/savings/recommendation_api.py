@@ -98,7 +98,9 @@ class RecommendationList:
         self.left_out += other.left_out
         self.problems = [*self.problems, *other.problems][:MAX_PROBLEMS]
         if len(self.rows) > MAX_ROWS:
-            raise SourceError(f"{vendor} has more than {MAX_ROWS:,} recommendations; the rest is not read.")
+            raise SourceError(
+                f"{vendor} has more than {MAX_ROWS:,} recommendations, the limit. None were read."
+            )
 
 
 class RecommendationApi(ABC):
