@@ -70,12 +70,16 @@ class FilePattern:
     def has_month(self) -> bool:
         return "{month}" in self.text or "{yyyymm}" in self.text
 
+    @property
+    def has_day(self) -> bool:
+        return "{day}" in self.text
+
     def snapshot_of(self, key: str) -> tuple[str, tuple[int, int]]:
         """Whose snapshot of the month a matching key is, as the text before its day, which names an account or a report; and the day
         and the hour of it. "" and zeros for a pattern without a day."""
         match = self._expression.fullmatch(key)
         groups = match.groupdict() if match else {}
-        if match is None or "day" not in groups:
+        if match is None or not self.has_day:
             return "", (0, 0)
         return key[: match.start("day")], (int(groups["day"]), int(groups.get("hour") or 0))
 

@@ -66,9 +66,8 @@ Pattern = Annotated[
     str,
     msgspec.Meta(
         title="Files",
-        description="Path below the folder. * matches any text, ** any folders. {year} and {month}, or {yyyymm}, "
-        "mark the billing month; without them it is read from BILLING_PERIOD= in the path, or from the file. Daily files "
-        "that repeat the month, as Tencent's and OVHcloud's, would double cost: with {day} and {hour}, only the newest are read.",
+        description="Path below the folder. * matches any text, ** any folders. {year} and {month}, or {yyyymm}, mark the billing "
+        "month; without them it is read from the file. Of files with {day} or {hour}, only the newest of a month are read.",
         examples=["{year}/{month}/*.parquet", "bill_{yyyymm}{day}.csv"],
         min_length=1,
         max_length=300,
@@ -147,10 +146,11 @@ class PatternConnector(Connector[P], Generic[P]):
         ]
 
     def fetch(self, config: P, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        pattern = FilePattern.parse(self._pattern(config))
         with self._open(config) as bucket:
-            months = files_by_month(bucket, FilePattern.parse(self._pattern(config)), config)
+            months = files_by_month(bucket, pattern, config)
             files = bucket.download_month(months.get(month.month, []), fetch)
-        if note := snapshot_note(files, config):
+        if not pattern.has_day and (note := snapshot_note(files, config)):
             fetch.notes.append(note)
         return files
 

@@ -75,6 +75,16 @@ def test_a_snippet_is_copied(new_page: NewPage) -> None:
     assert "CONNECTION_FOLDERS" in page.evaluate("navigator.clipboard.readText()")
 
 
+def test_a_layout_of_a_provider_is_copied_into_the_field_of_the_files(new_page: NewPage) -> None:
+    page = new_page("member")
+    page.goto("/a/acme/connections/new/?connector=bucket_focus")
+
+    page.get_by_label("Layout").select_option(label="OVHcloud: one file a day")
+
+    expect(page.locator("#id_pattern")).to_have_value("*/{year}/{month}/{day}/focus.csv")
+    assert page.evaluate(FAULTS) == []
+
+
 @pytest.mark.parametrize("width", [390, 768, 1440, 1920])
 def test_a_long_finding_and_a_long_error_fit(new_page: NewPage, width: int) -> None:
     page = new_page("owner", width=width)

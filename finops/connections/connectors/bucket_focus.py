@@ -110,14 +110,13 @@ class BucketFocus(PatternConnector[BucketFocusConfig]):
                 "FOCUS 1.0 or later. Replace all files of a month together. Example: focus/2026/05/part-1.parquet.",
             ),
             SetupStep(
-                "OVHcloud: create the export",
-                "Choose the layout “one file a month”. A run exports the month up to its time, so the end of a month after its "
-                "last run is missing; an hourly export misses the least.",
+                "For OVHcloud: create the export",
+                "Choose the layout “one file a month”. Cost after the last run of a month is not exported; hourly runs miss the least.",
                 _OVH_EXPORT,
                 "sh",
             ),
             SetupStep(
-                "IBM Cloud: save FOCUS reports",
+                "For IBM Cloud: save FOCUS reports",
                 "IBM Cloud gives FOCUS reports by API only. Run this daily for the current and the previous month.",
                 _IBM_REPORT,
                 "sh",

@@ -109,10 +109,9 @@ def _place(account: Account) -> Iterator[None]:
 
 def check_to_folder(connector: Connector[Any], config: ConnectorConfig, folder: Path, seconds: float) -> None:
     """In the child."""
-    settings.CONNECTION_TEST_SECONDS = seconds
 
     def findings() -> ChildAnswer:
-        with time_limit.limit_time(seconds, _too_long("The test")):
+        with time_limit.limit_time(seconds, _too_long("The test", seconds)):
             return ChildAnswer(findings=check(connector, config))
 
     answer_of(findings, "connection test").write(folder / "answer")
@@ -122,26 +121,25 @@ def newest_file_to_folder(
     connector: Connector[Any], config: ConnectorConfig, folder: Path, seconds: float
 ) -> None:
     """In the child."""
-    settings.CONNECTION_TEST_SECONDS = seconds
 
     def newest() -> ChildAnswer:
-        with time_limit.limit_time(seconds, _too_long("Fetching the file")):
+        with time_limit.limit_time(seconds, _too_long("Fetching the file", seconds)):
             file = connector.newest_file(config, folder)
         return ChildAnswer(files=[(str(file.path), file.name)])
 
     answer_of(newest, "fetch of a sample").write(folder / "answer")
 
 
-def _too_long(what: str) -> str:
+def _too_long(what: str, seconds: float) -> str:
     return (
-        f"{what} took longer than {settings.CONNECTION_TEST_SECONDS:g} seconds and was stopped. Check the address, and that a "
+        f"{what} took longer than {seconds:g} seconds and was stopped. Check the address, and that a "
         "firewall lets this server reach it. For a place with many or large files, enter a longer prefix."
     )
 
 
 def _error_of_end(result: ChildResult, what: str) -> SourceError:
     if result.end is ChildOutcome.TIME:
-        return SourceUnavailable(_too_long(what))
+        return SourceUnavailable(_too_long(what, settings.CONNECTION_TEST_SECONDS))
     if result.end is ChildOutcome.MEMORY:
         limit = min(MAX_MEMORY, child_process.memory_limit()) >> 20
         return SourceError(

@@ -49,7 +49,8 @@ class StuckBucket(BucketFocus):
 @pytest.fixture(autouse=True)
 def loopback(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     monkeypatch.setitem(connectors(), "bucket_focus", LoopbackBucket())
-    monkeypatch.setattr(interactive_calls, "ANSWER_SECONDS", 1.0)
+    # The first child waits for its server to start, and the machine may be busy.
+    monkeypatch.setattr(interactive_calls, "ANSWER_SECONDS", 60.0)
 
 
 def form(endpoint: str, bucket: str = "bills") -> dict[str, str]:
@@ -85,7 +86,7 @@ def test_an_endpoint_that_never_ends_its_answer_is_ended_and_the_page_says_what_
     settings.CONNECTION_TEST_SECONDS = 2.0
     begin = time.monotonic()
     page = ask(cast, form(endless))
-    assert time.monotonic() - begin < 30  # 2 s, on a machine that has nothing else to do
+    assert time.monotonic() - begin < 60  # 2 s, on a machine that has nothing else to do
     assert "Passed: Read the pattern" in page
     assert (
         "Failed: List s3://bills The test took longer than 2 seconds and was stopped. Check the address, and that a firewall lets "
@@ -97,6 +98,7 @@ def test_a_test_that_does_not_see_its_time_is_ended_from_outside(
     cast: Cast, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.CONNECTION_TEST_SECONDS = 1.0
+    monkeypatch.setattr(interactive_calls, "ANSWER_SECONDS", 1.0)
     monkeypatch.setitem(connectors(), "bucket_focus", StuckBucket())
     begin = time.monotonic()
     page = ask(cast, form("https://s3.example.com"))
