@@ -1,4 +1,5 @@
-"""Daily files that each repeat the month so far, as Tencent Cloud's do: read together, they would count cost several times."""
+"""Daily or hourly files that each repeat the month so far, as Tencent Cloud's and OVHcloud's do: read together, they would count cost
+several times."""
 
 from __future__ import annotations
 
@@ -25,7 +26,13 @@ from finops.lib.money import exact_sum
 
 MAX_BYTES: Final = 1 << 30
 """Of the two days that are compared; larger ones are not looked at."""
-_DATE: Final = re.compile(r"(?<!\d)(20\d\d)[-_/]?(0[1-9]|1[0-2])[-_/]?(0[1-9]|[12]\d|3[01])(?!\d)")
+_DATE: Final = re.compile(
+    r"(?<!\d)(20\d\d)[-_/]?(0[1-9]|1[0-2])[-_/]?(0[1-9]|[12]\d|3[01])(?!\d)(?:/(?:hour=)?([01]\d|2[0-3])(?=/))?"
+)
+"""A day, and the hour that is a folder below it."""
+
+Snapshot = tuple[date, str]
+"""The day and the hour that a path names; "" without an hour."""
 
 TotalsByDay = dict[date, Decimal]
 """Billed cost by the day of its charge, whatever its currency: a digest, never shown."""
@@ -34,42 +41,57 @@ TotalsByDay = dict[date, Decimal]
 def snapshot_note(files: Sequence[FocusFile], config: ConnectorConfig) -> str:
     """A warning that files of a month repeat each other, with what to do; empty where they do not, or nobody can tell.
 
-    Compared are the two newest days that the names have: a snapshot has every day of the one before, and the same cost on one of
-    them. Cost: two columns of the files of these days.
+    Compared are the two newest days or hours that the names have: a snapshot has every day of the one before, and the same cost on
+    one of them; of two hours of a day on all but the last, since hours may cost the same. Cost: two columns of the files of these.
     """
-    by_day: dict[date, list[FocusFile]] = defaultdict(list)
+    groups: dict[Snapshot, list[FocusFile]] = defaultdict(list)
     for file in files:
-        if day := day_of(file.name):
-            by_day[day].append(file)
-    if len(by_day) < 2:
+        if found := snapshot_of(file.name):
+            groups[found].append(file)
+    if len(groups) < 2:
         return ""
-    earlier, later = sorted(by_day)[-2:]
-    if sum(file.path.stat().st_size for day in (earlier, later) for file in by_day[day]) > MAX_BYTES:
+    earlier, later = sorted(groups)[-2:]
+    if sum(file.path.stat().st_size for each in (earlier, later) for file in groups[each]) > MAX_BYTES:
         return ""
+    is_snapshot = is_snapshot_of if earlier[0] < later[0] else is_hourly_snapshot_of
     try:
-        if not is_snapshot_of(_totals(by_day[earlier], config), _totals(by_day[later], config)):
+        if not is_snapshot(_totals(groups[earlier], config), _totals(groups[later], config)):
             return ""
     except (UserError, BadCell, LateDecimalComma, *CAST_ERRORS):
         return ""  # the import says what is wrong with a file
+    marks = "the day in the pattern with {day}" + (", and the hour with {hour}" if later[1] else "")
     return (
-        f"The files of {earlier} and {later} repeat the same days, so their cost counts more than once. Mark the day in the "
-        "pattern with {day}: then only the newest files of a month are read."
+        f"The files of {_text(earlier)} and {_text(later)} repeat the same days, so their cost counts more than once. Mark {marks}: "
+        "then only the newest files of a month are read."
     )
 
 
-def day_of(name: str) -> date | None:
-    """The last day that a path names: `20260531`, `2026-05-31` or `2026/05/31`."""
-    days = []
+def _text(snapshot: Snapshot) -> str:
+    day, hour = snapshot
+    return f"{day} {hour}:00" if hour else f"{day}"
+
+
+def snapshot_of(name: str) -> Snapshot | None:
+    """The last day that a path names, `20260531`, `2026-05-31` or `2026/05/31`, with the hour of a folder below it."""
+    found = []
     for match in _DATE.finditer(name):
         with suppress(ValueError):
-            days.append(date(*map(int, match.groups())))
-    return days[-1] if days else None
+            found.append((date(int(match[1]), int(match[2]), int(match[3])), match[4] or ""))
+    return found[-1] if found else None
 
 
 def is_snapshot_of(earlier: TotalsByDay, later: TotalsByDay) -> bool:
     """Whether the later files hold the earlier ones too."""
     is_repeated = bool(earlier) and earlier.keys() <= later.keys()
     return is_repeated and any(amount and later[day] == amount for day, amount in earlier.items())
+
+
+def is_hourly_snapshot_of(earlier: TotalsByDay, later: TotalsByDay) -> bool:
+    """The same of two hours of a day."""
+    before = sorted(earlier)[:-1]
+    return (
+        is_snapshot_of(earlier, later) and bool(before) and all(later[day] == earlier[day] for day in before)
+    )
 
 
 def _totals(files: Sequence[FocusFile], config: ConnectorConfig) -> TotalsByDay:

@@ -134,8 +134,11 @@ def test_an_import_takes_the_rates_of_the_days_that_it_brings(
         ExchangeRate.objects.all().delete()
         path = tmp_path / f"{month}.csv"
         row = {
-            "BillingPeriodStart": f"{month}-01T00:00:00Z", "ChargePeriodStart": f"{month}-03T00:00:00Z",
-            "BillingCurrency": "EUR", "PricingCurrency": "USD", "x_BillingExchangeRate": "0.9",
+            "BillingPeriodStart": f"{month}-01T00:00:00Z",
+            "ChargePeriodStart": f"{month}-03T00:00:00Z",
+            "BillingCurrency": "EUR",
+            "PricingCurrency": "USD",
+            "x_BillingExchangeRate": "0.9",
         }
         path.write_bytes(as_csv(row))
         import_bill(cast, source, path)
