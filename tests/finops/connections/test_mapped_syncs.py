@@ -7,11 +7,15 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from django.conf import settings as django_settings
 from pytest_django import Settings
 
 from accounts.scoping import account_scope
 from finops.connections import services
+from finops.connections.connectors import connectors
+from finops.connections.connectors.folder import FolderConfig, FolderConnector
 from finops.connections.models import CostConnection, CostSync
+from finops.costs.focus.normalise import FocusFile
 from finops.costs.services import sample_file, save_column_mapping
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
@@ -23,8 +27,17 @@ from tests.world.imports import cost_by, total
 JUNE = BILL.replace("2026-05", "2026-06")
 
 
+class AllowedFolder(FolderConnector):
+    """Its folder is allowed in a child too, which has not the settings of a test."""
+
+    def newest_file(self, config: FolderConfig, folder: Path) -> FocusFile:
+        django_settings.CONNECTION_FOLDERS = [config.folder]
+        return super().newest_file(config, folder)
+
+
 @pytest.fixture
-def folder(tmp_path: Path, settings: Settings) -> Path:
+def folder(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setitem(connectors(), "folder", AllowedFolder())
     root = tmp_path / "cost"
     root.mkdir()
     settings.CONNECTION_FOLDERS = [str(root)]

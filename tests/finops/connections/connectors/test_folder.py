@@ -155,8 +155,8 @@ def test_daily_files_of_a_day_each_are_added_up_without_a_note(
 
 @pytest.mark.usefixtures("scope")
 def test_hourly_files_that_repeat_the_month_are_named(cast: Cast, folder: Path) -> None:
-    for hour in ("08", "09"):
-        put(folder, f"ab1-ovh/2026/05/03/{hour}/focus.csv", snapshot(1, 2, 3))
+    put(folder, "ab1-ovh/2026/05/03/08/focus.csv", snapshot(1, 2, 3))
+    put(folder, "ab1-ovh/2026/05/03/09/focus.csv", snapshot(1, 2, 3, 3))
     note = sync_now(connect(cast, folder, "**/*.csv")).periods[0]["note"]
     assert "The files of 2026-05-03 08:00 and 2026-05-03 09:00 repeat the same days" in note
     assert "Mark the day in the pattern with {day}, and the hour with {hour}" in note
@@ -168,10 +168,10 @@ def test_hourly_files_of_an_hour_each_are_added_up_without_a_note(
     cast: Cast, folder: Path, hour: str
 ) -> None:
     for number in range(3):
-        put(folder, f"date=2026-05-03/{hour}{number:02}/usage.csv", snapshot(3))
+        put(folder, f"date=2026-05-03/{hour}{number:02}/usage.csv", snapshot(*[3] * (number + 1)))
     sync = sync_now(connect(cast, folder, "**/*.csv"))
     assert sync.periods[0]["note"] == ""
-    assert total(cast.account) == Decimal(9)
+    assert total(cast.account) == Decimal(3 + 6 + 9)
 
 
 @pytest.mark.usefixtures("scope")
