@@ -9,7 +9,7 @@ import msgspec
 Topic = Literal["Cost", "Forecasts and budgets", "Optimisation", "Allocation", "Unit economics", "Data"]
 
 
-class Term(msgspec.Struct, frozen=True, kw_only=True):
+class HelpTerm(msgspec.Struct, frozen=True, kw_only=True):
     """A term in the words of FOCUS and the FinOps Framework. `section` is that of “How we count” which has more."""
 
     name: str
@@ -18,11 +18,11 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
     section: str = ""
 
 
-def _term(name: str, topic: Topic, text: str, section: str = "") -> Term:
-    return Term(name=name, topic=topic, text=text, section=section)
+def _term(name: str, topic: Topic, text: str, section: str = "") -> HelpTerm:
+    return HelpTerm(name=name, topic=topic, text=text, section=section)
 
 
-TERMS: Final[dict[str, Term]] = {
+TERMS: Final[dict[str, HelpTerm]] = {
     "billed-cost": _term(
         "Billed cost",
         "Cost",
@@ -160,9 +160,9 @@ TERMS: Final[dict[str, Term]] = {
 }
 
 
-def terms_by_topic() -> dict[str, list[tuple[str, Term]]]:
+def terms_by_topic() -> dict[str, list[tuple[str, HelpTerm]]]:
     """Terms with their anchors, by topic, in alphabetical order."""
-    topics: dict[str, list[tuple[str, Term]]] = {}
+    topics: dict[str, list[tuple[str, HelpTerm]]] = {}
     for anchor, term in sorted(TERMS.items(), key=lambda item: item[1].name.casefold()):
         topics.setdefault(term.topic, []).append((anchor, term))
     return {topic: topics[topic] for topic in Topic.__args__}  # type: ignore[attr-defined]
