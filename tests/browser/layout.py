@@ -1,0 +1,93 @@
+"""What is wrong with how a page stands at its width: clipped, covered or cut off, as a person would see it."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page
+
+WIDTHS = (390, 768, 1024, 1440, 1920)
+HEIGHT = 900
+
+NEXT_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Charts take their new width a frame after the page."""
+
+# Texts and controls are compared with each other, the boxes around them are not: those may be nested as they like.
+FAULTS_OF_LAYOUT = """() => {
+  const faults = [];
+  const doc = document.documentElement;
+  if (doc.scrollWidth > doc.clientWidth) faults.push(`${doc.scrollWidth - doc.clientWidth} px too wide`);
+  const short = (node) => {
+    const name = node.tagName.toLowerCase() + (node.id ? `#${node.id}` : "") + (typeof node.className === "string" && node.className ? `.${node.className.trim().split(/\\s+/).slice(0, 3).join(".")}` : "");
+    return `${name} "${(node.textContent || node.value || "").trim().replace(/\\s+/g, " ").slice(0, 50)}"`;
+  };
+  const skipped = "svg, canvas, [data-chart], .visually-hidden, .dropdown-menu:not(.show), [hidden], .skip-link, template, option, dialog:not([open]), .offcanvas:not(.show), [popover]";
+  const isShown = (node) => node.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true });
+  const scrolls = (node) => {
+    const { overflowX, overflowY } = getComputedStyle(node);
+    return /(auto|scroll)/.test(overflowX + overflowY);
+  };
+  const nodes = [...document.body.querySelectorAll("*")].filter((node) => !node.closest(skipped) && isShown(node));
+
+  for (const node of nodes) {
+    if (!node.clientWidth || node.matches("input, textarea, select, html, body")) continue;
+    const { overflowX, overflowY, textOverflow, webkitLineClamp } = getComputedStyle(node);
+    const isLabelled = (textOverflow === "ellipsis" || webkitLineClamp !== "none") && (node.title || node.closest("[title], [data-bs-title], [aria-label]"));
+    const cutX = ["hidden", "clip"].includes(overflowX) && node.scrollWidth > node.clientWidth + 1;
+    const cutY = ["hidden", "clip"].includes(overflowY) && node.scrollHeight > node.clientHeight + 2;
+    if ((cutX || cutY) && !isLabelled && node.clientHeight > 1) faults.push(`cut: ${short(node)} ${node.scrollWidth}x${node.scrollHeight} in ${node.clientWidth}x${node.clientHeight}`);
+  }
+
+  const boxes = [];
+  const clip = (node, box) => {
+    let { left, right, top, bottom } = box;
+    for (let up = node.parentElement; up && up !== doc; up = up.parentElement) {
+      if (getComputedStyle(up).overflow === "visible") continue;
+      const around = up.getBoundingClientRect();
+      left = Math.max(left, around.left); right = Math.min(right, around.right);
+      top = Math.max(top, around.top); bottom = Math.min(bottom, around.bottom);
+    }
+    return { left, right, top, bottom };
+  };
+  const floats = (node) => {
+    for (let up = node; up && up !== document.body; up = up.parentElement)
+      if (["fixed", "sticky", "absolute"].includes(getComputedStyle(up).position)) return true;
+    return false;
+  };
+  for (const node of nodes) {
+    if (floats(node)) continue;
+    const rects = [];
+    if (node.matches("input:not([type=hidden]), select, textarea, button, .btn")) rects.push(node.getBoundingClientRect());
+    else if (!node.closest("button, .btn"))
+      for (const child of node.childNodes) {
+        if (child.nodeType !== Node.TEXT_NODE || !child.textContent.trim()) continue;
+        const range = document.createRange(); range.selectNodeContents(child);
+        rects.push(...range.getClientRects());
+      }
+    for (const rect of rects) {
+      const box = clip(node, rect);
+      if (box.right - box.left < 3 || box.bottom - box.top < 3) continue;
+      if (rect.right > innerWidth + 1 && !nodes.some((up) => up.contains(node) && scrolls(up))) faults.push(`beyond the window: ${short(node)}`);
+      boxes.push([node, box]);
+    }
+  }
+  boxes.sort((a, b) => a[1].top - b[1].top);
+  for (const [index, [node, box]] of boxes.entries()) {
+    for (let next = index + 1; next < boxes.length && boxes[next][1].top < box.bottom - 4; next += 1) {
+      const [other, beside] = boxes[next];
+      if (other === node || other.contains(node) || node.contains(other)) continue;
+      const wide = Math.min(box.right, beside.right) - Math.max(box.left, beside.left);
+      const high = Math.min(box.bottom, beside.bottom) - Math.max(box.top, beside.top);
+      if (wide > 4 && high > 4) faults.push(`over each other: ${short(node)} and ${short(other)}`);
+    }
+  }
+  return [...new Set(faults)];
+}"""
+
+
+def layout_faults(page: Page, widths: tuple[int, ...] = WIDTHS) -> list[str]:
+    """Each with its width, of the page that is open; the window has the last width afterwards."""
+    faults = []
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        page.evaluate(NEXT_FRAMES)
+        faults += [f"{width}: {fault}" for fault in page.evaluate(FAULTS_OF_LAYOUT)]
+    return faults
