@@ -88,6 +88,7 @@ def test_every_page_of_the_demo_stands_well_at_every_width(
     browser: Browser, demo: Demo, paths: list[str], theme: str
 ) -> None:
     faults = {}
+    FOLDER.mkdir(parents=True, exist_ok=True)
     with browser.new_context(
         base_url=demo.server.url,
         viewport={"width": WIDTHS[-1], "height": HEIGHT},
@@ -100,7 +101,8 @@ def test_every_page_of_the_demo_stands_well_at_every_width(
         for path in paths:
             if found := faults_of(page, path, theme):
                 faults[path] = found
-    (FOLDER / f"faults-{theme}.json").write_text(json.dumps(faults, indent=1))
+            # Page by page: who waits ten minutes for the end can begin to read.
+            (FOLDER / f"faults-{theme}.json").write_text(json.dumps(faults, indent=1))
     assert faults == {}
 
 
