@@ -15,7 +15,7 @@ NODE_DEV_READY := node_modules/.ready-dev
 SCRIPTS := static/js tests/js vendor eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench bench-memory soak sync-faults setups chaos screenshots chromium pooler clean clean-data
+.PHONY: help run test lint format bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ setups: $(DEV_READY) $(NODE_READY) pooler ## Start each documented setup from no
 
 screenshots: $(DEV_READY) $(NODE_READY) chromium ## Take the README's screenshots from the demo account
 	$(BIN)/python -m tests.browser.screenshots
+
+pages: $(DEV_READY) $(NODE_DEV_READY) chromium ## Check every page of the demo in five widths and two themes, keep var/screenshots (20 minutes)
+	PAGES=1 $(BIN)/python -m pytest tests/browser/test_walk.py
 
 clean: ## Remove what make built; data in var/ stays
 	rm -rf $(VENV) node_modules var/static .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

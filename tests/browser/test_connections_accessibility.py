@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import NewPage
+from tests.browser.layout import NEXT_FRAMES, WIDTHS
 from tests.browser.test_pages import FAULTS, overflow
 
 pytestmark = pytest.mark.browser
@@ -38,9 +39,6 @@ PAGES = [
         for name in ("aws_data_exports", "azure_exports", "bigquery", "anthropic_costs", "folder")
     ),
 ]
-NEXT_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""Charts take their new width a frame after the page."""
-WIDTHS = (390, 768, 1280, 1920)
 
 
 def violations(page: Page) -> list[str]:

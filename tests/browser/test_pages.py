@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.layout import WIDTHS, layout_faults
 
 pytestmark = pytest.mark.browser
 
@@ -150,9 +151,11 @@ def overflow(page: Page) -> int:
     return width
 
 
-@pytest.mark.parametrize(("width", "theme", "wider"), [(390, "dark", 0), (1280, "light", 1920)])
-def test_every_page_fits_and_is_named(new_page: NewPage, width: int, theme: str, wider: int) -> None:
-    """At `wider` the page is the same, given room: it is not asked for again."""
+@pytest.mark.parametrize(("width", "theme", "widths"), [(390, "dark", ()), (1280, "light", WIDTHS)])
+def test_every_page_fits_and_is_named(
+    new_page: NewPage, width: int, theme: str, widths: tuple[int, ...]
+) -> None:
+    """At `widths` it is the same page, given other room: it is not asked for again."""
     page = new_page("owner", width=width, theme=theme)
     faults_by_path = {}
     for path in PAGES:
@@ -163,9 +166,8 @@ def test_every_page_fits_and_is_named(new_page: NewPage, width: int, theme: str,
         faults = page.evaluate(FAULTS)
         if over := overflow(page):
             faults.append(f"{over} pixels too wide")
-        if wider:
-            page.set_viewport_size({"width": wider, "height": 800})
-            faults += [f"{over} pixels too wide at {wider}" for over in [overflow(page)] if over]
+        if widths:
+            faults += layout_faults(page, widths)
             page.set_viewport_size({"width": width, "height": 800})
         if faults:
             faults_by_path[path] = faults

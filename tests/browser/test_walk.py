@@ -28,7 +28,7 @@ from tests.servers import LiveServer, serve
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(not os.environ.get("PAGES"), reason="ten minutes: make pages"),
+    pytest.mark.skipif(not os.environ.get("PAGES"), reason="20 minutes: make pages"),
 ]
 
 FOLDER = Path("var/screenshots")
@@ -72,8 +72,12 @@ def find_pages(page: Page, slug: str) -> Iterator[str]:
         if answer.status != 200 or not answer.text().lstrip().lower().startswith("<!doctype html"):
             continue
         yield path
-        found = re.findall(r'href="(/(?:a/%s|accounts|auth|oauth|docs)/[^"#]*)' % re.escape(slug), answer.text())
-        waiting += [link.replace("&amp;", "&") for link in found if "sign-out" not in link and "logout" not in link]
+        found = re.findall(
+            r'href="(/(?:a/%s|accounts|auth|oauth|docs)/[^"#]*)' % re.escape(slug), answer.text()
+        )
+        waiting += [
+            link.replace("&amp;", "&") for link in found if "sign-out" not in link and "logout" not in link
+        ]
 
 
 def route_of(path: str) -> str:

@@ -6,13 +6,13 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import NewPage
-from tests.browser.test_connections_accessibility import NEXT_FRAMES, violations
+from tests.browser.layout import NEXT_FRAMES, WIDTHS
+from tests.browser.test_connections_accessibility import violations
 from tests.browser.test_dashboards import wait_until_drawn
 from tests.browser.test_pages import overflow
 from tests.servers import LiveServer
 
 pytestmark = pytest.mark.browser
-WIDTHS = (390, 768, 1024, 1440, 1920)
 
 # Cards over each other; what stands out of a widget sideways and cannot be scrolled to; texts that hide what they say.
 MISPLACED = """() => {
