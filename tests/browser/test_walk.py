@@ -6,6 +6,7 @@ account instead (test_pages.py).
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -72,12 +73,9 @@ def find_pages(page: Page, slug: str) -> Iterator[str]:
         if answer.status != 200 or not answer.text().lstrip().lower().startswith("<!doctype html"):
             continue
         yield path
-        found = re.findall(
-            r'href="(/(?:a/%s|accounts|auth|oauth|docs)/[^"#]*)' % re.escape(slug), answer.text()
-        )
-        waiting += [
-            link.replace("&amp;", "&") for link in found if "sign-out" not in link and "logout" not in link
-        ]
+        links = [html.unescape(link) for link in re.findall(r'href="(/[^"#]*)', answer.text())]
+        inside = (f"/a/{slug}/", "/accounts/", "/auth/", "/oauth/", "/docs/")
+        waiting += [link for link in links if link.startswith(inside) and "logout" not in link]
 
 
 def route_of(path: str) -> str:
