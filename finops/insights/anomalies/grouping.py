@@ -128,15 +128,18 @@ def _overlap_with(view: View, cluster: Sequence[View]) -> Decimal:
 
 
 def _to_groups(clusters: Sequence[Sequence[View]]) -> list[IncidentGroup]:
+    """Services are counted first, as none has a line of another; then each view without what those before it have."""
+    by_services = [each for each in clusters if each[0].is_service]
+    main = [_main_views(each, [other for other in by_services if other is not each]) for each in clusters]
+    before = [views for views in main if views[0].is_service]
     groups = []
-    before: list[Sequence[View]] = [each for each in clusters if each[0].is_service]
-    for cluster in clusters:
-        others = [each for each in before if each is not cluster]
-        counted = _main_views(cluster, others)
-        shared = ZERO if counted[0].is_service else _shared_impact(counted[0], others)
+    for cluster, counted in zip(clusters, main, strict=True):
+        shared = ZERO
+        if not counted[0].is_service:
+            shared = _shared_impact(counted[0], before)
+            before.append(counted)
         members = tuple(each.id for each in cluster)
         groups.append(IncidentGroup(counted[0].id, members, tuple(each.id for each in counted), shared))
-        before += [] if cluster[0].is_service else [cluster]
     return groups
 
 

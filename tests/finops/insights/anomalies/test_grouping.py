@@ -5,9 +5,14 @@ from __future__ import annotations
 from datetime import date, timedelta
 from decimal import Decimal
 from itertools import permutations
+from random import Random
 from typing import Any
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from finops.insights.anomalies.grouping import IncidentGroup, View, incident_groups
+from tests.examples import examples
 
 DAY = date(2026, 3, 10)
 
@@ -124,3 +129,58 @@ def test_another_source_currency_direction_or_time_is_another_incident() -> None
         assert len(incident_groups([SERVICE, other])) == 2, variant
     less = a_view(4, "tag:env", "prod", -90, causes={"service": {"Compute": -90}})
     assert len(incident_groups([SERVICE, less])) == 2
+
+
+LINES = st.lists(
+    st.tuples(st.sampled_from("ABC"), st.sampled_from("xyz"), st.sampled_from("mn"), st.integers(1, 1_000)),
+    min_size=1,
+    max_size=12,
+)
+NAMES = ("service", "team", "tag:env")
+
+
+def views_of(lines: list[tuple[str, str, str, int]]) -> list[View]:
+    """The excess of these lines by each dimension, with overlaps as the lake has them."""
+    views: list[View] = []
+    for place, name in enumerate(NAMES):
+        for value in sorted({line[place] for line in lines}):
+            own = [line for line in lines if line[place] == value]
+            overlaps = {
+                other: {
+                    each: sum(line[3] for line in own if line[at] == each)
+                    for each in {line[at] for line in own}
+                }
+                for at, other in enumerate(NAMES)
+                if other != name
+            }
+            views.append(
+                a_view(len(views), name, str(value), sum(line[3] for line in own), overlaps=overlaps)
+            )
+    return views
+
+
+def counted_money(views: list[View]) -> Decimal:
+    by_id = {view.id: view.impact for view in views}
+    return sum(
+        (sum(by_id[pk] for pk in group.counted) - group.shared for group in incident_groups(views)),
+        Decimal(0),
+    )
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(LINES, st.sets(st.integers(0, 7)), st.randoms(use_true_random=False))
+def test_no_money_counts_twice_and_where_services_are_seen_all_of_it_counts(
+    lines: list[tuple[str, str, str, int]], without: set[int], rng: Random
+) -> None:
+    views = views_of(lines)
+    total = sum(line[3] for line in lines)
+    assert counted_money(views) == total
+
+    part = [view for view in views if view.id not in without]
+    groups = incident_groups(part)
+    assert sorted(pk for group in groups for pk in group.members) == sorted(view.id for view in part)
+    assert all(group.shared >= 0 for group in groups)
+    assert counted_money(part) <= total
+
+    rng.shuffle(part)
+    assert incident_groups(part) == groups
