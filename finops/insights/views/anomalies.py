@@ -48,6 +48,7 @@ class AnomalyLine:
     spark: list[Decimal | None]
     kind: str
     root: tuple[str, AnomalyCause] | None
+    shared_impact: Decimal
 
     @property
     def name(self) -> str:
@@ -191,6 +192,7 @@ def _line(incident: Incident) -> AnomalyLine:
         spark_values(headline),
         headline.get_kind_display(),
         queries.root_cause_of(headline),
+        incident.shared_impact,
     )
 
 
