@@ -37,7 +37,7 @@ from finops.lib.listing import Column, ListPage, wants_csv
 from finops.lib.params import as_arguments
 
 RANK = {"high": 0, "medium": 1, "low": 2}
-WATCH, MINIMUM = "watch_", "minimum_"
+MINIMUM = "minimum_"
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,14 @@ class AnomalySettingsForm(forms.Form):
         self, *args: Any, choices: list[Any], watches: int, currencies: list[str], **options: Any
     ) -> None:
         super().__init__(*args, **options)
-        for place in range(1, watches + 1):
-            self.fields[f"{WATCH}{place}"] = forms.ChoiceField(
-                label=f"Additional dimension {place}", required=False, choices=[("", "None"), *choices]
-            )
+        self.choices = choices
+        self.fields["watches"] = forms.MultipleChoiceField(
+            label="Additional dimensions",
+            required=False,
+            choices=choices,
+            widget=forms.CheckboxSelectMultiple,
+            help_text=f"Up to {watches}. Each value, such as a team, gets its own forecast.",
+        )
         for currency in currencies:
             self.fields[f"{MINIMUM}{currency}"] = forms.DecimalField(
                 label=f"Minimum impact in {currency}",
@@ -128,8 +132,7 @@ class AnomalySettingsForm(forms.Form):
     @property
     def watches(self) -> list[str]:
         """The dimensions chosen."""
-        chosen = [value for name, value in self.cleaned_data.items() if name.startswith(WATCH)]
-        return [value for value in chosen if value]
+        return list(self.cleaned_data["watches"])
 
     @property
     def minimums(self) -> dict[str, Decimal | None]:
@@ -138,8 +141,10 @@ class AnomalySettingsForm(forms.Form):
         return {name.removeprefix(MINIMUM): cleaned[name] for name in cleaned if name.startswith(MINIMUM)}
 
     @property
-    def watch_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.fields if name.startswith(WATCH)]
+    def watch_groups(self) -> list[tuple[str, list[forms.boundfield.BoundWidget]]]:
+        """The checkboxes of the dimensions by kind."""
+        boxes = {each.data["value"]: each for each in self["watches"]}
+        return [(name, [boxes[value] for value, _label in choices]) for name, choices in self.choices]
 
     @property
     def amount_fields(self) -> list[forms.BoundField]:
@@ -319,7 +324,7 @@ def _settings_page(request: AccountRequest, form: AnomalySettingsForm) -> HttpRe
 
 
 def _settings_form(request: AccountRequest, row: AnomalySettings, data: Any) -> AnomalySettingsForm:
-    initial = {f"{WATCH}{place}": name for place, name in enumerate(row.watches, start=1)}
+    initial: dict[str, Any] = {"watches": row.watches}
     initial |= {f"{MINIMUM}{currency}": amount for currency, amount in row.minimum_impacts.items()}
     return AnomalySettingsForm(
         data,
@@ -337,7 +342,8 @@ def _watch_choices(request: AccountRequest, row: AnomalySettings) -> list[Any]:
         lake_queries.tag_keys(request.account),
         [name for name in row.watches if not name.startswith("cost_tag:")],
     )
-    plain = [each for each in choices.plain if each[0] not in NOT_WATCHED]
+    known = {value for value, _label in cost_tags} | set(NOT_WATCHED)
+    plain = [each for each in choices.plain if each[0] not in known]
     groups = [("Dimensions", plain), ("Cost tags", cost_tags), ("Tags", choices.tags)]
     return [group for group in groups if group[1]]
 

@@ -18,7 +18,7 @@ from finops.insights.models import Anomaly, AnomalySettings, Incident
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.insights.anomalies.bills import bill, look
-from tests.pages import csv_rows
+from tests.pages import csv_rows, text_of
 from tests.world.costs import add_source
 
 ClientFor = Callable[[User], Client]
@@ -158,14 +158,24 @@ def test_a_member_sets_watches_and_smallest_impacts(
     cast: Cast, spike: Anomaly, client_for: ClientFor
 ) -> None:
     client = client_for(cast.member)
-    answer = client.post(
-        f"{LIST}settings/", {"watch_1": "region", "watch_2": "account", "minimum_USD": "25.50"}
-    )
+    answer = client.post(f"{LIST}settings/", {"watches": ["region", "account"], "minimum_USD": "25.50"})
 
     row = AnomalySettings.objects.get()
     assert answer.status_code == 302
     assert (row.watches, row.minimum_impacts) == (["region", "account"], {"USD": "25.50"})
-    assert 'value="25.50"' in client.get(f"{LIST}settings/").content.decode()
+    html = client.get(f"{LIST}settings/").content.decode()
+    assert 'value="25.50"' in html
+    assert len(re.findall(r'value="region"[^>]+checked', html)) == 1
+
+
+def test_too_many_dimensions_are_refused_at_the_field(
+    cast: Cast, spike: Anomaly, client_for: ClientFor
+) -> None:
+    six = ["region", "account", "provider", "team", "product", "actor"]
+    answer = client_for(cast.member).post(f"{LIST}settings/", {"watches": six})
+
+    assert answer.status_code == 422
+    assert "dimensions: 6 selected; the maximum is 5." in text_of(answer, status=422)
 
 
 def test_a_viewer_sees_the_settings_and_changes_nothing(
@@ -174,4 +184,4 @@ def test_a_viewer_sees_the_settings_and_changes_nothing(
     client = client_for(cast.viewer)
 
     assert "Only members can change this." in client.get(f"{LIST}settings/").content.decode()
-    assert client.post(f"{LIST}settings/", {"watch_1": "region"}).status_code == 403
+    assert client.post(f"{LIST}settings/", {"watches": "region"}).status_code == 403
