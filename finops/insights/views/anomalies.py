@@ -126,7 +126,6 @@ class AnomalySettingsForm(forms.Form):
                 min_value=Decimal(0),
                 max_digits=30,
                 decimal_places=6,
-                help_text="Default: scales with the spend of the service and the account.",
             )
 
     @property
