@@ -28,17 +28,23 @@ _ATTEMPTS: Final = 2
 """Of a process that ends by itself, as by the kernel's killer."""
 
 
-def look(connector: Connector[Any], config: ConnectorConfig, month: date | None = None) -> list[BillMonth]:
+def look(
+    connector: Connector[Any],
+    config: ConnectorConfig,
+    month: date | None = None,
+    seconds: float | None = None,
+) -> list[BillMonth]:
     """The months of a source, or the one that is named, if it is there. Raises as `Connector.months` does, and SourceUnavailable
-    after SYNC_LOOK_SECONDS, which is seen between two pages."""
+    after `seconds` (SYNC_LOOK_SECONDS), which is seen between two pages."""
+    seconds = settings.SYNC_LOOK_SECONDS if seconds is None else seconds
     try:
-        with time_limit.limit_time(settings.SYNC_LOOK_SECONDS):
+        with time_limit.limit_time(seconds):
             if month is None:
                 return connector.months(config)
             found = connector.month(config, month)
             return [found] if found else []
     except time_limit.TimeLimitError as error:
-        raise _timeout() from error
+        raise _timeout(seconds) from error
 
 
 def look_in_child(
@@ -84,25 +90,24 @@ def look_to_file(
     connector: Connector[Any], config: ConnectorConfig, month: date | None, answer: Path, seconds: float
 ) -> None:
     """In the child."""
-    settings.SYNC_LOOK_SECONDS = seconds
 
     def months() -> ChildAnswer:
-        found = look(connector, config, month)
+        found = look(connector, config, month, seconds)
         return ChildAnswer(months=[(each.month, each.fingerprint, each.bytes) for each in found])
 
     answer_of(months, "look").write(answer)
 
 
-def _timeout() -> SourceUnavailable:
+def _timeout(seconds: float) -> SourceUnavailable:
     return SourceUnavailable(
-        f"Listing the months took longer than {settings.SYNC_LOOK_SECONDS / 60:g} minutes and was stopped. The "
+        f"Listing the months took longer than {seconds / 60:g} minutes and was stopped. The "
         "next sync tries again. If it fails again, enter a longer prefix, or delete old objects."
     )
 
 
 def _error_of_end(result: ChildResult) -> SourceError:
     if result.end is ChildOutcome.TIME:
-        return _timeout()
+        return _timeout(settings.SYNC_LOOK_SECONDS)
     if result.end is ChildOutcome.MEMORY:
         limit = child_process.memory_limit() >> 20
         return SourceError(
