@@ -12,9 +12,10 @@ from pytest_django import Settings
 
 from accounts.models import Account
 from finops.connections import services as connections
-from finops.connections.connector import AccessError
+from finops.connections.connector import AccessError, SourceError
 from finops.costs.models import CostSource
 from finops.insights.models import ImportedSaving
+from finops.insights.savings import hub_api
 from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import SavingsQuery
 from finops.insights.savings.services import refresh_recommendations, refreshable_sources
@@ -110,6 +111,17 @@ def test_all_pages_become_the_sources_recommendations(api: HubApi, acme: Account
     assert f"{row.refreshed_at:%Y-%m-%d}" == "2026-03-20"
     answer = list_savings(acme, SavingsQuery())
     assert {each.monthly_saving for each in answer.totals} == {Decimal("360.75")}
+
+
+def test_more_than_the_limit_keeps_what_there_was_and_says_that_none_were_read(
+    api: HubApi, acme: Account, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = connect_aws(cast, "AWS")
+    refresh_recommendations(source=source, actor=ACTOR)
+    monkeypatch.setattr(hub_api, "MAX_ROWS", 2)
+    with pytest.raises(SourceError, match=r"more than 2 recommendations, the limit\. None were read\."):
+        refresh_recommendations(source=source, actor=ACTOR)
+    assert ImportedSaving.objects.count() == 3
 
 
 def test_what_is_done_at_aws_goes_with_the_next_refresh(api: HubApi, acme: Account, cast: Cast) -> None:
