@@ -46,6 +46,8 @@ from finops.lib.disk import check_disk
 
 MAX_FILES_TO_READ: Final = 500
 """Of which no path says the month; those of this server are read in place."""
+MAX_CHECK_BYTES: Final = 64 << 20
+"""Of a file that *Test connection* reads whole, while a person waits."""
 MAX_SAMPLE_BYTES: Final = 256 << 20
 """Of a file that a page fetches to look at its columns."""
 
@@ -130,11 +132,13 @@ class PatternConnector(Connector[P], Generic[P]):
                 files = checks.attempt(
                     f"Find files matching {pattern.text}", partial(_some_files, bucket, pattern, objects)
                 )
-                newest = max(files, key=lambda each: (each.modified, each.key))
-                checks.attempt(
-                    f"Read {shown_key(newest.key)}",
-                    partial(_month_inside, bucket, newest, config),
-                )
+                small = [each for each in files if each.bytes <= MAX_CHECK_BYTES]
+                newest = max(small or files, key=lambda each: (each.modified, each.key))
+                name = shown_key(newest.key)
+                if small:
+                    checks.attempt(f"Read {name}", partial(_month_inside, bucket, newest, config))
+                else:
+                    checks.attempt(f"Read the beginning of {name}", partial(bucket.head, newest))
         return checks.findings
 
     def months(self, config: P) -> list[BillMonth]:

@@ -33,6 +33,8 @@ MAX_CALLS: Final = 3
 MAX_MEMORY: Final = child_process.MIN_MEMORY
 ANSWER_SECONDS: Final = 5.0
 """For the process to say itself which step took too long."""
+_TEST: Final = "The test"
+_SAMPLE: Final = "Fetching the file"
 _running: Final[set[int]] = set()
 _lock: Final = threading.Lock()
 
@@ -53,16 +55,14 @@ def check_in_child(
     """As `check`. Raises TooManyCalls while the account, or too many others, have such a call under way; SourceError where the
     process took too much time or memory, or died."""
     with tempfile.TemporaryDirectory(prefix="test-", dir=uploads()) as folder:
-        return (
-            _call("check_to_folder", connector, config, Path(folder), account, "The test").or_raise().findings
-        )
+        return _call("check_to_folder", connector, config, Path(folder), account, _TEST).or_raise().findings
 
 
 def newest_file_in_child(
     connector: Connector[Any], config: ConnectorConfig, folder: Path, *, account: Account
 ) -> FocusFile:
     """The connector's `newest_file`, in `folder`. Raises as it does, and as `check_in_child`."""
-    answer = _call("newest_file_to_folder", connector, config, folder, account, "Fetching the file")
+    answer = _call("newest_file_to_folder", connector, config, folder, account, _SAMPLE)
     ((path, name),) = answer.or_raise().files
     return FocusFile(Path(path), name)
 
@@ -111,7 +111,7 @@ def check_to_folder(connector: Connector[Any], config: ConnectorConfig, folder: 
     """In the child."""
 
     def findings() -> ChildAnswer:
-        with time_limit.limit_time(seconds, _too_long("The test", seconds)):
+        with time_limit.limit_time(seconds, _too_long(_TEST, seconds)):
             return ChildAnswer(findings=check(connector, config))
 
     answer_of(findings, "connection test").write(folder / "answer")
@@ -123,7 +123,7 @@ def newest_file_to_folder(
     """In the child."""
 
     def newest() -> ChildAnswer:
-        with time_limit.limit_time(seconds, _too_long("Fetching the file", seconds)):
+        with time_limit.limit_time(seconds, _too_long(_SAMPLE, seconds)):
             file = connector.newest_file(config, folder)
         return ChildAnswer(files=[(str(file.path), file.name)])
 
@@ -131,9 +131,12 @@ def newest_file_to_folder(
 
 
 def _too_long(what: str, seconds: float) -> str:
+    advice = "For a place with many files, enter a longer prefix."
+    if what == _SAMPLE:
+        advice = "If the file is large, upload a smaller one with the same columns."
     return (
         f"{what} took longer than {seconds:g} seconds and was stopped. Check the address, and that a "
-        "firewall lets this server reach it. For a place with many or large files, enter a longer prefix."
+        f"firewall lets this server reach it. {advice}"
     )
 
 

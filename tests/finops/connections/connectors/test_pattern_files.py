@@ -158,6 +158,21 @@ def test_the_check_tries_each_step_in_turn(store: Store) -> None:
     assert [each.is_ok for each in findings if not each.is_optional] == [True] * 5
 
 
+def test_the_check_reads_a_small_file_and_of_large_ones_the_beginning(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, large = month_rows("2026-05", "1"), month_rows("2026-06", *["1"] * 50)
+    monkeypatch.setattr(pattern_files, "MAX_CHECK_BYTES", len(small))
+    store.put("focus/june.csv", large)
+    assert [each.title for each in store.check()][4:5] == ["Read the beginning of june.csv"]
+    store.put("focus/may.csv", small)
+
+    findings = [each for each in store.check() if not each.is_optional]
+
+    assert [each.is_ok for each in findings] == [True] * 5
+    assert findings[-1].title == "Read may.csv"
+
+
 def test_a_large_file_is_read_in_ranges_and_a_long_listing_in_pages(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
