@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
 
-import pyarrow as pa
 from django.db.models import Q
 
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.exchange_rates.models import ExchangeRate, ExchangeRateTable
 from finops.exchange_rates.rates import EURO, MAX_AGE_DAYS, DayRate, SourceRate, day_rates
-from finops.lake.engine.conversion import RATES_SCHEMA, DayRates
+from finops.lake.engine.conversion import DayRates, rates_table
 
 MAX_KEPT: Final = 64
 """Ranges of rates that a process keeps: a year of three currencies is 100 KB."""
@@ -107,10 +106,9 @@ def _rows(account: Account, currency: str, start: date, end: date) -> list[Sourc
 def _for_engine(rates: Sequence[DayRate]) -> DayRates | None:
     if not rates:
         return None
-    columns = [[each.currency for each in rates], [each.day for each in rates], [each.rate for each in rates]]
-    arrays = [pa.array(values, kind.type) for values, kind in zip(columns, RATES_SCHEMA, strict=True)]
-    digest = hashlib.blake2b(repr(columns).encode(), digest_size=16).hexdigest()
-    return DayRates(digest, pa.table(arrays, schema=RATES_SCHEMA))
+    rows = [(each.currency, each.day, each.rate) for each in rates]
+    digest = hashlib.blake2b(repr(rows).encode(), digest_size=16).hexdigest()
+    return DayRates(digest, rates_table(rows))
 
 
 def table_of(account: Account) -> ExchangeRateTable:

@@ -14,12 +14,17 @@ from typing import Any, Final
 
 import ibis
 import pyarrow as pa
-import sqlglot
 from ibis.backends.sql.compilers.duckdb import DuckDBCompiler
 from sqlglot import exp
 
 from finops.lake import schema as schemas
-from finops.lake.engine.conversion import CONVERTED_COLUMNS, Currencies, DayRates, OneCurrency, converted_sql
+from finops.lake.engine.conversion import (
+    CONVERTED_COLUMNS,
+    Currencies,
+    DayRates,
+    OneCurrency,
+    conversion_steps,
+)
 from finops.lake.schema import OWN_CURRENCY, Kind
 from finops.lib.errors import UserError
 
@@ -109,7 +114,11 @@ class Query:
         if waiting:
             rest = exp.select(*[_column(name) for name in self.needed]).from_(_table(INBOX_TABLE))
             facts = exp.union(facts, rest, distinct=False) if files else rest
-        cte = exp.CTE(this=facts, alias=_alias(self.kind.value)).sql(DIALECT)
+        lines = facts.sql(DIALECT)
+        if files and currency is not None and currency.rates is not None:
+            before, after = _conversion_around(self.needed, currency.currency)
+            lines = f"{before}{lines}{after}"
+        cte = f"{_alias(self.kind.value).sql(DIALECT)} AS ({lines})"
         text = f"WITH {', '.join([cte, *self.table_expressions])} {self.body}"
         _check_text(text)
         return text
@@ -212,13 +221,15 @@ def _needed_columns(
 def _facts(
     query: Query, files: Sequence[File], start: date, end: date, currency: Currency | None = None
 ) -> exp.Select:
+    """The facts as files have them; those that are to be converted with the rate of their day."""
     types = {field.name: field.type for field in schemas.base_schema(query.kind)}
     counts = {name: sum(name in file.columns for file in files) for name in query.columns}
+    is_converted = bool(files) and currency is not None and currency.rates is not None
     columns = [
-        _fact(name, currency)
+        _fact(name)
         if counts["currency" if name == OWN_CURRENCY else name]
         else _null(name, types.get(name, pa.string()))
-        for name in query.needed
+        for name in (query.columns if is_converted else query.needed)
     ]
     facts = exp.select(*columns)
     if not files:
@@ -232,26 +243,45 @@ def _facts(
         return facts
     if currency.rates is None:
         return facts.where(exp.EQ(this=_column("currency"), expression=exp.Literal.string(currency.currency)))
+    facts = facts.select(*map(_column, _RATE_COLUMNS))
     return facts.join(_table(RATES_TABLE), on=_RATE_OF_LINE, join_type="left")
 
 
-_RATE_OF_LINE: Final = '"rate_currency" = "currency" AND "rate_day" = "charge_date"'
-
-
-def _fact(name: str, currency: Currency | None) -> exp.Expr:
-    """A column of facts, converted where its line has a rate."""
+def _fact(name: str) -> exp.Expr:
     if name == OWN_CURRENCY:
         return exp.alias_(_column("currency"), name, quoted=True)
-    if currency is None or currency.rates is None:
-        return _column(name)
-    if name == "currency":
-        has_rate = _column("rate").is_(exp.null()).not_()
-        code = exp.Case().when(has_rate, exp.Literal.string(currency.currency)).else_(_column("currency"))
-        return exp.alias_(code, name, quoted=True)
-    if name in CONVERTED_COLUMNS:
-        converted = sqlglot.parse_one(converted_sql(f'"{name}"', '"rate"'), dialect=DIALECT)
-        return exp.alias_(converted, name, quoted=True)
     return _column(name)
+
+
+_RATE_OF_LINE: Final = '"rate_currency" = "currency" AND "rate_day" = "charge_date"'
+_RATE_COLUMNS: Final = ("rate", "rate_coarse", "rate_fine")
+
+
+@lru_cache(maxsize=256)
+def _conversion_around(needed: tuple[str, ...], code: str) -> tuple[str, str]:
+    """The text around lines with rates that converts them. Each step is a query around the one before, as DuckDB computes
+    what several expressions have in common once only across queries. Text, and kept: as a tree it takes 20 ms a question."""
+    steps = [conversion_steps(name) for name in needed if name in CONVERTED_COLUMNS]
+    amounts = {name: f"{text} AS {name}" for name, text in (each[-1] for each in steps)}
+    columns = [
+        _currency_code(code).sql(DIALECT)
+        if name == "currency"
+        else amounts.get(f'"{name}"') or _fact(name).sql(DIALECT)
+        for name in needed
+    ]
+    layers = [
+        ["*", *(f"{text} AS {name}" for name, text in step)]
+        for step in zip(*(each[:-1] for each in steps), strict=True)
+    ]
+    before = [f"SELECT {', '.join(layer)} FROM (" for layer in (columns, *reversed(layers))]  # noqa: S608 - our own names
+    return "".join(before), ") AS lines" * len(before)
+
+
+def _currency_code(code: str) -> exp.Expr:
+    """The currency that an amount is in: of a line without a rate its own."""
+    has_rate = _column("rate").is_(exp.null()).not_()
+    case = exp.Case().when(has_rate, exp.Literal.string(code)).else_(_column("currency"))
+    return exp.alias_(case, "currency", quoted=True)
 
 
 def _read_parquet(files: Sequence[File], *, union_by_name: bool) -> exp.Table:

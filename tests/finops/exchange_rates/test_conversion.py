@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import Account
@@ -217,18 +217,26 @@ def test_converting_costs_one_query_for_the_version_and_one_for_the_rates(acme: 
 
 
 @given(
-    amount=st.decimals(min_value="-9e14", max_value="9e14", places=18, allow_nan=False),
+    amount=st.decimals(min_value="-9e14", max_value="9e14", places=18, allow_nan=False)
+    | st.decimals(min_value="-20", max_value="20", places=18, allow_nan=False),
     rate=st.decimals(min_value="0.00000000000001", max_value="1", places=14, allow_nan=False),
 )
+@example(amount=Decimal("0.000000000000000001"), rate=Decimal("0.5"))
+@example(amount=Decimal("-0.000000000000000003"), rate=Decimal("0.5"))
+@example(amount=Decimal("0.000000000999999999"), rate=Decimal("0.5"))
+@example(amount=Decimal("-0.999999999999999999"), rate=Decimal("999999.99999999999999"))
+@example(amount=Decimal("16.999999999500000001"), rate=Decimal("149.23000000000001"))
+@example(amount=Decimal("886605.146457583650060000"), rate=Decimal("151614.34637590918462"))
 @settings(max_examples=100, deadline=None)
 def test_the_engine_rounds_each_line_once_half_away_from_zero(amount: Decimal, rate: Decimal) -> None:
     import duckdb
 
-    sql = conversion.converted_sql("a", "r")
+    lines = f"SELECT CAST('{amount}' AS DECIMAL(38, 18)) AS amount, * FROM rates"
+    for name, text in conversion.conversion_steps("amount"):
+        kept = "*" if name != '"amount"' else "* EXCLUDE (amount)"
+        lines = f"SELECT {kept}, {text} AS {name} FROM ({lines})"
     with duckdb.connect() as database:
-        row = database.execute(
-            f"SELECT {sql} FROM (SELECT CAST(? AS DECIMAL(38, 18)) AS a, CAST(? AS DECIMAL(20, 14)) AS r)",
-            [str(amount), str(rate)],
-        ).fetchone()
+        database.register("rates", conversion.rates_table([("EUR", START, rate)]))
+        row = database.execute(f"SELECT amount FROM ({lines})").fetchone()
     assert row is not None
     assert row[0] == conversion.convert(amount, rate)
