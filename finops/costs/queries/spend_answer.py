@@ -30,6 +30,7 @@ from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import PARTS, UNITS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import (
+    amounts_of,
     hint_of,
     missing_measure_clause,
     not_final,
@@ -37,13 +38,13 @@ from finops.costs.queries.spend_words import (
     split_preview_clause,
     spread_clause,
     summary_of,
-    unconverted_totals,
 )
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendOrder
+from finops.exchange_rates.missing_rates import missing_rate_warnings
 from finops.lake.engine.conversion import display_currency
 from finops.lib.money import currencies_by_amount, exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
-from finops.lib.sentences import join_with_and, money, truncate
+from finops.lib.sentences import truncate
 
 OTHER = "other"
 ZERO = Decimal(0)
@@ -315,9 +316,8 @@ def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequen
 
 
 def _currency_warning(totals: Sequence[SpendTotal]) -> list[str]:
-    if unconverted := unconverted_totals(totals):
-        left_out = join_with_and([money(total.amount, total.currency) for total in unconverted])
-        return [f"No exchange rate to {display_currency()}: {left_out}. Not in the total."]
+    if warnings := missing_rate_warnings(amounts_of(totals)):
+        return warnings
     if len(totals) < 2:
         return []
     names = ", ".join(total.currency for total in totals)

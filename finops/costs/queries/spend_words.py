@@ -15,7 +15,7 @@ from finops.costs.coverage import Coverage
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import COST_COLUMNS, CREDITS, REFUNDS, UNITS, SpendPlan, SpendSum
 from finops.costs.spend_query import SpendQuery
-from finops.lake.engine.conversion import display_currency
+from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.lib.money import currencies_by_amount, exact_difference, exact_sum
 from finops.lib.periods import DateRange
 from finops.lib.sentences import (
@@ -63,27 +63,19 @@ def summary_of(
             f"{quote(account.name)} had a {view.measure} of {join_with_and(texts)}{filtered} {when} "
             f"({' + '.join(view.charge_categories)} charge categories){incomplete}{_largest_rows_text(totals, rows)}."
         )
-    unconverted = unconverted_totals(totals)
-    totals = [total for total in totals if total not in unconverted] or totals
+    amounts = amounts_of(totals)
+    left_out = missing_rate_clause(amounts)
+    totals = [total for total in totals if total.currency not in without_rate(amounts)] or totals
     spent = join_with_and([_total_text(total) for total in totals])
-    left_out = unconverted_clause(unconverted)
     return (
         f"{quote(account.name)} spent {spent}{filtered} {when} ({view.label}){left_out}{incomplete}"
         f"{_largest_rows_text(totals, rows)}."
     )
 
 
-def unconverted_totals(totals: Sequence[SpendTotal]) -> list[SpendTotal]:
-    """Those of lines that have no exchange rate on their day, where the answer is converted."""
-    currency = display_currency()
-    return [total for total in totals if currency and total.currency != currency]
-
-
-def unconverted_clause(unconverted: Sequence[SpendTotal]) -> str:
-    if not unconverted:
-        return ""
-    amounts = join_with_and([money(total.amount, total.currency) for total in unconverted])
-    return f", without {amounts} for which there is no exchange rate to {display_currency()}"
+def amounts_of(totals: Sequence[SpendTotal]) -> dict[str, Decimal]:
+    """By currency."""
+    return {total.currency: total.amount for total in totals}
 
 
 def _total_text(total: SpendTotal) -> str:

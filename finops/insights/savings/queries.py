@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -14,9 +15,11 @@ from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import SpendQuery
+from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.insights.cost_scope import CostReader, check_currency, resolve_scope
 from finops.insights.models import SavingsDismissal
 from finops.insights.savings.candidates import PLACES, RULES, Piece, SavingCandidate
+from finops.insights.savings.display import SavingsDisplay, savings_display
 from finops.insights.savings.freshness import (
     freshness_of,
     incomplete_text,
@@ -25,6 +28,7 @@ from finops.insights.savings.freshness import (
 from finops.insights.savings.issue_links import issues_by_saving
 from finops.insights.savings.recommendations import SavingsReader, SavingsResult, find_candidates, outcomes
 from finops.insights.savings.schemas import (
+    BilledSaving,
     Evidence,
     RealisedSaving,
     Recommendation,
@@ -73,9 +77,9 @@ def list_savings(
     filters, unknown = resolve_scope(cost, query)
     read = SavingsReader(account, sources, deadline, query, filters)
     result = find_candidates(read, [key for key, row in marks.items() if row.status == DISMISSED])
-    everything = _with_issues(
-        account, _all_recommendations(result, marks, outcomes(read, marks.values()), sources.names, evidence)
-    )
+    display = savings_display(result.days, _currencies(result, marks.values()))
+    parts = _Parts(result, marks, outcomes(read, marks.values()), sources.names, display)
+    everything = _with_issues(account, _all_recommendations(parts, evidence))
     unmeasured = {row.id for row in everything if row.saving_reason == GONE} if filters else set()
     narrowed = [row for row in everything if _is_of(row, query) and row.id not in unmeasured]
     rows = [row for row in narrowed if query.status in ("all", row.status)]
@@ -85,7 +89,9 @@ def list_savings(
     refreshes = [row for row in recommendation_refreshes() if query.rule in (None, row.rule)]
     return SavingsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, query, totals, rows, realised, incomplete_text(refreshes, sources.names)),
+        summary=_summary(
+            account, query, totals, rows, realised, incomplete_text(refreshes, sources.names), display
+        ),
         period=_period(result.days) if result.days else None,
         totals=totals,
         recommendations=shown,
@@ -97,7 +103,7 @@ def list_savings(
         truncated=(f"{offset + 1} to {offset + len(shown)} of {len(rows)}. Use cursor for the next page.")
         if more
         else "",
-        warnings=[*unknown, *result.warnings],
+        warnings=[*display.warnings(totals), *unknown, *result.warnings],
         hint=HINT if rows else NO_ROW_HINT,
     )
 
@@ -136,23 +142,37 @@ def _is_of(row: Recommendation, query: SavingsQuery) -> bool:
     """Whether it is asked for, whatever its status."""
     return (
         query.rule in (None, row.rule)
-        and query.currency.strip().upper() in ("", row.currency.upper())
+        and query.currency.strip().upper() in ("", row.currency, row.billed.currency if row.billed else "")
         and (query.min_saving is None or (row.monthly_saving or Decimal(0)) >= query.min_saving)
     )
 
 
-def _all_recommendations(
-    result: SavingsResult,
-    marks: Mapping[str, SavingsDismissal],
-    realised: Mapping[str, RealisedSaving],
-    names: Mapping[str, str],
-    evidence: int,
-) -> list[Recommendation]:
-    """Those of the bills, and those that were marked and are in the bills no more."""
+@dataclass(frozen=True)
+class _Parts:
+    """What recommendations are made of: what the bills show, what people said, and how it is shown."""
+
+    result: SavingsResult
+    marks: Mapping[str, SavingsDismissal]
+    realised: Mapping[str, RealisedSaving]
+    names: Mapping[str, str]
+    display: SavingsDisplay
+
+
+def _currencies(result: SavingsResult, marks: Iterable[SavingsDismissal]) -> set[str]:
     candidates = [*result.open, *result.dismissed_candidates]
-    rows = [_row(each, marks.get(each.key), realised.get(each.key), names, evidence) for each in candidates]
-    gone = marks.keys() - {each.key for each in candidates}
-    rows += [_past_recommendation(marks[key], realised.get(key), names) for key in gone]
+    return {each.currency for each in candidates} | {mark.currency for mark in marks}
+
+
+def _all_recommendations(parts: _Parts, evidence: int) -> list[Recommendation]:
+    """Those of the bills, and those that were marked and are in the bills no more."""
+    candidates = [*parts.result.open, *parts.result.dismissed_candidates]
+    gone = parts.marks.keys() - {each.key for each in candidates}
+    rows = [_row(each, parts, evidence) for each in candidates if parts.display.shows(each.currency)]
+    rows += [
+        _past_recommendation(parts.marks[key], parts)
+        for key in gone
+        if parts.display.shows(parts.marks[key].currency)
+    ]
 
     def rank(row: Recommendation) -> tuple[Decimal, int, str]:
         """By what it could save or wastes."""
@@ -161,14 +181,8 @@ def _all_recommendations(
     return sorted(rows, key=rank)
 
 
-def _row(
-    each: SavingCandidate,
-    mark: SavingsDismissal | None,
-    realised: RealisedSaving | None,
-    names: Mapping[str, str],
-    evidence: int,
-) -> Recommendation:
-    rule = RULES[each.rule]
+def _row(each: SavingCandidate, parts: _Parts, evidence: int) -> Recommendation:
+    rule, mark, display = RULES[each.rule], parts.marks.get(each.key), parts.display
     pieces = sorted(each.pieces, key=lambda piece: (-(piece.saving or piece.cost), piece.line.resource))
     return Recommendation(
         id=each.key,
@@ -176,26 +190,36 @@ def _row(
         status=mark.status if mark else OPEN,
         title=each.title,
         advice=each.advice,
-        monthly_saving=each.saving,
-        monthly_waste=each.waste,
-        monthly_cost=each.cost,
-        currency=each.currency,
+        monthly_saving=display.saving(pieces),
+        monthly_waste=None if each.waste is None else display.cost(pieces),
+        monthly_cost=display.cost(pieces),
+        currency=display.code(each.currency),
+        billed=_billed(each) if each.currency in display.rates else None,
         effort=each.effort or rule.effort,
         risk=each.risk or rule.risk,
         risk_reason=each.risk_reason or rule.why,
         formula=each.formula,
-        source=names.get(each.source, each.source),
+        source=parts.names.get(each.source, each.source),
         provider=each.provider,
         service=each.service,
         services=sorted(each.services) if len(each.services) > 1 else [],
         account=each.account_name,
-        evidence=[_evidence(piece) for piece in pieces[:evidence]],
+        evidence=[_evidence(piece, display) for piece in pieces[:evidence]],
         evidence_count=len(pieces),
         saving_reason=each.reason,
         instead_of=sorted(each.instead_of),
         lowered=each.lowered,
-        realised=realised,
+        realised=display.realised(parts.realised.get(each.key)),
         **_mark_fields(mark),
+    )
+
+
+def _billed(each: SavingCandidate) -> BilledSaving:
+    return BilledSaving(
+        currency=each.currency,
+        monthly_saving=each.saving,
+        monthly_waste=each.waste,
+        monthly_cost=each.cost,
     )
 
 
@@ -210,24 +234,23 @@ def _mark_fields(mark: SavingsDismissal | None) -> dict[str, Any]:
     }
 
 
-def _evidence(piece: Piece) -> Evidence:
+def _evidence(piece: Piece, display: SavingsDisplay) -> Evidence:
     line = piece.line
+    code = line.currency
     return Evidence(
         resource=line.resource,
         name=piece.name,
         usage_type=line.usage_type,
         account=line.account,
         region=line.region,
-        cost=piece.cost,
-        saving=piece.saving,
-        currency=line.currency,
+        cost=display.amount(piece.cost, code),
+        saving=None if piece.saving is None else display.amount(piece.saving, code),
+        currency=display.code(code),
         note=piece.note,
     )
 
 
-def _past_recommendation(
-    mark: SavingsDismissal, realised: RealisedSaving | None, names: Mapping[str, str]
-) -> Recommendation:
+def _past_recommendation(mark: SavingsDismissal, parts: _Parts) -> Recommendation:
     rule = RULES[mark.rule]
     source = str(mark.scope.get("source", ""))
     return Recommendation(
@@ -238,19 +261,19 @@ def _past_recommendation(
         advice="",
         monthly_saving=None,
         monthly_cost=Decimal(0),
-        currency=mark.currency,
+        currency=parts.display.code(mark.currency),
         effort=rule.effort,
         risk=rule.risk,
         risk_reason=rule.why,
         formula="",
-        source=names.get(source, source),
+        source=parts.names.get(source, source),
         provider="",
         service="",
         account="",
         evidence=[],
         evidence_count=0,
         saving_reason=GONE,
-        realised=realised,
+        realised=parts.display.realised(parts.realised.get(mark.key)),
         **_mark_fields(mark),
     )
 
@@ -299,10 +322,14 @@ def _summary(
     rows: Sequence[Recommendation],
     realised: Sequence[RealisedSaving],
     incomplete: str,
+    display: SavingsDisplay,
 ) -> str:
     """One or two plain sentences, of what was asked for. `incomplete`: what the first says is missing."""
     marked = query.status in (ACTED, DISMISSED)
-    could = _potential_text(account, query, totals, rows, "" if marked else incomplete)
+    amounts = display.amounts(totals)
+    incomplete = f"{missing_rate_clause(amounts)}{incomplete}"
+    converted = [total for total in totals if total.currency not in without_rate(amounts)] or totals
+    could = _potential_text(account, query, converted, rows, "" if marked else incomplete)
     if not marked:
         return could
     noun = "recommendation" if len(rows) == 1 else "recommendations"

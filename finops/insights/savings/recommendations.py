@@ -63,6 +63,7 @@ from finops.insights.savings.resource_rules import (
 )
 from finops.insights.savings.schemas import RealisedSaving
 from finops.lake import queries as lake_queries
+from finops.lake.engine.conversion import currency_scope
 from finops.lib import clock
 from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
@@ -95,7 +96,8 @@ class FilteredBuild:
 
 @dataclass(frozen=True)
 class SavingsReader(CostReader):
-    """Asks the lake about one account, or about the lines of it that pass the filters of a scope."""
+    """Asks the lake about one account, or about the lines of it that pass the filters of a scope; in the currencies of the
+    bills, whatever is displayed: what a recommendation is about must not depend on it."""
 
     scope: CostScope = WHOLE_ACCOUNT
     filters: tuple[ResolvedFilter, ...] = ()
@@ -103,7 +105,8 @@ class SavingsReader(CostReader):
     def __call__(self, days: DateRange, build: Build, tag_keys: Sequence[str] = ()) -> list[dict[str, Any]]:
         keys = [*tag_keys, *(key for item in self.filters for key in item.dimension.tag_keys)]
         build_of_scope = FilteredBuild(build, self.filters) if self.filters else build
-        rows: list[dict[str, Any]] = self.run(days, build_of_scope, keys, allow_rollups=False).to_pylist()
+        with currency_scope(None):
+            rows: list[dict[str, Any]] = self.run(days, build_of_scope, keys, allow_rollups=False).to_pylist()
         return rows
 
 

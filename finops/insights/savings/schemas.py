@@ -74,6 +74,14 @@ class SavingIssueLink(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     closed_at: datetime | None = None
 
 
+# Of a converted recommendation, its amounts in the currency of the bill.
+class BilledSaving(msgspec.Struct, frozen=True, kw_only=True):
+    currency: str
+    monthly_saving: Decimal | None
+    monthly_waste: Decimal | None
+    monthly_cost: Decimal
+
+
 # service and account: of all its lines, "3 services" where there are several. monthly_waste: unused commitment, which is
 # paid for already and no saving. instead_of: rules that found the same lines and do not count them. lowered: what others count instead.
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -86,6 +94,7 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     monthly_cost: Decimal
     currency: str
     monthly_waste: Decimal | None = None
+    billed: BilledSaving | None = None
     effort: str
     risk: str
     risk_reason: str

@@ -25,7 +25,7 @@ from finops.insights.savings import services
 from finops.insights.savings.candidates import PRECEDENCE, RULES, SavingCandidate
 from finops.insights.savings.issue_links import panels_of_saving
 from finops.insights.savings.queries import ALL_ROWS, list_savings, recommendation, shares_of_cost
-from finops.insights.savings.schemas import STATUSES, Recommendation, SavingsQuery
+from finops.insights.savings.schemas import STATUSES, BilledSaving, Recommendation, SavingsQuery
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
@@ -34,6 +34,12 @@ from finops.lib.params import as_arguments
 LEVELS = {"low": 0, "medium": 1, "high": 2}
 SHOWN = 200
 MAX_FILE = 50_000_000
+
+
+def _billed(row: Recommendation) -> Recommendation | BilledSaving:
+    """Its amounts in the currency of the bill."""
+    return row.billed or row
+
 
 SAVINGS = ListPage[Recommendation](
     name="savings",
@@ -58,6 +64,9 @@ SAVINGS = ListPage[Recommendation](
         Column("waste", "Monthly waste", lambda row: row.monthly_waste, shown=False),
         Column("cost", "Monthly cost", lambda row: row.monthly_cost, numeric=True),
         Column("currency", "Currency", lambda row: row.currency, shown=False),
+        Column("billed", "Billed monthly savings", lambda row: _billed(row).monthly_saving, shown=False),
+        Column("billed_cost", "Billed monthly cost", lambda row: _billed(row).monthly_cost, shown=False),
+        Column("billing_currency", "Billing currency", lambda row: _billed(row).currency, shown=False),
         Column("effort", "Effort", lambda row: row.effort, sort=lambda row: LEVELS[row.effort]),
         Column("risk", "Risk", lambda row: row.risk, sort=lambda row: LEVELS[row.risk]),
         Column("status", "Status", lambda row: row.status, css="nowrap"),
