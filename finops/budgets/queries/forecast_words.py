@@ -12,6 +12,7 @@ from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.queries.forecast_figures import Outlook, Span
 from finops.costs.queries import spend_answer
 from finops.costs.queries.spend_facts import SpendFacts
+from finops.lake.engine.conversion import display_currency
 from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, money, percent_text, quote
@@ -66,7 +67,7 @@ def warnings_of(
     to_date = DateRange(min(days.start, last), days.end) if last is not None else days
     facts_to_date = replace(facts, plan=replace(facts.plan, days=to_date))
     sentences = spend_answer.warnings_of(facts_to_date, [], [])
-    if len(totals) > 1:
+    if len(totals) > 1 and not display_currency():
         names = ", ".join(total.currency for total in totals)
         sentences.append(
             f"Cost is in {len(totals)} currencies ({names}), which are not added: one forecast per currency."

@@ -34,6 +34,7 @@ from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import ONE_TIME_FEES, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import NAMED_SOURCES, SOURCE_NAME_LENGTH, incomplete_words
 from finops.costs.spend_query import SpendQuery
+from finops.exchange_rates.missing_rates import missing_rate_clause, missing_rate_warnings, without_rate
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
@@ -91,9 +92,12 @@ def forecast_figures(
     totals.sort(key=lambda total: (-abs(total.expected or total.actual), total.currency))
     groups = _groups(facts, span, sums) if query.group_by else []
     rows = _sort_rows([row_of(each, span, facts.plan.dimensions[0].name) for each in groups], totals)
+    read = {each.currency: exact_sum(each.costs.values()) for each in whole}
+    converted = [total for total in totals if total.currency not in without_rate(read)] or totals
+    not_final = f"{missing_rate_clause(read)}{_not_final(facts, span, whole)}"
     answer = ForecastAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=summary_of(account, span, facts, totals, _not_final(facts, span, whole)),
+        summary=summary_of(account, span, facts, converted, not_final),
         view=facts.view,
         period=AppliedForecastPeriod(
             start_date=span.period.start,
@@ -110,7 +114,7 @@ def forecast_figures(
         resolved_filters=facts.findings.used,
         data_through=span.coverage.complete_through,
         truncated=truncation_note(rows, query.top, MAX_TOP),
-        warnings=warnings_of(facts, span, whole, totals, rows),
+        warnings=[*missing_rate_warnings(read), *warnings_of(facts, span, whole, totals, rows)],
         hint=hint_of(query, span, totals),
         applied_splits=facts.split_result.applied_splits,
     )

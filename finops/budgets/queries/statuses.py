@@ -30,6 +30,7 @@ from finops.costs.answers import MoneyAmount
 from finops.costs.coverage import Coverage
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_words import incomplete_span
+from finops.exchange_rates.missing_rates import missing_rate_warnings
 from finops.lib import clock
 from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange
@@ -179,6 +180,8 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
     )
     crosses_on = _crossing_day(amount, inside, projection, context.day)
     not_final = _not_final(parts, so_far, data_days, budget.currency)
+    others = _other_currencies(scope_costs, budget.currency, so_far)
+    missing = _missing_rates(scope_costs, budget, others)
     status = BudgetStatus(
         id=budget.pk,
         name=budget.name,
@@ -200,12 +203,12 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
         forecast_percent=_percent(forecast, amount),
         forecast_reason=scope_costs.problem or why_not,
         status=status_of(inputs),
-        status_reason=reason_of(inputs, crosses_on=crosses_on) + not_final,
+        status_reason=" ".join([reason_of(inputs, crosses_on=crosses_on) + not_final, *missing]),
         crosses_on=crosses_on,
         data_through=data_days.since,
-        other_currencies=_other_currencies(scope_costs, budget.currency, so_far),
+        other_currencies=others,
         past=_past_periods(context, budget, data_days.coverage, costs),
-        warnings=_warnings(scope_costs, budget, data_days),
+        warnings=missing or _warnings(scope_costs, budget, data_days),
         not_final=incomplete_cost(parts, so_far),
     )
     return BudgetFigures(budget, status, inside, projection)
@@ -280,6 +283,18 @@ def _other_currencies(scope_costs: ScopeCosts, currency: str, days: DateRange) -
         if name != currency
     }
     return [MoneyAmount(amount=amount, currency=name) for name, amount in sums.items() if amount]
+
+
+def _missing_rates(scope_costs: ScopeCosts, budget: Budget, others: Sequence[MoneyAmount]) -> list[str]:
+    """Sentences on what is left out of the amounts because its days have no rate to the budget's currency."""
+    spent = {each.currency: each.amount for each in others}
+    if warnings := missing_rate_warnings(spent, budget.currency):
+        return warnings
+    read = {name: exact_sum(costs.values()) for name, costs in scope_costs.costs.items()}
+    return [
+        f"The forecast is without earlier days. {warning}"
+        for warning in missing_rate_warnings(read, budget.currency)
+    ]
 
 
 def _crossing_day(

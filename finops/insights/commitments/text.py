@@ -9,6 +9,7 @@ from accounts.models import Account
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.sources import Sources
+from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.insights.commitments.schemas import CommitmentQuery, CommitmentRow, CommitmentTotal
 from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, money, percent_text, quote, truncate
@@ -46,6 +47,9 @@ def summary_of(
     of += f" that end before {query.expires_before}" if query.expires_before else ""
     if not totals:
         return f"{quote(account)} has no commitment{of} in its bills {when}{problems}."
+    amounts = {total.currency: total.committed_cost for total in totals}
+    problems = f"{missing_rate_clause(amounts)}{problems}"
+    totals = [total for total in totals if total.currency not in without_rate(amounts)] or totals
     return f"The commitments of {quote(account)}{of} {when}: {'; '.join(_total_text(total) for total in totals)}{problems}."
 
 

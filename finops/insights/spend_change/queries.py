@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
@@ -14,6 +14,7 @@ from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend import MAX_SUMS, Question, plan_of, resolve_query
 from finops.costs.queries.spend_answer import not_comparable
+from finops.exchange_rates.missing_rates import missing_rate_warnings
 from finops.insights.cost_scope import CostReader
 from finops.insights.spend_change.answer import ChangeFacts, build_answer, describe_left_out
 from finops.insights.spend_change.lake import ChangePlan, MeteredSum, read_sums
@@ -24,8 +25,9 @@ from finops.insights.spend_change.schemas import (
     earlier_days,
     spend_question,
 )
-from finops.lib.answers import largest_that_fits
+from finops.lib.answers import group_by, largest_that_fits
 from finops.lib.errors import UserError
+from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 from finops.lib.registry import Registry
 
@@ -87,6 +89,9 @@ def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -
         whole=question.days,
     )
     sums, metered = _read(reader, plan)
+    if missing := _missing_rates(sums):
+        # What one side alone lacks would look like a change.
+        return replace(facts, reason=missing)
     return replace(
         facts,
         sums=[each for each in sums if each.is_compared],
@@ -96,6 +101,16 @@ def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -
         beside=find_related_events(RelatedEventFacts(reader, current, previous, question.filters)),
         left_out=describe_left_out(question.days, compared, sources, sums),
     )
+
+
+def _missing_rates(sums: Sequence[MeteredSum]) -> str:
+    """What of both sides has no rate to the display currency; empty where all has, or nothing is converted."""
+    both = group_by(sums, lambda each: each.currency)
+    amounts = {
+        currency: exact_sum(amount for each in ours for amount in (each.now.amount, each.before.amount))
+        for currency, ours in both.items()
+    }
+    return " ".join(missing_rate_warnings(amounts))
 
 
 def _read(reader: CostReader, plan: ChangePlan) -> tuple[list[MeteredSum], bool]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from finops.costs.answers import SpendTotal
+from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.lib.money import ratio
 from finops.lib.sentences import dimension_text, join_with_and, money, percent_text, quote
 from finops.unitcosts.answers import MATCHED, NO_COST, NO_USAGE, UnitCostRow, UnitCostTotal
@@ -51,7 +52,9 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     if not totals:
         what = "No cost lines match" if plan.filters or facts.query.customers else "No cost"
         return f"{quote(facts.account.name)}: {what} {when}{facts.cost.not_final}, so there is no unit cost of {quote(facts.metric, NAME_LENGTH)}."
-    text = join_with_and([_equation(facts, total) for total in totals])
+    costs = {total.currency: total.cost for total in totals}
+    totals = [total for total in totals if total.currency not in without_rate(costs)] or totals
+    text = join_with_and([_equation(facts, total) for total in totals]) + missing_rate_clause(costs)
     why = f" {totals[0].reason}" if totals[0].reason else ""
     meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
     view = facts.cost.facts.view.label
