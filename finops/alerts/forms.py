@@ -296,6 +296,8 @@ class SubscriptionForm(forms.Form):
         cleaned = self.cleaned_data
         ids = {name: int(cleaned[name]) for name in _ROWS if cleaned.get(name)}
         settings = {name: cleaned[name] for name in self.visible_names if name not in _ROWS}
+        if self.asked_trigger == Trigger.VIEW_CHANGE and settings["minimum_impact"] is None:
+            settings["currency"] = ""  # the field begins with the account's
         about = {"trigger": cleaned["trigger"]} if self.subscription is None else _about(self.subscription)
         return SubscriptionDraft(**{**about, **ids, **settings})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -14,9 +16,10 @@ from finops.alerts import services
 from finops.alerts.forms import SubscriptionForm, settings_of
 from finops.alerts.models import AlertChannel
 from finops.alerts.queries import SubscriptionRow, one_subscription
-from finops.alerts.subscription_drafts import DEFAULT_THRESHOLDS
+from finops.alerts.subscription_drafts import DEFAULT_THRESHOLDS, Trigger
 from finops.alerts.views.subscriptions import subscription_of
 from finops.costs.queries import list_dimension_values
+from finops.exchange_rates.display import account_currencies
 from finops.lib.errors import UserError
 
 SHOWN_VALUES = 50
@@ -35,7 +38,8 @@ def new(request: AccountRequest) -> HttpResponse:
     """A form filled from the URL (`?trigger=budget&budget=3`); a POST makes the subscription."""
     if request.method != "POST":
         initial_values = {name: value for name, value in request.GET.dict().items() if value}
-        return _form_page(request, SubscriptionForm(initial={**FIRST, **_only_channel(), **initial_values}))
+        first = {**FIRST, **_only_channel(), **_usual_currency(request, initial_values)}
+        return _form_page(request, SubscriptionForm(initial={**first, **initial_values}))
     form = SubscriptionForm(request.POST)
     if form.is_valid():
         with FormErrors(form):
@@ -76,6 +80,18 @@ def _only_channel() -> dict[str, int]:
     """Where there is one channel, nobody needs to choose it."""
     channel_ids = list(AlertChannel.objects.values_list("pk", flat=True)[:2])
     return {"channel": channel_ids[0]} if len(channel_ids) == 1 else {}
+
+
+def _usual_currency(request: AccountRequest, initial_values: Mapping[str, str]) -> dict[str, str]:
+    """The account's, for triggers that compare with an amount. One lake query, over rollups."""
+    if initial_values.get("trigger") not in (Trigger.VIEW_CHANGE, Trigger.UNIT_COST):
+        return {}
+    try:
+        currencies = [request.account.display_currency] if request.account.display_currency else []
+        currencies = currencies or account_currencies(request.account)
+    except UserError:
+        return {}
+    return {"currency": currencies[0]} if currencies else {}
 
 
 def _form_page(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 from decimal import Decimal
 from email.parser import BytesParser
@@ -376,6 +377,16 @@ def test_the_explorer_offers_a_report_and_an_alert_of_a_shared_view(acme: Accoun
     assert f'<option value="{view.pk}" selected>Compute by region</option>' in form
 
 
+def test_the_form_begins_with_the_currency_of_the_account(acme: Account, cast: Cast) -> None:
+    save_view(acme)
+    add_source(acme, daily_cost(JANUARY, SUNDAY, 3, currency="EUR"))
+    form = (
+        signed_in(cast.member).get("/a/acme/alerts/subscriptions/new/?trigger=view_change").content.decode()
+    )
+
+    assert re.search(r'name="currency"\s+value="EUR"', form)
+
+
 def test_the_form_makes_a_report_and_changes_an_alert(acme: Account, cast: Cast) -> None:
     view, member = save_view(acme), signed_in(cast.member)
     ops = AlertChannel.objects.get()
@@ -383,7 +394,7 @@ def test_the_form_makes_a_report_and_changes_an_alert(acme: Account, cast: Cast)
 
     page = _post(member, "subscriptions/new/", form)
     assert "Daily report of Compute by region" in page
-    form |= {"trigger": "view_change", "frequency": "weekly", "minimum_percent": "25"}
+    form |= {"trigger": "view_change", "frequency": "weekly", "minimum_percent": "25", "currency": "USD"}
     page = _post(member, "subscriptions/new/", form)
     assert "Change of Compute by region by 25 % or more in a week" in page
     row = AlertSubscription.objects.get(trigger="view_change")
