@@ -14,8 +14,8 @@ from finops.dashboards.widget_type import BoardQuery, Config, Setting, WidgetTyp
 from finops.lib.params import from_text
 
 COMMON: Final = (
-    Setting("period", "Own period", "select", PERIODS),
-    Setting("granularity", "By", "select", GRANULARITIES[1:]),
+    Setting("period", "Period", "select", PERIODS),
+    Setting("granularity", "Granularity", "select", GRANULARITIES[1:]),
     Setting("group_by", "Group by", "dimension", may_be_empty=True),
     Setting("top", "Maximum", "number"),
     Setting("splits", "Shared costs", "select", SPLITS),

@@ -138,6 +138,18 @@ def test_filters_of_a_board_are_chips_that_htmx_replaces_with_the_widgets(
     assert "<html" not in part
 
 
+def test_a_widget_says_what_of_its_days_is_incomplete(payer: Account, member: Client) -> None:
+    dashboard = create_board(payer, "Weekly", widget("total", period="last_7_days"))
+    row = dashboard.widgets.get()
+
+    shown = get_html(member, f"{URL}widgets/{row.pk}/?start_date=2026-03-01&end_date=2026-03-20")
+    complete = get_html(member, f"{URL}widgets/{row.pk}/?start_date=2026-02-20&end_date=2026-02-28")
+
+    assert re.search(r"\d notes?\s*</summary>", shown)
+    assert "Later days are incomplete." in shown
+    assert "</summary>" not in complete
+
+
 def test_the_days_and_filters_of_the_board_go_to_every_widget(payer: Account, member: Client) -> None:
     dashboard = create_board(payer, "Weekly", widget("total"), widget("text"))
 
