@@ -19,7 +19,6 @@ from finops.alerts.queries import SubscriptionRow, one_subscription
 from finops.alerts.subscription_drafts import DEFAULT_THRESHOLDS, Trigger
 from finops.alerts.views.subscriptions import subscription_of
 from finops.costs.queries import list_dimension_values
-from finops.exchange_rates.display import account_currencies
 from finops.lib.errors import UserError
 
 SHOWN_VALUES = 50
@@ -83,15 +82,11 @@ def _only_channel() -> dict[str, int]:
 
 
 def _usual_currency(request: AccountRequest, initial_values: Mapping[str, str]) -> dict[str, str]:
-    """The account's, for triggers that compare with an amount. One lake query, over rollups."""
+    """The account's, for triggers that compare with an amount."""
     if initial_values.get("trigger") not in (Trigger.VIEW_CHANGE, Trigger.UNIT_COST):
         return {}
-    try:
-        currencies = [request.account.display_currency] if request.account.display_currency else []
-        currencies = currencies or account_currencies(request.account)
-    except UserError:
-        return {}
-    return {"currency": currencies[0]} if currencies else {}
+    currencies = [request.account.display_currency, *request.account.currencies]
+    return {"currency": next(filter(None, currencies), "")}
 
 
 def _form_page(

@@ -15,7 +15,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.alerts import services
-from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
+from finops.alerts.models import AlertChannel, AlertDelivery, AlertEvaluation, AlertSubscription
 from finops.alerts.queries import SubscriptionRow, delivery_row, every_subscription, one_subscription
 from finops.alerts.schemas import SubscriptionsQuery
 from finops.budgets.models import Budget
@@ -77,6 +77,7 @@ def page(request: AccountRequest, subscription_id: int) -> HttpResponse:
     context = {
         "row": one_subscription(request.account, subscription.pk),
         "deliveries": [delivery_row(each) for each in deliveries[:SHOWN_DELIVERIES]],
+        "evaluation": AlertEvaluation.objects.exclude(error="").first(),
     }
     return render(request, "alerts/subscription.html", context)
 

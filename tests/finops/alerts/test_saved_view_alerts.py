@@ -17,17 +17,20 @@ from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.alerts.queries import list_alert_subscriptions
 from finops.alerts.schemas import SubscriptionsQuery
+from finops.alerts.services.evaluation_runs import evaluate_if_due
 from finops.costs.models import CostSource, SavedView
 from finops.costs.services.saved_views import change_saved_view, create_saved_view, delete_saved_view
 from finops.costs.spend_query import Filter, SpendQuery
+from finops.exchange_rates.services import enter_rate
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.alerts.test_digests import MONDAY, SUNDAY
+from tests.pages import get_page
 from tests.receivers import MailServer
 from tests.world.alerts import evaluate, subscribe
 from tests.world.budgets import daily_cost
 from tests.world.costs import add_source, store_lines
-from tests.world.days import at
+from tests.world.days import at, days
 
 pytestmark = pytest.mark.django_db
 
@@ -162,6 +165,23 @@ def test_currencies_stay_apart_and_the_report_says_so(acme: Account) -> None:
     assert sent.message["summary"].startswith("Cost is in 2 currencies (USD, EUR), which are not added")
 
 
+def test_a_report_counts_in_the_display_currency_and_says_what_has_no_rate(acme: Account) -> None:
+    subscribe(acme, "view_report", saved_view=save_view(acme, filters=[]).name, frequency="weekly")
+    add_spend(acme, SUNDAY)
+    add_source(acme, daily_cost(JANUARY, SUNDAY, 3, currency="EUR", service="Mail"), name="Euros")
+    add_source(acme, daily_cost(JANUARY, SUNDAY, 1, currency="GBP", service="Phone"), name="Pounds")
+    for day in days(JANUARY, SUNDAY):
+        enter_rate(account=acme, actor=ACTOR, day=day, base="EUR", quote="USD", rate=Decimal(2))
+    acme.display_currency = "USD"
+    acme.save()
+
+    with at(MONDAY, 6):
+        (sent,) = services.evaluate(acme)
+
+    assert sent.message["title"] == "'Acme': 'Compute by region', $203.00"
+    assert "No exchange rate to USD: £7.00. Not in the total." in sent.message["summary"]
+
+
 def test_a_view_that_cannot_be_answered_holds_up_no_other(acme: Account) -> None:
     save_view(acme, "Gone", filters=[Filter(dimension="cost_tag:gone", values=["x"])])
     save_view(acme, "Good")
@@ -173,6 +193,18 @@ def test_a_view_that_cannot_be_answered_holds_up_no_other(acme: Account) -> None
         services.evaluate(acme)
 
     assert [row.message["title"] for row in _deliveries()] == ["'Acme': 'Good', $154.00"]
+
+
+def test_the_page_of_a_subscription_says_that_its_evaluation_failed(acme: Account, cast: Cast) -> None:
+    save_view(acme, "Gone", filters=[Filter(dimension="cost_tag:gone", values=["x"])])
+    row = subscribe(acme, "view_report", saved_view="Gone", frequency="weekly")
+    add_spend(acme, SUNDAY)
+
+    with at(MONDAY, 6):
+        assert evaluate_if_due(acme)
+        page = get_page(signed_in(cast.viewer), f"/a/acme/alerts/subscriptions/{row.pk}/")
+
+    assert "failed. Report 'Gone': " in page
 
 
 def _deliveries() -> list[Any]:
@@ -379,7 +411,8 @@ def test_the_explorer_offers_a_report_and_an_alert_of_a_shared_view(acme: Accoun
 
 def test_the_form_begins_with_the_currency_of_the_account(acme: Account, cast: Cast) -> None:
     save_view(acme)
-    add_source(acme, daily_cost(JANUARY, SUNDAY, 3, currency="EUR"))
+    acme.currencies = ["EUR", "USD"]
+    acme.save()
     form = (
         signed_in(cast.member).get("/a/acme/alerts/subscriptions/new/?trigger=view_change").content.decode()
     )
