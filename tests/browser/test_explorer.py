@@ -226,7 +226,7 @@ def test_typing_in_a_search_field_shortens_the_list(new_page: NewPage) -> None:
     page = new_page("viewer")
     page.goto("/a/acme/settings/members/")
 
-    page.get_by_label("Search").press_sequentially("own")
+    page.get_by_role("searchbox", name="Search").press_sequentially("own")
 
     expect(page.get_by_role("rowheader", name="owner@example.com")).to_be_visible()
     expect(page.get_by_role("rowheader", name="viewer@example.com")).to_have_count(0)
