@@ -4,15 +4,18 @@ import json
 import re
 from datetime import UTC, date, datetime, timedelta
 from html import unescape
+from typing import Any
 
 import pytest
 
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
+from finops.lake.engine import engine
 from finops.lib import clock
 from tests.cast import Cast, signed_in
 from tests.finops.lake.facts import line, store
 from tests.pages import get_page
+from tests.world.budgets import create_budget
 
 NOVEMBER_20 = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -194,3 +197,34 @@ def test_movers_are_the_largest_changes_of_each_currency_with_links_to_the_explo
 
 def test_an_account_without_changes_has_no_movers(cast: Cast, source: CostSource) -> None:
     assert movers(cast).strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("part", "most"),
+    [
+        ("", 3),
+        ("overview/movers/", 1),
+        ("forecast/month-end/", 1),
+        ("budgets/at-risk/", 1),
+        ("savings/potential/", 4),
+    ],
+)
+def test_each_part_asks_the_lake_few_questions(
+    cast: Cast, source: CostSource, part: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    november(cast, source)
+    with account_scope(cast.account), clock.frozen(NOVEMBER_20):
+        create_budget(cast.account)
+    questions: list[object] = []
+    run = engine.run
+
+    def count(*args: Any, **rest: Any) -> Any:
+        questions.append(args)
+        return run(*args, **rest)
+
+    monkeypatch.setattr(engine, "run", count)
+
+    with clock.frozen(NOVEMBER_20):
+        assert signed_in(cast.viewer).get(f"/a/acme/{part}").status_code == 200
+
+    assert 0 < len(questions) <= most

@@ -18,7 +18,7 @@ from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import Recommendation, SavingsQuery
 from tests.cast import Cast
 from tests.finops.insights.savings.bills import FIRST, LAST, commitment_lines, daily, old, volume
-from tests.pages import csv_rows
+from tests.pages import csv_rows, get_page
 from tests.world.costs import add_source, store_lines
 
 ClientFor = Callable[[User], Client]
@@ -235,3 +235,29 @@ def test_less_unused_commitment_is_waste_avoided_and_no_saving(
     rows = list(csv.DictReader(io.StringIO(exported)))
     assert [each["Realized monthly savings"] for each in rows] == [""]
     assert [Decimal(each["Monthly waste avoided"]) for each in rows] == [15]
+
+
+def test_the_tile_of_the_overview_compares_with_the_cost_of_the_same_days(
+    cast: Cast, gp2: Recommendation, client_for: ClientFor
+) -> None:
+    """72 of 600 USD of the 30 days."""
+    client = client_for(cast.viewer)
+
+    assert f'hx-get="{LIST}potential/"' in client.get("/a/acme/").content.decode()
+    text = get_page(client, f"{LIST}potential/")
+
+    assert "Potential monthly savings $72.00 12% of cost 2 recommendations Amortized cost," in text
+
+
+def test_the_tile_names_waste_and_does_not_count_it(cast: Cast, acme: Account, client_for: ClientFor) -> None:
+    add_source(acme, [*commitment_lines("9", "Used"), *commitment_lines("1", "Unused")])
+
+    text = get_page(client_for(cast.viewer), f"{LIST}potential/")
+
+    assert "Not included: $30.00 of unused commitments" in text
+
+
+def test_the_tile_without_bills_has_no_amount(cast: Cast, client_for: ClientFor) -> None:
+    text = get_page(client_for(cast.viewer), f"{LIST}potential/")
+
+    assert "Potential monthly savings — No open recommendation" in text
