@@ -80,7 +80,7 @@ def test_a_budget_tells_an_endpoint_and_the_delivery_is_shown(
     page.get_by_role("button", name="Subscribe").click()
     expect(page.get_by_text("Subscription created.")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_have_text(
-        "Budget Told of at 80 % and 100 % of the actual cost"
+        "Budget Told of at 80% and 100% of the actual cost"
     )
     assert console.run("tests.browser.alerting:work") >= 1
 

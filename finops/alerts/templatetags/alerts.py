@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 from finops.alerts.models import AlertChannel
 from finops.alerts.queries import Attempt, DeliveryRow, SubscriptionRow
 from finops.alerts.queries.subscriptions import PERIOD_NOUNS
+from finops.lib.formats.sentences import reader_text
 from finops.templatetags.components import status_badge
 
 register = template.Library()
@@ -21,8 +22,8 @@ def kind_label(kind: str) -> str:
 
 @register.filter
 def recipient_text(row: SubscriptionRow) -> str:
-    """What a subscription is about, without its channel."""
-    return row.about.removesuffix(f", to {row.channel_name}")
+    """What a subscription is about, without its channel, in the reader's formats."""
+    return reader_text(row.about.removesuffix(f", to {row.channel_name}"))
 
 
 @register.filter

@@ -206,7 +206,7 @@ def test_a_channel_is_subscribed_paused_resumed_and_deleted(acme: Account, membe
     row = AlertSubscription.objects.get()
     url = f"{URL}subscriptions/{row.pk}/"
     assert response.redirect_chain == [(url, 302)]
-    assert "Budget Cloud at 80 % and 100 % by the forecast" in response.content.decode()
+    assert "Budget Cloud at 80% and 100% by the forecast" in response.content.decode()
     assert (row.thresholds, row.measure) == ([80, 100], "forecast")
 
     paused = member.post(f"{url}pause/", follow=True).content.decode()
@@ -307,7 +307,7 @@ def test_a_budgets_page_says_who_is_told_and_offers_to_be(acme: Account, cast: C
     assert "Ask a member, admin or owner to add one." not in without
     assert "Ask a member, admin or owner to add one." in html_of(viewer, part)
     subscribe_to_budget(acme, "Cloud", 80)
-    assert "Budget Cloud at 80 % of the actual cost</a>, to Ops" in html_of(member, part)
+    assert "Budget Cloud at 80% of the actual cost</a>, to Ops" in html_of(member, part)
     assert offered not in viewer.get(f"/a/acme/budgets/{budget.pk}/").content.decode() + html_of(viewer, part)
     prefilled = html_of(member, "subscriptions/new/", trigger="budget", budget=str(budget.pk))
     assert f'<option value="{budget.pk}" selected>Cloud</option>' in prefilled

@@ -429,11 +429,11 @@ def test_the_form_makes_a_report_and_changes_an_alert(acme: Account, cast: Cast)
     assert "Daily report of Compute by region" in page
     form |= {"trigger": "view_change", "frequency": "weekly", "minimum_percent": "25", "currency": "USD"}
     page = _post(member, "subscriptions/new/", form)
-    assert "Change of Compute by region by 25 % or more in a week" in page
+    assert "Change of Compute by region by 25% or more in a week" in page
     row = AlertSubscription.objects.get(trigger="view_change")
     edited = {"channel": ops.pk, "frequency": "weekly", "minimum_percent": "", "minimum_impact": "40"}
     page = _post(member, f"subscriptions/{row.pk}/edit/", {**edited, "currency": "usd"})
-    assert "Change of Compute by region by 40.00 USD or more in a week" in page
+    assert "Change of Compute by region by $40.00 or more in a week" in page
 
 
 def _post(member: Client, path: str, form: dict[str, Any]) -> str:
