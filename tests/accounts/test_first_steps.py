@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -14,6 +15,7 @@ from accounts.models import Account, Membership, User
 from accounts.scoping import account_scope
 from accounts.services import invite
 from finops.costs.models import CostSource
+from finops.lib import clock
 from tests.cast import Cast, signed_in
 from tests.pages import get_page
 from tests.world.budgets import create_budget
@@ -118,3 +120,14 @@ def test_a_person_dismisses_the_panel_for_themselves_and_it_costs_no_query_then(
         assert "First steps" not in get_page(client, "/a/acme/")
     assert before - len(captured) == 1
     assert "First steps" in page(cast.member)
+
+
+def test_an_account_from_before_has_none(cast: Cast) -> None:
+    membership = alone(cast)
+    created_at = membership.account.created_at
+
+    with clock.frozen(created_at + timedelta(days=89)):
+        assert steps(membership)
+    with clock.frozen(created_at + timedelta(days=90)), CaptureQueriesContext(connection) as captured:
+        assert not steps(membership)
+    assert len(captured) == 0
