@@ -95,7 +95,7 @@ MENU = (
             MenuItem("What changed", "spend_change", "arrows-diff"),
             MenuItem("Forecast", "forecast", "chart-line"),
             MenuItem("Budgets", "budgets", "wallet", ("budget", "budget_new", "budget_edit")),
-            MenuItem("Reports", "report", "file-analytics"),
+            MenuItem("Reports", "report", "file-analytics", ("report_schedules", "report_schedule_new")),
             MenuItem("Invoices", "invoices", "file-invoice", ("invoice", "closed_months")),
         ),
     ),
@@ -214,6 +214,10 @@ TABS = {
     "Help": (
         MenuItem("How we count", "how_we_count"),
         MenuItem("Glossary", "help_glossary"),
+    ),
+    "Reports": (
+        MenuItem("Monthly report", "report"),
+        MenuItem("Schedules", "report_schedules"),
     ),
     "Kinds of connection": (
         MenuItem("Cost sources", "connections"),

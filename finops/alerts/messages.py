@@ -19,7 +19,9 @@ def console_url(account: Account, page: str, **arguments: object) -> str:
 
 
 Severity = Literal["info", "warning", "critical"]
-MessageKind = Literal["budget", "anomaly", "digest", "import", "source", "saved_view", "unit_cost", "test"]
+MessageKind = Literal[
+    "budget", "anomaly", "digest", "import", "source", "saved_view", "unit_cost", "report", "test"
+]
 
 
 class Fact(msgspec.Struct, frozen=True):

@@ -40,6 +40,7 @@ TASK_SECONDS: Final[dict[str, int]] = {
     "activity.sweep": 3_600,
     "notifications.sweep": 86_400,
     "exchange_rates.fetch": 43_200,
+    "reports.send_due": 600,
 }
 
 

@@ -56,6 +56,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "alerts.evaluate_due": CLOCK,
     "alerts.send_due": CLOCK,
     "issues.create_due": CLOCK,
+    "reports.send_due": CLOCK,
     "issues.poll_due": CLOCK,
     "ingestion.tidy_all_usage": CLOCK,
     "costs.run_due_imports": CLOCK,
@@ -78,6 +79,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "connections.run_push": SYNCS,
     "ingestion.run_upload": JOBS,
     "insights.find_anomalies": ANALYSIS,
+    "reports.send": ANALYSIS,
     # Of a bill of hundreds of projects it asks for minutes: no look waits behind it.
     "insights.refresh_recommendations": ANALYSIS,
     "costs.refresh_completeness": ANALYSIS,

@@ -29,6 +29,7 @@ from finops.insights.models import SavingsDismissal
 from finops.issues.models import IssueTracker, SavingIssue
 from finops.issues.tracker_configs import seal_secret
 from finops.lib import clock
+from finops.reports.models import ReportSchedule
 from finops.unitcosts.models import CustomerAlias, UnitMetric, UsageDimensionMapping
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
 from tests.cast import ACTOR
@@ -347,6 +348,11 @@ def _alert_delivery(account: Account) -> int:
         ).pk
 
 
+def _report_schedule(account: Account) -> int:
+    with account_scope(account):
+        return ReportSchedule.objects.create(account=account, channel_id=_alert_channel(account), day=5).pk
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
@@ -386,4 +392,5 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "delivery_id": _alert_delivery,
     "call_id": _assistant_call,
     "rate_id": _exchange_rate,
+    "schedule_id": _report_schedule,
 }

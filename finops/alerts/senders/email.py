@@ -63,12 +63,19 @@ def mail(address: str, envelope: Envelope) -> EmailMultiAlternatives:
     images = [chart_image(message.chart, "chart")] if message.chart is not None else []
     context = {
         "message": message,
-        "account_name": envelope.account_name,
+        "button": "Open report" if message.kind == "report" else "Open in the console",
+        "origin": _origin(message, envelope.account_name),
         "unsubscribe_url": url,
         "facts": [(fact.label, fact.value) for fact in message.facts],
     }
     attach_html(email, "alerts/mail/message.html", context, images)
     return email
+
+
+def _origin(message: Message, account_name: str) -> str:
+    """Who sent it, and where that is changed."""
+    noun, page = ("Report", "Reports") if message.kind == "report" else ("Alert", "Alerts")
+    return f"{noun} from {one_line(account_name)} in the FinOps Console. Manage it on the {page} page."
 
 
 def _unsubscribe_headers(url: str) -> dict[str, str]:
@@ -132,7 +139,7 @@ def _text(message: Message, account_name: str, unsubscribe_url: str) -> str:
     width = max((len(one_line(fact.label)) for fact in message.facts), default=0)
     facts = [f"{one_line(fact.label):<{min(width, 40)}}  {one_line(fact.value)}" for fact in message.facts]
     parts = [one_line(message.title), message.summary, "\n".join(facts), f"View: {message.url}"]
-    footer = f"Alert from {one_line(account_name)} in the FinOps Console. Manage it on the Alerts page."
+    footer = _origin(message, account_name)
     if unsubscribe_url:
         footer = f"{footer}\nUnsubscribe: {unsubscribe_url}"
     return "\n\n".join([*(part for part in parts if part.strip()), "-- \n" + footer]) + "\n"

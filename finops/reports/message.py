@@ -1,0 +1,176 @@
+"""A report as a message: what its e-mail says."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+from urllib.parse import urlencode
+
+from finops.alerts.messages import Fact, Message, console_url
+from finops.alerts.triggers.figures import amount, signed_amount
+from finops.costs.answers import SpendTotal, drop_other_currencies
+from finops.costs.charts import row_name, series_tables
+from finops.insights.charts import move_name
+from finops.lake.engine.conversion import display_currency
+from finops.lib import sentences
+from finops.lib.drawings.chart import ColumnChart, chart_of
+from finops.lib.formats import dates, numbers
+from finops.lib.formats.sentences import reader_text
+from finops.reports.report import Report
+from finops.unitcosts.queries.cards import per_unit
+
+MOVERS: Final = 5
+TEAMS: Final = 5
+ANOMALIES: Final = 3
+
+
+def report_message(report: Report, *, schedule_id: int) -> Message:
+    """The report of a month in figures, with its trend as a chart and what it leaves out before them."""
+    scope, month = report.scope, dates.long_month(report.scope.month)
+    of = f" of {sentences.quote(scope.team)}" if scope.team else ""
+    spent = _total_text(report)
+    page = f"{console_url(report.account, 'report')}?{urlencode(scope.query.to_params(), doseq=True)}"
+    return Message(
+        title=f"{sentences.quote(report.account.name)}: report{of} for {month}, {spent}",
+        summary="\n".join([*_notes(report), *_changes(report)]),
+        facts=tuple(_facts(report)),
+        url=page,
+        kind="report",
+        dedup_key=f"account-{report.account.pk}:report-{schedule_id}:{scope.month}",
+        data={
+            "month": f"{scope.month:%Y-%m}",
+            "team": scope.team or None,
+            "totals": [{"total": amount(each.amount, each.currency)} for each in report.spend.totals],
+        },
+        chart=_chart(report),
+    )
+
+
+def _total_text(report: Report) -> str:
+    amounts = [numbers.money(each.amount, each.currency) for each in report.spend.totals]
+    return sentences.join_with_and(amounts) if amounts else "no cost"
+
+
+def _notes(report: Report) -> list[str]:
+    """As the page has them."""
+    no_team = [
+        f"{numbers.money(row.amount, row.currency)} not allocated to a team." for row in report.no_team_rows
+    ]
+    return [*no_team, *(reader_text(each) for each in report.spend.warnings)]
+
+
+def _changes(report: Report) -> list[str]:
+    return [f"{text}." for total in report.spend.totals if (text := _change_text(total))]
+
+
+def _change_text(total: SpendTotal) -> str:
+    """`+$120.00 (+4.1%) vs $2,900.00 before`; nothing where there is nothing to compare with."""
+    change = total.change
+    if change is None or change.change is None or change.previous_amount is None:
+        return ""
+    ratio = f" ({numbers.change(change.ratio)})" if change.ratio is not None else ""
+    before = numbers.money(change.previous_amount, total.currency)
+    return f"{signed_amount(change.change, total.currency)}{ratio} vs {before} in the month before"
+
+
+def _facts(report: Report) -> list[Fact]:
+    return [
+        *(Fact(f"Spend in {each.currency}", _spend(each)) for each in report.spend.totals),
+        *_movers(report),
+        *_teams(report),
+        Fact("Budgets at risk", _budgets(report)),
+        Fact("Anomalies", _anomalies(report)),
+        Fact("Potential monthly savings", _savings(report)),
+        *_unit_costs(report),
+    ]
+
+
+def _spend(total: SpendTotal) -> str:
+    ratio = total.change.ratio if total.change is not None else None
+    return " · ".join(
+        [numbers.money(total.amount, total.currency), *([numbers.change(ratio)] if ratio is not None else [])]
+    )
+
+
+def _movers(report: Report) -> list[Fact]:
+    answer = report.change.answer
+    if answer is None:
+        return [Fact("Movers", report.change.problem)]
+    moves = [each for each in answer.moves if each.change and not each.other_groups][:MOVERS]
+    return [
+        Fact(
+            move_name(each),
+            f"{signed_amount(each.change, each.currency)}, now {numbers.money(each.current_amount, each.currency)}",
+        )
+        for each in moves
+    ]
+
+
+def _teams(report: Report) -> list[Fact]:
+    answer = report.teams.answer if report.teams else None
+    return [
+        Fact(f"Team {row_name(row)}", numbers.money(row.amount, row.currency))
+        for row in (answer.rows if answer else [])[:TEAMS]
+        if not row.other_groups
+    ]
+
+
+def _budgets(report: Report) -> str:
+    if report.budgets.answer is None:
+        return report.budgets.problem
+    if not report.budgets.answer:
+        return "No budgets"
+    names = [f"{each.name} ({each.status})" for each in report.budgets_at_risk]
+    named = f": {sentences.join_with_and(names[:5])}" if names else ""
+    return f"{len(names)} of {len(report.budgets.answer)}{named}"
+
+
+def _anomalies(report: Report) -> str:
+    answer = report.anomalies.answer
+    if answer is None:
+        return report.anomalies.problem
+    if not answer.total_anomalies:
+        return " ".join(["None", *answer.warnings])
+    worst = [
+        f"{each.name or each.value} {signed_amount(each.impact, each.currency)}"
+        for each in answer.anomalies[:ANOMALIES]
+    ]
+    return f"{answer.total_anomalies}: {', '.join(worst)}"
+
+
+def _savings(report: Report) -> str:
+    answer = report.savings.answer
+    if answer is None:
+        return report.savings.problem
+    amounts = [
+        f"{numbers.money(each.monthly_saving, each.currency)} ({each.recommendations} open)"
+        for each in answer.totals
+        if each.monthly_saving
+    ]
+    return sentences.join_with_and(amounts) or "None found"
+
+
+def _unit_costs(report: Report) -> list[Fact]:
+    facts = []
+    for unit_cost in report.unit_costs:
+        answer = unit_cost.section.answer
+        for total in answer.totals if answer else []:
+            unit = per_unit(answer.per, answer.unit, answer.usage_metric) if answer else ""
+            facts.append(
+                Fact(unit_cost.name, _price(total.unit_cost, total.share, total.currency, unit, total.reason))
+            )
+        if answer is None:
+            facts.append(Fact(unit_cost.name, unit_cost.section.problem))
+    return facts
+
+
+def _price(unit_cost: Decimal | None, share: Decimal | None, currency: str, unit: str, reason: str) -> str:
+    if share is not None:
+        return numbers.percent(share)
+    return f"{numbers.price(unit_cost, currency)} per {unit}" if unit_cost is not None else reason
+
+
+def _chart(report: Report) -> ColumnChart | None:
+    """The trend of the currency with the most."""
+    tables = series_tables(drop_other_currencies(report.trend, display_currency()))
+    return chart_of(tables[0], f"Spend by month in {tables[0].currency}") if tables else None

@@ -1,0 +1,21 @@
+"""What the worker does for reports. Nothing depends on a message: the database says what is due."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from accounts.models import Account
+from finops.reports import services
+
+
+@shared_task(name="reports.send_due")
+def send_due() -> None:
+    """Every ten minutes: schedules whose report is due become a task each."""
+    for account_id, schedule_id in services.schedules_due():
+        send.apply_async([account_id, schedule_id], expires=600)
+
+
+@shared_task(name=services.SEND_TASK)
+def send(account_id: int, schedule_id: int) -> None:
+    """Mail a report; one that is not due, or was sent elsewhere, is left alone."""
+    services.send_if_due(account=Account.objects.get(pk=account_id), schedule_id=schedule_id)
