@@ -26,7 +26,7 @@ CUT = """() => [...document.querySelectorAll(".report *")].filter((node) => {
 def test_a_report_prints_on_a4_with_all_sections_and_nothing_cut(new_page: NewPage) -> None:
     page = new_page("viewer", width=PAPER)
     page.goto("/a/acme/reports/")
-    expect(page.locator("svg.drawing").first).to_be_visible()
+    expect(page.locator("svg.drawing:visible").first).to_be_visible()
 
     pdf = page.pdf(prefer_css_page_size=True, print_background=True)
 
@@ -54,7 +54,7 @@ def test_a_report_prints_on_a4_with_all_sections_and_nothing_cut(new_page: NewPa
 def test_a_report_fits_its_screen(new_page: NewPage, width: int, theme: str) -> None:
     page = new_page("member", width=width, theme=theme)
     page.goto("/a/acme/reports/")
-    expect(page.locator("svg.drawing").first).to_be_visible()
+    expect(page.locator("svg.drawing:visible").first).to_be_visible()
 
     if os.environ.get("KEEP_SHOTS"):
         page.screenshot(path=Path(os.environ["KEEP_SHOTS"]) / f"report-{width}-{theme}.png", full_page=True)
@@ -71,3 +71,22 @@ def test_the_month_is_chosen_by_a_picker(new_page: NewPage) -> None:
     month.select_option(second.get_attribute("value"))
 
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
+
+
+def test_a_member_makes_a_schedule_and_sends_it(new_page: NewPage) -> None:
+    page = new_page("member")
+    page.goto("/a/acme/reports/")
+    page.get_by_role("link", name="Schedules").click()
+    page.get_by_role("link", name="New schedule").first.click()
+    page.get_by_label("Day of the month").fill("7")
+    page.get_by_role("button", name="Create schedule").click()
+    expect(page.get_by_text("Schedule created.")).to_be_visible()
+    if os.environ.get("KEEP_SHOTS"):
+        page.screenshot(path=Path(os.environ["KEEP_SHOTS"]) / "schedules.png", full_page=True)
+
+    page.get_by_role("button", name="Send Whole account").click()
+
+    expect(page.get_by_text("The report is being sent.")).to_be_visible()
+    page.get_by_role("button", name="Delete Whole account").click()
+    page.get_by_role("button", name="Delete", exact=True).last.click()
+    expect(page.get_by_text("Schedule deleted.")).to_be_visible()

@@ -10,10 +10,11 @@ from django.utils.safestring import SafeString
 from finops.lib.drawings.columns import Box, Drawing, Label
 
 
-def to_svg(drawing: Drawing, alt: str) -> SafeString:
+def to_svg(drawing: Drawing, alt: str, css: str = "") -> SafeString:
     """An image with a name for screen readers, as wide as its place."""
     return format_html(
-        '<svg class="drawing" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>',
+        '<svg class="drawing {}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>',
+        css,
         drawing.width,
         drawing.height,
         alt,

@@ -13,13 +13,14 @@ from finops.unitcosts.queries.cards import per_unit
 
 register = template.Library()
 
-WIDTH, HEIGHT = 920, 280
+SIZES = {"wide": (920, 280), "narrow": (360, 260)}
 
 
 @register.filter
-def drawing(chart: ColumnChart) -> SafeString:
-    """The chart as SVG, the width of a page."""
-    return to_svg(draw_columns(chart, width=WIDTH, height=HEIGHT), chart.alt)
+def drawing(chart: ColumnChart, size: str) -> SafeString:
+    """The chart as SVG: `wide` for a page, `narrow` for a phone."""
+    width, height = SIZES[size]
+    return to_svg(draw_columns(chart, width=width, height=height), chart.alt, f"drawing-{size}")
 
 
 @register.filter

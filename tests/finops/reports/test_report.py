@@ -122,7 +122,7 @@ def test_the_page_is_of_the_newest_month_that_is_over_and_has_every_section(
 def test_the_trend_is_drawn_with_a_name_for_those_who_do_not_see_it(cast: Cast, reported: Account) -> None:
     html = signed_in(cast.viewer).get(PAGE).content.decode()
 
-    assert '<svg class="drawing"' in html
+    assert '<svg class="drawing drawing-wide"' in html
     assert 'aria-label="Spend by month in USD: Dec 2025 $444.85, Feb $688.80"' in html
 
 
