@@ -47,6 +47,8 @@ def _cover(report: Report) -> Iterator[Line]:
             yield "Summary", part.part, when, "included", part.amount, part.currency, ""
         for part in total.left_out:
             yield "Summary", part.part, when, "left out", part.amount, part.currency, ""
+    for other in report.other_currencies:
+        yield "Summary", "Other currency", when, "not included", other.amount, other.currency, ""
     for row in report.no_team_rows:
         yield "Summary", "Not allocated", when, "spend", row.amount, row.currency, ""
     for warning in report.spend.warnings:

@@ -19,6 +19,7 @@ from finops.lib.formats.sentences import reader_text
 from finops.reports.report import Report
 from finops.unitcosts.queries.cards import per_unit
 
+NOTES: Final = 6
 MOVERS: Final = 5
 TEAMS: Final = 5
 ANOMALIES: Final = 3
@@ -52,11 +53,13 @@ def _total_text(report: Report) -> str:
 
 
 def _notes(report: Report) -> list[str]:
-    """As the page has them."""
+    """As the page has them, as far as a mail has room."""
     no_team = [
         f"{numbers.money(row.amount, row.currency)} not allocated to a team." for row in report.no_team_rows
     ]
-    return [*no_team, *(reader_text(each) for each in report.spend.warnings)]
+    notes = [*no_team, *(reader_text(each) for each in report.spend.warnings)]
+    omitted_count = len(notes) - NOTES
+    return notes if omitted_count <= 0 else [*notes[:NOTES], f"{omitted_count} more notes in the report."]
 
 
 def _changes(report: Report) -> list[str]:

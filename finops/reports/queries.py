@@ -12,7 +12,7 @@ from finops.allocation.queries.teams import team_names
 from finops.budgets.queries import budget_statuses, budgets_of
 from finops.budgets.schemas import BudgetStatus
 from finops.budgets.status_rules import EXCEEDED, OK, WARNING
-from finops.costs.answers import SpendAnswer
+from finops.costs.answers import MoneyAmount, SpendAnswer
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
@@ -22,6 +22,7 @@ from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import SavingsAnswer, SavingsQuery
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeAnswer, SpendChangeQuery
+from finops.lake.engine.conversion import OneCurrency, currency_scope, current_currencies
 from finops.lib import clock
 from finops.lib.errors import UserError, unknown_value
 from finops.lib.periods import add_months, month_end, month_start
@@ -83,7 +84,8 @@ def build_report(
 
     Raises UserError where the spend of the month or its trend cannot be read; another section says its own problem.
     Cost in lake queries: one each for spend, trend and teams, those of `explain_spend_change`, `budget_statuses`,
-    `list_savings` and, for each unit metric, `query_unit_cost`; of a team a small one more for most.
+    `list_savings` and, for each unit metric, `query_unit_cost`; of a team a small one more for most; where the reader has
+    one currency of several, one for the others.
     """
     sources = sources or load_sources(account)
     reader = _Reader(account, scope, sources, deadline)
@@ -100,6 +102,7 @@ def build_report(
         savings=_section(reader.savings),
         unit_costs=[reader.unit_cost(metric) for metric in metrics[:UNIT_COSTS]],
         more_unit_costs=max(0, len(metrics) - UNIT_COSTS),
+        other_currencies=reader.other_currencies(),
     )
 
 
@@ -138,6 +141,20 @@ class _Reader:
         return self._spend(
             SpendQuery(**self.scope.period_fields, group_by=["team"], compare_to="previous_period", top=TEAMS)
         )
+
+    def other_currencies(self) -> list[MoneyAmount]:
+        """The month in the currencies that a scope of one of them leaves out; empty in any other scope."""
+        scope = current_currencies()
+        if not isinstance(scope, OneCurrency):
+            return []
+        query = SpendQuery(**self.scope.period_fields, filters=self.scope.filters)
+        with currency_scope(None):
+            totals = self._spend(query).totals
+        return [
+            MoneyAmount(amount=total.amount, currency=total.currency)
+            for total in totals
+            if total.currency != scope.currency and total.amount
+        ]
 
     def _spend(self, query: SpendQuery) -> SpendAnswer:
         return query_spend(self.account, query, sources=self.sources, deadline=self.deadline)

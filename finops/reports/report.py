@@ -12,7 +12,7 @@ from accounts.models import Account
 from finops.allocation.team_dimension import NO_TEAM
 from finops.budgets.schemas import BudgetStatus
 from finops.budgets.status_rules import OK
-from finops.costs.answers import SpendAnswer, SpendRow
+from finops.costs.answers import MoneyAmount, SpendAnswer, SpendRow
 from finops.costs.spend_query import CostFilter, Filter
 from finops.insights.anomalies.schemas import AnomaliesAnswer
 from finops.insights.savings.schemas import SavingsAnswer
@@ -114,6 +114,8 @@ class Report:
     savings: Section[SavingsAnswer]
     unit_costs: Sequence[UnitCostSection]
     more_unit_costs: int = 0
+    other_currencies: Sequence[MoneyAmount] = ()
+    """What the month cost in currencies that its reader left out."""
 
     @property
     def budgets_at_risk(self) -> list[BudgetStatus]:

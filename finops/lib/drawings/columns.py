@@ -11,7 +11,7 @@ from finops.lib.drawings.chart import ColumnChart, DrawnSeries
 from finops.lib.formats import dates, locales, numbers
 
 FONT_SIZE = 11
-LETTER = 5.9
+LETTER = 6.4
 """The mean width of a letter; a little more than fonts have, so that labels do not touch."""
 
 _TOP, _RIGHT = 8, 8

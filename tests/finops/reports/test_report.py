@@ -194,6 +194,23 @@ def test_several_currencies_are_one_at_a_time_and_never_added(cast: Cast, report
     }
 
 
+def test_one_currency_of_several_says_first_what_the_others_cost(cast: Cast, reported: Account) -> None:
+    add_source(reported, daily_cost(*FEBRUARY, 2, currency="EUR", service="Mail"), name="Euro")
+    Account.objects.filter(pk=reported.pk).update(currencies=["USD", "EUR"])
+    client = signed_in(cast.viewer)
+
+    page = get_page(client, PAGE, currency="only-USD")
+
+    assert "€56.00 in EUR not included." in page
+    assert page.index("not included") < page.index("Budgets at risk")
+    rows = csv_rows(client.get(PAGE, {"currency": "only-USD", "format": "csv"}))
+    left_out = [row for row in rows if row["figure"] == "not included"]
+    assert [(Decimal(row["value"]), row["unit"]) for row in left_out] == [(Decimal(56), "EUR")]
+    assert {row["unit"] for row in rows if row["section"] == "Services" and row["figure"] == "spend"} == {
+        "USD"
+    }
+
+
 def test_incomplete_days_are_said_first_with_their_amount(cast: Cast, acme: Account, tmp_path: Path) -> None:
     bills = Bills(cast, tmp_path)
     with at(date(2026, 3, 1)):
