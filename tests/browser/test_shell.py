@@ -147,6 +147,39 @@ def test_a_failed_sync_is_counted_at_the_bell_until_all_are_marked_as_read(
     assert overflow(page) == 0
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_avatars_are_square(new_page: NewPage, width: int) -> None:
+    page = new_page("both", width=width)
+    page.goto("/a/acme/teams/")
+
+    sizes = page.evaluate(
+        """[...document.querySelectorAll(".avatar")].map((each) => each.getBoundingClientRect())
+        .filter(({ width }) => width).map(({ width, height }) => Math.abs(width - height))"""
+    )
+    assert sizes
+    assert max(sizes) < 0.5
+
+
+def test_a_page_takes_the_width_of_a_screen_of_1920_pixels(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.goto("/a/acme/teams/")
+
+    card = page.locator("main .card").first.bounding_box()
+    assert card is not None
+    assert card["width"] > 1550
+    assert overflow(page) == 0
+
+
+def test_enter_in_the_form_of_a_subscription_is_not_the_button_of_a_new_channel(new_page: NewPage) -> None:
+    page = new_page("member")
+    page.goto("/a/acme/alerts/subscriptions/new/?trigger=anomaly")
+
+    # The first button of a form is that of the Enter key.
+    first = page.evaluate("document.querySelector('#subscription-form [type=submit]').name")
+    assert first == ""
+
+
 def test_a_question_mark_opens_its_term_and_escape_closes_it(new_page: NewPage) -> None:
     page = new_page("owner")
     page.goto("/a/acme/settings/cost-view/")

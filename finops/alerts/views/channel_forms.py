@@ -17,6 +17,7 @@ from finops.alerts import services
 from finops.alerts.forms import ChannelForm
 from finops.alerts.models import AlertChannel
 from finops.alerts.snippets import KINDS, verification_snippets
+from finops.alerts.views.channel_return import TYPED, subscription_url
 from finops.alerts.views.channels import channel_of
 
 
@@ -27,7 +28,8 @@ def new(request: AccountRequest) -> HttpResponse:
     """The kinds to choose from; with `?kind=` its form. A POST makes the channel; a webhook's answer shows its secret."""
     kind = request.GET.get("kind", "")
     if kind not in AlertChannel.Kind.values:
-        return render(request, "alerts/channel_kinds.html", {"kinds": list(KINDS.values())})
+        context = {"kinds": list(KINDS.values()), "typed": request.GET.get(TYPED, "")}
+        return render(request, "alerts/channel_kinds.html", context)
     if request.method != "POST":
         return _form_page(request, ChannelForm(kind))
     form = ChannelForm(kind, request.POST)
@@ -45,9 +47,12 @@ def new(request: AccountRequest) -> HttpResponse:
 
 
 def _show_secret_or_redirect(request: AccountRequest, channel: AlertChannel, secret: str) -> HttpResponse:
+    back = subscription_url(request, channel.pk)
     if secret:
-        return _secret_page(request, channel, secret)
+        return _secret_page(request, channel, secret, back=back)
     messages.success(request, f"Channel “{channel.name}” created. Send a test to check it.")
+    if back:
+        return redirect(back)
     return redirect("alert_channel", slug=request.account.slug, channel_id=channel.pk)
 
 
@@ -92,10 +97,12 @@ def delete(request: AccountRequest, channel_id: int) -> HttpResponse:
 
 
 def _secret_page(
-    request: AccountRequest, channel: AlertChannel, plaintext: str, *, renewed: bool = False
+    request: AccountRequest, channel: AlertChannel, plaintext: str, *, renewed: bool = False, back: str = ""
 ) -> HttpResponse:
+    """`back`: the form of the subscription that the channel was created for."""
     context = {
         "channel": channel,
+        "back": back,
         "plaintext": plaintext,
         "renewed": renewed,
         "snippets": verification_snippets(plaintext),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -17,6 +18,7 @@ from finops.alerts.forms import SubscriptionForm, settings_of
 from finops.alerts.models import AlertChannel
 from finops.alerts.queries import SubscriptionRow, one_subscription
 from finops.alerts.subscription_drafts import DEFAULT_THRESHOLDS, Trigger
+from finops.alerts.views.channel_return import channel_first
 from finops.alerts.views.subscriptions import subscription_of
 from finops.costs.queries import list_dimension_values
 from finops.lib.errors import UserError
@@ -39,6 +41,8 @@ def new(request: AccountRequest) -> HttpResponse:
         initial_values = {name: value for name, value in request.GET.dict().items() if value}
         first = {**FIRST, **_only_channel(), **_usual_currency(request, initial_values)}
         return _form_page(request, SubscriptionForm(initial={**first, **initial_values}))
+    if "new_channel" in request.POST:
+        return redirect(channel_first(request))
     form = SubscriptionForm(request.POST)
     if form.is_valid():
         with FormErrors(form):
@@ -62,8 +66,12 @@ def edit(request: AccountRequest, subscription_id: int) -> HttpResponse:
     subscription = subscription_of(subscription_id)
     row = one_subscription(request.account, subscription_id)
     if request.method != "POST":
-        form = SubscriptionForm(initial=settings_of(subscription), subscription=subscription)
+        form = SubscriptionForm(
+            initial={**settings_of(subscription), **request.GET.dict()}, subscription=subscription
+        )
         return _form_page(request, form, row=row)
+    if "new_channel" in request.POST:
+        return redirect(channel_first(request, subscription_id))
     form = SubscriptionForm(request.POST, subscription=subscription)
     if form.is_valid():
         with FormErrors(form):
@@ -93,7 +101,9 @@ def _form_page(
     request: AccountRequest, form: SubscriptionForm, *, row: SubscriptionRow | None = None, status: int = 200
 ) -> HttpResponse:
     """`row`: the subscription that is changed."""
-    context = {"form": form, "row": row, "values": _values(request, form)}
+    context: dict[str, Any] = {"form": form, "row": row, "values": _values(request, form)}
+    if not form.offers_channels:
+        context["new_channel_url"] = channel_first(request)
     return render(request, "alerts/subscription_form.html", context, status=status)
 
 

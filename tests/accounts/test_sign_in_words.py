@@ -1,0 +1,123 @@
+"""Sign-in pages and a person's settings: sentence case, and a mark at each field that is required."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from django.test import Client
+
+from tests.cast import Cast, signed_in
+from tests.isolation.walk import account_routes
+
+OPEN = [
+    "/auth/login/",
+    "/auth/signup/",
+    "/auth/password/reset/",
+    "/auth/password/reset/done/",
+    "/auth/password/reset/key/1-wrong/",
+    "/auth/password/reset/key/done/",
+    "/auth/confirm-email/",
+    "/auth/confirm-email/wrong/",
+    "/auth/inactive/",
+    "/auth/2fa/authenticate/",
+]
+OWN = [
+    "/auth/email/",
+    "/auth/password/change/",
+    "/auth/profile/",
+    "/auth/sessions/",
+    "/auth/security-log/",
+    "/auth/2fa/",
+    "/auth/2fa/totp/activate/",
+    "/auth/2fa/webauthn/add/",
+    "/auth/2fa/recovery-codes/generate/",
+    "/auth/logout/",
+    "/auth/reauthenticate/",
+    "/accounts/new/",
+]
+NAMES = {"FinOps Console", "Security Key", "United States", "United Kingdom", "New York"}
+TITLE_CASE = re.compile(r"\b[A-Z][a-z]+(?: (?:a|an|the|to|of|your|in|for|with) [A-Z][a-z]+| [A-Z][a-z]+)+")
+
+
+class Words(HTMLParser):
+    """Texts of headings, buttons, links, labels, legends, titles; labels and required fields by id."""
+
+    TAGS = frozenset({"h1", "h2", "h3", "button", "a", "label", "legend", "title", "summary"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.labels: dict[str, str] = {}
+        self.required: dict[str, str] = {}
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if tag in self.TAGS:
+            self._open.append(tag)
+            self.texts.append("")
+        if tag == "label" and found.get("for"):
+            self.labels[str(found["for"])] = str(found.get("class"))
+        if tag in ("input", "select", "textarea") and "required" in found and found.get("id"):
+            self.required[str(found["id"])] = str(found.get("type"))
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._open and tag == self._open[-1]:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.texts[-1] += " ".join(data.split())
+
+
+def words_of(client: Client, url: str) -> Words:
+    words = Words()
+    words.feed(client.get(url, follow=True).content.decode())
+    return words
+
+
+def unmarked(words: Words) -> list[str]:
+    """Required fields with a label that does not say so. Of boxes and choices the group says it."""
+    return [
+        name
+        for name, kind in words.required.items()
+        if kind not in ("checkbox", "radio", "hidden", "file")
+        and name in words.labels
+        and "visually-hidden" not in words.labels[name]
+        and "required" not in words.labels[name].split()
+    ]
+
+
+@pytest.mark.parametrize("url", OPEN)
+def test_a_page_before_sign_in_is_in_sentence_case_and_marks_what_is_required(db: None, url: str) -> None:
+    words = words_of(Client(), url)
+
+    assert [text for text in words.texts if set(TITLE_CASE.findall(text)) - NAMES] == []
+    assert unmarked(words) == []
+
+
+@pytest.mark.parametrize("url", OWN)
+def test_a_page_of_ones_own_is_in_sentence_case_and_marks_what_is_required(cast: Cast, url: str) -> None:
+    words = words_of(signed_in(cast.viewer), url)
+
+    assert [text for text in words.texts if set(TITLE_CASE.findall(text)) - NAMES] == []
+    assert unmarked(words) == []
+
+
+def test_every_form_of_the_console_marks_what_is_required(cast: Cast) -> None:
+    client = signed_in(cast.owner)
+    routes = [route for route in account_routes() if route.arguments == ("slug",)]
+    pages = {route.name: "/" + route.path.replace("<slug:slug>", "acme") for route in routes}
+
+    found = {}
+    for name, url in pages.items():
+        response = client.get(url)
+        if response.status_code == 200 and not response.streaming:
+            words = Words()
+            words.feed(response.content.decode())
+            found[name] = unmarked(words)
+
+    assert {name: fields for name, fields in found.items() if fields} == {}
+    assert len(found) > 50
