@@ -44,7 +44,7 @@ SETTINGS = (
         ),
     ),
     MenuGroup(
-        "Costs",
+        "Cost data",
         (
             MenuItem("Cost view", "cost_view"),
             MenuItem("Exchange rates", "exchange_rates", pages=("exchange_rate_new", "exchange_rate_upload")),
@@ -52,7 +52,7 @@ SETTINGS = (
         ),
     ),
     MenuGroup(
-        "Usage",
+        "Usage data",
         (
             MenuItem("Customer key", "customer_key"),
             MenuItem("Metrics", "usage_metrics", pages=("usage_metric",)),

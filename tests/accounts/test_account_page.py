@@ -4,6 +4,7 @@ from django.test import Client
 
 from accounts.models import Account, AuditEntry, Role, User
 from accounts.scoping import account_scope
+from accounts.services import create_account
 from tests.cast import PASSWORD, Cast, signed_in
 from tests.pages import get_page
 
@@ -144,3 +145,13 @@ def test_operators_sign_in_by_the_one_door(cast: Cast) -> None:
 
     assert answer.redirect_chain[-1][0].startswith("/auth/login/")
     assert signed_in(cast.owner).get("/operators/").status_code in {302, 403}
+
+
+def test_the_switcher_has_a_search_where_accounts_are_many(cast: Cast) -> None:
+    client = signed_in(cast.viewer)
+    assert "Search accounts" not in client.get("/a/acme/teams/").content.decode()
+
+    for number in range(7):
+        create_account(name=f"Account {number}", owner=cast.viewer)
+
+    assert 'aria-label="Search accounts"' in client.get("/a/acme/teams/").content.decode()

@@ -13,6 +13,7 @@ from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 from accounts.audit import Actor
 from accounts.models import Account, User
 from accounts.scoping import account_scope
+from accounts.services import create_account
 from finops.allocation.models import CostTag, Team, TeamKey, TeamValue
 from finops.allocation.rules import AllOf, AnyOf, Copy, Not, Rule, Test
 from finops.allocation.services import cost_tags
@@ -72,6 +73,13 @@ def delete_source(name: str) -> None:
     account = Account.objects.get(slug="acme")
     with account_scope(account):
         delete_cost_source(source=CostSource.objects.get(name=name), actor=ACTOR)
+
+
+def add_accounts(count: int) -> None:
+    """Accounts of the viewer."""
+    viewer = User.objects.get(email="viewer@example.com")
+    for number in range(count):
+        create_account(name=f"Branch {number}", owner=viewer)
 
 
 def add_notification() -> None:

@@ -258,7 +258,7 @@ def test_the_navigation_names_its_groups_and_shows_where_one_is(new_page: NewPag
     current = page.get_by_role("navigation", name="Main").get_by_role("link", name="Settings")
     expect(current).to_have_attribute("aria-current", "page")
     expect(current).to_be_in_viewport(ratio=1)
-    expect(page.get_by_role("list", name="Costs").get_by_role("link")).to_have_count(5)
+    expect(page.get_by_role("list", name="Costs").get_by_role("link")).to_have_count(6)
 
 
 BADGES = """(theme) => {

@@ -78,6 +78,23 @@ def test_accounts_are_walked_with_the_arrows(new_page: NewPage) -> None:
     expect(page.get_by_role("button", name="Account Elsewhere: switch account")).to_be_visible()
 
 
+def test_many_accounts_are_searched_and_the_first_is_opened_by_enter(
+    new_page: NewPage, console: LiveServer
+) -> None:
+    console.run("tests.browser.people:add_accounts", 9)
+    page = new_page("viewer")
+    page.goto("/a/acme/teams/")
+    page.get_by_role("button", name="Account Acme: switch account").click()
+    field = page.get_by_role("searchbox", name="Search accounts")
+    expect(field).to_be_focused()
+
+    field.fill("branch 7")
+    expect(page.get_by_role("link", name="Branch 3")).to_be_hidden()
+    field.press("Enter")
+
+    expect(page.get_by_role("button", name="Account Branch 7: switch account")).to_be_visible()
+
+
 def test_a_page_is_searched_and_opened_by_the_keyboard_alone(new_page: NewPage) -> None:
     page = new_page("member")
     page.goto("/a/acme/teams/")

@@ -44,7 +44,7 @@ def csv(client: Client, path: str = "", **asked: str) -> list[str]:
 
 def test_an_account_without_channels_is_led_to_its_first(cast: Cast, member: Client) -> None:
     for path in ("", "channels/", "subscriptions/new/"):
-        assert f'href="{URL}channels/new/"' in html_of(member, path)
+        assert f'href="{URL}channels/new/' in html_of(member, path)
     assert "No deliveries yet" in html_of(member, "deliveries/")
     viewer = html_of(signed_in(cast.viewer))
     assert "Ask a member, admin or owner to add a channel and subscriptions." in viewer
