@@ -67,7 +67,7 @@ screenshots: $(DEV_READY) $(NODE_READY) chromium ## Take the README's screenshot
 	$(BIN)/python -m tests.browser.screenshots
 
 pages: $(DEV_READY) $(NODE_DEV_READY) chromium ## Check every page of the demo in five widths and two themes, keep var/screenshots (20 minutes)
-	PAGES=1 $(BIN)/python -m pytest tests/browser/test_walk.py
+	$(BIN)/python -m pytest tests/browser/walk.py
 
 clean: ## Remove what make built; data in var/ stays
 	rm -rf $(VENV) node_modules var/static .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -37,9 +37,9 @@ FAULTS_OF_LAYOUT = """() => {
   }
 
   const boxes = [];
-  const clip = (node, box) => {
+  const clip = (from, box) => {
     let { left, right, top, bottom } = box;
-    for (let up = node.parentElement; up && up !== doc; up = up.parentElement) {
+    for (let up = from; up && up !== doc; up = up.parentElement) {
       if (getComputedStyle(up).overflow === "visible") continue;
       const around = up.getBoundingClientRect();
       left = Math.max(left, around.left); right = Math.min(right, around.right);
@@ -55,15 +55,15 @@ FAULTS_OF_LAYOUT = """() => {
   for (const node of nodes) {
     if (floats(node)) continue;
     const rects = [];
-    if (node.matches("input:not([type=hidden]), select, textarea, button, .btn")) rects.push(node.getBoundingClientRect());
+    if (node.matches("input:not([type=hidden]), select, textarea, button, .btn")) rects.push([node.parentElement, node.getBoundingClientRect()]);
     else if (!node.closest("button, .btn"))
       for (const child of node.childNodes) {
         if (child.nodeType !== Node.TEXT_NODE || !child.textContent.trim()) continue;
         const range = document.createRange(); range.selectNodeContents(child);
-        rects.push(...range.getClientRects());
+        rects.push(...[...range.getClientRects()].map((rect) => [node, rect]));
       }
-    for (const rect of rects) {
-      const box = clip(node, rect);
+    for (const [from, rect] of rects) {
+      const box = clip(from, rect);
       if (box.right - box.left < 3 || box.bottom - box.top < 3) continue;
       if (rect.right > innerWidth + 1 && !nodes.some((up) => up.contains(node) && scrolls(up))) faults.push(`beyond the window: ${short(node)}`);
       boxes.push([node, box]);

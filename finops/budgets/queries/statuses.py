@@ -170,14 +170,7 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
     projection, why_not = _project(context, data_days, period, costs, parts)
     amount, total = amount_of(budget, period), projection.total if projection else None
     forecast = total.mean if total else None
-    inputs = StatusInputs(
-        amount=amount,
-        currency=budget.currency,
-        warning_percent=budget.warning_percent,
-        spent=spent,
-        forecast=forecast,
-        ends_on=period.end,
-    )
+    inputs = _status_inputs(budget, amount, spent, forecast, period)
     crosses_on = _crossing_day(amount, inside, projection, context.day)
     not_final = _not_final(parts, so_far, data_days, budget.currency)
     others = _other_currencies(scope_costs, budget.currency, so_far)
@@ -212,6 +205,19 @@ def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -
         not_final=incomplete_cost(parts, so_far),
     )
     return BudgetFigures(budget, status, inside, projection)
+
+
+def _status_inputs(
+    budget: Budget, amount: Decimal, spent: Decimal | None, forecast: Decimal | None, period: DateRange
+) -> StatusInputs:
+    return StatusInputs(
+        amount=amount,
+        currency=budget.currency,
+        warning_percent=budget.warning_percent,
+        spent=spent,
+        forecast=forecast,
+        ends_on=period.end,
+    )
 
 
 def _project(

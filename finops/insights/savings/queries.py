@@ -194,7 +194,7 @@ def _row(each: SavingCandidate, parts: _Parts, evidence: int) -> Recommendation:
         monthly_waste=None if each.waste is None else display.cost(pieces),
         monthly_cost=display.cost(pieces),
         currency=display.code(each.currency),
-        billed=_billed(each) if each.currency in display.rates else None,
+        billed=_in_billing_currency(each) if each.currency in display.rates else None,
         effort=each.effort or rule.effort,
         risk=each.risk or rule.risk,
         risk_reason=each.risk_reason or rule.why,
@@ -209,12 +209,12 @@ def _row(each: SavingCandidate, parts: _Parts, evidence: int) -> Recommendation:
         saving_reason=each.reason,
         instead_of=sorted(each.instead_of),
         lowered=each.lowered,
-        realised=display.realised(parts.realised.get(each.key)),
+        realised=display.convert_realised(parts.realised.get(each.key)),
         **_mark_fields(mark),
     )
 
 
-def _billed(each: SavingCandidate) -> BilledSaving:
+def _in_billing_currency(each: SavingCandidate) -> BilledSaving:
     return BilledSaving(
         currency=each.currency,
         monthly_saving=each.saving,
@@ -273,7 +273,7 @@ def _past_recommendation(mark: SavingsDismissal, parts: _Parts) -> Recommendatio
         evidence=[],
         evidence_count=0,
         saving_reason=GONE,
-        realised=parts.display.realised(parts.realised.get(mark.key)),
+        realised=parts.display.convert_realised(parts.realised.get(mark.key)),
         **_mark_fields(mark),
     )
 

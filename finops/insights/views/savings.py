@@ -36,7 +36,7 @@ SHOWN = 200
 MAX_FILE = 50_000_000
 
 
-def _billed(row: Recommendation) -> Recommendation | BilledSaving:
+def _in_billing_currency(row: Recommendation) -> Recommendation | BilledSaving:
     """Its amounts in the currency of the bill."""
     return row.billed or row
 
@@ -64,9 +64,24 @@ SAVINGS = ListPage[Recommendation](
         Column("waste", "Monthly waste", lambda row: row.monthly_waste, shown=False),
         Column("cost", "Monthly cost", lambda row: row.monthly_cost, numeric=True),
         Column("currency", "Currency", lambda row: row.currency, shown=False),
-        Column("billed", "Billed monthly savings", lambda row: _billed(row).monthly_saving, shown=False),
-        Column("billed_cost", "Billed monthly cost", lambda row: _billed(row).monthly_cost, shown=False),
-        Column("billing_currency", "Billing currency", lambda row: _billed(row).currency, shown=False),
+        Column(
+            "billed",
+            "Billed monthly savings",
+            lambda row: _in_billing_currency(row).monthly_saving,
+            shown=False,
+        ),
+        Column(
+            "billed_cost",
+            "Billed monthly cost",
+            lambda row: _in_billing_currency(row).monthly_cost,
+            shown=False,
+        ),
+        Column(
+            "billing_currency",
+            "Billing currency",
+            lambda row: _in_billing_currency(row).currency,
+            shown=False,
+        ),
         Column("effort", "Effort", lambda row: row.effort, sort=lambda row: LEVELS[row.effort]),
         Column("risk", "Risk", lambda row: row.risk, sort=lambda row: LEVELS[row.risk]),
         Column("status", "Status", lambda row: row.status, css="nowrap"),

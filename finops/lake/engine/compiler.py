@@ -274,7 +274,7 @@ def _conversion_around(needed: tuple[str, ...], code: str) -> tuple[str, str]:
         for step in zip(*(each[:-1] for each in steps), strict=True)
     ]
     before = [f"SELECT {', '.join(layer)} FROM (" for layer in (columns, *reversed(layers))]  # noqa: S608 - our own names
-    return "".join(before), ") AS lines" * len(before)
+    return "".join(before), "".join(") AS lines" for _ in before)
 
 
 def _currency_code(code: str) -> exp.Expr:

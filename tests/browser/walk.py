@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,10 +26,7 @@ from tests.browser.test_connections_accessibility import violations
 from tests.browser.test_pages import FAULTS
 from tests.servers import LiveServer, serve
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not os.environ.get("PAGES"), reason="20 minutes: make pages"),
-]
+pytestmark = pytest.mark.browser
 
 FOLDER = Path("var/screenshots")
 AXE_WIDTHS = (390, 1440)
