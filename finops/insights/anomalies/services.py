@@ -79,7 +79,7 @@ def _mark(
     if len(note) > MAX_NOTE:
         raise UserError(f"note: {len(note):,} characters; the maximum is {MAX_NOTE:,}.", field="note")
     with account_scope(account):
-        row = Incident.objects.select_for_update().get(members=anomaly.pk)
+        row = _lock_incident(anomaly)
         before, is_open = row.state, state == Incident.State.OPEN
         row.state, row.note = state, note.strip()
         row.marked_by, row.marked_by_label = (None, "") if is_open else (actor.user, actor.label[:254])
@@ -99,6 +99,17 @@ def _mark(
     )
     anomaly.incident = row
     return anomaly
+
+
+def _lock_incident(anomaly: Anomaly) -> Incident:
+    """The incident of an anomaly. A detection that ends meanwhile may have joined it to another, which the second look finds.
+
+    Raises UserError when the anomaly was deleted."""
+    rows = Incident.objects.select_for_update(of=("self",)).filter(members=anomaly.pk)
+    row = rows.first() or rows.all().first()
+    if row is None:
+        raise UserError("That anomaly was already deleted.")
+    return row
 
 
 def _bring_back(incident: Incident) -> None:

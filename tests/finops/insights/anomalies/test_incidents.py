@@ -16,6 +16,7 @@ from finops.insights.anomalies.incidents import RESUMED, regroup
 from finops.insights.anomalies.queries import open_anomalies
 from finops.insights.anomalies.services import mark_expected_anomaly, reopen, resolve
 from finops.insights.models import Anomaly, Incident
+from finops.lib.errors import UserError
 from tests.cast import Cast
 
 DAY = date(2026, 3, 10)
@@ -172,6 +173,15 @@ def test_a_review_is_of_the_whole_incident_once_and_opening_again_too(acme: Acco
 
     reopen(account=acme, actor=cast.actor, anomaly=service)
     assert [row.state for row in Anomaly.objects.all()] == ["open", "open"]
+
+
+def test_a_review_of_what_was_deleted_meanwhile_says_so(acme: Account, cast: Cast) -> None:
+    service = detected(acme, "Compute", 100)
+    group(acme)
+    Anomaly.objects.all().delete()
+
+    with pytest.raises(UserError, match="already deleted"):
+        resolve(account=acme, actor=cast.actor, anomaly=service)
 
 
 def test_what_a_source_takes_with_it_leaves_no_incident(acme: Account) -> None:
