@@ -28,6 +28,7 @@ from finops.connections.transports.s3 import (
     explain_aws,
     open_s3,
 )
+from finops.costs.focus import archives
 from finops.lib.sentences import join_with_and
 
 SESSION_NAME: Final = "finops-console"
@@ -233,17 +234,17 @@ def only_export(paths: set[str], url: str, what: str) -> str:
 def check_format(
     bucket: S3Bucket, files: Sequence[BucketObject], columns: list[str], expected: Collection[str]
 ) -> None:
-    """Reads the beginning of a file. Raises SourceError when it is no gzip or Parquet, or its columns (else those of the
-    manifest) are none of the formats."""
+    """Reads the beginning of a file. Raises SourceError when it is no gzip, ZIP or Parquet, or its columns (else those of the
+    manifest) are none of the formats; FocusFileError for an archive that is broken."""
     if not files:
         return
     head, name = bucket.head(files[0]), shown_key(files[0].key)
-    if head.startswith(b"PK"):
-        raise SourceError(f"{name} is compressed as ZIP. Choose gzip or Parquet for the export.")
     if head.startswith(GZIP):
-        columns = _header(head, name)
+        columns = _header(_unzip(head, name))
+    elif head.startswith(archives.MAGIC):
+        columns = _header(archives.beginning(head, name))
     elif not head.startswith(b"PAR1"):
-        raise SourceError(f"{name} is neither gzip nor Parquet. Change the compression of the export.")
+        raise SourceError(f"{name} is neither gzip, ZIP nor Parquet. Change the compression of the export.")
     if columns and format_of(columns) not in expected:
         raise SourceError(
             f"{name} has {len(columns)} columns, which are not those of {join_with_and(sorted(expected))}. Export 'FOCUS with "
@@ -251,11 +252,14 @@ def check_format(
         )
 
 
-def _header(head: bytes, name: str) -> list[str]:
+def _unzip(head: bytes, name: str) -> bytes:
     try:
-        text = zlib.decompressobj(wbits=31).decompress(head, 1 << 16)
+        return zlib.decompressobj(wbits=31).decompress(head, 1 << 16)
     except zlib.error as error:
         raise SourceError(f"{name} is not a complete gzip file.") from error
+
+
+def _header(text: bytes) -> list[str]:
     line = re.split(rb"[\r\n]", text, maxsplit=1)[0].decode("utf-8-sig", errors="replace")
     return [each.strip('"') for each in line.split(",")]
 

@@ -68,7 +68,7 @@ def cur_steps(external_id: str) -> list[SetupStep]:
         SetupStep(
             "Find the report",
             "In Billing and Cost Management > Data Exports, open the report of type 'Legacy CUR export'. Note its "
-            "bucket, path prefix and name. Its compression must be GZIP or Parquet.",
+            "bucket, path prefix and name.",
         ),
         *_role_steps(external_id),
         SetupStep(

@@ -33,7 +33,6 @@ from finops.connections.connector import (
     Fetch,
     MonthConflict,
     SetupStep,
-    SourceError,
 )
 from finops.connections.transports.bucket import BucketObject, StorageBucket, objects_fingerprint, shown_key
 from finops.costs.focus.normalise import FocusFile
@@ -49,7 +48,6 @@ class ReportManifest(msgspec.Struct):
     """What is current of a billing month."""
 
     report_keys: list[str] = msgspec.field(name="reportKeys")
-    compression: str = ""
     columns: Any = None
 
 
@@ -75,7 +73,7 @@ class AwsCurConnector(Connector[AwsBucketConfig]):
     provider = "AWS"
     icon = "brand-aws"
     docs_url = "https://docs.aws.amazon.com/cur/latest/userguide/what-is-cur.html"
-    description = "Legacy CUR in an S3 bucket, as gzip or Parquet. For new setups, use Data Exports."
+    description = "Legacy CUR in an S3 bucket, as gzip, ZIP or Parquet. For new setups, use Data Exports."
     order = 20
     Config = AwsBucketConfig
 
@@ -160,8 +158,6 @@ def _bill_month(month: date, each: ReportMonth) -> BillMonth:
 
 def _read(bucket: StorageBucket, month: ReportMonth) -> ReportManifest:
     manifest: ReportManifest = bucket.read_json(_manifest_of(month), ReportManifest)
-    if manifest.compression.upper() == "ZIP":
-        raise SourceError("The report is compressed as ZIP. Choose GZIP or Parquet in its settings.")
     return manifest
 
 

@@ -19,6 +19,7 @@ from finops.costs.focus.errors import FocusFileError, printable
 from finops.costs.focus.open_files import FocusFile
 from finops.lib.disk import check_disk
 
+MAGIC: Final = b"PK\x03\x04"
 MAX_ENTRIES: Final = 1_000
 MAX_DIRECTORY: Final = 4 << 20
 """Bytes of an archive's list of entries, which is read at once."""
@@ -26,6 +27,8 @@ _CHUNK: Final = 1 << 20
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED: Final = 0x1
 _END, _END_64, _LOCATOR_64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
+_LOCAL_SIZE: Final = 30
+_BEGINNING: Final = 1 << 16
 _END_SIZE, _END_64_SIZE, _LOCATOR_SIZE = 22, 56, 20
 _MAX_COMMENT: Final = 0xFFFF
 _DAMAGES: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError)
@@ -42,7 +45,7 @@ def unpack(file: FocusFile, folder: Path, *, only_first: bool = False) -> list[F
     workbook is left as it is: whoever reads it says so.
     """
     with file.path.open("rb") as raw:
-        if raw.read(4) != b"PK\x03\x04":
+        if raw.read(4) != MAGIC:
             return [file]
         _check_directory(raw, file.name)
         try:
@@ -58,6 +61,20 @@ def unpack(file: FocusFile, folder: Path, *, only_first: bool = False) -> list[F
             if isinstance(error, OSError) and error.errno != errno.EINVAL:
                 raise
             raise FocusFileError(f"{file.name} {_BROKEN}") from error
+
+
+def beginning(head: bytes, name: str) -> bytes:
+    """Up to 64 KB of the first file of an archive that begins like this. Raises FocusFileError for one that is broken or encrypted."""
+    try:
+        flags, method = struct.unpack_from("<HH", head, 6)
+        data = head[_LOCAL_SIZE + sum(struct.unpack_from("<HH", head, _LOCAL_SIZE - 4)) :]
+        if flags & _ENCRYPTED:
+            raise FocusFileError(f"{name} is encrypted. Export it without a password.")
+        if method == zipfile.ZIP_STORED:
+            return data[:_BEGINNING]
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, _BEGINNING)
+    except (struct.error, zlib.error) as error:
+        raise FocusFileError(f"{name} {_BROKEN}") from error
 
 
 def _check_directory(raw: IO[bytes], name: str) -> None:

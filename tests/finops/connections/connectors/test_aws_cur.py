@@ -26,6 +26,7 @@ from tests.cast import Cast
 from tests.finops.connections.conftest import S3World
 from tests.finops.connections.connectors.stored import stored
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
+from tests.finops.costs.test_archives import zipped
 from tests.s3 import KEY, REGION
 
 BUCKET = Path("tests/data/native/aws/aws_cur_legacy_bucket.tar.gz")
@@ -207,7 +208,32 @@ def test_what_cannot_be_read_is_found_by_the_check(config: AwsBucketConfig, s3: 
     failed = CONNECTOR.check(config)[-1]
 
     assert not failed.is_ok
-    assert "compressed as ZIP" in failed.fix
+    assert "cur-1.zip is neither gzip, ZIP nor Parquet" in failed.fix
+
+
+def test_a_report_in_zip_is_the_same_report(
+    cast: Cast, config: AwsBucketConfig, s3: S3World, whole_bucket: S3World
+) -> None:
+    raw = gzip.decompress(next(content for key, content in members() if key.endswith(".csv.gz")))
+    billed = sum(Decimal(row["lineItem/UnblendedCost"]) for row in csv.DictReader(io.StringIO(raw.decode())))
+    put_report(
+        s3,
+        "20180801-20180901",
+        "aaaa",
+        {"cur-1.csv.zip": zipped({"cur-1.csv": raw})},
+        folder="zip/cur",
+        compression="ZIP",
+    )
+    zip_config = replace(config, prefix="zip")
+    assert [each.is_ok for each in CONNECTOR.check(zip_config)] == [True] * 7
+    values = {name: getattr(zip_config, name) for name in [*public_fields(type(config)), "secret_access_key"]}
+    connection = services.create_connection(
+        account=cast.account, actor=cast.actor, name="CUR", connector=CONNECTOR.name, values=values
+    )
+    with account_scope(cast.account):
+        sync = sync_now(connection)
+        assert (sync.error, actions(sync), sync.rows) == ("", {"2018-08": "imported"}, 13_380)
+        assert round(sum(amount for amount, _ in stored(cast.account).values()), 12) == round(billed, 12)
 
 
 def test_two_reports_below_one_prefix_need_a_name(config: AwsBucketConfig, s3: S3World) -> None:

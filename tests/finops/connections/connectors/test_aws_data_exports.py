@@ -349,8 +349,8 @@ def test_a_permission_that_is_taken_away_while_a_month_is_read_is_named(
             "2 columns, which are not those of CUR and FOCUS",
         ),
         (b"PAR1 and so on", ["carbon_kg"], "1 columns, which are not those of CUR and FOCUS"),
-        (b"PK\x03\x04", [], "compressed as ZIP"),
-        (b"BilledCost,ChargePeriodStart", [], "neither gzip nor Parquet"),
+        (b"PK\x03\x04", [], "is not a complete ZIP archive"),
+        (b"BilledCost,ChargePeriodStart", [], "neither gzip, ZIP nor Parquet"),
         (b"\x1f\x8b\x08 cut off", [], "not a complete gzip file"),
     ],
 )
