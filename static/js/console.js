@@ -147,8 +147,9 @@ addEventListener("pageshow", () => {
 
 document.addEventListener("change", ({ target }) => {
   if (target.matches("[data-submit-on-change]")) target.form.requestSubmit();
-  if (target.matches("[data-copies-to]") && target.value)
-    {document.getElementById(target.dataset.copiesTo).value = target.value;}
+  if (target.matches("[data-copies-to]") && target.value) {
+    document.getElementById(target.dataset.copiesTo).value = target.value;
+  }
 });
 
 // A form with errors starts at its first invalid field, or at its message.
