@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -107,6 +107,10 @@ class QueryPage(ABC, Generic[Request, Query, Answer]):
         )
 
 
+PART: Final = "layouts/query_part.html"
+"""The result with what stands outside of it and depends on the question."""
+
+
 def render_query_page(
     request: HtmxRequest,
     *,
@@ -120,7 +124,7 @@ def render_query_page(
     address bar: `params` of the context, or what was asked when the status says that it could not be read."""
     if not request.htmx or request.htmx.history_restore_request:
         return render(request, page, {**context, **choices()}, status=status)
-    response = render(request, result, context, status=status)
+    response = render(request, PART, {**context, "part": result}, status=status)
     query_string = urlencode(context["params"], doseq=True) if status == 200 else request.GET.urlencode()
     response["HX-Push-Url"] = f"{request.path}?{query_string}"
     return response

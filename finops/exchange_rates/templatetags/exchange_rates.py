@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
 from django import template
+from django.http import HttpRequest
 
 from finops.exchange_rates.display import Display, UsedRates, used_rates
 from finops.exchange_rates.models import ExchangeRate
 from finops.exchange_rates.pages import switch_of
+from finops.lib import clock
 from finops.lib.errors import UserError
 
 register = template.Library()
 
 SHOWN_RATES: Final = 6
+BOARD_DAYS: Final = 30
 
 
 @register.inclusion_tag("exchange_rates/_switch.html", takes_context=True)
-def currency_switch(context: template.Context) -> dict[str, Any]:
-    """The switch of a page about cost, and the rates behind its amounts; nothing where there is nothing to choose."""
+def currency_switch(context: template.Context, is_update: bool = False) -> dict[str, Any]:
+    """The switch of a page about cost, and the rates behind the amounts of any page; nothing where there is nothing to
+    choose. `is_update`: it replaces that of the page, in an answer that htmx asked for."""
     request = context.get("request")
-    switch = switch_of(request) if request is not None else None
-    if request is None or switch is None:
+    display: Display | None = getattr(request, "display", None)
+    if request is None or display is None:
         return {}
-    display: Display = request.display
-    used = _rates_behind(display)
+    used = _rates_behind(display, _days_of(request, display))
     return {
-        "switch": switch,
+        "switch": switch_of(request),
+        "is_update": is_update,
         "account": context.get("account"),
         "display": display,
         "rates": used.spans[:SHOWN_RATES],
@@ -36,10 +41,18 @@ def currency_switch(context: template.Context) -> dict[str, Any]:
     }
 
 
-def _rates_behind(display: Display) -> UsedRates:
+def _days_of(request: HttpRequest, display: Display) -> tuple[date, date] | None:
+    """The days that the page has asked cost of; of a board, whose widgets ask after it, the last 30."""
+    match = request.resolver_match
+    if display.days is None and match is not None and match.url_name == "dashboard":
+        return clock.today() - timedelta(days=BOARD_DAYS), clock.today()
+    return display.days
+
+
+def _rates_behind(display: Display, days: tuple[date, date] | None) -> UsedRates:
     """None of a page that asked for no cost, and where the lake cannot say now."""
     try:
-        return used_rates(display)
+        return used_rates(display, days)
     except UserError:
         return UsedRates([], [])
 

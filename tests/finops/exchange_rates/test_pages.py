@@ -11,11 +11,13 @@ from django.test import Client
 
 from accounts.models import Account, AuditEntry
 from accounts.scoping import account_scope
+from finops.dashboards.services import create_dashboard
 from finops.exchange_rates.models import ExchangeRate
 from finops.exchange_rates.rates import SourceRate
 from finops.exchange_rates.services import enter_rate, store_bill_rates
 from tests.cast import ACTOR, Cast, signed_in
 from tests.pages import csv_rows, get_page, text_of
+from tests.world.budgets import create_budget
 from tests.world.costs import add_source, cost
 
 PAGE = "/a/acme/exchange-rates/"
@@ -159,6 +161,31 @@ def test_the_page_names_the_rates_and_the_amounts_of_the_bills(acme: Account, me
     assert "1 EUR = 2 USD" in text
     assert "Entered" in text
     assert "€300.00" in text
+
+
+def test_the_rates_follow_a_question_that_htmx_asks(acme: Account, member: Client) -> None:
+    two_currencies(acme)
+    enter_rate(account=acme, actor=ACTOR, day=DAY, base="EUR", quote="USD", rate=Decimal(2))
+    answer = member.get(EXPLORER, {**MARCH, "currency": "USD"}, headers={"HX-Request": "true"})
+    html = answer.content.decode()
+    assert 'id="currency-switch" hx-swap-oob="true"' in " ".join(html.split())
+    assert "1 EUR = 2 USD" in html
+    assert "start_date=2026-03-01" in html.partition('id="currency-switch"')[2]
+
+
+@pytest.mark.parametrize(
+    "path", ["dashboards/{board}/", "budgets/", "cost-explorer/", "savings/", "forecast/", "commitments/"]
+)
+def test_each_page_that_converts_has_its_rates_on_demand(acme: Account, member: Client, path: str) -> None:
+    two_currencies(acme)
+    enter_rate(account=acme, actor=ACTOR, day=DAY, base="EUR", quote="USD", rate=Decimal(2))
+    create_budget(acme, "All", 500)
+    board = create_dashboard(account=acme, actor=ACTOR, name="Costs")
+    text = get_page(member, f"/a/acme/{path.format(board=board.pk)}", currency="USD")
+    assert "Exchange rates used" in text
+    assert "1 EUR = 2 USD" in text
+    assert "18 Mar" in text or "Mar 18" in text
+    assert "Entered" in text
 
 
 def test_a_missing_rate_is_said_on_the_page(acme: Account, member: Client) -> None:
