@@ -175,23 +175,30 @@ def _largest_first(totals: Sequence[SpendTotal]) -> list[SpendTotal]:
 
 
 def _summary(view: SavedView, answer: SpendAnswer, totals: Sequence[SpendTotal], days: DateRange) -> str:
-    """What the reader must know, then the total with its change."""
+    """Which days are incomplete, then the total with its change, then what else it leaves out, mixes or converts."""
     texts = [text for total in totals[:MOST_CURRENCIES] if (text := change_text(total))]
     spent = f"{sentences.quote(view.name)}: {totals_text(totals)}, {dates.day_range(days.start, days.end)}"
     compared = answer.comparison
     if texts and compared is not None:
         earlier = dates.day_range(compared.previous_start_date, compared.previous_end_date)
         spent = f"{spent}, {sentences.join_with_and(texts)} vs {earlier}"
-    return " ".join([*_notes(answer, days.end), f"{spent}."])
+    first, then = _notes(answer, days.end)
+    return " ".join([*first, f"{spent}.", *then])
 
 
-def _notes(answer: SpendAnswer, last_day: date) -> list[str]:
-    """What the amounts leave out, mix or rest on, the days that are not complete first."""
+def _notes(answer: SpendAnswer, last_day: date) -> tuple[list[str], list[str]]:
+    """Of days that are not complete, and the others."""
     through = answer.data_through
     if through is None:
-        return ["There is no cost data yet."]
+        return ["There is no cost data yet."], []
     late = [f"Data is complete through {dates.day(through)} only."] if through < last_day else []
-    return [*late, *(reader_text(each) for each in answer.warnings[:MOST_NOTES])]
+    # The line above says it already.
+    warnings = [
+        each for each in answer.warnings if not each.startswith(f"Data is complete through {through}")
+    ]
+    incomplete = [each for each in warnings if each.endswith(" incomplete.")]
+    others = [each for each in warnings if each not in incomplete]
+    return [*late, *map(reader_text, incomplete)], [reader_text(each) for each in others[:MOST_NOTES]]
 
 
 def _total_facts(totals: Sequence[SpendTotal]) -> list[Fact]:
