@@ -127,7 +127,7 @@ def test_states_are_said_on_the_page_of_the_saving_and_of_the_tracker(
     fake.token = "another"
     services.request_poll(tracker=tracker)
     run_polls(fake)
-    assert "Its state could not be read" in get_page(viewer, f"/a/acme/savings/{saving_key}/")
+    assert "State could not be read" in get_page(viewer, f"/a/acme/savings/{saving_key}/")
     assert "could not be read since" in get_page(viewer, f"{LIST}{tracker.pk}/")
     assert "does not accept the credential. It may be mistyped, revoked or expired." in get_page(viewer, LIST)
 
