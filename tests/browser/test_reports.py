@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from pypdf import PdfReader
 
 from tests.browser.conftest import NewPage
+from tests.browser.test_connections_accessibility import violations
 
 pytestmark = pytest.mark.browser
 
@@ -90,3 +91,12 @@ def test_a_member_makes_a_schedule_and_sends_it(new_page: NewPage) -> None:
     page.get_by_role("button", name="Delete Whole account").click()
     page.get_by_role("button", name="Delete", exact=True).last.click()
     expect(page.get_by_text("Schedule deleted.")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_on_pages_of_reports(new_page: NewPage, width: int, theme: str) -> None:
+    page = new_page("member", width=width, theme=theme)
+    for url in ("reports/", "reports/schedules/", "reports/schedules/new/"):
+        page.goto(f"/a/acme/{url}")
+        assert violations(page) == []
