@@ -120,7 +120,7 @@ def test_the_form_follows_its_trigger_and_pausing_can_be_taken_back(
     assert page.evaluate(FAULTS) == []
     assert overflow(page) == 0
     page.get_by_role("button", name="Subscribe").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Anomalies of team Core from 25.00 USD on")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Anomalies of team Core from $25.00 on")
 
     page.get_by_role("button", name="Pause").click()
     page.keyboard.press("Escape")
