@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
+from finops.lake.engine.conversion import display_currency
+
 AMOUNTS: Final = ("totals", "rows", "moves", "recommendations")
 """Fields of answers whose items are each in one currency."""
 
@@ -16,13 +18,13 @@ DRAWINGS: Final = ("tables", "waterfalls", "trends")
 
 def in_one_currency(data: Mapping[str, Any], wanted: str = "") -> dict[str, Any]:
     """A widget's context without what is in another currency than `wanted`: by default, and where nothing is in that one,
-    the currency of the first total. `currencies` in the result has those to choose from, `currency` the one that is
+    the display currency, or that of the first total. `currencies` in the result has those to choose from, `currency` the one that is
     shown; what has no totals stays as it is."""
     answer: Any = data.get("answer")
     currencies = list(dict.fromkeys(total.currency for total in getattr(answer, "totals", ())))
     if len(currencies) < 2:
         return {**data, "currencies": []}
-    shown = wanted if wanted in currencies else currencies[0]
+    shown = next(each for each in (wanted, display_currency(), currencies[0]) if each in currencies)
     fields = [name for name in AMOUNTS if hasattr(answer, name)]
     kept = {name: [each for each in getattr(answer, name) if each.currency == shown] for name in fields}
     drawings = {name: _drawn_in(data[name], shown) for name in DRAWINGS if name in data}

@@ -73,6 +73,22 @@ def test_a_weekly_digest_goes_out_once_when_the_week_is_complete(acme: Account) 
 
 
 @pytest.mark.django_db
+def test_a_digest_names_first_what_has_no_exchange_rate(acme: Account) -> None:
+    acme.display_currency = "USD"
+    acme.save()
+    subscribe(acme)
+    add_source(
+        acme,
+        [*daily_cost(JANUARY, SUNDAY, 10), *daily_cost(date(2026, 3, 16), SUNDAY, 3, currency="EUR")],
+    )
+
+    with at(MONDAY, 9):
+        assert detect_and_evaluate(acme) == ["$70.00 in the week of Mar 16"]
+    summary = AlertDelivery.objects.get().message["summary"]
+    assert "spent $70.00, Mar 16 – 22, without €21.00 for which there is no exchange rate to USD" in summary
+
+
+@pytest.mark.django_db
 def test_a_digest_tells_total_change_movers_budgets_anomalies_and_savings(acme: Account) -> None:
     create_budget(acme, "Cloud", 300)
     create_budget(acme, "Roomy", 10_000)
