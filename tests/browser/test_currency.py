@@ -33,6 +33,12 @@ def test_a_rate_is_entered_a_page_is_converted_and_its_rates_are_named(new_page:
     page.get_by_role("button", name="Exchange rates used").click()
     expect(page.get_by_text("1 USD = 0.5 EUR").first).to_be_visible()
 
+    page.keyboard.press("Escape")
+    week = "/a/acme/cost-explorer/?period=last_7_days"
+    page.evaluate(f"htmx.ajax('GET', '{week}', {{target: '#explorer', swap: 'outerHTML'}})")
+    expect(page.locator("#currency-switch a[href*='period=last_7_days']").first).to_be_attached()
+    expect(page.locator("#currency-switch")).to_have_count(1)
+
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         for path in (RATES, f"{RATES}new/", f"{RATES}upload/", "/a/acme/cost-explorer/", "/a/acme/"):
