@@ -165,7 +165,7 @@ def test_the_form_makes_one_and_its_target_is_changed(acme: Account, cast: Cast,
 
     assert "Enter a target." in member.post(new, form).content.decode()
     page = member.post(new, {**form, "target": "0.0125", "currency": "USD"}, follow=True).content.decode()
-    assert "Unit cost Cost per 1k above 0.0125 USD in a week" in page
+    assert "Unit cost Cost per 1k above $0.0125 in a week" in page
     assert "$0.0125" in page
     row = AlertSubscription.objects.get()
     edited = {"channel": ops.pk, "frequency": "weekly", "target": "0.02", "currency": "USD"}
