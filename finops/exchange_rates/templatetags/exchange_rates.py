@@ -14,6 +14,7 @@ from finops.exchange_rates.models import ExchangeRate
 from finops.exchange_rates.pages import switch_of
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.periods import DateRange
 
 register = template.Library()
 
@@ -29,7 +30,8 @@ def currency_switch(context: template.Context, is_update: bool = False) -> dict[
     display: Display | None = getattr(request, "display", None)
     if request is None or display is None:
         return {}
-    used = _rates_behind(display, _days_of(request, display))
+    days = _days_of(request, display)
+    used = _rates_behind(display, days)
     return {
         "switch": switch_of(request),
         "is_update": is_update,
@@ -38,6 +40,7 @@ def currency_switch(context: template.Context, is_update: bool = False) -> dict[
         "rates": used.spans[:SHOWN_RATES],
         "more_rates": max(0, len(used.spans) - SHOWN_RATES),
         "own": used.own,
+        "days": DateRange(*days) if days else None,
     }
 
 

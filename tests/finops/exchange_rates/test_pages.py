@@ -161,6 +161,7 @@ def test_the_page_names_the_rates_and_the_amounts_of_the_bills(acme: Account, me
     assert "1 EUR = 2 USD" in text
     assert "Entered" in text
     assert "€300.00" in text
+    assert "Whole account, Mar" in text
 
 
 def test_the_rates_follow_a_question_that_htmx_asks(acme: Account, member: Client) -> None:
