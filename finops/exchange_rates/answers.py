@@ -32,8 +32,11 @@ class OwnCurrencyCost(msgspec.Struct, frozen=True, kw_only=True):
     converted: bool
 
 
+# account_costs are of the days from start_date to end_date: all that the answer rests on, also earlier ones to compare or forecast.
 class AppliedConversion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     display_currency: str
+    start_date: date
+    end_date: date
     exchange_rates: list[AppliedRate]
     account_costs: list[OwnCurrencyCost]
     truncated: str = ""
@@ -69,5 +72,10 @@ def conversion_of(display: Display) -> AppliedConversion | None:
     more = len(used.spans) - len(rates)
     note = f"{more} older rates are not listed. Use fewer days." if more > 0 else ""
     return AppliedConversion(
-        display_currency=display.currency, exchange_rates=rates, account_costs=costs, truncated=note
+        display_currency=display.currency,
+        start_date=display.days[0],
+        end_date=display.days[1],
+        exchange_rates=rates,
+        account_costs=costs,
+        truncated=note,
     )

@@ -37,6 +37,8 @@ def test_spend_is_converted_with_its_rates_and_its_own_amounts(door: Door) -> No
     ]
     assert answer["conversion"] == {
         "display_currency": "USD",
+        "start_date": "2026-03-01",
+        "end_date": "2026-03-20",
         "exchange_rates": [
             {
                 "currency": "EUR",
