@@ -1,0 +1,73 @@
+"""The frame by axe-core (WCAG 2.2 AA), with what it opens, light and dark, on a desk and a phone."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.test_connections_accessibility import NEXT_FRAMES, WIDTHS, violations
+from tests.browser.test_pages import FAULTS, overflow
+from tests.servers import LiveServer
+
+PAGES = [
+    "notifications/",
+    "help/how-we-count/",
+    "help/glossary/",
+    "settings/members/",
+    "settings/cost-view/",
+    "settings/account/",
+    "alerts/subscriptions/new/?trigger=budget",
+]
+
+
+def open_accounts(page: Page) -> None:
+    page.get_by_role("button", name="Account Acme: switch account").click()
+
+
+def open_help(page: Page) -> None:
+    page.get_by_role("button", name="Help").click()
+
+
+def open_search(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    page.keyboard.type("bud")
+    expect(page.get_by_role("option", name="Create budget")).to_be_visible()
+
+
+def open_term(page: Page) -> None:
+    page.get_by_role("link", name="What is “Amortized cost”?").click()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_nothing_in_the_frame(
+    new_page: NewPage, console: LiveServer, width: int, theme: str
+) -> None:
+    console.run("tests.browser.people:add_notification")
+    page = new_page("owner", width=width, theme=theme)
+    found = {}
+    for path in PAGES:
+        page.goto(f"/a/acme/{path}")
+        found[path] = [*violations(page), *page.evaluate(FAULTS)]
+    opens = [open_search, open_term] if width == 390 else [open_accounts, open_help, open_search, open_term]
+    for act in opens:
+        page.goto("/a/acme/settings/cost-view/")
+        act(page)
+        found[act.__name__] = violations(page)
+
+    assert {path: faults for path, faults in found.items() if faults} == {}
+
+
+def test_nothing_is_wider_than_its_screen(new_page: NewPage) -> None:
+    page = new_page("owner")
+    found = {}
+    for path in PAGES:
+        page.goto(f"/a/acme/{path}")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.evaluate(NEXT_FRAMES)
+            if over := overflow(page):
+                found[path, width] = over
+
+    assert found == {}
