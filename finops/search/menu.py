@@ -54,6 +54,13 @@ ACTIONS: Final = (
     Action(label="Import savings", page="savings_import", words="upload recommendations"),
 )
 
+_OF_THE_FRAME: Final = (
+    MenuItem("Notifications", "notifications", "bell"),
+    MenuItem("Usage API", "usage_api", "api"),
+    MenuItem("Cost API", "cost_api", "api"),
+)
+"""Pages of the bell and of the menu of help, which no navigation has."""
+
 LIMIT: Final = 8
 
 
@@ -97,6 +104,7 @@ def _every_page() -> Iterator[tuple[str, str, MenuItem]]:
         *((group.label, "", group.items) for group in MENU[:-1]),
         *(("Settings", "settings", group.items) for group in SETTINGS),
         *((label, "file", items) for label, items in TABS.items()),
+        ("", "", _OF_THE_FRAME),
     )
     for group, icon, items in menus:
         for item in items:

@@ -107,6 +107,14 @@ def test_every_page_and_action_that_is_offered_opens(cast: Cast, name: str) -> N
     assert {href: status for href, status in statuses.items() if status != 200} == {}
 
 
+def test_pages_of_the_bell_and_of_help_are_found(cast: Cast) -> None:
+    client = signed_in(cast.viewer)
+
+    assert "Notifications" in search(client, "notif")
+    assert "Cost API" in search(client, "api")
+    assert "How we count" in search(client, "count")
+
+
 def test_pages_for_admins_are_offered_to_them_alone(cast: Cast) -> None:
     assert "Audit log" in search(signed_in(cast.admin), "audit")
     assert "Audit log" not in search(signed_in(cast.member), "audit")
