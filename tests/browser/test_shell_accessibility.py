@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.test_connections_accessibility import NEXT_FRAMES, WIDTHS, violations
+from tests.browser.layout import NEXT_FRAMES, WIDTHS
+from tests.browser.test_connections_accessibility import violations
 from tests.browser.test_pages import FAULTS, overflow
 from tests.servers import LiveServer
 

@@ -1,6 +1,7 @@
 // ECharts options of a page's charts. Their data is the JSON of finops/lib/charts.py: kind (bar, line or waterfall),
 // labels, series, currency, and optionally texts (of labels that are days), money (what stands around an amount),
-// stacked, band, mark, shade (its first and last label), events (a label and a text each), places, links (a URL for each series), zoom and partialFrom (the index of the first bucket
+// stacked, band, mark, shade (its first and last label), events (a label and a text each), places, links (a URL for
+// each series), zoom and partialFrom (the index of the first bucket
 // that is not complete).
 import { formatAxisValue, formatMoney, formatNumber } from "./numbers.js";
 
