@@ -65,7 +65,7 @@ TERMS: Final[dict[str, HelpTerm]] = {
     "forecast-range": _term(
         "80% range",
         "Forecasts and budgets",
-        "The actual cost is expected within this range in 4 of 5 cases. It is wider where spend varies more.",
+        "The actual cost falls into this range with a probability of 80%. It is wider where spend varies more.",
         "forecast",
     ),
     "remaining-forecast": _term(
