@@ -51,7 +51,7 @@ test("days to come stay out of sight", () => {
 
 test("fingers that stay ask for nothing, those that touch for four times the days at most", () => {
   assert.equal(pinchQuery(OCTOBER, [0.2, 0.8], [0.2, 0.8], "2026-11-23"), undefined);
-  assert.deepEqual(days([0.25, 0.75], [0.5, 0.5]), ["2026-09-23", "2026-11-02"]);
+  assert.deepEqual(days([0.25, 0.75], [0.5, 0.5]), ["2026-09-24", "2026-11-02"]);
 });
 
 test("more than a year is shown by month", () => {
