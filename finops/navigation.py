@@ -100,7 +100,7 @@ MENU = (
         ),
     ),
     MenuGroup(
-        "Optimise",
+        "Optimize",
         (
             MenuItem(
                 "Anomalies",

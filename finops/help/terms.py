@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
-Topic = Literal["Cost", "Forecasts and budgets", "Optimisation", "Allocation", "Unit economics", "Data"]
+Topic = Literal["Cost", "Forecasts and budgets", "Optimization", "Allocation", "Unit economics", "Data"]
 
 
 class HelpTerm(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,35 +78,35 @@ TERMS: Final[dict[str, HelpTerm]] = {
         "At risk", "Forecasts and budgets", "The forecast reaches the budget's amount before its period ends."
     ),
     "impact": _term(
-        "Impact", "Optimisation", "Cost of the anomaly's days minus the cost expected for them.", "anomalies"
+        "Impact", "Optimization", "Cost of the anomaly's days minus the cost expected for them.", "anomalies"
     ),
     "anomaly": _term(
         "Anomaly",
-        "Optimisation",
+        "Optimization",
         "Days with a cost outside what the last months lead to expect. Overlapping anomalies are one incident.",
         "anomalies",
     ),
     "potential-savings": _term(
         "Potential monthly savings",
-        "Optimisation",
+        "Optimization",
         "Cost that can still be avoided per month. Unused commitments are waste and not included.",
         "savings",
     ),
     "commitment-coverage": _term(
         "Coverage",
-        "Optimisation",
+        "Optimization",
         "Share of eligible usage, at list prices, that commitments paid for.",
         "commitments",
     ),
     "commitment-utilization": _term(
-        "Utilization", "Optimisation", "Used commitment ÷ (used + unused commitment).", "commitments"
+        "Utilization", "Optimization", "Used commitment ÷ (used + unused commitment).", "commitments"
     ),
     "waste": _term(
-        "Waste", "Optimisation", "Amortized cost of commitments that nothing used.", "commitments"
+        "Waste", "Optimization", "Amortized cost of commitments that nothing used.", "commitments"
     ),
     "effective-savings-rate": _term(
         "Effective savings rate (ESR)",
-        "Optimisation",
+        "Optimization",
         "1 − actual cost ÷ on-demand equivalent, over all eligible usage. Waste is part of the actual cost.",
         "commitments",
     ),

@@ -25,7 +25,7 @@ def test_what_is_chosen_narrows_list_chart_and_address(new_page: NewPage) -> Non
     page.reload()
     expect(page.get_by_label("Outcome")).to_have_value("refused")
     page.get_by_label("Outcome").select_option("")
-    page.get_by_label("Search", exact=True).fill("services")
+    page.get_by_role("searchbox", name="Search", exact=True).fill("services")
     page.keyboard.press("Enter")
     expect(calls.get_by_role("row")).to_have_count(2)
 
