@@ -343,7 +343,8 @@ def _watch_choices(request: AccountRequest, row: AnomalySettings) -> list[Any]:
     )
     known = {value for value, _label in cost_tags} | set(NOT_WATCHED)
     plain = [each for each in choices.plain if each[0] not in known]
-    groups = [("Dimensions", plain), ("Cost tags", cost_tags), ("Tags", choices.tags)]
+    tags = [each for each in choices.tags if each[0] not in known]
+    groups = [("Dimensions", plain), ("Cost tags", cost_tags), ("Tags", tags)]
     return [group for group in groups if group[1]]
 
 
