@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import secrets
 import time
+import uuid
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -31,7 +32,7 @@ from finops.dashboards.widgets import CATALOGUE
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
 from finops.notifications.models import Notification
-from finops.notifications.services import notify
+from finops.notifications.services import mark_all_read, notify
 from finops.unitcosts.models import CustomerKey, UnitMetric
 from ingestion.models import Customer
 from tests.browser.alerting import make_alerts
@@ -82,11 +83,18 @@ def add_accounts(count: int) -> None:
         create_account(name=f"Branch {number}", owner=viewer)
 
 
-def add_notification() -> None:
-    """A failed sync of Acme."""
+def add_notification(name: str) -> None:
+    """A failed sync of Acme, the only thing that the person has not read."""
     account = Account.objects.get(slug="acme")
+    mark_all_read(account=account, user=User.objects.get(email=f"{name}@example.com"), until=clock.now())
     path = f"/a/{account.slug}/connections/"
-    notify(account=account, kind=Notification.Kind.SYNC, title="Sync of AWS failed", path=path, key="1")
+    notify(
+        account=account,
+        kind=Notification.Kind.SYNC,
+        title="Sync of AWS failed",
+        path=path,
+        key=uuid.uuid4().hex,
+    )
 
 
 def session(name: str) -> str:

@@ -150,7 +150,7 @@ def test_on_a_phone_a_button_opens_the_search(new_page: NewPage) -> None:
 def test_a_failed_sync_is_counted_at_the_bell_until_all_are_marked_as_read(
     new_page: NewPage, console: LiveServer
 ) -> None:
-    console.run("tests.browser.people:add_notification")
+    console.run("tests.browser.people:add_notification", "owner")
     page = new_page("owner")
     page.goto("/a/acme/teams/")
     bell = page.get_by_role("link", name="Notifications")

@@ -45,7 +45,7 @@ def open_term(page: Page) -> None:
 def test_axe_finds_nothing_in_the_frame(
     new_page: NewPage, console: LiveServer, width: int, theme: str
 ) -> None:
-    console.run("tests.browser.people:add_notification")
+    console.run("tests.browser.people:add_notification", "owner")
     page = new_page("owner", width=width, theme=theme)
     found = {}
     for path in PAGES:
