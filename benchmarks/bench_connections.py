@@ -1,7 +1,7 @@
 """A month from an S3 server into the lake: listing, manifest, download and import, as a sync does it.
 
 Beside it, in the same run: pyarrow reading the same objects from the same server into memory, which checks nothing and stores
-nothing. The aim is 0.8 of its speed. The server is moto's, in a process of its own on the same two cores.
+nothing. Azure's files are delivered as AWS lays them out, since what is measured is the mapping. The aim is 0.8 of its speed. The server is moto's, in a process of its own on the same two cores.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from accounts.services import create_account
+from benchmarks.azure_files import write_exports
 from benchmarks.cur_reports import write_reports
 from benchmarks.focus_files import write_csv
 from benchmarks.memory import growth
@@ -62,6 +63,7 @@ def measure() -> list[Row]:
             "FOCUS 1.3 CSV.gz": ("focus", _csv_files),
             "CUR 2.0 Parquet": ("cur2", _parquet_files),
             "CUR 2.0 Parquet, few different lines": ("cur2-alike", _alike_files),
+            "Azure CSV.gz": ("azure", _azure_files),
         }
         sizes = {form: _deliver(url, export, make(folder)) for form, (export, make) in exports.items()}
         owner = get_user_model().objects.create_user("bench@example.com")
@@ -104,7 +106,7 @@ def _csv_files(folder: Path) -> Iterator[Path]:
     plain = folder / "plain.csv"
     for number in range(FILES):
         write_csv(plain, ROWS // FILES, seed=number)
-        packed = folder / f"focus-{number:05d}.csv.gz"
+        packed = folder / f"part-{number:05d}.csv.gz"
         with plain.open("rb") as file, gzip.open(packed, "wb", compresslevel=6) as into:
             shutil.copyfileobj(file, into)
         yield packed
@@ -118,6 +120,10 @@ def _parquet_files(folder: Path) -> Iterator[Path]:
 def _alike_files(folder: Path) -> Iterator[Path]:
     """As kind to a reader as can be: nearly all of a file is dictionaries."""
     return write_reports(folder, ROWS, FILES, different=SAMPLE_LINES)
+
+
+def _azure_files(folder: Path) -> Iterator[Path]:
+    return write_exports(folder, ROWS, FILES)
 
 
 def _deliver(url: str, export: str, files: Iterator[Path]) -> int:
@@ -151,7 +157,7 @@ def _row(account: Account, form: str, url: str, export: str, size: int, folder: 
     def through_finops() -> None:
         rows.append(_sync(account, source, config, folder))
 
-    peer = _by_pyarrow(url, export, is_csv=form.endswith("gz"))
+    peer = _by_pyarrow(url, export, is_csv=form.endswith("CSV.gz"))
     fetched = timings(1, fetch=lambda: _fetch_alone(config, folder))["fetch"].clock
     by_action = timings(TURNS, finops=through_finops, pyarrow=peer)
     share = by_action["pyarrow"].clock / by_action["finops"].clock
@@ -203,7 +209,7 @@ def _by_pyarrow(url: str, export: str, *, is_csv: bool) -> Callable[[], object]:
     def read() -> list[pa.Table]:
         tables = []
         for number in range(FILES):
-            with server.open_input_stream(f"{folder}/focus-{number:05d}.csv.gz", compression="gzip") as file:
+            with server.open_input_stream(f"{folder}/part-{number:05d}.csv.gz", compression="gzip") as file:
                 options = pacsv.ParseOptions(newlines_in_values=True)
                 tables.append(pacsv.read_csv(file, parse_options=options))
         return tables
