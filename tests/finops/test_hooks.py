@@ -52,6 +52,7 @@ def imported_modules(path: Path) -> Iterator[str]:
                 "team key",
                 "cost tags",
                 "splits",
+                "saved views",
                 "product key",
                 "budgets",
                 "customer key",

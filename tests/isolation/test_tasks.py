@@ -44,6 +44,7 @@ SWEEPS = {
     "insights.find_due_anomalies": "asks the database whose cost changed, and queues them by account",
     "insights.find_recommendations_due": "asks the database which sources are of a cloud, and queues them by account and id",
     "notifications.sweep": "deletes notifications by age, of every account",
+    "reports.send_due": "asks the database which report schedules are due, and queues them by account and id",
     "activity.sweep": "deletes calls of assistants by age, each account's by its own retention",
     "alerts.send_due": "asks the database which deliveries are due, and queues them by account and id",
     "alerts.sweep": "deletes deliveries by age, and seals each account's targets anew for itself",

@@ -51,7 +51,7 @@ class SavingsDisplay:
         ]
         return exact_sum(savings) if len(savings) == len(pieces) else None
 
-    def convert_realised(self, each: RealisedSaving | None) -> RealisedSaving | None:
+    def realised_saving(self, each: RealisedSaving | None) -> RealisedSaving | None:
         """Both sides by the same rate: a change of the rate saves nothing."""
         if each is None or each.before is None or each.after is None:
             return each

@@ -209,7 +209,7 @@ def _row(each: SavingCandidate, parts: _Parts, evidence: int) -> Recommendation:
         saving_reason=each.reason,
         instead_of=sorted(each.instead_of),
         lowered=each.lowered,
-        realised=display.convert_realised(parts.realised.get(each.key)),
+        realised=display.realised_saving(parts.realised.get(each.key)),
         **_mark_fields(mark),
     )
 
@@ -273,7 +273,7 @@ def _past_recommendation(mark: SavingsDismissal, parts: _Parts) -> Recommendatio
         evidence=[],
         evidence_count=0,
         saving_reason=GONE,
-        realised=parts.display.convert_realised(parts.realised.get(mark.key)),
+        realised=parts.display.realised_saving(parts.realised.get(mark.key)),
         **_mark_fields(mark),
     )
 

@@ -44,7 +44,7 @@ class TreePage(QueryPage[Any, TreeQuery, list[str]]):
 def templates(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {
         "page": "Kinds: {{ kinds }}. {{ count }}{{ error }}",
-        "result": "{{ kinds }}{{ count }}{{ error }}",
+        "layouts/query_part.html": "{{ part }}: {{ kinds }}{{ count }}{{ error }}",
     }
 
     def render(request: Any, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
@@ -68,7 +68,7 @@ def test_the_whole_page_has_the_choices_of_the_form() -> None:
 def test_htmx_gets_the_result_alone_and_the_question_for_the_address_bar() -> None:
     answer = get({"kind": "ash", "top": "3", "unknown": "x"}, htmx=True)
 
-    assert answer.content == b"3"
+    assert answer.content == b"result: 3"
     assert answer["HX-Push-Url"] == "/trees/?period=last_30_days&kind=ash&top=3"
 
 
@@ -80,7 +80,7 @@ def test_a_bad_question_is_400_with_what_to_mend(params: dict[str, str], error: 
     page, part = get(params), get(params, htmx=True)
 
     assert (page.status_code, page.content) == (400, b"Kinds: oak, ash. " + error)
-    assert (part.status_code, part.content) == (400, error)
+    assert (part.status_code, part.content) == (400, b"result: " + error)
     assert part["HX-Push-Url"] == f"/trees/?{'&'.join(f'{name}={value}' for name, value in params.items())}"
 
 

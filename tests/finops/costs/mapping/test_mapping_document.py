@@ -62,7 +62,7 @@ def problem_of(**changes: Any) -> tuple[str, str]:
         ({"amounts": {"BilledCost": {"column": "A", "addends": [{"column": "A"}]}}}, "BilledCost", "each column once"),
         ({"amounts": {"BilledCost": {"column": "A", "addends": [{"column": ""}]}}}, "BilledCost", "Choose the column to add"),
         ({"amounts": {"BilledCost": {"column": "A", "addends": [{"column": f"c{n}"} for n in range(11)]}}}, "BilledCost", "at most 10"),
-        ({"texts": {"ChargeCategory": {"column": "Art", "values": {"x": "Fee"}}}}, "ChargeCategory", "'Fee' is no value of ChargeCategory"),
+        ({"texts": {"ChargeCategory": {"column": "Art", "values": {"x": "Fee"}}}}, "ChargeCategory", "'Fee' is not a value of ChargeCategory"),
         ({"texts": {"ServiceName": {"column": "Item", "values": {"x": "Usage"}}}}, "ServiceName", "fixed list of values"),
         ({"decimal_mark": None}, "decimal_mark", "Choose the number format"),
     ],

@@ -170,7 +170,7 @@ def test_old_advice_is_said_to_be_old(acme: Account, source: CostSource) -> None
         ({"estimated_monthly_savings_after_discount": "NaN"}, "which is not an amount."),
         ({"estimated_monthly_savings_after_discount": "1e400"}, "which is not an amount."),
         ({"estimated_monthly_savings_after_discount": -3}, "less than 0"),
-        ({"currency_code": "USB"}, "'USB' is no currency"),
+        ({"currency_code": "USB"}, "'USB' is not an ISO 4217 currency"),
         ({"recommendation_id": ""}, "recommendation_id is empty"),
     ],
     ids=["text", "nan", "huge", "negative", "currency", "id"],
