@@ -35,5 +35,5 @@ def _vary_rows(header: list[str], sample: list[list[str]], rows: int, seed: int)
         quantity, price = chance.randrange(1, 10**7) / 10**4, chance.randrange(1, 10**8) / 10**8
         row[place["Quantity"]], row[place["EffectivePrice"]] = f"{quantity}", f"{price:.8f}"
         row[place["Cost"]] = f"{quantity * price:.15g}"
-        row[place["ResourceId"]] += f"-{chance.randrange(RESOURCES)}"
+        row[place["ResourceId"]] += f"-{chance.randrange(RESOURCES // len(sample))}"
         yield row
