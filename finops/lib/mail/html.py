@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 
@@ -35,7 +36,7 @@ def attach_html(
 
 def attach_text_as_html(mail: EmailMultiAlternatives) -> None:
     """The mail's text in the layout: its addresses are buttons, its lists tables."""
-    parts = list(text_parts(str(mail.body)))
+    parts = list(text_parts(str(mail.body), settings.PUBLIC_URL))
     attach_html(mail, "mail/text.html", {"subject": mail.subject, "parts": parts})
 
 

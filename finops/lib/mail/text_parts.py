@@ -26,23 +26,24 @@ class TextPart:
     is_foot: bool = False
 
 
-def text_parts(text: str) -> Iterator[TextPart]:
-    """The paragraphs, one a block of lines. `Accept or decline:` above an address is the label of its button."""
+def text_parts(text: str, site: str) -> Iterator[TextPart]:
+    """The paragraphs, one a block of lines. `Accept or decline:` above an address is the label of its button. Addresses
+    outside of `site` (`https://finops.example`) stay text: an account's name may have one, and goes to whoever is invited."""
     for block in re.split(r"\n\s*\n", text.strip()):
         if block.strip() == _FOOT or block.startswith((f"{_FOOT} ", f"{_FOOT}\n")):
             yield TextPart(text=block.removeprefix(_FOOT).strip(), is_foot=True)
             return
-        yield _part(block.strip())
+        yield _part(block.strip(), site)
 
 
-def _part(block: str) -> TextPart:
+def _part(block: str, site: str) -> TextPart:
     facts = [_FACT.fullmatch(line.strip()) for line in block.splitlines()]
     if all(facts):
         return TextPart(facts=tuple((each[1], each[2]) for each in facts if each))
     if _CODE.fullmatch(block):
         return TextPart(text=block, is_code=True)
     match = _URL_AT_END.search(block)
-    if match is None:
+    if match is None or not match[1].startswith(f"{site}/"):
         return TextPart(text=" ".join(block.split()))
     before = " ".join(block[: match.start()].split())
     if before.endswith(":") and len(before) <= 40:

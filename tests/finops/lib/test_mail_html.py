@@ -8,6 +8,7 @@ import io
 import re
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.mail import EmailMultiAlternatives
@@ -17,7 +18,8 @@ from finops.lib.drawings.chart import ColumnChart, DrawnSeries
 from finops.lib.mail import attach_html, attach_text_as_html, chart_image
 from finops.lib.mail.text_parts import TextPart, text_parts
 
-URL = "https://finops.example.com/invitations/abc/"
+SITE = "https://finops.example.com"
+URL = f"{SITE}/invitations/abc/"
 TEXT = f"""“Ann <b>” invited you to the account “Acme”.
 
 Accept or decline:
@@ -31,6 +33,11 @@ The link is valid until Friday.
 --{" "}
 FinOps Console at finops.example.com
 """
+
+
+@pytest.fixture(autouse=True)
+def site(settings: Any) -> None:
+    settings.PUBLIC_URL = SITE
 
 
 def received(mail: EmailMultiAlternatives) -> EmailMessage:
@@ -53,7 +60,7 @@ def text_mail(text: str = TEXT) -> EmailMultiAlternatives:
 
 
 def test_a_text_becomes_paragraphs_a_button_and_a_table() -> None:
-    assert list(text_parts(TEXT)) == [
+    assert list(text_parts(TEXT, SITE)) == [
         TextPart(text="“Ann <b>” invited you to the account “Acme”."),
         TextPart(url=URL, label="Accept or decline"),
         TextPart(text="The link is valid until Friday."),
@@ -72,7 +79,19 @@ def test_a_text_becomes_paragraphs_a_button_and_a_table() -> None:
     ],
 )
 def test_a_block_of_allauth_is_read_too(block: str, part: TextPart) -> None:
-    assert list(text_parts(block)) == [part]
+    assert list(text_parts(block, SITE)) == [part]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://elsewhere.example/a/", f"{SITE}.elsewhere.example/a/", "http://finops.example.com/a/"],
+)
+def test_an_address_outside_of_the_site_is_no_button_and_no_link(address: str) -> None:
+    """An account may be called so by whoever created it."""
+    text = f"Ann invited you to {address}"
+
+    assert list(text_parts(text, SITE)) == [TextPart(text=text)]
+    assert f'href="{address}' not in html_of(received(text_mail(text)))
 
 
 def test_the_mail_has_plain_text_html_and_the_logo_within() -> None:
