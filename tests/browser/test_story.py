@@ -78,6 +78,7 @@ def see_its_cost(page: Page) -> None:
 
 
 def mint_by_keyboard(page: Page) -> str:
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Settings").click()
     page.get_by_role("link", name="MCP keys").click()
     page.get_by_role("link", name="New key").first.click()
     page.get_by_label("Name").focus()
