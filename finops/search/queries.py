@@ -90,20 +90,28 @@ def _matching(kind: str, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
     return matching[:PER_KIND]
 
 
-def cost_values(account: Account, text: str) -> dict[str, list[SearchResult]]:
+class CostValues(msgspec.Struct, frozen=True):
+    """`is_complete`: the lake answered for every dimension in time."""
+
+    groups: dict[str, list[SearchResult]]
+    is_complete: bool = True
+
+
+def cost_values(account: Account, text: str) -> CostValues:
     """Tag keys, and services, provider accounts and resources of the last 365 days with data, that have the text in them, as
     the filters of the cost explorer find them, by title. Each leads to the explorer, grouped by it or narrowed to it.
 
-    One lake query a dimension, COST_SECONDS for all. What the lake could not say by then is left out.
+    One lake query a dimension, COST_SECONDS for all. A dimension without an answer by then is left out.
     """
     if len(text) < LEAST_COST_TEXT:
-        return {}
+        return CostValues({})
     until = time.monotonic() + COST_SECONDS
-    found = {"Tags": _tag_keys(account, text)}
+    found, is_complete = {"Tags": _tag_keys(account, text)}, True
     for dimension, icon in _COST_DIMENSIONS:
         try:
             answer = list_dimension_values(account, dimension, search=text, limit=PER_KIND, deadline=until)
         except UserError:
+            is_complete = False
             continue
         if answer.values:
             found[_TITLES[dimension]] = [
@@ -115,7 +123,7 @@ def cost_values(account: Account, text: str) -> dict[str, list[SearchResult]]:
                 )
                 for each in answer.values
             ]
-    return found
+    return CostValues(found, is_complete)
 
 
 def _tag_keys(account: Account, text: str) -> list[SearchResult]:

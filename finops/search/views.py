@@ -10,16 +10,22 @@ from accounts.doors import AccountRequest, account_page
 from finops.search import menu, queries
 from finops.search.menu import SearchResult
 
+INCOMPLETE = "X-Search-Incomplete"
+
 
 @account_page()
 @require_safe
 def results(request: AccountRequest) -> HttpResponse:
     """Options of a listbox. Pages, actions and rows with a name, one query; with `costs`, values of cost, which ask the lake."""
     text = queries.clean_text(request.GET.get("q", ""))
-    groups = queries.cost_values(request.account, text) if "costs" in request.GET else _names(request, text)
-    return render(
+    values = queries.cost_values(request.account, text) if "costs" in request.GET else None
+    groups = values.groups if values is not None else _names(request, text)
+    response = render(
         request, "search/_results.html", {"groups": {name: each for name, each in groups.items() if each}}
     )
+    if values is not None and not values.is_complete:
+        response[INCOMPLETE] = "1"
+    return response
 
 
 def _names(request: AccountRequest, text: str) -> dict[str, list[SearchResult]]:

@@ -54,6 +54,7 @@ async function ask(name, text, signal) {
   if (response.redirected) return location.reload();
   if (!response.ok) throw new Error(`search: ${response.status}`);
   showPart(name, await response.text());
+  return !response.headers.has("X-Search-Incomplete");
 }
 
 function search() {
@@ -65,19 +66,22 @@ function search() {
   const names = text.length >= LEAST_COST_TEXT ? ["names", "costs"] : ["names"];
   if (names.length === 1) showPart("costs", "");
   let waiting = names.length;
+  let isComplete = true;
   timers = names.map((name) =>
     setTimeout(
       async () => {
         try {
-          await ask(name, text, signal);
+          if (!(await ask(name, text, signal))) isComplete = false;
         } catch {
           if (signal.aborted) return;
           showPart(name, "");
+          isComplete = false;
         }
         waiting -= 1;
         if (waiting) return;
         const count = options().length;
-        if (count) showNote(count === 1 ? "1 result" : `${count} results`, false);
+        if (!isComplete) showNote("Results are incomplete: the search took too long. Try again.", true);
+        else if (count) showNote(count === 1 ? "1 result" : `${count} results`, false);
         else showNote(`No results for “${text}”`, true);
       },
       text ? PARTS[name] : 0,

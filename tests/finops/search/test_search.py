@@ -75,6 +75,21 @@ def test_cost_is_found_by_service_and_resource_of_this_account_alone(rows: Cast)
     assert "i-alpha-acme" in page.content.decode()
 
 
+@pytest.mark.parametrize(("seconds", "is_incomplete"), [(60.0, False), (-1.0, True)])
+def test_an_answer_without_all_of_cost_says_that_it_is_incomplete(
+    rows: Cast, monkeypatch: pytest.MonkeyPatch, seconds: float, is_incomplete: bool
+) -> None:
+    monkeypatch.setattr("finops.search.queries.COST_SECONDS", seconds)
+
+    response = signed_in(rows.member).get(URL, {"q": "alpha", "costs": "1"})
+
+    assert ("X-Search-Incomplete" in response) is is_incomplete
+
+
+def test_an_account_without_cost_has_all_of_it_searched(cast: Cast) -> None:
+    assert "X-Search-Incomplete" not in signed_in(cast.member).get(URL, {"q": "alpha", "costs": "1"})
+
+
 def test_a_stranger_is_not_found_and_a_visitor_signs_in(rows: Cast) -> None:
     assert signed_in(rows.stranger).get(URL, {"q": "alpha"}).status_code == 404
     assert signed_in(rows.stranger).get(URL, {"q": "alpha", "costs": "1"}).status_code == 404
