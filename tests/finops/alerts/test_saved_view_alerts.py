@@ -29,7 +29,7 @@ from tests.pages import get_page
 from tests.receivers import MailServer
 from tests.world.alerts import evaluate, subscribe
 from tests.world.budgets import daily_cost
-from tests.world.costs import add_source, store_lines
+from tests.world.costs import add_source
 from tests.world.days import at, days
 
 pytestmark = pytest.mark.django_db
@@ -230,104 +230,6 @@ def test_a_report_arrives_as_mail_with_a_table_of_groups(acme: Account, mail_ser
     ]
     assert all("$140.00" in part for part in parts)
     assert len(parts) == 2
-
-
-# Changes
-
-
-def test_a_change_beyond_a_share_is_sent_once_for_the_week(acme: Account) -> None:
-    view = save_view(acme)
-    subscribe(acme, "view_change", saved_view=view.name, frequency="weekly", minimum_percent=80)
-    source = add_spend(acme, SUNDAY)
-
-    with at(MONDAY, 6):
-        (sent,) = services.evaluate(acme)
-        store_lines(acme, source, lines(SUNDAY, spike=21))
-        assert services.evaluate(acme) == []
-
-    message = sent.message
-    assert message["title"] == "'Acme': 'Compute by region' changed by +$70.00 (+83.3%)"
-    assert facts_of(sent) == {
-        "Account": "Acme",
-        "Total in USD": "$154.00 · +$70.00 (+83.3%)",
-        "eu": "+$70.00, now $140.00",
-    }
-    assert message["severity"] == "warning"
-
-
-@pytest.mark.parametrize(
-    ("percent", "amount", "is_sent"),
-    [
-        (83, None, True),
-        (84, None, False),
-        (None, "70", True),
-        (None, "70.01", False),
-        (80, "70", True),
-        (80, "71", False),
-        (90, "70", False),
-    ],
-    ids=str,
-)
-def test_a_change_is_sent_from_its_share_or_amount_on(
-    acme: Account, percent: int | None, amount: str | None, is_sent: bool
-) -> None:
-    money = {} if amount is None else {"minimum_impact": Decimal(amount), "currency": "USD"}
-    subscribe(
-        acme,
-        "view_change",
-        saved_view=save_view(acme).name,
-        frequency="weekly",
-        minimum_percent=percent,
-        **money,
-    )
-    add_spend(acme, SUNDAY)
-
-    with at(MONDAY, 6):
-        assert bool(evaluate(acme)) is is_sent
-
-
-def test_a_drop_is_a_change_too(acme: Account) -> None:
-    subscribe(acme, "view_change", saved_view=save_view(acme).name, frequency="daily", minimum_percent=50)
-    add_spend(acme, SPIKE, spike=2)
-
-    with at(date(2026, 3, 21), 6):
-        (sent,) = services.evaluate(acme)
-
-    assert sent.message["title"].endswith("changed by −$8.00 (−66.7%)")
-    assert sent.message["severity"] == "info"
-
-
-def test_an_amount_in_another_currency_is_not_reached(acme: Account) -> None:
-    subscribe(
-        acme,
-        "view_change",
-        saved_view=save_view(acme).name,
-        frequency="weekly",
-        minimum_impact=Decimal(1),
-        currency="EUR",
-    )
-    add_spend(acme, SUNDAY)
-
-    with at(MONDAY, 6):
-        assert evaluate(acme) == []
-
-
-def test_a_week_that_is_not_complete_is_not_compared(acme: Account) -> None:
-    subscribe(acme, "view_change", saved_view=save_view(acme).name, frequency="weekly", minimum_percent=10)
-    add_spend(acme, date(2026, 3, 21))
-
-    with at(MONDAY + timedelta(days=2)):
-        assert evaluate(acme) == []
-
-
-def test_the_change_that_was_there_before_is_no_news(acme: Account) -> None:
-    add_spend(acme, SUNDAY)
-
-    with at(MONDAY, 6):
-        subscribe(
-            acme, "view_change", saved_view=save_view(acme).name, frequency="weekly", minimum_percent=10
-        )
-        assert evaluate(acme) == []
 
 
 # Who may, and what goes with it
