@@ -102,7 +102,7 @@ class CsvFile:
                 quoted_strings_can_be_null=True,
             ),
         )
-        for batch in resize_batches(_count_batches(prefetch(iter(reader)), source)):
+        for batch in resize_batches(_count_batches(prefetch(iter(reader), on_stop=source.stop), source)):
             yield {place: batch.column(labels[place]) for place in types}
 
     def _ends_with(self, tail: bytes, value: str) -> bool:

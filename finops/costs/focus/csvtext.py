@@ -24,6 +24,10 @@ BLOCK_BYTES: Final = 8 << 20
 BLOCKS_AHEAD: Final = 6
 """Blocks that pyarrow may read before the first of them was taken as rows. By itself it reads 32: 256 MB."""
 
+FIRST_BLOCKS: Final = 2
+"""Of them, until the first is taken: a look at the first rows need not unpack 48 MB. pyarrow needs the second to find where the last
+row of the first ends."""
+
 _WAIT_SECONDS: Final = 2.0
 """For a block to be taken, before one more is read all the same: a limit of memory must never be one of reading."""
 
@@ -47,7 +51,8 @@ class PlainText:
         self.blocks_read = 0
         self._path = path
         self._raw = pa.OSFile(str(path), "rb")
-        self._room = threading.Semaphore(BLOCKS_AHEAD)
+        self._room = threading.Semaphore(FIRST_BLOCKS)
+        self._stopped = False
 
     def __enter__(self) -> Self:
         return self
@@ -67,8 +72,15 @@ class PlainText:
 
     def take_block(self) -> None:
         """The rows of one more block were taken."""
+        is_first = not self.blocks_read
         self.blocks_read += 1
-        self._room.release()
+        self._room.release(1 + (BLOCKS_AHEAD - FIRST_BLOCKS if is_first else 0))
+
+    def stop(self) -> None:
+        """No more rows will be taken: whoever reads gets the end of the text, now. Without it, a look at the first rows took the
+        two seconds that a reader waits for room."""
+        self._stopped = True
+        self._room.release(BLOCKS_AHEAD)
 
     def has_more_than(self, lines: int) -> bool:
         """Whether anything follows the first `lines` lines; pyarrow refuses a file that is only those."""
@@ -83,7 +95,7 @@ class PlainText:
     def read_buffer(self, size: int) -> pa.Buffer:
         """The next block, once there is room for it. Arrow's own memory: a copy of Python's would stay with the process."""
         self._room.acquire(timeout=_WAIT_SECONDS)
-        return self._next(size)
+        return pa.py_buffer(b"") if self._stopped else self._next(size)
 
     def read(self, size: int = -1) -> bytes:
         data: bytes = self._next(size).to_pybytes()

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
 _WAIT_SECONDS = 0.1
 
 
-def prefetch(items: Iterator[T], waiting: int = 2) -> Generator[T]:
+def prefetch(
+    items: Iterator[T], waiting: int = 2, *, on_stop: Callable[[], None] = lambda: None
+) -> Generator[T]:
     """The items in their order, up to `waiting` and one more made before they are asked for; an error comes where it arose.
 
-    `items` runs in a thread of its own and must not touch the database. It is closed when the caller stops early.
+    `items` runs in a thread of its own and must not touch the database. It is closed when the caller stops early;
+    `on_stop` is called before that thread is waited for, to end whatever it waits for itself.
     """
     buffer: queue.Queue[tuple[T | None, BaseException | None, bool]] = queue.Queue(waiting)
     stopped = threading.Event()
@@ -24,6 +27,7 @@ def prefetch(items: Iterator[T], waiting: int = 2) -> Generator[T]:
         yield from _drain(buffer)
     finally:
         stopped.set()
+        on_stop()
         thread.join()
 
 

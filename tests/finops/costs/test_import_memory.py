@@ -8,15 +8,17 @@ import io
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from finops.costs.focus import csvtext
-from finops.costs.focus.csvtext import BLOCKS_AHEAD, PlainText
+from finops.costs.focus import csvfile, csvtext
+from finops.costs.focus.csvtext import BLOCKS_AHEAD, FIRST_BLOCKS, PlainText
 from finops.costs.focus.normalise import FocusFile, normalise
+from finops.costs.focus.open_files import open_table
 from tests.finops.costs.focus_reader import as_csv
 from tests.finops.costs.native import azure_export, cur_files, test_opencost
 
@@ -92,16 +94,50 @@ def _bytes_held_after(path: Path, times: int, folder: Path) -> int:
     return int(pa.total_allocated_bytes() - before)
 
 
-def test_text_is_read_only_some_blocks_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_is_read_only_some_blocks_ahead_and_fewer_before_the_first_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(csvtext, "_WAIT_SECONDS", 600)
     path = tmp_path / "file"
-    path.write_bytes(bytes(BLOCKS_AHEAD + 2))
+    path.write_bytes(bytes(BLOCKS_AHEAD + 3))
     with PlainText(path) as text:
-        for _ in range(BLOCKS_AHEAD):
+        for _ in range(FIRST_BLOCKS):
             text.read_buffer(1)
-        next_read = threading.Thread(target=text.read_buffer, args=[1])
-        next_read.start()
-        next_read.join(0.1)
-        assert next_read.is_alive()
-        text.take_block()
-        next_read.join()
+        _waits_until(text.take_block, text)
+        for _ in range(BLOCKS_AHEAD - FIRST_BLOCKS):
+            text.read_buffer(1)
+        _waits_until(text.take_block, text)
+
+
+def _waits_until(action: Callable[[], None], text: PlainText) -> None:
+    next_read = threading.Thread(target=text.read_buffer, args=[1])
+    next_read.start()
+    next_read.join(0.1)
+    assert next_read.is_alive()
+    action()
+    next_read.join()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_look_at_the_first_rows_neither_waits_nor_reads_the_rest(
+    pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csvtext, "BLOCK_BYTES", 4_096)
+    monkeypatch.setattr(csvfile, "BLOCK_BYTES", 4_096)
+    monkeypatch.setattr(csvtext, "_WAIT_SECONDS", 5)
+    waits: list[bool] = []
+    acquire = threading.Semaphore.acquire
+
+    def counted(self: threading.Semaphore, *arguments: Any, **options: Any) -> bool:
+        waits.append(acquire(self, *arguments, **options))
+        return waits[-1]
+
+    monkeypatch.setattr(threading.Semaphore, "acquire", counted)
+    path = tmp_path / "file"
+    path.write_bytes(pack(focus_csv()))
+    batches = open_table(FocusFile(path, "file")).batches([0], [])
+    next(iter(batches))
+    batches.close()  # type: ignore[attr-defined]  # a generator, as every iterator of batches
+    assert waits
+    assert all(waits), "a block was waited for to no end"
+    assert len(waits) < len(focus_csv()) // 4_096 // 2

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finops.costs.native.azure.reference import Service, resource_type_name, service_of
-from finops.costs.native.native_batch import NativeBatch, first_of, recode
+from finops.costs.native.native_batch import NativeBatch, cut, first_of, recode
 
 if TYPE_CHECKING:
     from finops.costs.native.azure.mapping import AzureMapping
 
 _CAPACITY_RESERVATION: Final = re.compile(r'"VMCapacityReservationId"\s*:\s*"([^"]+)"')
+_ALL_BUT_LAST_PART: Final = r"(?s)^.*/"
 
 
 def resource_id(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
@@ -31,12 +32,10 @@ def resource_name(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
     """ResourceName, else the last part of the id."""
     given = mapping.text("resource_name", batch)
     return (
-        first_of(given, recode(mapping.text("resource_id", batch), _last_part)) if given.null_count else given
+        first_of(given, cut(mapping.text("resource_id", batch), _ALL_BUT_LAST_PART))
+        if given.null_count
+        else given
     )
-
-
-def _last_part(resource_id: str) -> str | None:
-    return resource_id.rpartition("/")[2] or None
 
 
 def _plain_id(mapping: AzureMapping, batch: NativeBatch) -> pa.Array:
