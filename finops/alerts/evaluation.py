@@ -1,4 +1,4 @@
-"""What would be told now: the subscriptions of an account held against its budgets, anomalies and days. Reads alone."""
+"""What would be sent now: the subscriptions of an account against its budgets, anomalies, views and days. Reads only."""
 
 from __future__ import annotations
 
@@ -20,17 +20,15 @@ from finops.alerts.triggers.complete_period import CompletePeriod, complete_peri
 from finops.alerts.triggers.digest import digest_message, due_digest
 from finops.alerts.triggers.saved_view import DueReport
 from finops.alerts.triggers.sources import SourceEpisode
+from finops.alerts.triggers.spend import MessageSpend, comparison_error, message_spend
 from finops.budgets.cycles import period_of
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
 from finops.budgets.schemas import BudgetStatus
-from finops.costs.answers import SpendAnswer, drop_other_currencies
 from finops.costs.models import CostImport, SavedView
-from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
 from finops.insights.models import Anomaly, AnomalyRun
-from finops.lake.engine.conversion import display_currency
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.unitcosts.answers import UnitCostAnswer
@@ -38,8 +36,8 @@ from finops.unitcosts.queries import query_unit_cost
 
 Trigger = AlertSubscription.Trigger
 
-AT_ONCE: Final = 10
-"""Anomalies that one look tells a channel one by one; more are told together, so that an outage does not flood it."""
+MAX_SINGLE_MESSAGES: Final = 10
+"""Anomalies that one evaluation sends to a channel one by one; more are one message, so that an outage does not flood it."""
 
 MessageBuilder = Callable[[Collection[str]], Message]
 
@@ -112,7 +110,7 @@ class Evaluation:
     ) -> list[AlertCandidate]:
         """The largest one by one, and many more together."""
         ranked = sorted(new, key=lambda each: (-each.impact.copy_abs(), each.pk))
-        single = ranked if len(ranked) <= AT_ONCE else ranked[: AT_ONCE - 1]
+        single = ranked if len(ranked) <= MAX_SINGLE_MESSAGES else ranked[: MAX_SINGLE_MESSAGES - 1]
         parts = [[each] for each in single]
         remainder = ranked[len(single) :]
         return [
@@ -273,8 +271,8 @@ class Evaluation:
     def _report_message(self, report: DueReport) -> Message:
         key = report.view.pk, report.key
         if key not in self._reports:
-            answer = self._spend(report.query)
-            self._reports[key] = saved_view.report_message(self.account, report, answer)
+            spend = self._spend(report.query)
+            self._reports[key] = saved_view.report_message(self.account, report, spend)
         return self._reports[key]
 
     @contextmanager
@@ -299,19 +297,19 @@ class Evaluation:
             if (row.pk, key) in fired_keys:
                 continue
             with self._errors_of("Change of", view.name):
-                answer = self._spend(saved_view.change_query(view, period))
+                spend = self._spend(saved_view.change_query(view, period))
+                if spend.missing_rate:
+                    raise comparison_error(spend.missing_rate)
                 totals = saved_view.changes_beyond(
-                    answer, row.minimum_percent, row.minimum_impact, row.currency
+                    spend.answer, row.minimum_percent, row.minimum_impact, row.currency
                 )
                 if totals:
-                    message = saved_view.change_message(self.account, view, period, answer, totals)
+                    message = saved_view.change_message(self.account, view, period, spend, totals)
                     candidates.append(AlertCandidate(row, (key,), partial(_same_message, message)))
         return candidates
 
-    def _spend(self, query: SpendQuery) -> SpendAnswer:
-        """What has no exchange rate stands in a warning, as on pages."""
-        answer = query_spend(self.account, query, sources=self.sources, deadline=self.deadline)
-        return drop_other_currencies(answer, display_currency())
+    def _spend(self, query: SpendQuery) -> MessageSpend:
+        return message_spend(self.account, query, sources=self.sources, deadline=self.deadline)
 
     def _of_shared_views(self, trigger: str) -> list[tuple[AlertSubscription, SavedView]]:
         """A view that is personal by now is sent to nobody; the subscription's page says so."""
@@ -348,10 +346,15 @@ class Evaluation:
         if total is None or total.unit_cost is None or row.target is None:
             return []
         is_above = total.unit_cost > row.target
+        missing = unit_cost.missing_rates(answer)
+        if missing and not is_above:
+            raise comparison_error(" ".join(missing))
         keys = unit_cost.due_keys(period, is_above=is_above, fired_keys=fired_keys)
         if not keys:
             return []
-        message = unit_cost.message(self.account, row, period, answer, total, is_end=not is_above)
+        message = unit_cost.message(
+            self.account, row, period, answer, total, sources=self.sources, is_end=not is_above
+        )
         return [AlertCandidate(row, keys, partial(_same_message, message))]
 
     def _unit_cost(self, name: str, period: CompletePeriod) -> UnitCostAnswer:

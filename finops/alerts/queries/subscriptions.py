@@ -46,6 +46,7 @@ class SubscriptionRow(msgspec.Struct, frozen=True, kw_only=True):
     frequency: str
     saved_view_id: int | None
     saved_view_name: str
+    is_view_shared: bool
     minimum_percent: int | None
     unit_metric_name: str
     target: Decimal | None
@@ -110,10 +111,11 @@ def _rows(
     every = subscriptions.select_related(*RELATED, "created_by").annotate(last_fired_at=last_fired_at)
     rows = list(every.order_by("-created_at", "-pk")[part or slice(None)])
     watches = anomaly_settings(account).watches if rows else []
-    return [_row(each, watches) for each in rows]
+    currencies = [account.display_currency] if account.display_currency else account.currencies
+    return [_row(each, watches, currencies) for each in rows]
 
 
-def _row(row: AlertSubscription, watches: Sequence[str]) -> SubscriptionRow:
+def _row(row: AlertSubscription, watches: Sequence[str], currencies: Sequence[str]) -> SubscriptionRow:
     return SubscriptionRow(
         id=row.pk,
         about=subscription_text(row),
@@ -133,6 +135,7 @@ def _row(row: AlertSubscription, watches: Sequence[str]) -> SubscriptionRow:
         frequency=row.frequency,
         saved_view_id=row.saved_view_id,
         saved_view_name=row.saved_view.name if row.saved_view else "",
+        is_view_shared=row.saved_view is not None and row.saved_view.is_shared,
         minimum_percent=row.minimum_percent,
         unit_metric_name=row.unit_metric.name if row.unit_metric else "",
         target=row.target,
@@ -141,13 +144,19 @@ def _row(row: AlertSubscription, watches: Sequence[str]) -> SubscriptionRow:
         last_fired_at=getattr(row, "last_fired_at", None),
         created_at=row.created_at,
         created_by=row.created_by.email if row.created_by else "",
-        warning=_warning(row, watches),
+        warning=_warning(row, watches, currencies),
     )
 
 
-def _warning(row: AlertSubscription, watches: Sequence[str]) -> str:
+def _warning(row: AlertSubscription, watches: Sequence[str], currencies: Sequence[str]) -> str:
+    """Why nothing is sent; `currencies` are those of the account's amounts."""
     if row.saved_view is not None and not row.saved_view.is_shared:
         return "The saved view is no longer shared. Share it to send it."
+    if row.currency and currencies and row.currency not in currencies:
+        return (
+            f"Cost is in {join_with_and(list(currencies))}, so nothing reaches an amount in {row.currency}. "
+            "Edit the currency."
+        )
     dimension = dimension_of(row)
     if (
         row.trigger != Trigger.ANOMALY

@@ -14,9 +14,12 @@ from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.anomaly import LATE_DAYS, NEWS_DAYS
 from finops.alerts.triggers.figures import amount, amount_with_share, share
 from finops.budgets.schemas import BudgetStatus
+from finops.exchange_rates.missing_rates import missing_rate_clause
+from finops.lake.engine.conversion import display_currency
 from finops.lib import sentences
 from finops.lib.drawings.chart import ColumnChart, DrawnSeries, to_values
 from finops.lib.formats import dates, numbers
+from finops.lib.formats.sentences import reader_text
 from finops.lib.periods import DateRange
 
 Measure = AlertSubscription.Measure
@@ -163,16 +166,28 @@ def _sentences(crossing: Crossing) -> list[str]:
     threshold = f"at or above the threshold of {crossing.highest}%"
     if crossing.is_over:
         return [f"{dates.day_range(days.start, days.end)}: {figure} {of} spent, {threshold}."]
+    left_out = _left_out_clause(status)
     if not _is_forecast(crossing):
-        spent = f"{figure} {of} spent since {dates.day(days.start)}, {threshold}."
+        incomplete = numbers.money(status.not_final, status.currency) if status.not_final else ""
+        of_it = f", {incomplete} of it on incomplete days" if incomplete else ""
+        spent = f"{figure} {of} spent since {dates.day(days.start)}{of_it}{left_out}, {threshold}."
         if status.forecast is None:
             return [spent]
         forecast = numbers.money(status.forecast, status.currency)
         return [spent, f"The forecast for {dates.day(days.end)} is {forecast}."]
-    texts = [f"The forecast for {dates.day(days.end)} is {figure} {of}, {threshold}."]
+    texts = [f"The forecast for {dates.day(days.end)} is {figure} {of}{left_out}, {threshold}."]
     if status.spent is not None:
         texts.append(f"Spent so far: {numbers.money(status.spent, status.currency)}.")
     return texts
+
+
+def _left_out_clause(status: BudgetStatus) -> str:
+    """What the budget's amounts leave out: cost without an exchange rate, or in other currencies where nothing is converted."""
+    others = {each.currency: each.amount for each in status.other_currencies}
+    if display_currency():
+        return reader_text(missing_rate_clause(others, status.currency))
+    amounts = [numbers.money(value, code) for code, value in others.items()]
+    return f", without {sentences.join_with_and(amounts)} in other currencies" if amounts else ""
 
 
 def _facts(account: Account, crossing: Crossing) -> list[Fact]:

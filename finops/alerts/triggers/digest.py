@@ -21,24 +21,21 @@ from finops.alerts.triggers.figures import (
     spend_chart,
     totals_text,
 )
+from finops.alerts.triggers.spend import MessageSpend, message_spend
 from finops.budgets.queries import budget_statuses
 from finops.budgets.schemas import BudgetStatus
 from finops.budgets.status_rules import EXCEEDED, OK
-from finops.costs.answers import SpendAnswer, SpendTotal, drop_other_currencies
-from finops.costs.queries import query_spend
+from finops.costs.answers import SpendTotal
 from finops.costs.queries.sources import Sources
 from finops.costs.spend_query import SpendQuery
-from finops.exchange_rates.missing_rates import missing_rate_clause
 from finops.insights.anomalies.queries import OpenAnomalies, open_anomalies
 from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import SavingsAnswer, SavingsQuery
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import Move, SpendChangeAnswer, SpendChangeQuery
 from finops.insights.spend_change.text import name_of
-from finops.lake.engine.conversion import display_currency
 from finops.lib import sentences
 from finops.lib.formats import dates, numbers
-from finops.lib.formats.sentences import reader_text
 from finops.lib.periods import DateRange, bucket_start, previous_period
 
 Frequency = AlertSubscription.Frequency
@@ -81,14 +78,12 @@ TOP_MOVERS: Final = 5
 
 @dataclass(frozen=True)
 class DigestFigures:
-    """All that a digest's words are made of. `through`: the last day with complete data; `left_out`: a clause on what has no
-    exchange rate."""
+    """All that a digest's words are made of. `through`: the last day with complete data."""
 
     account: Account
     digest: DueDigest
     through: date | None
-    spend: SpendAnswer
-    left_out: str
+    spend: MessageSpend
     change: SpendChangeAnswer
     budgets: Sequence[BudgetStatus]
     anomalies: OpenAnomalies
@@ -96,14 +91,17 @@ class DigestFigures:
 
     @property
     def totals(self) -> list[SpendTotal]:
-        """The largest first, as far as amounts of several currencies can be compared."""
-        return sorted(self.spend.totals, key=lambda total: (-total.amount.copy_abs(), total.currency))
+        return self.spend.totals
 
     @property
     def movers(self) -> list[Move]:
         """Services whose cost changed, those that changed most first, of each currency in the order of totals."""
         order = [each.currency for each in self.totals]
-        moves = [each for each in self.change.moves if each.change and not each.other_groups]
+        moves = [
+            each
+            for each in self.change.moves
+            if each.change and not each.other_groups and each.currency in order
+        ]
         return sorted(moves, key=lambda each: (order.index(each.currency), -each.change.copy_abs()))
 
     @property
@@ -122,7 +120,9 @@ class DigestFigures:
         end = self.digest.days.end
         if self.through is None:
             return "There is no cost data yet."
-        return f"Data is complete through {self.through} only, not {end}." if self.through < end else ""
+        if self.through >= end:
+            return ""
+        return f"Data is complete through {dates.day(self.through)} only, not {dates.day(end)}."
 
 
 def digest_message(account: Account, digest: DueDigest, sources: Sources, deadline: float) -> Message:
@@ -133,20 +133,12 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
     """
     first, last = digest.days.start, digest.days.end
     change = SpendChangeQuery(start_date=first, end_date=last, top=TOP_MOVERS)
-    spend = query_spend(
-        account,
-        SpendQuery(start_date=first, end_date=last, compare_to="previous_period", granularity="day"),
-        sources=sources,
-        deadline=deadline,
-    )
-    shown = drop_other_currencies(spend, display_currency())
-    left_out = {each.currency: each.amount for each in spend.totals if each not in shown.totals}
+    query = SpendQuery(start_date=first, end_date=last, compare_to="previous_period", granularity="day")
     figures = DigestFigures(
         account=account,
         digest=digest,
         through=sources.coverage.complete_through,
-        spend=shown,
-        left_out=reader_text(missing_rate_clause(left_out)),
+        spend=message_spend(account, query, sources=sources, deadline=deadline),
         change=explain_spend_change(account, change, deadline=deadline),
         budgets=budget_statuses(account, day=last, sources=sources, deadline=deadline),
         anomalies=open_anomalies(),
@@ -168,10 +160,10 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
 
 def _sentences(figures: DigestFigures) -> list[str]:
     days, earlier = figures.digest.days, figures.digest.earlier
-    spent = f"{sentences.quote(figures.account.name)} spent {totals_text(figures.totals)}, {dates.day_range(days.start, days.end)}{figures.left_out}"
+    spent = f"{sentences.quote(figures.account.name)} spent {totals_text(figures.totals)}, {dates.day_range(days.start, days.end)}{figures.spend.caveat}"
     changes = [text for total in figures.totals[:MOST_CURRENCIES] if (text := change_text(total))]
     comparison = (
-        f": {sentences.join_with_and(changes)} vs {dates.day_range(earlier.start, earlier.end)}"
+        f"{';' if figures.spend.caveat else ':'} {sentences.join_with_and(changes)} vs {dates.day_range(earlier.start, earlier.end)}"
         if changes
         else ""
     )

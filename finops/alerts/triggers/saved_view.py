@@ -23,6 +23,7 @@ from finops.alerts.triggers.figures import (
     spend_chart,
     totals_text,
 )
+from finops.alerts.triggers.spend import MessageSpend, limit_notes
 from finops.costs import explorer_steps
 from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal
 from finops.costs.charts import row_name
@@ -30,7 +31,6 @@ from finops.costs.models import SavedView
 from finops.costs.spend_query import DEFAULT_PERIOD, SpendQuery
 from finops.lib import sentences
 from finops.lib.formats import dates, numbers
-from finops.lib.formats.sentences import reader_text
 from finops.lib.periods import DateRange, bucket_start, named_period
 
 Frequency = AlertSubscription.Frequency
@@ -39,7 +39,6 @@ WAITS_OF_DAY: Final = timedelta(hours=12)
 """A daily report cannot wait for days: the next one would take its place."""
 MOST_GROUPS: Final = 15
 MOST_MOVERS: Final = 5
-MOST_NOTES: Final = 3
 
 _TO_DATE: Final = ("today", "month_to_date", "quarter_to_date", "year_to_date")
 
@@ -91,13 +90,13 @@ def due_report(account: Account, view: SavedView, frequency: str, today: date) -
     return DueReport(view, frequency, day, query)
 
 
-def report_message(account: Account, report: DueReport, answer: SpendAnswer) -> Message:
-    """The result of the view; `answer` is that of its query, in the currencies it has."""
+def report_message(account: Account, report: DueReport, spend: MessageSpend) -> Message:
+    """The result of the view; `spend` is that of its query, in the currencies it has."""
+    view, answer, totals = report.view, spend.answer, spend.totals
     days = DateRange(answer.period.start_date, answer.period.end_date)
-    view, totals = report.view, _largest_first(answer.totals)
     return Message(
         title=f"{sentences.quote(account.name)}: {sentences.quote(view.name)}, {totals_text(totals)}",
-        summary=_summary(view, answer, totals, days),
+        summary=_summary(view, spend, totals, days),
         facts=(
             Fact("Account", account.name),
             *_total_facts(totals),
@@ -141,23 +140,23 @@ def change_message(
     account: Account,
     view: SavedView,
     period: CompletePeriod,
-    answer: SpendAnswer,
+    spend: MessageSpend,
     totals: Sequence[SpendTotal],
 ) -> Message:
     """`totals` are those that changed beyond the subscription's minimum."""
-    days, ordered = period.days, _largest_first(totals)
+    days, ordered = period.days, [each for each in spend.totals if each in totals]
     texts = [change_text(total) for total in ordered[:MOST_CURRENCIES]]
     is_more = any(total.change and total.change.change and total.change.change > 0 for total in totals)
     return Message(
         title=f"{sentences.quote(account.name)}: {sentences.quote(view.name)} changed by {sentences.join_with_and(texts)}",
-        summary=_summary(view, answer, ordered, days),
-        facts=(Fact("Account", account.name), *_total_facts(ordered), *_mover_facts(answer, ordered)),
+        summary=_summary(view, spend, ordered, days),
+        facts=(Fact("Account", account.name), *_total_facts(ordered), *_mover_facts(spend.answer, ordered)),
         url=_url(account, view, change_query(view, period)),
         # A drop costs nothing; it may be an outage, and is worth a look.
         severity="warning" if is_more else "info",
         kind="saved_view",
         dedup_key=f"account-{account.pk}:view-{view.pk}:{change_key(period)}",
-        data=_data(view, period.frequency, days, answer),
+        data=_data(view, period.frequency, days, spend.answer),
     )
 
 
@@ -170,35 +169,15 @@ def _url(account: Account, view: SavedView, query: SpendQuery) -> str:
     return f"{console_url(account, 'saved_view', saved_view_id=view.pk)}{explorer_steps.url_of(query)}"
 
 
-def _largest_first(totals: Sequence[SpendTotal]) -> list[SpendTotal]:
-    return sorted(totals, key=lambda total: (-total.amount.copy_abs(), total.currency))
-
-
-def _summary(view: SavedView, answer: SpendAnswer, totals: Sequence[SpendTotal], days: DateRange) -> str:
-    """Which days are incomplete, then the total with its change, then what else it leaves out, mixes or converts."""
+def _summary(view: SavedView, spend: MessageSpend, totals: Sequence[SpendTotal], days: DateRange) -> str:
+    """The total with what it leaves out and has of incomplete days, its change, then other notes."""
     texts = [text for total in totals[:MOST_CURRENCIES] if (text := change_text(total))]
-    spent = f"{sentences.quote(view.name)}: {totals_text(totals)}, {dates.day_range(days.start, days.end)}"
-    compared = answer.comparison
+    first = f"{sentences.quote(view.name)}: {totals_text(totals)}, {dates.day_range(days.start, days.end)}{spend.caveat}"
+    compared = spend.answer.comparison
     if texts and compared is not None:
         earlier = dates.day_range(compared.previous_start_date, compared.previous_end_date)
-        spent = f"{spent}, {sentences.join_with_and(texts)} vs {earlier}"
-    first, then = _notes(answer, days.end)
-    return " ".join([*first, f"{spent}.", *then])
-
-
-def _notes(answer: SpendAnswer, last_day: date) -> tuple[list[str], list[str]]:
-    """Of days that are not complete, and the others."""
-    through = answer.data_through
-    if through is None:
-        return ["There is no cost data yet."], []
-    late = [f"Data is complete through {dates.day(through)} only."] if through < last_day else []
-    # The line above says it already.
-    warnings = [
-        each for each in answer.warnings if not each.startswith(f"Data is complete through {through}")
-    ]
-    incomplete = [each for each in warnings if each.endswith(" incomplete.")]
-    others = [each for each in warnings if each not in incomplete]
-    return [*late, *map(reader_text, incomplete)], [reader_text(each) for each in others[:MOST_NOTES]]
+        first += f"{';' if spend.caveat else ','} {sentences.join_with_and(texts)} vs {earlier}"
+    return " ".join([f"{first}.", *limit_notes(spend.notes, "in the saved view")])
 
 
 def _total_facts(totals: Sequence[SpendTotal]) -> list[Fact]:
@@ -233,7 +212,7 @@ def _more_fact(rows: Sequence[SpendRow]) -> list[Fact]:
 
 def _mover_facts(answer: SpendAnswer, totals: Sequence[SpendTotal]) -> list[Fact]:
     currencies = {total.currency for total in totals}
-    moved = [
+    changes = [
         (row, row.change.change)
         for row in answer.rows
         if row.currency in currencies and row.change and row.change.change
@@ -243,7 +222,7 @@ def _mover_facts(answer: SpendAnswer, totals: Sequence[SpendTotal]) -> list[Fact
             _name(row),
             f"{signed_amount(change, row.currency)}, now {numbers.money(row.amount, row.currency)}",
         )
-        for row, change in moved[:MOST_MOVERS]
+        for row, change in changes[:MOST_MOVERS]
     ]
 
 

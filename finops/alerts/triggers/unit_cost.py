@@ -16,16 +16,20 @@ from finops.alerts.messages import Fact, Message, console_url
 from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.complete_period import CompletePeriod
 from finops.alerts.triggers.figures import amount, share
+from finops.alerts.triggers.spend import limit_notes
+from finops.costs.queries.sources import Sources
+from finops.costs.queries.spend_words import incomplete_words
+from finops.exchange_rates.missing_rates import missing_rate_clause, missing_rate_warnings
 from finops.lib import sentences
 from finops.lib.formats import dates, numbers
 from finops.lib.formats.sentences import reader_text
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostTotal
 from finops.unitcosts.queries.cards import per_unit
+from finops.unitcosts.queries.words import days_warning
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 
 PREFIX: Final = "unit_cost:"
 END: Final = ":end"
-MOST_NOTES: Final = 3
 
 
 def unit_cost_query(name: str, period: CompletePeriod) -> UnitCostQuery:
@@ -60,6 +64,11 @@ def due_keys(period: CompletePeriod, *, is_above: bool, fired_keys: Collection[s
     return tuple(each + END for each in open_keys)
 
 
+def missing_rates(answer: UnitCostAnswer) -> list[str]:
+    """Sentences on cost that is not in the unit cost, because its days have no exchange rate."""
+    return missing_rate_warnings(_costs(answer))
+
+
 def message(
     account: Account,
     subscription: AlertSubscription,
@@ -67,6 +76,7 @@ def message(
     answer: UnitCostAnswer,
     total: UnitCostTotal,
     *,
+    sources: Sources,
     is_end: bool,
 ) -> Message:
     """Of an episode that begins or ends; the subscription's unit metric must be loaded."""
@@ -75,13 +85,17 @@ def message(
     unit_cost, target = total.unit_cost or Decimal(0), subscription.target or Decimal(0)
     figure = f"{numbers.price(unit_cost, total.currency)} per {unit}"
     event = "is back within its target" if is_end else "is above its target"
-    notes = [reader_text(each) for each in answer.warnings[:MOST_NOTES]]
     days = dates.day_range(period.days.start, period.days.end)
     target_text = numbers.price(target, total.currency)
     query = unit_cost_query(answer.unit_metric, period)
     return Message(
         title=f"{sentences.quote(account.name)}: {name} {event}: {figure}",
-        summary=" ".join([*notes, f"{name} was {figure}, {days}; the target is {target_text}."]),
+        summary=" ".join(
+            [
+                f"{name} was {figure}, {days}{_caveat(answer, period, sources)}; the target is {target_text}.",
+                *limit_notes(_notes(answer, period), "in unit economics"),
+            ]
+        ),
         facts=(
             Fact("Account", account.name),
             Fact("Unit cost", figure),
@@ -98,6 +112,31 @@ def message(
         dedup_key=f"account-{account.pk}:unit-cost-{subscription.pk}",
         data=_data(period, answer, total, target),
     )
+
+
+def _costs(answer: UnitCostAnswer) -> dict[str, Decimal]:
+    return {total.currency: total.cost for total in answer.totals}
+
+
+def _caveat(answer: UnitCostAnswer, period: CompletePeriod, sources: Sources) -> str:
+    """What the unit cost lacks: usage of days, cost without an exchange rate, cost of sources that deliver no longer."""
+    usage = (
+        f", with usage on {answer.usage_days} of {period.days.days} days"
+        if answer.usage_days < answer.cost_days
+        else ""
+    )
+    names = {source_id: each.name for source_id, each in sources.health.items()}
+    incomplete = incomplete_words(sources.coverage, period.days, {}, names)
+    return reader_text(f"{usage}{missing_rate_clause(_costs(answer))}{incomplete}")
+
+
+def _notes(answer: UnitCostAnswer, period: CompletePeriod) -> list[str]:
+    """Warnings that the first sentence does not give."""
+    in_first_sentence = {
+        *missing_rates(answer),
+        *days_warning(answer.cost_days, answer.usage_days, period.days.days),
+    }
+    return [reader_text(each) for each in answer.warnings if each not in in_first_sentence]
 
 
 def _beyond_fact(unit_cost: Decimal, target: Decimal, currency: str) -> list[Fact]:

@@ -92,6 +92,18 @@ def query_spend(
     `with_notes` adds what `spend_beside` names: where a tag, cost tag or team is used, one lake query and at most three
     of PostgreSQL more.
     """
+    return assemble(*read_spend(account, query, sources=sources, deadline=deadline, with_notes=with_notes))
+
+
+def read_spend(
+    account: Account,
+    query: SpendQuery,
+    *,
+    sources: Sources | None = None,
+    deadline: float | None = None,
+    with_notes: bool = False,
+) -> tuple[SpendFacts, list[SpendSum]]:
+    """What `query_spend` makes its answer of, for those that write a first sentence of their own. Raises and costs the same."""
     sources = sources or load_sources(account)
     question = resolve_query(account, query, sources)
     plan = plan_of(question)
@@ -119,7 +131,7 @@ def query_spend(
         after_splits=_split_preview(account, question, plan, sums, deadline, with_notes),
         related_notes=notes,
     )
-    return assemble(facts, with_names(plan, sums))
+    return facts, with_names(plan, sums)
 
 
 def filter_labels(

@@ -31,12 +31,10 @@ from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import PARTS, UNITS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import (
     amounts_of,
+    caveat_clause,
     hint_of,
-    missing_measure_clause,
-    not_final,
     not_final_warning,
     split_preview_clause,
-    spread_clause,
     summary_of,
 )
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendOrder
@@ -71,9 +69,7 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             rows,
             split_preview_clause(facts)
             + facts.related_notes.clause
-            + not_final(facts, sums)
-            + spread_clause(facts)
-            + missing_measure_clause(facts)
+            + caveat_clause(facts, sums)
             + restatement_clause(facts.sources, facts.plan.ranges, facts.plan.basis),
         ),
         view=facts.view,
@@ -118,7 +114,10 @@ def totals_of(facts: SpendFacts, sums: Sequence[SpendSum], buckets: Sequence[Buc
     totals = {
         currency: total_of(facts, sums, currency, buckets) for currency in {part.currency for part in sums}
     }
-    if any(part.currency != display_currency() and (part.compared or part.previous) for part in sums):
+    in_units = facts.plan.basis in UNITS
+    if not in_units and any(
+        part.currency != display_currency() and (part.compared or part.previous) for part in sums
+    ):
         totals = {name: _drop_change(total) for name, total in totals.items()}
     names = currencies_by_amount({name: each.amount for name, each in totals.items()})
     return [totals[name] for name in sorted(names, key=lambda name: name != display_currency())]

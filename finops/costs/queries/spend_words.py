@@ -230,6 +230,11 @@ def spread_clause(facts: SpendFacts) -> str:
     return f"; charges of several days are spread evenly over their period: {text} than on their charge days"
 
 
+def caveat_clause(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
+    """What a first sentence says after the amount and its days: what of it is incomplete, spread or without the measure."""
+    return not_final(facts, sums) + spread_clause(facts) + missing_measure_clause(facts)
+
+
 def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
     """A clause on the amount that stands on days that are not complete, on sources that compare other days, and on sources
     that nothing new comes from."""

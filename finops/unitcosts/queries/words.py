@@ -128,7 +128,7 @@ def warnings_of(
 ) -> list[str]:
     warnings = [*facts.notes]
     warnings += _units(facts)
-    warnings += _days(facts)
+    warnings += days_warning(facts.cost.days_with_data, facts.usage.days_with_data, facts.cost.days.days)
     warnings += _currencies(totals) if facts.total_usage is not None else []
     warnings += [_unmatched_warning(facts, total) for total in totals if total.unmatched_cost]
     warnings += _one_sided_warnings(rows) if facts.total_usage is not None else []
@@ -148,8 +148,8 @@ def _units(facts: Facts) -> list[str]:
     ]
 
 
-def _days(facts: Facts) -> list[str]:
-    cost, usage, days = facts.cost.days_with_data, facts.usage.days_with_data, facts.cost.days.days
+def days_warning(cost: int, usage: int, days: int) -> list[str]:
+    """On cost and usage of different days, by how many of `days` have data of each."""
     if not usage or not cost or cost == usage:
         return []
     text = f"Of the {days} days cost has data on {cost} and usage on {usage}"

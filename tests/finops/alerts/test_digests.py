@@ -131,7 +131,7 @@ def test_a_digest_tells_total_change_movers_budgets_anomalies_and_savings(acme: 
 @pytest.mark.parametrize(
     ("through", "note"),
     [
-        (date(2026, 3, 20), "Data is complete through 2026-03-20 only, not 2026-03-22."),
+        (date(2026, 3, 20), "Data is complete through Mar 20 only, not Mar 22."),
         (None, "There is no cost data yet."),
     ],
     ids=["late", "no data"],

@@ -23,6 +23,7 @@ from finops.costs.services.saved_views import change_saved_view, create_saved_vi
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.exchange_rates.services import enter_rate
 from finops.lib.errors import UserError
+from finops.notifications.models import Notification
 from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.alerts.test_digests import MONDAY, SUNDAY
 from tests.pages import get_page
@@ -124,10 +125,13 @@ def test_a_report_waits_for_its_days_and_then_says_first_what_is_incomplete(acme
     with at(MONDAY + timedelta(days=3), 0):
         (sent,) = services.evaluate(acme)
 
-    assert re.match(
-        r"Data is complete through Mar 20 only\. .*'Compute by region': \$", sent.message["summary"]
+    assert sent.message["summary"] == (
+        "'Compute by region': $110.00, Mar 16 – 22; no day is complete from Mar 21 on; "
+        "+$50.00 (+83.3%) vs Mar 9 – 13. Only days with complete data are compared: Mar 16 – 20 with Mar 9 – 13; "
+        "the amounts in totals and rows cover the whole period. "
+        "Data is complete through Mar 20. Later days are incomplete. "
+        "Source 'Bill' is stale: The newest cost line is of Mar 20, 6 days ago."
     )
-    assert sent.message["summary"].count("Data is complete") == 1
 
 
 def test_a_daily_report_waits_until_noon(acme: Account) -> None:
@@ -140,7 +144,9 @@ def test_a_daily_report_waits_until_noon(acme: Account) -> None:
         assert evaluate(acme) == []
     with at(date(2026, 3, 24), 12):
         (sent,) = services.evaluate(acme)
-    assert sent.message["summary"].startswith("Data is complete through Mar 22 only.")
+    assert sent.message["summary"].startswith(
+        "'Compute by region': $132.00, Mar 17 – 23; no day is complete from Mar 23 on; "
+    )
 
 
 def test_a_monthly_report_of_the_month_to_date_is_of_the_month_that_is_over(acme: Account) -> None:
@@ -182,7 +188,48 @@ def test_a_report_counts_in_the_display_currency_and_says_what_has_no_rate(acme:
         (sent,) = services.evaluate(acme)
 
     assert sent.message["title"] == "'Acme': 'Compute by region', $203.00"
-    assert "No exchange rate to USD: £7.00. Not in the total." in sent.message["summary"]
+    assert sent.message["summary"] == (
+        "'Compute by region': $203.00, Mar 16 – 22, without £7.00 for which there is no exchange rate to USD."
+    )
+
+
+def test_a_report_of_amounts_without_any_rate_says_that_they_are_not_converted(acme: Account) -> None:
+    subscribe(acme, "view_report", saved_view=save_view(acme).name, frequency="weekly")
+    add_spend(acme, SUNDAY)
+    acme.display_currency = "CHF"
+    acme.save()
+
+    with at(MONDAY, 6):
+        (sent,) = services.evaluate(acme)
+
+    first, _, _ = sent.message["summary"].partition(". ")
+    assert first.startswith(
+        "'Compute by region': $154.00, Mar 16 – 22, not converted: there is no exchange rate to CHF"
+    )
+
+
+def test_a_report_says_first_how_much_is_of_incomplete_days(acme: Account) -> None:
+    view = save_view(acme, period=None, start_date=date(2026, 3, 16), end_date=MONDAY, compare_to="none")
+    subscribe(acme, "view_report", saved_view=view.name, frequency="weekly")
+    add_spend(acme, MONDAY)
+
+    with at(MONDAY, 6):
+        (sent,) = services.evaluate(acme)
+
+    first, _, _ = sent.message["summary"].partition(". ")
+    assert first == ("'Compute by region': $176.00, Mar 16 – 23, of which $22.00 on Mar 23 is incomplete")
+
+
+def test_the_notification_of_a_report_opens_the_days_that_it_had(acme: Account, cast: Cast) -> None:
+    subscribe(acme, "view_report", saved_view=save_view(acme).pk, frequency="weekly")
+    add_spend(acme, SUNDAY)
+    with at(MONDAY, 6):
+        (sent,) = services.evaluate(acme)
+
+    path = Notification.objects.get().path
+
+    assert sent.message["url"] == f"http://127.0.0.1:8000{path}"
+    assert "start_date=2026-03-16&end_date=2026-03-22" in path
 
 
 def test_a_view_that_cannot_be_answered_holds_up_no_other(acme: Account) -> None:

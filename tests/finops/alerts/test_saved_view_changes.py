@@ -9,10 +9,16 @@ import pytest
 
 from accounts.models import Account
 from finops.alerts import services
+from finops.alerts.models import AlertDelivery
+from finops.alerts.services.evaluation_runs import evaluate_if_due
+from finops.alerts.triggers.spend import limit_notes
+from tests.cast import Cast, signed_in
 from tests.finops.alerts.test_digests import MONDAY, SUNDAY
 from tests.finops.alerts.test_saved_view_alerts import SPIKE, add_spend, facts_of, lines, save_view
+from tests.pages import get_page
 from tests.world.alerts import evaluate, subscribe
-from tests.world.costs import store_lines
+from tests.world.budgets import daily_cost
+from tests.world.costs import add_source, store_lines
 from tests.world.days import at
 
 pytestmark = pytest.mark.django_db
@@ -111,3 +117,42 @@ def test_the_change_that_was_there_before_is_no_news(acme: Account) -> None:
             acme, "view_change", saved_view=save_view(acme).name, frequency="weekly", minimum_percent=10
         )
         assert evaluate(acme) == []
+
+
+def test_a_change_without_an_exchange_rate_is_not_compared_and_the_page_says_so(
+    acme: Account, cast: Cast
+) -> None:
+    view = save_view(acme, filters=[])
+    row = subscribe(acme, "view_change", saved_view=view.name, frequency="weekly", minimum_percent=10)
+    add_spend(acme, SUNDAY)
+    add_source(acme, daily_cost(SPIKE, SUNDAY, 1, currency="GBP"), name="Pounds")
+    acme.display_currency = "USD"
+    acme.save()
+
+    with at(MONDAY, 6):
+        assert evaluate_if_due(acme)
+        page = get_page(signed_in(cast.viewer), f"/a/acme/alerts/subscriptions/{row.pk}/")
+
+    assert not AlertDelivery.objects.exists()
+    assert "Change of 'Compute by region': Not compared. No exchange rate to USD: £7.00." in page
+
+
+def test_an_amount_in_a_currency_that_the_account_does_not_have_is_marked(acme: Account, cast: Cast) -> None:
+    acme.currencies = ["USD"]
+    acme.save()
+    amount = {"minimum_impact": Decimal(1), "currency": "EUR"}
+    row = subscribe(acme, "view_change", saved_view=save_view(acme).name, frequency="weekly", **amount)
+    client, url = signed_in(cast.viewer), f"/a/acme/alerts/subscriptions/{row.pk}/"
+
+    assert "Cost is in USD, so nothing reaches an amount in EUR. Edit the currency." in get_page(client, url)
+    acme.display_currency = "EUR"
+    acme.save()
+    assert "nothing reaches" not in get_page(client, url)
+
+
+def test_more_notes_than_a_message_has_room_for_are_counted() -> None:
+    notes = [f"Note {number}." for number in range(5)]
+
+    assert limit_notes(notes, "in the saved view") == [*notes[:3], "2 more notes in the saved view."]
+    assert limit_notes(notes[:4], "there") == [*notes[:3], "1 more note there."]
+    assert limit_notes(notes[:3], "there") == notes[:3]

@@ -56,7 +56,7 @@ def test_a_unit_cost_above_its_target_is_sent_with_cost_and_usage(acme: Account,
 
     message = sent.message
     assert message["title"] == "'Acme': 'Cost per 1k' is above its target: $12.00 per 1,000 requests"
-    assert message["summary"].endswith(
+    assert message["summary"].startswith(
         "'Cost per 1k' was $12.00 per 1,000 requests, Mar 16 – 22; the target is $10.00."
     )
     facts = {fact["label"]: fact["value"] for fact in message["facts"]}
@@ -123,6 +123,62 @@ def test_days_without_usage_or_in_another_currency_change_nothing(acme: Account,
 
     with at(MONDAY, 6):
         assert evaluate(acme) == []
+
+
+def add_pounds(account: Account) -> None:
+    """1 GBP a day, for which there is no exchange rate to the display currency."""
+    account.display_currency = "USD"
+    account.save()
+    add_source(account, daily_cost(FIRST, SUNDAY, 1, currency="GBP"), name="Pounds")
+
+
+def test_a_unit_cost_above_its_target_says_first_which_cost_has_no_exchange_rate(
+    acme: Account, metric: UnitMetric
+) -> None:
+    subscribe_to_target(acme)
+    add_spend(acme, SUNDAY, 12)
+    add_pounds(acme)
+
+    with at(MONDAY, 6):
+        (sent,) = services.evaluate(acme)
+
+    assert sent.message["summary"].startswith(
+        "'Cost per 1k' was $12.00 per 1,000 requests, Mar 16 – 22, "
+        "without £7.00 for which there is no exchange rate to USD; the target is $10.00."
+    )
+
+
+def test_a_unit_cost_without_all_exchange_rates_is_not_called_within_its_target(
+    acme: Account, metric: UnitMetric
+) -> None:
+    subscribe_to_target(acme)
+    source = add_spend(acme, SUNDAY, 12)
+    with at(MONDAY, 6):
+        assert len(evaluate(acme)) == 1
+
+    store_lines(acme, source, daily_cost(FIRST, SUNDAY, 9))
+    add_pounds(acme)
+
+    with (
+        at(MONDAY, 7),
+        pytest.raises(UserError, match=r"Unit cost 'Cost per 1k': Not compared\. No exchange rate to USD: "),
+    ):
+        services.evaluate(acme)
+
+
+def test_a_unit_cost_says_first_on_how_many_days_there_is_usage(acme: Account) -> None:
+    add_usage(acme, [event(day, "c1", 1000) for day in days(FIRST, SUNDAY - timedelta(days=2))])
+    question = UnitCostQuery(usage_metric="requests", per=1000)
+    create_unit_metric(account=acme, actor=ACTOR, name="Cost per 1k", question=question)
+    subscribe_to_target(acme)
+    add_spend(acme, SUNDAY, 12)
+
+    with at(MONDAY, 6):
+        (sent,) = services.evaluate(acme)
+
+    assert sent.message["summary"].startswith(
+        "'Cost per 1k' was $16.80 per 1,000 requests, Mar 16 – 22, with usage on 5 of 7 days; "
+    )
 
 
 def test_a_deleted_unit_metric_takes_its_subscriptions_along_and_says_so_before(
