@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.conf import settings
 from django.db import models
 
 from accounts.scoping import AccountModel
 from finops.lib import clock
 from finops.lib.constraints import not_empty
+
+MAX_PATH: Final = 2_000
 
 
 class Notification(AccountModel):
@@ -30,7 +34,7 @@ class Notification(AccountModel):
     severity = models.CharField(max_length=10, choices=Severity.choices)
     title = models.CharField(max_length=200)
     text = models.CharField(max_length=500, blank=True)
-    path = models.CharField(max_length=300, help_text="Of the page that shows it.")
+    path = models.CharField(max_length=MAX_PATH, help_text="Of the page that shows it, with its query.")
     key = models.CharField(max_length=64, help_text="SHA-256 of what happened.")
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
@@ -66,7 +70,7 @@ class NotificationRead(AccountModel):
 
 
 class NotificationReader(AccountModel):
-    """Until when a person has read everything: the last “Mark all read”."""
+    """Until when a person has read everything: the last “Mark all as read”."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     read_until = models.DateTimeField()

@@ -1,4 +1,4 @@
-"""Writes on notifications. Apps above call `notify` in the transaction of what happened: it is notified of, or it did not happen."""
+"""Writes on notifications. Apps above call `notify` in the transaction of the event: both are stored, or neither."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from accounts.models import Account, User
 from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.sentences import truncate
-from finops.notifications.models import Notification, NotificationRead, NotificationReader
+from finops.notifications.models import MAX_PATH, Notification, NotificationRead, NotificationReader
 
-KEPT: Final = timedelta(days=90)
-SWEPT_AT_ONCE: Final = 5_000
+RETENTION: Final = timedelta(days=90)
+DELETE_BATCH_SIZE: Final = 5_000
 
 
 def notify(
@@ -29,14 +29,15 @@ def notify(
     path: str,
     key: str,
 ) -> None:
-    """Show everybody in the account that something happened; once for each `key`. One statement, which waits for nothing."""
+    """Show everybody in the account that something happened; once for each `key`. Of a longer `path` than MAX_PATH the
+    page without its query. One statement, which waits for nothing."""
     row = Notification(
         account_id=account.pk,
         kind=kind,
         severity=severity,
         title=_storable(title, 200) or kind.label,
         text=_storable(text, 500),
-        path=path[:300],
+        path=path if len(path) <= MAX_PATH else path.partition("?")[0][:MAX_PATH],
         key=sha256(f"{kind}/{key}".encode(errors="replace")).hexdigest(),
         created_at=clock.now(),
     )
@@ -61,7 +62,7 @@ def mark_read(*, notification: Notification, user: User) -> None:
 
 @transaction.atomic
 def mark_all_read(*, account: Account, user: User, until: datetime) -> None:
-    """The person has read what is there `until` then: what comes between the page and the click stays unread."""
+    """Of those created `until` then: what arrives between the page and the click stays unread."""
     with account_scope(account):
         NotificationReader.objects.update_or_create(
             account=account, user=user, defaults={"read_until": min(until, clock.now())}
@@ -70,16 +71,16 @@ def mark_all_read(*, account: Account, user: User, until: datetime) -> None:
 
 
 def sweep() -> int:
-    """Delete what is older than 90 days, of every account; how many. Some thousand at once."""
-    swept = 0
+    """Delete notifications older than RETENTION of every account, in batches; returns how many."""
+    count = 0
     while True:
         # Unscoped: by age, of every account.
-        old = Notification.objects.unscoped().filter(created_at__lt=clock.now() - KEPT)
-        keys = list(old.values_list("pk", flat=True)[:SWEPT_AT_ONCE])
+        old = Notification.objects.unscoped().filter(created_at__lt=clock.now() - RETENTION)
+        keys = list(old.values_list("pk", flat=True)[:DELETE_BATCH_SIZE])
         Notification.objects.unscoped().filter(pk__in=keys).delete()
-        swept += len(keys)
-        if len(keys) < SWEPT_AT_ONCE:
-            return swept
+        count += len(keys)
+        if len(keys) < DELETE_BATCH_SIZE:
+            return count
 
 
 def _storable(text: str, limit: int) -> str:

@@ -1,4 +1,5 @@
-"""Notifications: the list, opening one, and marking all as read. What a person has read is her own, whatever her role."""
+"""Notifications: the list, the newest at the bell, opening one, and marking all as read. What a person has read is her own,
+whatever her role."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from datetime import datetime
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
@@ -15,9 +16,11 @@ from finops.lib import clock
 from finops.lib.listing import Column, ListFilter, ListPage
 from finops.notifications import services
 from finops.notifications.models import Notification
-from finops.notifications.queries import notifications_of
+from finops.notifications.queries import notifications_of, unread_count
 
 MOST_ROWS = 5_000
+NEWEST = 8
+"""Rows of the bell's popover."""
 
 NOTIFICATIONS = ListPage[Notification](
     name="notifications",
@@ -55,6 +58,23 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 
 @account_page()
+@require_safe
+def newest(request: AccountRequest) -> HttpResponse:
+    """What the bell's popover shows, read when it opens. Two queries."""
+    return _newest(request)
+
+
+def _newest(request: AccountRequest, *, all_read: bool = False) -> HttpResponse:
+    context = {
+        "rows": notifications_of(request.membership)[:NEWEST],
+        "unread": unread_count(request.membership),
+        "until": clock.now().isoformat(),
+        "all_read": all_read,
+    }
+    return render(request, "notifications/_newest.html", context)
+
+
+@account_page()
 @require_POST
 def open_one(request: AccountRequest, notification_id: int) -> HttpResponse:
     """Mark it as read and go to its page."""
@@ -66,9 +86,11 @@ def open_one(request: AccountRequest, notification_id: int) -> HttpResponse:
 @account_page()
 @require_POST
 def read_all(request: AccountRequest) -> HttpResponse:
-    """Mark as read what the page showed: `until` is when it was made."""
+    """Mark as read what the page or popover had: `until` is when it was rendered."""
     until = _moment(request.POST.get("until", "")) or clock.now()
     services.mark_all_read(account=request.account, user=request.user, until=until)
+    if request.htmx:
+        return _newest(request, all_read=True)
     messages.success(request, "All notifications marked as read.")
     return redirect("notifications", slug=request.account.slug)
 

@@ -31,6 +31,7 @@ document.addEventListener(
     menu.menuButton?.setAttribute("aria-expanded", String(newState === "open"));
     if (newState !== "open") return menu.removeAttribute("style");
     place(menu);
+    for (const part of menu.querySelectorAll("[hx-trigger='menu:open']")) part.dispatchEvent(new Event("menu:open"));
     const filter = menu.querySelector("[data-menu-filter]");
     if (filter) {
       filter.value = "";
@@ -71,6 +72,17 @@ document.addEventListener("keydown", (event) => {
   all[index].focus();
 });
 
-addEventListener("resize", () => {
+// Content that htmx brings changes a menu's size.
+function placeOpenMenus() {
   for (const menu of document.querySelectorAll(".menu:popover-open")) place(menu);
-});
+}
+
+for (const name of ["htmx:responseError", "htmx:sendError"]) {
+  document.addEventListener(name, ({ target }) => {
+    const loading = target.closest?.(".menu") && target.querySelector("[role=status]");
+    if (loading) loading.textContent = "Not loaded. Try again.";
+  });
+}
+
+addEventListener("resize", placeOpenMenus);
+document.addEventListener("htmx:afterSettle", placeOpenMenus);

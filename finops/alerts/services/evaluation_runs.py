@@ -1,7 +1,7 @@
 """Firing what is due: hourly, and whenever an account's cost, anomalies, budgets or subscriptions changed.
 
 The database says what is due: `AlertEvaluation` keeps what was evaluated last. Each firing is written with its delivery in
-one transaction, so it is told or it did not fire; evaluated twice, at once, or after a kill, nothing is told twice.
+one transaction, so it is sent or it did not fire; evaluated twice, at once, or after a kill, nothing is sent twice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from accounts.scoping import account_scope
 from finops.alerts.evaluation import AlertCandidate, Evaluation
 from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
 from finops.alerts.services.deliveries import deliver, hold_channel
-from finops.alerts.triggers.sources import FAILURES_TOLD
+from finops.alerts.triggers.sources import FAILURES_BEFORE_ALERT
 from finops.exchange_rates.display import account_display
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
@@ -39,21 +39,21 @@ RETRY: Final = timedelta(minutes=10)
 
 _DUE: Final = """
 SELECT account_id, version FROM (
-    SELECT told.account_id, done.version AS seen, done.error, done.finished_at, concat_ws(
-        '/', %(evaluator)s, %(hour)s, told.mark, coalesce(live.mark, '-'), coalesce(done.asks, 0), run.finished_at,
-        (SELECT max(id) || '-' || count(*) FROM costs_costimport WHERE account_id = told.account_id AND status = 'waiting'),
+    SELECT active.account_id, done.version AS seen, done.error, done.finished_at, concat_ws(
+        '/', %(evaluator)s, %(hour)s, active.mark, coalesce(live.mark, '-'), coalesce(done.asks, 0), run.finished_at,
+        (SELECT max(id) || '-' || count(*) FROM costs_costimport WHERE account_id = active.account_id AND status = 'waiting'),
         (SELECT string_agg(id || '-' || failing_since, ',' ORDER BY id) FROM connections_costconnection
-        WHERE account_id = told.account_id AND failures >= {failures} AND paused_at IS NULL)
+        WHERE account_id = active.account_id AND failures >= {failures} AND paused_at IS NULL)
     ) AS version
     FROM (
         SELECT account_id, max(id) || '-' || count(*) AS mark
         FROM alerts_alertsubscription WHERE paused_at IS NULL {which} GROUP BY account_id
-    ) AS told LEFT JOIN LATERAL (
+    ) AS active LEFT JOIN LATERAL (
         SELECT max(id) || '-' || count(*) AS mark
-        FROM lake_lakesegment WHERE account_id = told.account_id AND kind = 'cost' AND retired_at IS NULL
-    ) AS live ON true LEFT JOIN insights_anomalyrun AS run ON run.account_id = told.account_id
-    LEFT JOIN alerts_alertevaluation AS done ON done.account_id = told.account_id
-) AS asked
+        FROM lake_lakesegment WHERE account_id = active.account_id AND kind = 'cost' AND retired_at IS NULL
+    ) AS live ON true LEFT JOIN insights_anomalyrun AS run ON run.account_id = active.account_id
+    LEFT JOIN alerts_alertevaluation AS done ON done.account_id = active.account_id
+) AS due
 WHERE seen IS DISTINCT FROM version AND (coalesce(error, '') = '' OR finished_at < %(retry)s)
 ORDER BY account_id
 """
@@ -172,7 +172,7 @@ def _notify(subscription: AlertSubscription, delivery: AlertDelivery, keys: Iter
         severity=Notification.Severity(message["severity"]),
         title=title[:1].upper() + title[1:],
         text=message["summary"],
-        path=urlsplit(message["url"]).path,
+        path=urlsplit(message["url"])._replace(scheme="", netloc="").geturl(),
         key="/".join([subscription.trigger, message["title"], *sorted(keys)]),
     )
 
@@ -201,5 +201,5 @@ def _due(which: str, account_id: int | None = None) -> list[_Due]:
         "account": account_id,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_DUE.format(which=which, failures=FAILURES_TOLD), params)
+        cursor.execute(_DUE.format(which=which, failures=FAILURES_BEFORE_ALERT), params)
         return [_Due(*row) for row in cursor.fetchall()]

@@ -21,7 +21,7 @@ from finops.lib.formats import dates
 from finops.lib.formats.locales import reader_formats
 from finops.lib.sentences import quote, truncate
 
-FAILURES_TOLD: Final = 2
+FAILURES_BEFORE_ALERT: Final = 2
 """One failure may be a passing one: the next sync comes within hours."""
 LATE_DAYS: Final = 7
 """A delivery that was due longer ago is history."""
@@ -60,14 +60,14 @@ def episodes(account: Account, names: Mapping[int, str]) -> tuple[list[SourceEpi
     rows = {row.connection.source_id: row for row in connections_overview(account)}
     deliveries = cost_deliveries(account)
     idle = {source_id for source_id, row in rows.items() if row.connection.paused_at is not None}
-    found = []
+    current: list[SourceEpisode] = []
     for source_id, name in names.items():
         if source_id in idle:
             continue
         row = rows.get(source_id)
         if row is not None and row.failing_since is not None:
-            if row.connection.failures >= FAILURES_TOLD:
-                found.append(_failing_episode(source_id, name, row, row.failing_since))
+            if row.connection.failures >= FAILURES_BEFORE_ALERT:
+                current.append(_failing_episode(source_id, name, row, row.failing_since))
             continue
         times = [each.at for each in deliveries.get(source_id, [])]
         last = times[-1] if times else None
@@ -75,12 +75,12 @@ def episodes(account: Account, names: Mapping[int, str]) -> tuple[list[SourceEpi
         if due is not None and last is not None and is_late:
             next_sync = row.next_sync_at if row else None
             mark, is_news = f"{last:%Y-%m-%d}", now - due <= timedelta(days=LATE_DAYS)
-            found.append(
+            current.append(
                 SourceEpisode(
                     source_id, name, False, due, mark, is_news, last_at=last, next_sync_at=next_sync
                 )
             )
-    return found, idle
+    return current, idle
 
 
 def _failing_episode(source_id: int, name: str, row: ConnectionOverview, since: datetime) -> SourceEpisode:

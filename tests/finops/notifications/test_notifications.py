@@ -16,7 +16,7 @@ from finops.alerts.models import AlertDelivery
 from finops.costs.models import CostImport, CostSource
 from finops.costs.services import attempts
 from finops.lib import clock
-from finops.notifications.models import Notification
+from finops.notifications.models import MAX_PATH, Notification
 from finops.notifications.queries import MOST_COUNTED
 from finops.notifications.services import mark_all_read, notify, sweep
 from tests.cast import Cast, signed_in
@@ -28,7 +28,7 @@ from tests.world.days import NOON
 
 URL = "/a/acme/notifications/"
 READ_ALL = "/accounts/acme/notifications/read/"
-BELL = re.compile(r'aria-label="Notifications(?:: (\S+) unread)?"')
+BELL = re.compile(r">Notifications</span>\s*(?:<span class=\"bell-count\">([^<]+))?")
 
 
 @pytest.fixture(autouse=True)
@@ -49,9 +49,9 @@ def add_notification(account: Account, title: str = "Sync of AWS failed", key: s
 
 def unread(client: Client) -> str:
     """What the bell shows; empty for nothing."""
-    found = BELL.search(client.get("/a/acme/teams/").content.decode())
-    assert found is not None
-    return found.group(1) or ""
+    bell = BELL.search(client.get("/a/acme/teams/").content.decode())
+    assert bell is not None
+    return bell.group(1) or ""
 
 
 def test_the_bell_counts_what_a_person_has_not_read(cast: Cast) -> None:
@@ -196,3 +196,67 @@ def test_an_upload_that_fails_is_notified_of_and_a_month_of_a_sync_is_not(cast: 
 
     assert (row.title, row.text) == ("Import of upload.csv into AWS failed", "The file is empty.")
     assert signed_in(cast.viewer).get(row.path).status_code == 200
+
+
+NEWEST = f"{URL}newest/"
+
+
+def test_the_popover_has_the_newest_with_their_read_state(cast: Cast) -> None:
+    for number in range(10):
+        add_notification(cast.account, f"Sync {number} failed")
+    add_notification(cast.other_account, "Elsewhere")
+    client = signed_in(cast.viewer)
+    with account_scope(cast.account):
+        newest = Notification.objects.order_by("-pk")[0]
+    client.post(f"/accounts/acme/notifications/{newest.pk}/")
+
+    page = client.get(NEWEST).content.decode()
+
+    titles = re.findall(r"Sync \d failed", page)
+    assert titles == [f"Sync {number} failed" for number in range(9, 1, -1)]
+    assert page.count("Unread:") == 7
+    assert "Elsewhere" not in page
+
+
+def test_a_page_reads_no_notification_before_the_popover_opens(cast: Cast) -> None:
+    add_notification(cast.account, "Sync of AWS failed")
+    client = signed_in(cast.viewer)
+    with CaptureQueriesContext(connection) as queries:
+        page = client.get("/a/acme/teams/").content.decode()
+
+    assert "Sync of AWS failed" not in page
+    assert sum("notifications_notification" in each["sql"] for each in queries) == 1
+    with CaptureQueriesContext(connection) as queries:
+        client.get(NEWEST)
+    assert sum('FROM "notifications_notification"' in each["sql"] for each in queries) == 2
+
+
+def test_the_popover_marks_all_as_read_and_removes_the_count_of_the_bell(cast: Cast) -> None:
+    add_notification(cast.account)
+    client = signed_in(cast.viewer)
+    assert "Mark all as read" in client.get(NEWEST).content.decode()
+
+    answer = client.post(READ_ALL, headers={"HX-Request": "true"}).content.decode()
+
+    assert 'hx-swap-oob="delete:.bell-count"' in answer
+    assert "Mark all as read" not in answer
+    assert "Unread:" not in answer
+    assert unread(client) == ""
+
+
+def test_an_account_without_notifications_says_so_in_the_popover(cast: Cast) -> None:
+    assert "No notifications yet" in signed_in(cast.viewer).get(NEWEST).content.decode()
+
+
+def test_a_path_that_is_too_long_is_stored_without_its_query(cast: Cast) -> None:
+    path = f"/a/{cast.account.slug}/cost-explorer/"
+    notify(
+        account=cast.account,
+        kind=Notification.Kind.ALERT,
+        title="Long",
+        path=f"{path}?filter={'x' * MAX_PATH}",
+        key="long",
+    )
+
+    with account_scope(cast.account):
+        assert Notification.objects.get().path == path

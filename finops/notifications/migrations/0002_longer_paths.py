@@ -1,0 +1,13 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("notifications", "0001_initial")]
+
+    operations = [
+        migrations.AlterField(
+            model_name="notification",
+            name="path",
+            field=models.CharField(max_length=2000, help_text="Of the page that shows it, with its query."),
+        ),
+    ]
