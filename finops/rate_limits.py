@@ -1,4 +1,5 @@
-"""How often an address may sign up or ask for a password, and a person upload and export: 429 with Retry-After beyond it.
+"""How often an address may sign up or ask for a password, and a person upload, export and search cost: 429 with Retry-After
+beyond it.
 
 Fixed windows (`finops.lib.fixed_window`). The OAuth endpoints limit in accounts/oauth/limits.py, where their errors have
 OAuth's form. allauth limits sign-in, and mails to one address (ACCOUNT_RATE_LIMITS in the settings).
@@ -27,6 +28,8 @@ UPLOAD_PAGES: Final = {"column_mapping_sample", "cost_upload", "savings_import",
 UPLOADS_PER_MINUTE: Final = 60
 EXPORT_PAGES: Final = {"cost_tag_yaml"}
 EXPORTS_PER_MINUTE: Final = 120
+COST_SEARCHES_PER_MINUTE: Final = 60
+"""Each asks the lake up to three questions; somebody who types without a pause sends about 30."""
 
 
 class RateLimits:
@@ -56,6 +59,8 @@ def _seconds_to_wait(request: HttpRequest) -> int:
         return seconds_to_wait("uploads", _person(request), limit=UPLOADS_PER_MINUTE)
     if request.method == "GET" and (wants_csv(request) or page in EXPORT_PAGES):
         return seconds_to_wait("exports", _person(request), limit=EXPORTS_PER_MINUTE)
+    if page == "search" and "costs" in request.GET:
+        return seconds_to_wait("cost searches", _person(request), limit=COST_SEARCHES_PER_MINUTE)
     return 0
 
 

@@ -73,14 +73,11 @@ def _role_of(page: str) -> Role:
 
 def actions(membership: Membership, text: str) -> list[SearchResult]:
     """Actions that match, of those the member may do."""
-    found = (
-        action
+    results = [
+        SearchResult(label=action.label, href=_href(membership, action.page), icon="bolt")
         for action in ACTIONS
         if membership.may(_role_of(action.role_of or action.page))
         and _matches(text, action.label, action.words)
-    )
-    results = [
-        SearchResult(label=action.label, href=_href(membership, action.page), icon="bolt") for action in found
     ]
     return _best(results, text)
 
@@ -99,7 +96,7 @@ def pages(membership: Membership, text: str) -> list[SearchResult]:
 
 def _every_page() -> Iterator[tuple[str, str, MenuItem]]:
     """Each page of the navigations once, with the heading it stands under and that one's icon."""
-    seen: set[str] = set()
+    listed: set[str] = set()
     menus = (
         *((group.label, "", group.items) for group in MENU[:-1]),
         *(("Settings", "settings", group.items) for group in SETTINGS),
@@ -108,8 +105,8 @@ def _every_page() -> Iterator[tuple[str, str, MenuItem]]:
     )
     for group, icon, items in menus:
         for item in items:
-            if item.url_name not in seen:
-                seen.add(item.url_name)
+            if item.url_name not in listed:
+                listed.add(item.url_name)
                 yield group, icon, item
 
 

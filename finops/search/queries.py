@@ -1,4 +1,4 @@
-"""What an account has of a name: budgets, teams, tags, boards, and values of cost. The account must be in scope."""
+"""Search results of an account: budgets, teams, tags, boards, and values of cost. The account must be in scope."""
 
 from __future__ import annotations
 
@@ -72,20 +72,20 @@ def named_rows(account: Account, user: User, text: str) -> dict[str, list[Search
         "source": CostSource.objects.all(),
     }
     parts = [_matching(kind, each, text) for kind, each in rows.items()]
-    found: dict[str, list[SearchResult]] = {kind.title: [] for kind in _KINDS.values()}
+    groups: dict[str, list[SearchResult]] = {kind.title: [] for kind in _KINDS.values()}
     for name, row_id, label in parts[0].union(*parts[1:], all=True):
         kind = _KINDS[name]
         href = reverse(kind.page, kwargs={"slug": account.slug, kind.argument: row_id})
-        found[kind.title].append(SearchResult(label=label, href=href, icon=kind.icon))
-    return {title: results for title, results in found.items() if results}
+        groups[kind.title].append(SearchResult(label=label, href=href, icon=kind.icon))
+    return {title: results for title, results in groups.items() if results}
 
 
 def _matching(kind: str, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
     name = "key" if kind == "cost_tag" else "name"
     named = rows.select_related(None).filter(**{f"{name}__icontains": text})
-    columns = named.annotate(found_kind=Value(kind), found_name=Cast(F(name), CharField()))
+    columns = named.annotate(result_kind=Value(kind), result_name=Cast(F(name), CharField()))
     matching: QuerySet[Any] = columns.order_by(Length(name), "pk").values_list(
-        "found_kind", "pk", "found_name"
+        "result_kind", "pk", "result_name"
     )
     return matching[:PER_KIND]
 
@@ -106,7 +106,7 @@ def cost_values(account: Account, text: str) -> CostValues:
     if len(text) < LEAST_COST_TEXT:
         return CostValues({})
     until = time.monotonic() + COST_SECONDS
-    found, is_complete = {"Tags": _tag_keys(account, text)}, True
+    groups, is_complete = {"Tags": _tag_keys(account, text)}, True
     for dimension, icon in _COST_DIMENSIONS:
         try:
             answer = list_dimension_values(account, dimension, search=text, limit=PER_KIND, deadline=until)
@@ -114,7 +114,7 @@ def cost_values(account: Account, text: str) -> CostValues:
             is_complete = False
             continue
         if answer.values:
-            found[_TITLES[dimension]] = [
+            groups[_TITLES[dimension]] = [
                 SearchResult(
                     label=each.label or each.value,
                     detail=each.value if each.label else "",
@@ -123,7 +123,7 @@ def cost_values(account: Account, text: str) -> CostValues:
                 )
                 for each in answer.values
             ]
-    return CostValues(found, is_complete)
+    return CostValues(groups, is_complete)
 
 
 def _tag_keys(account: Account, text: str) -> list[SearchResult]:

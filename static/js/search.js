@@ -9,6 +9,14 @@ const note = document.getElementById("search-note");
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
 const PARTS = { names: 120, costs: 400 };
 const LEAST_COST_TEXT = 3;
+const INCOMPLETE = "Results are incomplete: the search took too long. Try again.";
+
+// `message` is what the note says.
+class TooManySearches extends Error {
+  constructor(seconds) {
+    super(`No cost results: too many searches. Try again in ${seconds} s.`);
+  }
+}
 
 let timers = [];
 let requests = new AbortController();
@@ -31,27 +39,28 @@ function selected() {
 
 // A part that comes later keeps the option that is selected.
 function showPart(name, html) {
-  const chosen = selected()?.getAttribute("href");
+  const href = selected()?.getAttribute("href");
   const part = list.querySelector(`[data-search-part=${name}]`);
   part.innerHTML = html;
   for (const [index, option] of options().entries()) option.id = `search-option-${index}`;
   const all = options();
   input.setAttribute("aria-expanded", String(all.length > 0));
-  select(all.find((each) => each.getAttribute("href") === chosen) || all[0]);
+  select(all.find((each) => each.getAttribute("href") === href) || all[0]);
 }
 
-// A status within the dialog: what is outside of a modal one is not read out. Seen only where there is no result.
-function showNote(text, isSeen) {
+// A status within the dialog: what is outside of a modal one is not read out. Visible only without results and on problems.
+function showNote(text, isVisible) {
   note.textContent = text;
-  note.classList.toggle("visually-hidden", !isSeen);
+  note.classList.toggle("visually-hidden", !isVisible);
 }
 
-async function ask(name, text, signal) {
+async function fetchPart(name, text, signal) {
   const params = new URLSearchParams({ q: text });
   if (name === "costs") params.set("costs", "1");
   const response = await fetch(`${dialog.dataset.searchUrl}?${params}`, { signal });
   // The session ended meanwhile.
   if (response.redirected) return location.reload();
+  if (response.status === 429) throw new TooManySearches(response.headers.get("Retry-After"));
   if (!response.ok) throw new Error(`search: ${response.status}`);
   showPart(name, await response.text());
   return !response.headers.has("X-Search-Incomplete");
@@ -66,21 +75,21 @@ function search() {
   const names = text.length >= LEAST_COST_TEXT ? ["names", "costs"] : ["names"];
   if (names.length === 1) showPart("costs", "");
   let waiting = names.length;
-  let isComplete = true;
+  let problem = "";
   timers = names.map((name) =>
     setTimeout(
       async () => {
         try {
-          if (!(await ask(name, text, signal))) isComplete = false;
-        } catch {
+          if (!(await fetchPart(name, text, signal))) problem = INCOMPLETE;
+        } catch (error) {
           if (signal.aborted) return;
           showPart(name, "");
-          isComplete = false;
+          problem = error instanceof TooManySearches ? error.message : INCOMPLETE;
         }
         waiting -= 1;
         if (waiting) return;
         const count = options().length;
-        if (!isComplete) showNote("Results are incomplete: the search took too long. Try again.", true);
+        if (problem) showNote(problem, true);
         else if (count) showNote(count === 1 ? "1 result" : `${count} results`, false);
         else showNote(`No results for “${text}”`, true);
       },

@@ -9,6 +9,13 @@ from tests.browser.conftest import NewPage
 from tests.browser.test_pages import overflow
 from tests.servers import LiveServer
 
+REFUSED_COST_SEARCH = """
+const server = window.fetch;
+window.fetch = (url, options) => url.includes("costs=1")
+  ? Promise.resolve(new Response("", { status: 429, headers: { "Retry-After": "42" } }))
+  : server(url, options);
+"""
+
 
 def search_for(page: Page, text: str) -> None:
     page.get_by_role("combobox", name="Search pages").press_sequentially(text)
@@ -153,15 +160,50 @@ def test_a_failed_sync_is_counted_at_the_bell_until_all_are_marked_as_read(
     console.run("tests.browser.people:add_notification", "owner")
     page = new_page("owner")
     page.goto("/a/acme/teams/")
-    bell = page.get_by_role("link", name="Notifications")
-    expect(bell).to_have_accessible_name("Notifications: 1 unread")
+    bell = page.get_by_role("button", name="Notifications")
+    expect(bell).to_have_accessible_name("Notifications 1 unread")
 
     bell.click()
-    page.get_by_role("button", name="Mark all read").click()
+    popover = page.get_by_role("dialog", name="Notifications")
+    popover.get_by_role("link", name="View all notifications").click()
+    page.get_by_role("button", name="Mark all as read").click()
 
     expect(page.get_by_text("All notifications marked as read.")).to_be_visible()
     expect(bell).to_have_accessible_name("Notifications")
     assert overflow(page) == 0
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_the_bell_opens_the_newest_and_marks_them_as_read_in_place(
+    new_page: NewPage, console: LiveServer, width: int, theme: str
+) -> None:
+    console.run("tests.browser.people:add_notification", "owner")
+    page = new_page("owner", width=width, theme=theme)
+    page.goto("/a/acme/teams/")
+    bell = page.get_by_role("button", name="Notifications")
+    bell.click()
+    popover = page.get_by_role("dialog", name="Notifications")
+    expect(popover.get_by_role("button", name="Unread: Sync of AWS failed")).to_be_visible()
+    assert overflow(page) == 0
+
+    popover.get_by_role("button", name="Mark all as read").click()
+
+    expect(popover.get_by_role("button", name="Mark all as read")).to_be_hidden()
+    expect(popover.get_by_role("button", name="Sync of AWS failed").first).to_be_visible()
+    expect(bell).to_have_accessible_name("Notifications")
+    page.keyboard.press("Escape")
+    expect(popover).to_be_hidden()
+
+
+def test_a_search_that_is_refused_says_when_to_try_again(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.add_init_script(REFUSED_COST_SEARCH)
+    page.goto("/a/acme/teams/")
+    page.keyboard.press("Control+k")
+    search_for(page, "budget")
+
+    expect(page.get_by_text("No cost results: too many searches. Try again in 42 s.")).to_be_visible()
+    expect(page.get_by_role("option", name="Budgets", exact=True)).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [390, 1280])

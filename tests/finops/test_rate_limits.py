@@ -1,4 +1,4 @@
-"""429 on pages: sign-up and password reset by address, uploads and exports by person."""
+"""429 on pages: sign-up and password reset by address, uploads, exports and searches of cost by person."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limits, "SIGN_UP_PAGES", dict.fromkeys(rate_limits.SIGN_UP_PAGES, 2))
     monkeypatch.setattr(rate_limits, "UPLOADS_PER_MINUTE", 2)
     monkeypatch.setattr(rate_limits, "EXPORTS_PER_MINUTE", 2)
+    monkeypatch.setattr(rate_limits, "COST_SEARCHES_PER_MINUTE", 2)
 
 
 def assert_refused(answer: Any) -> None:
@@ -84,6 +85,18 @@ def test_a_person_who_exports_too_often_waits(cast: Cast) -> None:
     assert_refused(answers[2])
     assert signed_in(cast.owner).get(EXPORT).status_code == 200
     assert member.get("/a/acme/budgets/").status_code == 200
+
+
+def test_a_person_who_searches_cost_too_often_waits_and_still_finds_pages(cast: Cast) -> None:
+    member = signed_in(cast.member)
+    cost_search = {"q": "budget", "costs": "1"}
+
+    answers = [member.get("/a/acme/search/", cost_search) for _ in range(3)]
+
+    assert [answer.status_code for answer in answers[:2]] == [200, 200]
+    assert_refused(answers[2])
+    assert "Budgets" in member.get("/a/acme/search/", {"q": "budget"}).content.decode()
+    assert signed_in(cast.owner).get("/a/acme/search/", cost_search).status_code == 200
 
 
 def test_a_person_who_uploads_too_often_waits_and_nothing_is_kept(cast: Cast) -> None:
