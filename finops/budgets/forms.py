@@ -20,7 +20,7 @@ from finops.costs.models import CostSource
 from finops.lib import clock
 from finops.lib.params import id_of
 
-SHOWN_PERIODS = {"monthly": 12, "quarterly": 8, "yearly": 3}
+PERIOD_CHOICES = {"monthly": 12, "quarterly": 8, "yearly": 3}
 AMOUNT = "amount_"
 
 _SCOPE_FIELDS = {
@@ -111,7 +111,7 @@ class BudgetForm(forms.Form):
         if kind not in MONTHS:
             return []
         now = period_of(kind, clock.today(), self.account.fiscal_start_month)
-        ahead = {shift_period(kind, now, count).start for count in range(SHOWN_PERIODS[kind])}
+        ahead = {shift_period(kind, now, count).start for count in range(PERIOD_CHOICES[kind])}
         same_kind = self.budget is not None and self.budget.period == kind
         stored_starts = (
             {each.starts_on for each in self.budget.amounts.all()} if self.budget and same_kind else set()

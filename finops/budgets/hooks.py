@@ -34,20 +34,20 @@ def team_budgets(account: Account, team: Team) -> TeamPanel:
 
 
 @spend_forecasts.register("budgets")
-def month_forecast(asked: ForecastQuestion) -> Expected:
+def month_forecast(request: ForecastQuestion) -> Expected:
     """The forecast of this month, in buckets. One lake query."""
-    query = asked.query
+    query = request.query
     filters = [CostFilter(dimension=item.dimension, op=item.op, values=item.values) for item in query.filters]
     question = ForecastQuery(
         filters=filters,
         period="month",
         granularity=query.granularity,
-        basis="amortized" if asked.view.basis == "amortized" else "billed",
+        basis="amortized" if request.view.basis == "amortized" else "billed",
         charge_categories=query.charge_categories,
         splits=query.splits,
     )
     try:
-        answer = forecast_spend(asked.account, question, sources=asked.sources)
+        answer = forecast_spend(request.account, question, sources=request.sources)
     except UserError:
         # The answer about spend stands without it.
         return {}

@@ -160,7 +160,7 @@ def filters_of(budget: Budget) -> list[Filter]:
 
 
 NAMED = 5
-SHOWN_LENGTH = 100
+MAX_LENGTH = 100
 
 
 def check_scope_in_data(account: Account, budget: Budget) -> None:
@@ -191,8 +191,8 @@ def _check_value(account: Account, dimension: str, value: str) -> None:
         return  # the name of no value, which a search does not find
     close = nearest_choices(value, valid_values) or valid_values[:NAMED]
     raise UserError(
-        f"cost_tag_value: no cost has {dimension} {quote(value, SHOWN_LENGTH)}. Nearest: "
-        f"{', '.join(quote(each, SHOWN_LENGTH) for each in close)}. Use listDimensionValues.",
+        f"cost_tag_value: no cost has {dimension} {quote(value, MAX_LENGTH)}. Nearest: "
+        f"{', '.join(quote(each, MAX_LENGTH) for each in close)}. Use listDimensionValues.",
         field="cost_tag_value",
-        value=truncate(value, SHOWN_LENGTH),
+        value=truncate(value, MAX_LENGTH),
     )

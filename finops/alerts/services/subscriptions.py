@@ -35,7 +35,7 @@ from finops.lib.sentences import quote
 from finops.worker.broker import publish
 
 EVALUATE_TASK: Final = "alerts.evaluate"
-KNOWN_DAYS: Final = timedelta(days=120)
+ANOMALY_HISTORY: Final = timedelta(days=120)
 """Anomalies that ended earlier are no news, so nobody needs to remember that they were known."""
 
 
@@ -298,7 +298,7 @@ def existing_view_keys(row: AlertSubscription) -> list[str]:
 
 def existing_anomaly_keys(row: AlertSubscription) -> list[str]:
     """Keys of the anomalies that it is about, of the last 120 days. One query."""
-    rows = Anomaly.objects.filter(last_day__gte=clock.today() - KNOWN_DAYS).defer("days", "causes")
+    rows = Anomaly.objects.filter(last_day__gte=clock.today() - ANOMALY_HISTORY).defer("days", "causes")
     recent = rows.select_related("incident")
     return [anomalies.key_of(each) for each in anomalies.relevant_anomalies(row, list(recent))]
 

@@ -20,7 +20,7 @@ from finops.costs.dependants import deletion_impact_text
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListFilter, ListPage
 
-SHOWN_DELIVERIES = 10
+MAX_DELIVERIES = 10
 
 CHANNELS = ListPage[ChannelRow](
     name="alert-channels",
@@ -60,7 +60,7 @@ def page(request: AccountRequest, channel_id: int) -> HttpResponse:
         "subscriptions": [
             each for each in every_subscription(request.account) if each.channel_id == channel.pk
         ],
-        "deliveries": [delivery_row(each) for each in deliveries[:SHOWN_DELIVERIES]],
+        "deliveries": [delivery_row(each) for each in deliveries[:MAX_DELIVERIES]],
         "last_test": delivery_row(test) if test else None,
         "going_with_it": partial(deletion_impact_text, channel),
         "snippets": verification_snippets() if channel.kind == AlertChannel.Kind.WEBHOOK else [],

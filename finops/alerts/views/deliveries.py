@@ -21,7 +21,7 @@ from finops.lib.listing import Column, ListFilter, ListPage
 from finops.lib.params import as_arguments, id_of
 
 PAGE_ROWS = 50
-KEPT_DAYS = 90
+RETENTION_DAYS = 90
 
 DELIVERIES = ListPage[DeliveryRow](
     name="alert-deliveries",
@@ -57,7 +57,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     """`?status=` and `?channel=` narrow the list; the newest come first."""
     every = every_delivery(request.account)
     declared = replace(DELIVERIES, filters=_filters(every))
-    context = {"kept_days": KEPT_DAYS, "mcp_arguments": as_arguments(_query(request.GET))}
+    context = {"retention_days": RETENTION_DAYS, "mcp_arguments": as_arguments(_query(request.GET))}
     return declared.response(request, every, "alerts/deliveries.html", context)
 
 

@@ -23,7 +23,7 @@ from finops.alerts.views.subscriptions import subscription_of
 from finops.costs.queries import list_dimension_values
 from finops.lib.errors import UserError
 
-SHOWN_VALUES = 50
+MAX_VALUES = 50
 FIRST = {
     "trigger": "budget",
     "thresholds": ", ".join(map(str, DEFAULT_THRESHOLDS)),
@@ -113,7 +113,7 @@ def _values(request: AccountRequest, form: SubscriptionForm) -> list[str]:
     if tag is None:
         return []
     try:
-        answer = list_dimension_values(request.account, f"cost_tag:{tag.key}", limit=SHOWN_VALUES)
+        answer = list_dimension_values(request.account, f"cost_tag:{tag.key}", limit=MAX_VALUES)
     except UserError:
         # Only suggestions; the form says what is wrong with a value.
         return []

@@ -22,7 +22,7 @@ from finops.budgets.models import Budget
 from finops.lib.listing import Column, ListFilter, ListPage
 from finops.lib.params import as_arguments
 
-SHOWN_DELIVERIES = 20
+MAX_DELIVERIES = 20
 STATES = [("active", "Active"), ("paused", "Paused")]
 
 
@@ -76,7 +76,7 @@ def page(request: AccountRequest, subscription_id: int) -> HttpResponse:
     deliveries = AlertDelivery.objects.filter(firing__subscription=subscription).select_related("firing")
     context = {
         "row": one_subscription(request.account, subscription.pk),
-        "deliveries": [delivery_row(each) for each in deliveries[:SHOWN_DELIVERIES]],
+        "deliveries": [delivery_row(each) for each in deliveries[:MAX_DELIVERIES]],
         "evaluation": AlertEvaluation.objects.exclude(error="").first(),
     }
     return render(request, "alerts/subscription.html", context)

@@ -92,11 +92,11 @@ def daily_costs(
 def _currencies_of_budgets(account: Account) -> Callable[[str], Currencies | None]:
     """A budget is an amount in its own currency: where answers are converted, its lines are converted to that; else those
     of its currency count."""
-    shown, currencies = display_currency(), current_currencies()
-    if not shown:
+    target, currencies = display_currency(), current_currencies()
+    if not target:
         return lambda _currency: None
     return cache(
-        lambda currency: currencies if currency == shown else display_of(account, currency).currencies
+        lambda currency: currencies if currency == target else display_of(account, currency).currencies
     )
 
 

@@ -279,8 +279,8 @@ def _stale(span: Span) -> str:
 def _sort_rows(rows: Sequence[ForecastRow], totals: Sequence[ForecastTotal]) -> list[ForecastRow]:
     """By currency as the totals, the largest first, the others last; groups that neither cost nor will are left out."""
     place = {total.currency: index for index, total in enumerate(totals)}
-    shown = [row for row in rows if row.actual or row.expected or row.expected is None]
+    with_cost = [row for row in rows if row.actual or row.expected or row.expected is None]
     return sorted(
-        shown,
+        with_cost,
         key=lambda row: (place[row.currency], bool(row.other_groups), -(row.expected or row.actual)),
     )

@@ -22,7 +22,7 @@ from finops.costs.queries import list_dimension_values
 from finops.lib.errors import UserError
 
 NEW: Mapping[str, Any] = {"scope": "account", "period": "monthly", "warning_percent": 80}
-SHOWN_VALUES = 50
+MAX_VALUES = 50
 SUGGESTED = ("amount", "currency")
 
 
@@ -110,7 +110,7 @@ def _values(request: AccountRequest, form: BudgetForm) -> list[str]:
     if budget.cost_tag is None:
         return []
     try:
-        values = list_dimension_values(request.account, f"cost_tag:{budget.cost_tag.key}", limit=SHOWN_VALUES)
+        values = list_dimension_values(request.account, f"cost_tag:{budget.cost_tag.key}", limit=MAX_VALUES)
     except UserError:
         # Only suggestions; the form says what is wrong with a value.
         return []

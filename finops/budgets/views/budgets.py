@@ -22,7 +22,7 @@ from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
 from finops.lib.params import as_arguments
 
-SHOWN_AT_RISK = 3
+MAX_AT_RISK = 3
 WORST_FIRST = {EXCEEDED: 0, WARNING: 1, OK: 2}
 
 
@@ -94,11 +94,11 @@ def index(request: AccountRequest) -> HttpResponseBase:
         statuses = budget_statuses(request.account, sources=sources)
     except UserError as problem:
         return render(request, "budgets/budgets.html", {**context, "error": problem.message})
-    shown = BUDGETS.listing(request, [BudgetEntry(each, bar_of(each)) for each in statuses])
+    listing = BUDGETS.listing(request, [BudgetEntry(each, bar_of(each)) for each in statuses])
     if wants_csv(request):
-        return BUDGETS.csv(shown.matches)
+        return BUDGETS.csv(listing.matches)
     context |= {
-        "listing": shown,
+        "listing": listing,
         "view": apply_overrides(sources.view, basis=None, charge_categories=()),
         "mcp_arguments": as_arguments(BudgetsQuery(status=_statuses(request.GET.get("status", "")))),
         "suggestion": None if statuses else _first_suggestion(request),
@@ -106,8 +106,8 @@ def index(request: AccountRequest) -> HttpResponseBase:
     return render(request, "budgets/budgets.html", context)
 
 
-def _statuses(chosen: str) -> list[Any]:
-    return [chosen] if chosen in STATUSES else []
+def _statuses(status: str) -> list[Any]:
+    return [status] if status in STATUSES else []
 
 
 def _first_suggestion(request: AccountRequest) -> Any:
@@ -131,8 +131,8 @@ def at_risk(request: AccountRequest) -> HttpResponse:
     risky = [each for each in statuses if each.status != OK]
     risky.sort(key=lambda each: (WORST_FIRST[each.status], -(each.spent_percent or 0)))
     context = {
-        "risky": risky[:SHOWN_AT_RISK],
-        "more": max(0, len(risky) - SHOWN_AT_RISK),
+        "risky": risky[:MAX_AT_RISK],
+        "more": max(0, len(risky) - MAX_AT_RISK),
         "exceeded": sum(each.status == EXCEEDED for each in risky),
         "warning": sum(each.status == WARNING for each in risky),
         "without_forecast": sum(each.forecast is None for each in statuses),
