@@ -5,14 +5,13 @@ A warning is a whole sentence; it reads what the answer has loaded already and r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
 from accounts.models import Account
-from finops.costs.answers import SourceHealth
-from finops.costs.coverage import Coverage
-from finops.costs.queries.overlap_notices import MonthOverlap, overlap_notices
+from finops.costs.queries.overlap_notices import overlap_notices
+from finops.costs.queries.sources import Sources
 from finops.lib.periods import DateRange
 from finops.lib.registry import Registry
 from finops.lib.sentences import truncate
@@ -28,9 +27,7 @@ class AnswerFacts:
 
     account: Account
     days: DateRange
-    coverage: Coverage
-    sources: Mapping[int, SourceHealth]
-    overlaps: Sequence[MonthOverlap] = ()
+    sources: Sources
 
 
 answer_warnings: Registry[Callable[[AnswerFacts], list[str]]] = Registry("answer warning")
@@ -44,26 +41,26 @@ def warnings_for(facts: AnswerFacts) -> list[str]:
 @answer_warnings.register("source_overlaps")
 def _warn_overlaps(facts: AnswerFacts) -> list[str]:
     """The sources of most cost that may be counted twice first; Data health and the Connections page have all."""
-    notices = sorted(overlap_notices(facts.overlaps, facts.days), key=lambda each: -abs(each.amount))
+    notices = sorted(overlap_notices(facts.sources.overlaps, facts.days), key=lambda each: -abs(each.amount))
     return [each.sentence for each in notices[:NAMED_OVERLAPS]]
 
 
 @answer_warnings.register("lagging_sources")
 def _warn_lagging_sources(facts: AnswerFacts) -> list[str]:
+    sources = facts.sources.health
     lagging = [
-        facts.sources[source]
-        for source in facts.coverage.stopped_sources(facts.days)
-        if source in facts.sources
+        sources[source] for source in facts.sources.coverage.stopped_sources(facts.days) if source in sources
     ]
     return [f"Source {source.name!r} has no cost lines after {source.last_day}." for source in lagging]
 
 
 @answer_warnings.register("unfinished_days")
 def _warn_unfinished_days(facts: AnswerFacts) -> list[str]:
-    through, days = facts.coverage.complete_through, facts.days
+    coverage, days = facts.sources.coverage, facts.days
+    through = coverage.complete_through
     if through is None or not days.start <= through < days.end:
         return []
-    ends = {last for last in facts.coverage.active_sources.values() if last < days.end}
+    ends = {last for last in coverage.active_sources.values() if last < days.end}
     if len(ends) < 2:
         return [f"Data is complete through {through}. Later days are incomplete."]
     return [f"Days are complete {_ends_text(facts)}. Later days are incomplete."]
@@ -72,9 +69,9 @@ def _warn_unfinished_days(facts: AnswerFacts) -> list[str]:
 def _ends_text(facts: AnswerFacts) -> str:
     """How far each source is complete, those with the same end together, the latest end first."""
     sources: dict[date, list[str]] = {}
-    for source, last in facts.coverage.active_sources.items():
-        if source in facts.sources:
-            sources.setdefault(min(last, facts.days.end), []).append(facts.sources[source].name)
+    for source, last in facts.sources.coverage.active_sources.items():
+        if source in facts.sources.health:
+            sources.setdefault(min(last, facts.days.end), []).append(facts.sources.health[source].name)
     parts = []
     for last in sorted(sources, reverse=True):
         names = sorted(sources[last])
@@ -86,7 +83,8 @@ def _ends_text(facts: AnswerFacts) -> str:
 
 @answer_warnings.register("outside_the_data")
 def _warn_outside_data(facts: AnswerFacts) -> list[str]:
-    first, last, days = facts.coverage.first_day, facts.coverage.last_day, facts.days
+    coverage, days = facts.sources.coverage, facts.days
+    first, last = coverage.first_day, coverage.last_day
     if first is None or last is None:
         return ["The account has no cost data yet."]
     if days.end < first or days.start > last:

@@ -38,10 +38,12 @@ optional_checks.add("recommendations", check_recommendations)
 
 @answer_warnings.register("unhealthy_connections")
 def unhealthy_connections(facts: AnswerFacts) -> list[str]:
-    """Failing sources always; stale ones when the asked days reach beyond their data."""
+    """Failing sources always, but those whose syncs `source_notes` names; stale ones when the asked days reach beyond their
+    data."""
     warnings = []
-    for source in facts.sources.values():
-        if source.status == FAILING:
+    with_problem = {problem.source_id for problem in facts.sources.problems}
+    for source_id, source in facts.sources.health.items():
+        if source.status == FAILING and source_id not in with_problem:
             warnings.append(f"Source {source.name!r} is failing: {source.reason}")
         elif source.status == STALE and source.last_day is not None:
             recent = facts.days.start - timedelta(days=RECENT_DAYS)

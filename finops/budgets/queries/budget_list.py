@@ -75,7 +75,11 @@ def new_budget_answer(account: Account, budget: Budget, *, deadline: float | Non
         budget=_row(status),
         view=apply_overrides(sources.view, basis=None, charge_categories=()),
         data_through=status.data_through,
-        warnings=[*status.warnings, *_warnings(account, sources, [status])],
+        warnings=[
+            *source_notes(account, sources).warnings,
+            *status.warnings,
+            *_warnings(account, sources, [status]),
+        ],
         hint="Use create_alert_subscription to send alerts on it, listBudgets for its status.",
     )
 
@@ -135,9 +139,7 @@ def _warnings(account: Account, sources: Sources, every: Sequence[BudgetStatus])
         return []
     today = clock.today()
     first = min((each.start_date for each in every), default=month_start(today))
-    return warnings_for(
-        AnswerFacts(account, DateRange(first, today), sources.coverage, sources.health, sources.overlaps)
-    )
+    return warnings_for(AnswerFacts(account, DateRange(first, today), sources))
 
 
 def _hint(every: Sequence[BudgetStatus], matches: Sequence[BudgetStatus], basis: str) -> str:

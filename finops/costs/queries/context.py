@@ -55,9 +55,7 @@ def account_context(
     by_health = sorted(sources.health.values(), key=lambda each: (each.status == HEALTHY, each.name))
     currencies = currencies_of(account, sources, deadline)
     notes = source_notes(account, sources)
-    facts = AnswerFacts(
-        account, coverage.recent_days(RECENT_DAYS), coverage, sources.health, sources.overlaps
-    )
+    facts = AnswerFacts(account, coverage.recent_days(RECENT_DAYS), sources)
     return ContextAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, sources, currencies, notes.clause),

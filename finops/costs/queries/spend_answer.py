@@ -299,9 +299,7 @@ def change_between(current: Decimal, previous: Decimal, currency: str) -> Change
 def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequence[Bucket]) -> list[str]:
     plan = facts.plan
     dimensions = [*plan.dimensions, *(item.dimension for item in plan.filters)]
-    answer_facts = AnswerFacts(
-        facts.account, plan.days, facts.sources.coverage, facts.sources.health, facts.sources.overlaps
-    )
+    answer_facts = AnswerFacts(facts.account, plan.days, facts.sources)
     warnings = [*facts.source_notes.warnings]
     warnings += [sentence for dimension in dimensions for sentence in dimension.warnings]
     warnings += facts.findings.warnings

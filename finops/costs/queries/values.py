@@ -90,7 +90,7 @@ def list_dimension_values(
     values = _with_names(resolved, values)
     after = page.offset + len(values)
     notes = source_notes(account, sources)
-    facts = AnswerFacts(account, span, sources.coverage, sources.health, sources.overlaps)
+    facts = AnswerFacts(account, span, sources)
     return DimensionValuesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(page, total, notes.clause),

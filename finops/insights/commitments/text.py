@@ -106,7 +106,7 @@ def warnings_of(
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
         sentences.append(f"Commitments are in {len(totals)} currencies ({names}), which are not added.")
-    facts = AnswerFacts(account, days, sources.coverage, sources.health, sources.overlaps)
+    facts = AnswerFacts(account, days, sources)
     return list(dict.fromkeys([*sentences, *warnings_for(facts)]))
 
 

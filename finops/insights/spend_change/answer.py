@@ -165,9 +165,7 @@ def _warnings(facts: ChangeFacts, totals: Sequence[ChangeTotal]) -> list[str]:
         sentences.append(
             f"Cost is in {len(totals)} currencies ({names}), which are not added: one change per currency."
         )
-    answer_facts = AnswerFacts(
-        facts.account, facts.days, facts.sources.coverage, facts.sources.health, facts.sources.overlaps
-    )
+    answer_facts = AnswerFacts(facts.account, facts.days, facts.sources)
     return list(dict.fromkeys([*sentences, *warnings_for(answer_facts)]))
 
 

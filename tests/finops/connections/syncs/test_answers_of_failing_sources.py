@@ -22,6 +22,7 @@ from tests.finops.connections.syncs.sync_steps import month_rows, sync_now, writ
 from tests.finops.connections.syncs.test_sync_health import this_month
 from tests.mcpserver.door import Door, mint
 from tests.pages import get_page
+from tests.world.budgets import create_budget
 from tests.world.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
@@ -69,6 +70,40 @@ def test_syncs_that_fail_before_any_import_are_named_too(
 ) -> None:
     fail()
     assert EMPTY in Door(mint(cast)).ask(tool, **QUESTIONS[tool])["summary"]
+
+
+@pytest.mark.parametrize("tool", [*QUESTIONS, "listBudgets", "create_budget"])
+def test_a_source_whose_import_failed_in_a_sync_is_named_once(
+    cast: Cast, connection: CostConnection, export: Path, tool: str
+) -> None:
+    write_month(export, this_month(), "1")
+    sync_now(connection)
+    write_month(export, this_month(), "pending")
+    assert sync_now(connection).status == "failed"
+    create_budget(cast.account, "Everything", 100)
+    arguments = QUESTIONS.get(tool, {})
+    if tool == "create_budget":
+        arguments = {"name": "Second", "amount": 50, "currency": "USD"}
+
+    answer = Door(mint(cast, "read_write")).ask(tool, **arguments)
+
+    (warning,) = [each for each in answer["warnings"] if "'Bills'" in each]
+    assert warning.startswith("Syncs of 'Bills' have failed since ")
+
+
+def test_a_paused_source_whose_last_import_failed_is_named_by_it(
+    cast: Cast, connection: CostConnection, export: Path
+) -> None:
+    write_month(export, this_month(), "1")
+    sync_now(connection)
+    write_month(export, this_month(), "pending")
+    sync_now(connection)
+    services.pause_connection(connection=connection, actor=cast.actor)
+
+    answer = Door(mint(cast)).ask("querySpend", period="month_to_date")
+
+    (warning,) = [each for each in answer["warnings"] if "'Bills'" in each]
+    assert "is failing: The newest import" in warning
 
 
 def test_a_page_shows_it_as_a_warning(connection: CostConnection, export: Path, member: Client) -> None:
