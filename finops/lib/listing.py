@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal
@@ -28,7 +29,8 @@ class Column(Generic[Row]):
     """A column of a list.
 
     `value` is what is sorted, searched, exported and shown; a page may draw the cell itself (`{% cell name %}`).
-    `sort` is the key of values that have an order of their own. One that is not `shown` stands in another's cell or in
+    `sort` is the key of values that have an order of their own. `currency` is that of an amount: only amounts of one currency have an
+    order, so rows are sorted within each, the currency of most rows first. One that is not `shown` stands in another's cell or in
     the export only. `phone` is the label of the cell where rows are stacked, if the column's is too long there. `help` is a term of
     finops/help/terms.py, which a “?” beside the label opens.
     """
@@ -39,6 +41,7 @@ class Column(Generic[Row]):
     numeric: bool = False
     shown: bool = True
     sort: Callable[[Row], Any] | None = None
+    currency: Callable[[Row], str] | None = None
     sortable: bool = True
     exported: bool = True
     format: Literal["", "ago", "percent"] = ""
@@ -188,8 +191,7 @@ class ListPage(Generic[Row]):
         sort = request.GET.get("sort", "") or self.order
         column = next((each for each in self.columns if each.name == sort.removeprefix("-")), None)
         if column is not None:
-            key = column.sort or column.value
-            matches.sort(key=lambda row: _sort_key(key(row)), reverse=sort.startswith("-"))
+            matches = _sorted(matches, column, reverse=sort.startswith("-"))
         pages = Paginator(matches, self.page_rows or max(1, len(matches)))
         page = pages.get_page(request.GET.get("page"))
         return self._listing(request, page, matches=matches, every=every)
@@ -231,6 +233,15 @@ def wants_csv(request: HttpRequest) -> bool:
 def _has_words(row: Row, columns: Sequence[Column[Row]], words: list[str]) -> bool:
     text = " ".join(_text(column.value(row)) for column in columns).casefold()
     return all(word in text for word in words)
+
+
+def _sorted(rows: Sequence[Row], column: Column[Row], *, reverse: bool) -> list[Row]:
+    key, currency = column.sort or column.value, column.currency
+    ordered = sorted(rows, key=lambda row: _sort_key(key(row)), reverse=reverse)
+    if currency is None:
+        return ordered
+    counts = Counter(map(currency, ordered))
+    return sorted(ordered, key=lambda row: (-counts[currency(row)], currency(row)))
 
 
 def _sort_key(value: Any) -> tuple[bool, Any]:

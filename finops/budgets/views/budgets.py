@@ -34,6 +34,10 @@ class BudgetEntry:
     bar: Bar
 
 
+def _currency(row: BudgetEntry) -> str:
+    return row.status.currency
+
+
 BUDGETS = ListPage[BudgetEntry](
     name="budgets",
     title="Budgets",
@@ -64,7 +68,7 @@ BUDGETS = ListPage[BudgetEntry](
         Column("period", "Period", lambda row: row.status.period, shown=False),
         Column("start", "From", lambda row: row.status.start_date, shown=False),
         Column("end", "To", lambda row: row.status.end_date, shown=False),
-        Column("spent", "Spent", lambda row: row.status.spent, numeric=True, shown=False),
+        Column("spent", "Spent", lambda row: row.status.spent, numeric=True, currency=_currency, shown=False),
         Column(
             "used",
             "Budget used",
@@ -72,10 +76,31 @@ BUDGETS = ListPage[BudgetEntry](
             css="budget-used",
             phone="Spent",
         ),
-        Column("amount", "Amount", lambda row: row.status.amount, numeric=True),
-        Column("forecast", "Forecast", lambda row: row.status.forecast, numeric=True, help="forecast-range"),
-        Column("low", "Forecast from", lambda row: row.status.forecast_low, numeric=True, shown=False),
-        Column("high", "Forecast to", lambda row: row.status.forecast_high, numeric=True, shown=False),
+        Column("amount", "Amount", lambda row: row.status.amount, numeric=True, currency=_currency),
+        Column(
+            "forecast",
+            "Forecast",
+            lambda row: row.status.forecast,
+            numeric=True,
+            currency=_currency,
+            help="forecast-range",
+        ),
+        Column(
+            "low",
+            "Forecast from",
+            lambda row: row.status.forecast_low,
+            numeric=True,
+            currency=_currency,
+            shown=False,
+        ),
+        Column(
+            "high",
+            "Forecast to",
+            lambda row: row.status.forecast_high,
+            numeric=True,
+            currency=_currency,
+            shown=False,
+        ),
         Column("currency", "Currency", lambda row: row.status.currency, shown=False),
         Column("left", "Days left", lambda row: row.status.days_left, numeric=True),
         Column("crosses", "Amount reached", lambda row: row.status.crosses_on, shown=False),

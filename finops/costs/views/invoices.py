@@ -45,6 +45,10 @@ class InvoiceEntry:
         self.query = urlencode(_params(key_of(row)))
 
 
+def _currency(line: InvoiceEntry) -> str:
+    return line.row.currency
+
+
 INVOICES = ListPage[InvoiceEntry](
     name="invoices",
     title="Invoices",
@@ -55,10 +59,17 @@ INVOICES = ListPage[InvoiceEntry](
         Column("issuer", "Issuer", lambda line: line.row.issuer, shown=False),
         Column("account", "Billing account", lambda line: line.row.billing_account, shown=False),
         Column("status", "Status", lambda line: line.label),
-        Column("lines", "Cost lines", lambda line: line.row.lines_amount, numeric=True),
-        Column("invoiced", "Invoiced", lambda line: line.row.invoiced_amount, numeric=True),
+        Column("lines", "Cost lines", lambda line: line.row.lines_amount, numeric=True, currency=_currency),
         Column(
-            "difference", "Difference", lambda line: line.row.difference, numeric=True, help="reconciliation"
+            "invoiced", "Invoiced", lambda line: line.row.invoiced_amount, numeric=True, currency=_currency
+        ),
+        Column(
+            "difference",
+            "Difference",
+            lambda line: line.row.difference,
+            numeric=True,
+            currency=_currency,
+            help="reconciliation",
         ),
         Column("currency", "Currency", lambda line: line.row.currency, shown=False),
         Column("invoiced_by", "Invoiced by", lambda line: line.row.invoiced_by, shown=False),

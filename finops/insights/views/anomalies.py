@@ -62,6 +62,10 @@ class AnomalyLine:
         return causes[0] if causes else ""
 
 
+def _currency(line: AnomalyLine) -> str:
+    return line.row.currency
+
+
 ANOMALIES = ListPage[AnomalyLine](
     name="anomalies",
     title="Anomalies",
@@ -74,14 +78,29 @@ ANOMALIES = ListPage[AnomalyLine](
         Column("dimension", "Dimension", lambda line: line.row.dimension, shown=False),
         Column("source", "Source", lambda line: line.row.source, shown=False),
         Column("kind", "Kind", lambda line: line.kind, shown=False),
-        Column("impact", "Impact", lambda line: line.row.impact, numeric=True),
-        Column("month_end", "At month end", lambda line: line.row.month_end_impact, numeric=True),
+        Column("impact", "Impact", lambda line: line.row.impact, numeric=True, currency=_currency),
+        Column(
+            "month_end",
+            "At month end",
+            lambda line: line.row.month_end_impact,
+            numeric=True,
+            currency=_currency,
+        ),
         Column("range", "Days", lambda line: line.row.first_day, css="nowrap", exported=False),
         Column("first", "Since", lambda line: line.row.first_day, shown=False),
         Column("last", "Last day", lambda line: line.row.last_day, shown=False),
         Column("ongoing", "Ongoing", lambda line: "yes" if line.row.ongoing else "no", shown=False),
-        Column("actual", "Actual", lambda line: line.row.actual, numeric=True, shown=False),
-        Column("expected", "Expected", lambda line: line.row.expected, numeric=True, shown=False),
+        Column(
+            "actual", "Actual", lambda line: line.row.actual, numeric=True, currency=_currency, shown=False
+        ),
+        Column(
+            "expected",
+            "Expected",
+            lambda line: line.row.expected,
+            numeric=True,
+            currency=_currency,
+            shown=False,
+        ),
         Column("currency", "Currency", lambda line: line.row.currency, shown=False),
         Column("state", "State", lambda line: line.row.state, css="nowrap"),
         Column("cause", "Root cause", lambda line: line.cause, shown=False),

@@ -41,6 +41,10 @@ def _in_billing_currency(row: Recommendation) -> Recommendation | BilledSaving:
     return row.billed or row
 
 
+def _currency(row: Recommendation) -> str:
+    return row.currency
+
+
 SAVINGS = ListPage[Recommendation](
     name="savings",
     title="Savings",
@@ -59,10 +63,11 @@ SAVINGS = ListPage[Recommendation](
             "Monthly savings",
             lambda row: row.monthly_saving,
             numeric=True,
+            currency=_currency,
             help="potential-savings",
         ),
         Column("waste", "Monthly waste", lambda row: row.monthly_waste, shown=False),
-        Column("cost", "Monthly cost", lambda row: row.monthly_cost, numeric=True),
+        Column("cost", "Monthly cost", lambda row: row.monthly_cost, numeric=True, currency=_currency),
         Column("currency", "Currency", lambda row: row.currency, shown=False),
         Column(
             "billed",

@@ -176,3 +176,27 @@ def test_a_csv_is_iso_and_exact_whoever_reads_it() -> None:
         "",
         "1000000",
     ]
+
+
+BILLS = ListPage[tuple[str, int | None]](
+    name="bills",
+    title="Bills",
+    noun="bill",
+    order="-amount",
+    columns=[Column("amount", "Amount", lambda row: row[1], numeric=True, currency=lambda row: row[0])],
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["USD 5", "USD 1", "USD None", "EUR 9", "JPY 700"]),
+        ("sort=amount", ["USD None", "USD 1", "USD 5", "EUR 9", "JPY 700"]),
+    ],
+)
+def test_amounts_of_one_currency_are_never_sorted_among_those_of_another(
+    query: str, expected: list[str]
+) -> None:
+    rows = [("JPY", 700), ("USD", 1), ("EUR", 9), ("USD", None), ("USD", 5)]
+    shown = BILLS.listing(RequestFactory().get(f"/?{query}"), rows)
+    assert [f"{currency} {amount}" for currency, amount in shown.matches] == expected
