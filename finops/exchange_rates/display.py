@@ -6,7 +6,8 @@ are). Empty: the account's display currency; without one nothing is converted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -20,6 +21,7 @@ from finops.lake.engine import engine
 from finops.lake.engine.conversion import Conversion, Currencies, OneCurrency, currency_scope
 from finops.lake.schema import Kind
 from finops.lib.currencies import currency_code
+from finops.lib.money import exact_sum
 
 OWN: Final = "own"
 ONLY: Final = "only-"
@@ -85,10 +87,8 @@ def display_scope(display: Display) -> Iterator[Display]:
 
 @contextmanager
 def account_display(account: Account) -> Iterator[None]:
-    """The same without a reader: alerts, anomalies and mails count in the account's display currency, if it has one."""
-    if not account.display_currency:
-        yield
-        return
+    """The same without a reader, also inside a reader's scope: alerts, anomalies and mails count in the account's display
+    currency, if it has one."""
     with display_scope(display_of(account)):
         yield
 
@@ -109,8 +109,8 @@ def _currencies(table: Any) -> Any:
 
 @dataclass(frozen=True)
 class UsedRates:
-    """The rates behind an answer: `spans` newest first, `own` what its days cost in each currency that is converted, and
-    `missing` what of them has no rate, by currency."""
+    """The rates behind an answer: `spans` newest first, `own` what its days cost in each other currency, apart what has a rate
+    and what has none."""
 
     spans: list[RateSpan]
     own: list[OwnAmount]
@@ -131,16 +131,18 @@ def used_rates(display: Display, days: tuple[date, date] | None = None) -> UsedR
     last = max(row["day"] for row in rows)
     rates = display.rates_of(first, last)
     known = {(rate.currency, rate.day) for rate in rates}
-    sums: dict[tuple[str, bool], list[Decimal]] = {}
+    lines: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        key = row["currency"], (row["currency"], row["day"]) not in known
-        billed, effective = sums.setdefault(key, [Decimal(0), Decimal(0)])
-        sums[key] = [billed + (row["billed"] or 0), effective + (row["effective"] or 0)]
+        lines[row["currency"], (row["currency"], row["day"]) not in known].append(row)
     own = [
-        OwnAmount(code, billed, effective, missing)
-        for (code, missing), (billed, effective) in sorted(sums.items())
+        OwnAmount(code, _exact_sum(days_of, "billed"), _exact_sum(days_of, "effective"), is_missing)
+        for (code, is_missing), days_of in sorted(lines.items())
     ]
     return UsedRates(spans_of(rates, {(row["currency"], row["day"]) for row in rows}), own)
+
+
+def _exact_sum(rows: Iterable[dict[str, Any]], name: str) -> Decimal:
+    return exact_sum(row[name] for row in rows if row[name] is not None)
 
 
 def _by_day(table: Any) -> Any:

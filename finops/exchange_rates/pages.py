@@ -22,8 +22,6 @@ COST_PAGES: Final = frozenset(
         *(
             "savings",
             "saving",
-            "anomalies",
-            "anomaly",
             "cost_tags",
             "cost_tag",
             "splits",
@@ -34,7 +32,8 @@ COST_PAGES: Final = frozenset(
         *("unit_economics", "unit_metrics", "dashboard", "report"),
     }
 )
-"""URL names of pages whose amounts follow the choice, and which show the switch."""
+"""URL names of pages whose amounts follow the choice, and which show the switch. Not those of anomalies, which are stored in the
+account's display currency."""
 
 COMMON: Final = ("EUR", "USD", "GBP")
 
@@ -102,9 +101,15 @@ def _display(account: Account, choice: str) -> Display:
     return display
 
 
+def display_of_page(request: HttpRequest) -> Display | None:
+    """How the amounts of a page are shown; None where the reader has nothing to choose."""
+    display: Display | None = getattr(request, "display", None)
+    return display
+
+
 def switch_of(request: HttpRequest) -> CurrencySwitch | None:
     """The switch of a page; None where it has nothing to choose."""
-    display: Display | None = getattr(request, "display", None)
+    display = display_of_page(request)
     match = request.resolver_match
     if display is None or match is None or match.url_name not in COST_PAGES:
         return None

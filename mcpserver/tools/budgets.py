@@ -56,7 +56,9 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
         Decimal,
         Meta(description="Per period, in whole currency units: 1500.50 is 1,500.50 USD, not cents."),
     ]
-    currency: Annotated[str, Meta(description="Such as USD. Cost in other currencies is not counted.")]
+    currency: Annotated[
+        str, Meta(description="Such as USD. Cost in others counts only with a display currency.")
+    ]
     period: Literal["monthly", "quarterly", "yearly"] = "monthly"
     scope: Annotated[ScopeName | None, Meta(description="Default: from the fields below, else account.")] = (
         None

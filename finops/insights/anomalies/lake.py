@@ -19,6 +19,7 @@ from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.dimensions import Dimension, registry
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import NO_CURRENCY, TAX, is_in_range, part_of
+from finops.exchange_rates.display import account_display
 from finops.insights.anomalies.causes import Causes, ValueSides, causes_of, excess_over_mean
 from finops.insights.anomalies.detector import Detection
 from finops.insights.cost_scope import CostReader, dimension_columns
@@ -231,7 +232,8 @@ def _costs_around(
     except UserError:
         return {}  # a cost tag that was deleted since
     days = DateRange(min(row.first_day for row in rows) - BASELINE, max(row.last_day for row in rows))
-    return daily_costs(reader, dimension, days, filters)
+    with account_display(reader.account):  # the currency that anomalies are stored in, whatever the reader's
+        return daily_costs(reader, dimension, days, filters)
 
 
 def _impact_in_scope(row: Anomaly, cost: DailyCost, data_from: date | None) -> Decimal:

@@ -45,7 +45,10 @@ RETRY: Final = timedelta(minutes=10)
 
 _DUE: Final = """
 SELECT live.account_id, live.version, coalesce(run.asks, 0) FROM (
-    SELECT account_id, max(id) || '-' || count(*) || '-' || %(today)s || '-' || %(detector)s AS version
+    SELECT account_id, max(id) || '-' || count(*) || '-' || %(today)s || '-' || %(detector)s || coalesce((
+        SELECT '-' || account.display_currency || '-' || coalesce(rates.version, 0) FROM accounts_account account
+        LEFT JOIN exchange_rates_exchangeratetable rates ON rates.account_id = account.id
+        WHERE account.id = lake_lakesegment.account_id AND account.display_currency <> ''), '') AS version
     FROM lake_lakesegment WHERE kind = 'cost' AND retired_at IS NULL {which} GROUP BY account_id
 ) AS live LEFT JOIN insights_anomalyrun AS run USING (account_id)
 WHERE (run.data_version IS DISTINCT FROM live.version OR run.asks > run.asks_seen)
@@ -197,7 +200,8 @@ def _request_run(account: Account) -> None:
 
 
 def due_accounts() -> list[int]:
-    """Accounts whose cost changed since it was looked at, or that were looked at on an earlier day, or were taught.
+    """Accounts whose cost, display currency or its exchange rates changed since they were looked at, or that were looked at on an
+    earlier day, or were taught.
 
     One statement over the live cost segments of all accounts."""
     return [due.account_id for due in _due("")]

@@ -8,6 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 import msgspec
 import pytest
+from django.test import Client
 
 from accounts.models import Account
 from accounts.scoping import account_scope
@@ -15,9 +16,13 @@ from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.queries import budget_statuses, forecast_spend
 from finops.exchange_rates.display import display_of, display_scope
 from finops.exchange_rates.services import enter_rate, upload_rates
+from finops.insights.anomalies.services import due_accounts
+from finops.insights.models import Anomaly
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from tests.cast import ACTOR, Cast
+from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
+from tests.pages import get_page
 from tests.world.budgets import create_budget, daily_cost
 from tests.world.costs import Line, add_source, cost
 from tests.world.days import days
@@ -157,3 +162,44 @@ def test_a_change_is_not_explained_where_days_lack_rates(late_rates: Account) ->
     assert answer.moves == []
     assert "cannot be explained" in answer.summary
     assert "No exchange rate to USD: " in answer.summary
+
+
+def test_anomalies_are_in_the_display_currency_and_found_again_when_it_or_a_rate_changes(
+    acme: Account,
+) -> None:
+    lines = bill(with_extra(SPIKE, SPIKE + timedelta(days=1), "300"), currency="EUR")
+    add_source(acme, lines)
+    (own,) = look(acme)
+    assert (own.currency, due_accounts()) == ("EUR", [])
+    upload(acme, first=date(2025, 1, 1))
+    assert due_accounts() == []
+
+    acme.display_currency = "USD"
+    acme.save()
+    assert due_accounts() == [acme.pk]
+    look(acme)
+    (shown,) = Anomaly.objects.filter(gone_at=None)
+    during = [converted(line) for line in lines if SPIKE <= line["charge_date"] <= SPIKE + timedelta(days=1)]
+    assert (shown.currency, shown.actual) == ("USD", sum(line["effective_cost"] for line in during))
+    assert due_accounts() == []
+
+    enter_rate(account=acme, actor=ACTOR, day=SPIKE, base="EUR", quote="USD", rate=Decimal(2))
+    assert due_accounts() == [acme.pk]
+
+
+@pytest.mark.parametrize("choice", ["USD", "only-USD", "own"])
+def test_a_reader_s_choice_hides_no_anomaly_of_a_scope(acme: Account, member: Client, choice: str) -> None:
+    add_source(
+        acme, bill(with_extra(SPIKE, SPIKE + timedelta(days=1), "300"), currency="EUR", provider="Azure")
+    )
+    add_source(acme, [cost(YESTERDAY, 1)], name="Other")
+    look(acme)
+    upload(acme)
+    acme.currencies = ["USD", "EUR"]
+    acme.save()
+    member.get("/a/acme/cost-explorer/", {"currency": choice})
+
+    page = get_page(member, "/a/acme/anomalies/", provider="Azure")
+
+    assert "Compute" in page
+    assert "Convert to" not in page
