@@ -103,6 +103,11 @@ def _divide(numerator: Decimal, denominator: Decimal) -> Decimal:
     return _CONTEXT.divide(numerator, denominator).quantize(_UNIT, rounding=ROUND_HALF_EVEN, context=_CONTEXT)
 
 
+def plain_rate(rate: Decimal) -> Decimal:
+    """Without the zeros at its end, and never with an exponent."""
+    return Decimal(f"{rate.normalize():f}")
+
+
 @dataclass(frozen=True)
 class RateSpan:
     """Days in a row on which a currency had the same rate of the same day."""

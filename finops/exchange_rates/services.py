@@ -113,7 +113,9 @@ def _download(url: str) -> bytes:
         content = b""
         while part := answer.read(64 * 1024):
             content += part
-            if len(content) > MAX_XML_BYTES or time.monotonic() > end:
+            if time.monotonic() > end:
+                raise UserError(f"The file of {answer.host} took longer than {FETCH_SECONDS:g} seconds.")
+            if len(content) > MAX_XML_BYTES:
                 raise UserError(f"The file of {answer.host} is larger than {MAX_XML_BYTES // 1024**2} MB.")
     return content
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
+from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -17,20 +18,18 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.exchange_rates import services
+from finops.exchange_rates.display import Display, display_of, display_scope, used_rates
 from finops.exchange_rates.forms import RateForm, RateUploadForm
 from finops.exchange_rates.models import ExchangeRate
 from finops.exchange_rates.queries import table_of
 from finops.exchange_rates.rate_files import parse_day
+from finops.exchange_rates.rates import RateSpan, plain_rate
+from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
+from finops.lib.listing import Column, ListFilter, ListPage, csv_response, wants_csv
 
 PAGE = 50
 EDITABLE = (ExchangeRate.Source.ENTERED, ExchangeRate.Source.UPLOADED)
-
-
-def _number(rate: Decimal) -> Decimal:
-    """Without the zeros at its end, and never with an exponent."""
-    return Decimal(f"{rate.normalize():f}")
 
 
 RATES = ListPage[ExchangeRate](
@@ -46,7 +45,7 @@ RATES = ListPage[ExchangeRate](
         Column("day", "Date", lambda row: row.day, css="nowrap"),
         Column("from", "From", lambda row: row.base, sortable=False, row_header=True),
         Column("to", "To", lambda row: row.quote, sortable=False),
-        Column("rate", "Rate", lambda row: _number(row.rate), numeric=True, sortable=False),
+        Column("rate", "Rate", lambda row: plain_rate(row.rate), numeric=True, sortable=False),
         Column("source", "Source", lambda row: row.get_source_display(), sortable=False),
         Column("recorded", "Recorded", lambda row: row.recorded_at, sortable=False, exported=False),
     ],
@@ -70,6 +69,32 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "editable": EDITABLE,
     }
     return render(request, "exchange_rates/rates.html", context)
+
+
+USED_DAYS = 30
+USED_HEADER = ("from", "to", "rate", "start date", "end date", "rate date", "source", "derived")
+
+
+@account_page()
+@require_safe
+def used(request: AccountRequest) -> HttpResponseBase:
+    """The rates behind converted amounts as CSV: of the currency `to`, on the days that have cost in another. One lake query."""
+    params, today = request.GET, clock.today()
+    try:
+        display = display_of(request.account, params.get("to", ""))
+        first = parse_day(params.get("start_date", f"{today - timedelta(days=USED_DAYS)}"))
+        last = parse_day(params.get("end_date", f"{today}"))
+        with display_scope(display):
+            spans = used_rates(display, (first, last)).spans
+    except UserError as problem:
+        return HttpResponse(problem.message, status=400, content_type="text/plain; charset=utf-8")
+    return csv_response("exchange-rates-used", USED_HEADER, [_span_cells(span, display) for span in spans])
+
+
+def _span_cells(span: RateSpan, display: Display) -> list[Any]:
+    source = ExchangeRate.Source(span.source).label
+    days = [span.start, span.end, span.rate_day]
+    return [span.currency, display.currency, plain_rate(span.rate), *days, source, span.through]
 
 
 def _rows(request: AccountRequest) -> QuerySet[ExchangeRate]:
@@ -98,7 +123,7 @@ def new(request: AccountRequest) -> HttpResponse:
         with FormErrors(form):
             row = services.enter_rate(account=request.account, actor=request.actor, **form.cleaned_data)
             messages.success(
-                request, f"Rate saved: 1 {row.base} = {_number(row.rate)} {row.quote} on {row.day}."
+                request, f"Rate saved: 1 {row.base} = {plain_rate(row.rate)} {row.quote} on {row.day}."
             )
             return redirect("exchange_rates", slug=request.account.slug)
     return _form_page(request, "exchange_rates/rate_new.html", form)

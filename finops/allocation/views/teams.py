@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -20,10 +20,14 @@ from finops.allocation.models import Team
 from finops.allocation.queries.team_values import unowned_values
 from finops.allocation.queries.teams import TeamCost, TeamLine, team_infos, team_key, teams_with_costs
 from finops.allocation.services.teams import create_team, own_value, set_team_key
-from finops.costs.queries.sources import load_sources
+from finops.costs.queries.sources import Sources, load_sources
+from finops.exchange_rates.csv_columns import CsvRow, original_amounts
+from finops.exchange_rates.pages import display_of_page
+from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.listing import Column, ListPage, csv_of, wants_csv
+from finops.lib.listing import Column, ListPage, csv_response, wants_csv
 from finops.lib.params import id_of
+from finops.lib.periods import add_months, month_start
 
 
 @account_page()
@@ -46,7 +50,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     teams = [line.info for line in lines if line.info]
     declared = _list_page(currencies[:1])
     if wants_csv(request):
-        return csv_of("teams", _csv_columns(currencies), declared.listing(request, lines).matches)
+        return _csv(request, declared.listing(request, lines).matches, currencies, sources)
     context |= {"listing": declared.listing(request, lines if teams else []), "teams": teams}
     return render(request, "allocation/teams.html", context)
 
@@ -65,6 +69,35 @@ def _list_page(currency: list[str]) -> ListPage[TeamLine]:
 
 def _csv_columns(currencies: list[str]) -> list[Column[TeamLine]]:
     return [TEAM, *(column for each in currencies for column in _money(each, f", {each}")), *ABOUT]
+
+
+FIGURES = ("this month", "last month")
+
+
+def _csv(
+    request: AccountRequest, lines: Sequence[TeamLine], currencies: list[str], sources: Sources
+) -> HttpResponseBase:
+    newest = sources.coverage.last_day or clock.today()
+    original = original_amounts(
+        display_of_page(request),
+        (add_months(month_start(newest), -1), newest),
+        FIGURES,
+        lines,
+        ask=lambda: teams_with_costs(request.account, sources, newest).lines,
+        rows=_amounts,
+    )
+    columns = _csv_columns(currencies)
+    rows = (
+        [*(column.value(line) for column in columns), *original.cells(line.name, original.target)]
+        for line in lines
+    )
+    return csv_response("teams", [*(column.label for column in columns), *original.header], rows)
+
+
+def _amounts(lines: Sequence[TeamLine]) -> Iterator[CsvRow]:
+    for line in lines:
+        for cost in line.costs:
+            yield line.name, cost.currency, [cost.this_month, cost.last_month]
 
 
 TEAM = Column[TeamLine]("team", "Team", lambda line: line.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
-from finops.budgets.forecast_answers import ForecastAnswer
+from finops.budgets.forecast_answers import ForecastAnswer, ForecastRow
 from finops.budgets.forecast_charts import ForecastChart, charts_of
 from finops.budgets.forecast_query import MAX_GROUPS, ForecastQuery
 from finops.budgets.queries import ForecastFigures, forecast_figures, forecast_spend
@@ -20,6 +20,7 @@ from finops.costs.models import Basis
 from finops.costs.queries.sources import load_sources
 from finops.costs.views.choices import default_basis
 from finops.costs.views.query_page import CostQueryPage
+from finops.exchange_rates.csv_columns import CsvRow, OriginalAmounts
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_response
 
@@ -56,7 +57,11 @@ class ForecastPage(CostQueryPage[ForecastQuery, ForecastFigures]):
         return {"default_basis": default_basis(query.basis, answer.answer.view if answer else None)}
 
     def csv(self, query: ForecastQuery) -> HttpResponseBase:
-        return _csv(self.all_rows(query))
+        figures: ForecastFigures = self.all_rows(query)
+        period = figures.answer.period
+        names = GROUP_FIGURES if figures.answer.group_by else TOTAL_FIGURES
+        days = figures.span.previous.start, period.end_date
+        return _csv(figures, self.original_amounts(query, figures, names, _amounts, days))
 
 
 @account_page()
@@ -83,19 +88,40 @@ def month_end(request: AccountRequest) -> HttpResponse:
 
 AMOUNTS = ["currency", "spent", "remaining", "expected", "from", "to", "reason"]
 EARLIER = ["previous period", "change", "change ratio", "earlier forecast error"]
+GROUP_FIGURES: Final = ("spent", "previous period")
+TOTAL_FIGURES: Final = ("spent",)
 
 
-def _csv(figures: ForecastFigures) -> HttpResponseBase:
+def _csv(figures: ForecastFigures, original: OriginalAmounts) -> HttpResponseBase:
     """Every group; without groups the totals by day or month. Exact amounts."""
     answer = figures.answer
     name = f"forecast-{answer.period.start_date}-{answer.period.end_date}"
     if answer.group_by:
-        return csv_response(name, [*answer.group_by, "name", *AMOUNTS, *EARLIER], _group_rows(answer))
-    header = ["day or month", "currency", "spent", "expected", "from", "to"]
-    return csv_response(name, header, _total_rows(charts_of(figures)))
+        header = [*answer.group_by, "name", *AMOUNTS, *EARLIER, *original.header]
+        return csv_response(name, header, _group_rows(answer, original))
+    header = ["day or month", "currency", "spent", "expected", "from", "to", *original.header]
+    return csv_response(name, header, _total_rows(charts_of(figures), original))
 
 
-def _group_rows(answer: ForecastAnswer) -> Iterator[list[Any]]:
+def _amounts(figures: ForecastFigures) -> Iterator[CsvRow]:
+    if figures.answer.group_by:
+        for row in figures.answer.rows:
+            yield (
+                _row_key(row),
+                row.currency,
+                [row.actual, row.change.previous_amount if row.change else None],
+            )
+        return
+    for chart in charts_of(figures):
+        for point in chart.points:
+            yield point.label, chart.currency, [point.spent]
+
+
+def _row_key(row: ForecastRow) -> tuple[Any, ...]:
+    return (*row.group.values(), bool(row.other_groups))
+
+
+def _group_rows(answer: ForecastAnswer, original: OriginalAmounts) -> Iterator[list[Any]]:
     for row in answer.rows:
         (dimension, value), change, tested = next(iter(row.group.items())), row.change, row.back_test
         yield [
@@ -110,12 +136,14 @@ def _group_rows(answer: ForecastAnswer) -> Iterator[list[Any]]:
             row.reason,
             *([change.previous_amount, change.change, change.ratio] if change else [None] * 3),
             tested.error_share if tested else None,
+            *original.cells(_row_key(row), row.currency),
         ]
 
 
-def _total_rows(charts: list[ForecastChart]) -> Iterator[list[Any]]:
+def _total_rows(charts: list[ForecastChart], original: OriginalAmounts) -> Iterator[list[Any]]:
     for chart in charts:
         for point in chart.points:
             band = point.expected
             expected = [band.mean, band.lower, band.upper] if band else [None] * 3
-            yield [point.label, chart.currency, point.spent, *expected]
+            beside = original.cells(point.label, chart.currency)
+            yield [point.label, chart.currency, point.spent, *expected, *beside]

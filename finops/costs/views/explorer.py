@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -13,7 +13,7 @@ from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
 from finops.costs import explorer_steps
-from finops.costs.answers import SpendAnswer, SpendRow, drop_other_currencies
+from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal, drop_other_currencies
 from finops.costs.charts import row_name
 from finops.costs.models import SavedView
 from finops.costs.queries import list_dimension_values, query_spend
@@ -28,6 +28,7 @@ from finops.costs.views.choices import MEASURES, ORDERS
 from finops.costs.views.explorer_charts import explorer_tables, first_incomplete
 from finops.costs.views.explorer_toolbar import toolbar
 from finops.costs.views.query_page import CostQueryPage
+from finops.exchange_rates.csv_columns import NONE, CsvRow, OriginalAmounts
 from finops.lake.engine.conversion import display_currency
 from finops.lib.errors import UserError
 from finops.lib.formats import numbers
@@ -105,7 +106,18 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         return {}
 
     def csv(self, query: SpendQuery) -> HttpResponseBase:
-        return _csv(self.all_rows(query))
+        answer: SpendAnswer = self.all_rows(query)
+        return _csv(answer, self._original_amounts(query, answer))
+
+    def _original_amounts(self, query: SpendQuery, answer: SpendAnswer) -> OriginalAmounts:
+        """None of quantities. Splits move converted amounts, so after them there are rates alone."""
+        if answer.view.basis in QUANTITIES:
+            return NONE
+        figures = [] if answer.applied_splits else ["amount", "previous amount", *_buckets(answer)]
+        first = answer.comparison.previous_start_date if answer.comparison else answer.period.start_date
+        days = min(first, answer.period.start_date), answer.period.end_date
+        rows = partial(_amounts, has_figures=bool(figures))
+        return self.original_amounts(query, answer, figures, rows, days)
 
 
 class SavedViewPage(ExplorerPage):
@@ -160,9 +172,13 @@ def _hint(label: str, costs: list[Any]) -> str:
     return " · ".join([part for part in (label, *spent) if part])
 
 
-def _csv(answer: SpendAnswer) -> HttpResponseBase:
+def _buckets(answer: SpendAnswer) -> list[str]:
+    return list(answer.totals[0].series) if answer.totals else []
+
+
+def _csv(answer: SpendAnswer, original: OriginalAmounts) -> HttpResponseBase:
     """Every row of the answer, exact amounts; a query without groups gives its totals."""
-    buckets = list(answer.totals[0].series) if answer.totals else []
+    buckets = _buckets(answer)
     is_quantity = answer.view.basis in QUANTITIES
     header = [
         *answer.group_by,
@@ -174,18 +190,33 @@ def _csv(answer: SpendAnswer) -> HttpResponseBase:
         "change",
         "change ratio",
         *buckets,
+        *original.header,
     ]
     name = "spend" if answer.view.basis in COST_COLUMNS else answer.view.basis.replace("_", "-")
     name = f"{name}-{answer.period.start_date}-{answer.period.end_date}"
-    return csv_response(name, header, _csv_rows(answer, buckets))
+    return csv_response(name, header, _csv_rows(answer, buckets, original))
 
 
-def _csv_rows(answer: SpendAnswer, buckets: list[str]) -> Iterator[list[Any]]:
+def _csv_rows(answer: SpendAnswer, buckets: list[str], original: OriginalAmounts) -> Iterator[list[Any]]:
     if not answer.group_by:
-        yield from (_figures(total, Decimal(1), buckets) for total in answer.totals)
+        for total in answer.totals:
+            yield [*_figures(total, Decimal(1), buckets), *original.cells(_row_key(total), total.currency)]
         return
     for row in answer.rows:
-        yield [*_group_cells(answer, row), *_figures(row, row.share, buckets)]
+        figures = _figures(row, row.share, buckets)
+        yield [*_group_cells(answer, row), *figures, *original.cells(_row_key(row), row.currency)]
+
+
+def _row_key(row: SpendRow | SpendTotal) -> tuple[Any, ...]:
+    return (*row.group.values(), bool(row.other_groups)) if isinstance(row, SpendRow) else ()
+
+
+def _amounts(answer: SpendAnswer, *, has_figures: bool) -> Iterator[CsvRow]:
+    buckets = _buckets(answer)
+    for row in answer.rows if answer.group_by else answer.totals:
+        series = [row.series.get(day) for day in buckets]
+        previous = row.change.previous_amount if row.change else None
+        yield _row_key(row), row.currency, [row.amount, previous, *series] if has_figures else []
 
 
 def _group_cells(answer: SpendAnswer, row: SpendRow) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.urls import reverse
@@ -21,6 +22,8 @@ from finops.costs.views.choices import (
     TOPS,
     dimension_choices,
 )
+from finops.exchange_rates.csv_columns import CsvRow, OriginalAmounts, original_amounts
+from finops.exchange_rates.pages import display_of_page
 from finops.lake import queries as lake_queries
 from finops.lib.query_page import QueryPage
 from finops.lib.url_query import UrlQuery
@@ -61,3 +64,16 @@ class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Ans
             "tops": TOPS,
             **self.own_choices,
         }
+
+    def original_amounts(
+        self,
+        query: Query,
+        answer: Answer,
+        figures: Sequence[str],
+        rows: Callable[[Answer], Iterable[CsvRow]],
+        days: tuple[date, date],
+    ) -> OriginalAmounts:
+        """What a CSV has beside the converted amounts of `answer`. Raises UserError. Cost: `finops.exchange_rates.csv_columns`."""
+        return original_amounts(
+            display_of_page(self.request), days, figures, answer, ask=lambda: self.all_rows(query), rows=rows
+        )

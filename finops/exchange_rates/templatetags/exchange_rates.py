@@ -11,7 +11,8 @@ from django.http import HttpRequest
 
 from finops.exchange_rates.display import Display, UsedRates, used_rates
 from finops.exchange_rates.models import ExchangeRate
-from finops.exchange_rates.pages import switch_of
+from finops.exchange_rates.pages import display_of_page, switch_of
+from finops.exchange_rates.rates import plain_rate
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
@@ -27,7 +28,7 @@ def currency_switch(context: template.Context, is_update: bool = False) -> dict[
     """The switch of a page about cost, and the rates behind the amounts of any page; nothing where there is nothing to
     choose. `is_update`: it replaces that of the page, in an answer that htmx asked for."""
     request = context.get("request")
-    display: Display | None = getattr(request, "display", None)
+    display = display_of_page(request) if request is not None else None
     if request is None or display is None:
         return {}
     days = _days_of(request, display)
@@ -63,7 +64,7 @@ def _rates_behind(display: Display, days: tuple[date, date] | None) -> UsedRates
 @register.filter
 def rate(value: Decimal) -> str:
     """A rate with all its digits, without zeros at the end."""
-    return f"{value.normalize():f}"
+    return str(plain_rate(value))
 
 
 @register.filter

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
 from finops.costs.views.query_page import CostQueryPage
+from finops.exchange_rates.csv_columns import CsvRow
 from finops.insights.charts import commitment_charts
 from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentQuery, CommitmentRow
-from finops.lib.listing import Column, csv_of
+from finops.lib.listing import Column, csv_response
 
 COLUMNS: list[Column[CommitmentRow]] = [
     Column("commitment", "Commitment", lambda row: row.commitment),
@@ -35,6 +37,16 @@ COLUMNS: list[Column[CommitmentRow]] = [
     Column("scope", "Scope", lambda row: row.scope),
 ]
 
+AMOUNTS: Final = {
+    "committed_cost": "committed",
+    "used_cost": "used",
+    "unused_cost": "unused",
+    "on_demand_cost": "on demand",
+    "net_savings": "net savings",
+    "purchased_amount": "purchases billed",
+}
+"""Those that a CSV has in the currencies of the bills too, with their names there."""
+
 
 class CommitmentsPage(CostQueryPage[CommitmentQuery, CommitmentAnswer]):
     """The question of the page Commitments."""
@@ -51,7 +63,20 @@ class CommitmentsPage(CostQueryPage[CommitmentQuery, CommitmentAnswer]):
         return {"charts": commitment_charts(answer, query.granularity)}
 
     def csv(self, query: CommitmentQuery) -> HttpResponseBase:
-        return csv_of("commitments", COLUMNS, self.all_rows(query).rows)
+        answer: CommitmentAnswer = self.all_rows(query)
+        days = answer.period.start_date, answer.period.end_date
+        original = self.original_amounts(query, answer, list(AMOUNTS.values()), _amounts, days)
+        header = [*(column.label for column in COLUMNS), *original.header]
+        rows = (
+            [*(column.value(row) for column in COLUMNS), *original.cells(row.commitment, row.currency)]
+            for row in answer.rows
+        )
+        return csv_response("commitments", header, rows)
+
+
+def _amounts(answer: CommitmentAnswer) -> Iterator[CsvRow]:
+    for row in answer.rows:
+        yield row.commitment, row.currency, [getattr(row, name) for name in AMOUNTS]
 
 
 @account_page()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
@@ -11,11 +11,14 @@ from django.views.decorators.http import require_safe
 from accounts.doors import AccountRequest, account_page
 from finops.costs.views.choices import COMPARISONS
 from finops.costs.views.query_page import CostQueryPage
+from finops.exchange_rates.csv_columns import NONE, CsvRow, OriginalAmounts
 from finops.insights.charts import move_name, waterfalls
 from finops.insights.spend_change.effects import EFFECTS
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.schemas import DEFAULT_GROUP, SpendChangeAnswer, SpendChangeQuery
+from finops.insights.spend_change.schemas import DEFAULT_GROUP, Move, SpendChangeAnswer, SpendChangeQuery
 from finops.lib.listing import csv_response
+
+FIGURES: Final = ("before", "after", "change")
 
 
 class SpendChangePage(CostQueryPage[SpendChangeQuery, SpendChangeAnswer]):
@@ -39,7 +42,16 @@ class SpendChangePage(CostQueryPage[SpendChangeQuery, SpendChangeAnswer]):
         return {"waterfalls": waterfalls(answer)}
 
     def csv(self, query: SpendChangeQuery) -> HttpResponseBase:
-        return _csv(self.all_rows(query))
+        answer: SpendChangeAnswer = self.all_rows(query)
+        return _csv(answer, self._original_amounts(query, answer))
+
+    def _original_amounts(self, query: SpendChangeQuery, answer: SpendChangeAnswer) -> OriginalAmounts:
+        days = answer.days
+        if days is None:
+            return NONE
+        return self.original_amounts(
+            query, answer, FIGURES, _amounts, (min(days.previous_start_date, days.start_date), days.end_date)
+        )
 
 
 @account_page()
@@ -48,7 +60,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     return SpendChangePage(request).response()
 
 
-def _csv(answer: SpendChangeAnswer) -> HttpResponseBase:
+def _csv(answer: SpendChangeAnswer, original: OriginalAmounts) -> HttpResponseBase:
     """Every move, exact amounts."""
     days = answer.days
     name = f"spend-change-{days.start_date}-{days.end_date}" if days else "spend-change"
@@ -57,17 +69,26 @@ def _csv(answer: SpendChangeAnswer) -> HttpResponseBase:
         "name",
         "kind",
         "currency",
-        "before",
-        "after",
-        "change",
+        *FIGURES,
         "change ratio",
         *EFFECTS,
+        *original.header,
     ]
-    return csv_response(name, header, _csv_rows(answer))
+    return csv_response(name, header, _csv_rows(answer, original))
 
 
-def _csv_rows(answer: SpendChangeAnswer) -> Iterator[list[Any]]:
+def _csv_rows(answer: SpendChangeAnswer, original: OriginalAmounts) -> Iterator[list[Any]]:
     for move in answer.moves:
         figures = [move.previous_amount, move.current_amount, move.change, move.ratio]
         effects = [getattr(move.effects, name, None) for name in EFFECTS]
-        yield [*move.group.values(), move_name(move), move.kind, move.currency, *figures, *effects]
+        beside = original.cells(_row_key(move), move.currency)
+        yield [*move.group.values(), move_name(move), move.kind, move.currency, *figures, *effects, *beside]
+
+
+def _row_key(move: Move) -> tuple[Any, ...]:
+    return (*move.group.values(), bool(move.other_groups))
+
+
+def _amounts(answer: SpendChangeAnswer) -> Iterator[CsvRow]:
+    for move in answer.moves:
+        yield _row_key(move), move.currency, [move.previous_amount, move.current_amount, move.change]

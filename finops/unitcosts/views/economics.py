@@ -15,6 +15,7 @@ from accounts.models import Role
 from finops.allocation.queries.splits import has_splits_on
 from finops.costs.views.choices import default_basis
 from finops.costs.views.query_page import CostQueryPage
+from finops.exchange_rates.csv_columns import CsvRow
 from finops.lib.listing import csv_response
 from finops.lib.params import id_of
 from finops.unitcosts.answers import (
@@ -125,9 +126,15 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
         """Every row of the answer, exact figures: customers, or in total by bucket where there is a trend."""
         answer: UnitCostAnswer = self.all_rows(query)
         name = f"unit-cost-{answer.usage_metric}-{answer.period.start_date}-{answer.period.end_date}"
-        if query.mode == "per_customer":
-            return csv_response(name, CUSTOMER_HEADER, _customer_rows(answer))
-        return csv_response(name, TOTAL_HEADER, _total_rows(answer))
+        days = answer.period.start_date, answer.period.end_date
+        # Splits move converted amounts, so after them there are rates alone.
+        figures = [] if answer.applied_splits else ["cost"]
+        original = self.original_amounts(query, answer, figures, _amounts, days)
+        is_by_customer = query.mode == "per_customer"
+        header = CUSTOMER_HEADER if is_by_customer else TOTAL_HEADER
+        rows = _customer_rows(answer) if is_by_customer else _total_rows(answer)
+        cells = ([*row, *original.cells(key, row[header.index("currency")])] for key, row in rows)
+        return csv_response(name, [*header, *original.header], cells)
 
 
 @account_page()
@@ -160,17 +167,36 @@ CUSTOMER_HEADER = ["customer id", "name", "status", "values", "direct cost", "al
 TOTAL_HEADER = ["from", *FIGURES]
 
 
-def _customer_rows(answer: UnitCostAnswer) -> Iterator[list[Any]]:
+KeyedRow = tuple[tuple[Any, ...], list[Any]]
+"""What a row of the CSV is of, and its cells."""
+
+
+def _customer_rows(answer: UnitCostAnswer) -> Iterator[KeyedRow]:
     for row in answer.rows:
         values = " | ".join(row.values)
         costs = [row.direct_cost, row.allocated_cost]
-        yield [row.customer_id, row.name, row.status, values, *costs, *_figures(row)]
+        yield _row_key(row), [row.customer_id, row.name, row.status, values, *costs, *_figures(row)]
 
 
-def _total_rows(answer: UnitCostAnswer) -> Iterator[list[Any]]:
+def _total_rows(answer: UnitCostAnswer) -> Iterator[KeyedRow]:
     for total in answer.totals:
-        yield from ([bucket.start_date, *_figures(bucket)] for bucket in total.buckets)
-        yield ["all", *_figures(total)]
+        for bucket in total.buckets:
+            yield (bucket.start_date,), [bucket.start_date, *_figures(bucket)]
+        yield (), ["all", *_figures(total)]
+
+
+def _row_key(row: UnitCostRow) -> tuple[Any, ...]:
+    return row.customer_id, row.status, *row.values, bool(row.other_rows)
+
+
+def _amounts(answer: UnitCostAnswer) -> Iterator[CsvRow]:
+    has_figures = not answer.applied_splits
+    for row in answer.rows:
+        yield _row_key(row), row.currency, [row.cost] if has_figures else []
+    for total in answer.totals:
+        for bucket in total.buckets:
+            yield (bucket.start_date,), bucket.currency, [bucket.cost] if has_figures else []
+        yield (), total.currency, [total.cost] if has_figures else []
 
 
 def _figures(row: Any) -> list[Any]:
