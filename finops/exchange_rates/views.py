@@ -77,7 +77,7 @@ USED_HEADER = ("from", "to", "rate", "start date", "end date", "rate date", "sou
 
 @account_page()
 @require_safe
-def used(request: AccountRequest) -> HttpResponseBase:
+def daily_rates(request: AccountRequest) -> HttpResponseBase:
     """The rates behind converted amounts as CSV: of the currency `to`, on the days that have cost in another. One lake query."""
     params, today = request.GET, clock.today()
     try:

@@ -191,7 +191,7 @@ class ListPage(Generic[Row]):
         sort = request.GET.get("sort", "") or self.order
         column = next((each for each in self.columns if each.name == sort.removeprefix("-")), None)
         if column is not None:
-            matches = _sorted(matches, column, reverse=sort.startswith("-"))
+            matches = _order_rows(matches, column, reverse=sort.startswith("-"))
         pages = Paginator(matches, self.page_rows or max(1, len(matches)))
         page = pages.get_page(request.GET.get("page"))
         return self._listing(request, page, matches=matches, every=every)
@@ -235,7 +235,7 @@ def _has_words(row: Row, columns: Sequence[Column[Row]], words: list[str]) -> bo
     return all(word in text for word in words)
 
 
-def _sorted(rows: Sequence[Row], column: Column[Row], *, reverse: bool) -> list[Row]:
+def _order_rows(rows: Sequence[Row], column: Column[Row], *, reverse: bool) -> list[Row]:
     key, currency = column.sort or column.value, column.currency
     ordered = sorted(rows, key=lambda row: _sort_key(key(row)), reverse=reverse)
     if currency is None:
