@@ -109,7 +109,7 @@ def _budget(status: BudgetStatus) -> Iterator[Line]:
 
 def _anomalies(report: Report) -> Iterator[Line]:
     for row in report.anomalies.answer.anomalies if report.anomalies.answer else ():
-        name, when = row.name or row.value, f"{row.first_day} to {row.last_day}"
+        name, when = row.title, f"{row.first_day} to {row.last_day}"
         yield "Anomalies", name, when, "impact", row.impact, row.currency, row.state
         yield "Anomalies", name, when, "spend", row.actual, row.currency, row.state
         yield "Anomalies", name, when, "expected", row.expected, row.currency, row.state

@@ -135,7 +135,7 @@ def _anomalies(report: Report) -> str:
     if not answer.total_anomalies:
         return " ".join(["None", *answer.warnings])
     worst = [
-        f"{each.name or each.value} {signed_amount(each.impact, each.currency)}"
+        f"{each.title} {signed_amount(each.impact, each.currency)}"
         for each in answer.anomalies[:ANOMALIES]
     ]
     return f"{answer.total_anomalies}: {', '.join(worst)}"

@@ -43,6 +43,8 @@ def _truncate_answer(answer: AnomaliesAnswer) -> AnomaliesAnswer:
             row,
             value=truncate(row.value, MAX_TEXT),
             name=truncate(row.name, MAX_TEXT),
+            title=truncate(row.title, MAX_TEXT),
+            also_seen_as=[truncate(each, MAX_TEXT) for each in row.also_seen_as],
             note=truncate(row.note, MAX_TEXT),
             root_causes=[
                 replace(cause, value=truncate(cause.value, MAX_TEXT), name=truncate(cause.name, MAX_TEXT))

@@ -62,7 +62,7 @@ def test_an_open_anomaly_has_its_figures_band_and_causes(acme: Account, door: Do
     answer = door.ask("listAnomalies")
 
     (row,) = answer["anomalies"]
-    assert row["id"] == anomaly.key
+    assert (row["id"], row["title"]) == (anomaly.key, "Resource: vm-2")
     assert (row["impact"], row["month_end_impact"], row["currency"]) == (100, 100, "USD")
     assert (row["expected_low"], row["expected"], row["expected_high"]) == (20, 30, 40)
     assert row["root_causes"] == [

@@ -13,7 +13,7 @@ from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.figures import amount, signed_amount
 from finops.costs.coverage import Coverage
 from finops.costs.dictionary_encoding import fold_case
-from finops.insights.anomalies.queries import headline_row
+from finops.insights.anomalies.rows import headline_row
 from finops.insights.anomalies.schemas import AnomalyRow, RootCause
 from finops.insights.models import SERVICE, Anomaly, Incident
 from finops.lib import sentences

@@ -10,8 +10,7 @@ from decimal import Decimal
 from functools import reduce
 from operator import or_
 
-import msgspec
-from django.db.models import Case, F, IntegerField, Prefetch, Q, QuerySet, TextField, Value, When
+from django.db.models import Case, F, IntegerField, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Abs, Cast
 from msgspec.structs import replace
 
@@ -20,21 +19,19 @@ from finops.costs.aliases import candidates
 from finops.costs.answers import AccountRef, MoneyAmount
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_words import incomplete_words
-from finops.insights.anomalies.causes import AnomalyCause, Causes, merged_causes, place_of, top_causes
-from finops.insights.anomalies.grouping import BROAD, EXPLAINS, is_named
 from finops.insights.anomalies.lake import impacts_in_scope
-from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery, AnomalyRow, RootCause
+from finops.insights.anomalies.rows import row_of, with_members
+from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery, AnomalyRow
 from finops.insights.cost_scope import CostReader, CostScope, check_currency, resolve_scope
-from finops.insights.models import SERVICE, Anomaly, AnomalyRun, AnomalySettings, Incident
+from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings, Incident
 from finops.lib import sentences
 from finops.lib.answers import group_by
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
-from finops.lib.money import exact_sum, ratio
+from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, quote
 
-SHOWN_CAUSES = 3
 RECENT_DAYS = 30
 SEVERITIES = ("high", "medium", "low")
 
@@ -157,12 +154,6 @@ def _filter_incidents(query: AnomaliesQuery) -> QuerySet[Incident]:
     return rows
 
 
-def with_members(rows: QuerySet[Incident]) -> QuerySet[Incident]:
-    """With what `row_of` reads. One query more."""
-    live = Anomaly.objects.filter(gone_at=None).order_by("pk")
-    return rows.select_related("source", "headline").prefetch_related(Prefetch("members", live))
-
-
 def _mentions(word: str) -> Q:
     fields = ("value", "label", "source__name", "incident__note", "key", "kind", "said")
     words = dict.fromkeys([*candidates("service", word), *candidates("provider", word)])
@@ -173,125 +164,6 @@ def _order_rows(rows: QuerySet[Incident]) -> QuerySet[Incident]:
     places = [When(severity=name, then=Value(place)) for place, name in enumerate(SEVERITIES)]
     rank = Case(*places, default=Value(len(SEVERITIES)), output_field=IntegerField())
     return rows.alias(rank=rank).order_by("rank", "-last_day", "-id")
-
-
-def row_of(incident: Incident) -> AnomalyRow:
-    """An incident as answers have it, by its headline; from `with_members`."""
-    headline = incident.headline
-    headline.incident, headline.source = incident, incident.source  # no query for what is at hand
-    others = [each for each in incident.members.all() if each.pk != headline.pk]
-    also = [f"{each.dimension} {each.label or each.value}" for each in others]
-    row, counted = headline_row(headline), counted_members(incident)
-    if len(counted) > 1:
-        causes = [each for each in incident_causes(counted) if each.dimension != SERVICE]
-        row = replace(row, root_causes=_root_causes(causes, incident.currency))
-    return replace(row, also_seen_as=also)
-
-
-def headline_row(anomaly: Anomaly) -> AnomalyRow:
-    """An anomaly; of an incident's headline with the id and figures of the incident."""
-    row, incident = view_row(anomaly), anomaly.incident
-    if incident is None or incident.headline_id != anomaly.pk:
-        return row
-    return replace(
-        row,
-        id=incident.key,
-        severity=incident.severity,
-        first_day=incident.first_day,
-        last_day=incident.last_day,
-        ongoing=incident.ongoing,
-        actual=incident.actual,
-        expected=incident.expected,
-        expected_low=incident.expected_low,
-        expected_high=incident.expected_high,
-        impact=incident.impact,
-        month_end_impact=incident.month_end_impact,
-        note=incident.note,
-        marked_by=incident.marked_by_label,
-    )
-
-
-def view_row(anomaly: Anomaly) -> AnomalyRow:
-    """One anomaly with its own figures; its source and incident should have been fetched with it."""
-    first, last = str(anomaly.first_day), str(anomaly.last_day)
-    inside = [day for day in anomaly.days if first <= day[0] <= last]
-    return AnomalyRow(
-        id=anomaly.key,
-        state=anomaly.state,
-        kind=anomaly.kind,
-        severity=anomaly.severity,
-        source=anomaly.source.name,
-        dimension=anomaly.dimension,
-        value=anomaly.value,
-        name=anomaly.label,
-        first_day=anomaly.first_day,
-        last_day=anomaly.last_day,
-        ongoing=anomaly.ongoing,
-        actual=anomaly.actual,
-        expected=anomaly.expected,
-        expected_low=exact_sum(Decimal(day[3]) for day in inside),
-        expected_high=exact_sum(Decimal(day[4]) for day in inside),
-        impact=anomaly.impact,
-        month_end_impact=anomaly.month_end_impact,
-        currency=anomaly.currency,
-        root_causes=_root_causes(incident_causes([anomaly]), anomaly.currency),
-    )
-
-
-def _root_causes(causes: Sequence[Causes], currency: str) -> list[RootCause]:
-    return [
-        RootCause(
-            dimension=each.dimension,
-            value=cause.value,
-            name=cause.label,
-            impact=cause.excess,
-            currency=currency,
-            share=cause.share,
-        )
-        for each, cause in top_causes(causes, SHOWN_CAUSES)
-    ]
-
-
-def counted_members(incident: Incident) -> list[Anomaly]:
-    """Those whose amounts are the incident's, its headline first; from `with_members`."""
-    counted = [each for each in incident.members.all() if each.is_counted]
-    return sorted(counted, key=lambda each: (each.pk != incident.headline_id, each.pk)) or [incident.headline]
-
-
-def incident_causes(counted: Sequence[Anomaly]) -> list[Causes]:
-    """The causes of one anomaly, or of all that are counted of an incident: by service too, where they are several."""
-    parts = [msgspec.convert(each.causes, list[Causes]) for each in counted]
-    if len(parts) == 1:
-        return parts[0]
-    impacts = [each.impact for each in counted]
-    whole = exact_sum(impacts)
-    services = [
-        AnomalyCause(
-            value=each.value,
-            label=each.label,
-            actual=each.actual,
-            expected=each.expected,
-            excess=each.impact,
-            share=ratio(each.impact, whole),
-        )
-        for each in counted
-    ]
-    by_service = Causes(
-        dimension=SERVICE, title="Service", rows=services, other_values=0, other_excess=Decimal(0)
-    )
-    return [by_service, *merged_causes(parts, impacts)]
-
-
-def root_cause_of(anomaly: Anomaly) -> tuple[str, AnomalyCause] | None:
-    """The title of the finest dimension one of whose values explains most of it, with that value; None where it is the
-    anomaly's own or there is none."""
-    for causes in sorted(incident_causes([anomaly]), key=lambda each: place_of(each.dimension)):
-        first = causes.rows[0] if causes.rows else None
-        if causes.dimension in BROAD or first is None or not is_named(first.value):
-            continue
-        if first.share is not None and first.share >= EXPLAINS:
-            return causes.title, first
-    return None
 
 
 def smallest_impacts() -> list[MoneyAmount]:
@@ -316,7 +188,7 @@ class OpenAnomalies:
     count: int
     ongoing: int
     impacts: list[MoneyAmount]
-    worst: list[Incident]
+    worst: list[AnomalyRow]
 
 
 def open_anomalies(shown: int = 3) -> OpenAnomalies:
@@ -326,7 +198,7 @@ def open_anomalies(shown: int = 3) -> OpenAnomalies:
         count=len(rows),
         ongoing=sum(each.ongoing for each in rows),
         impacts=own_impacts(rows),
-        worst=list(with_members(_order_rows(rows))[:shown]),
+        worst=[row_of(each) for each in with_members(_order_rows(rows))[:shown]],
     )
 
 

@@ -47,7 +47,7 @@ class RootCause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # Amounts of all days from the first to the last. `expected_low` and `expected_high` are the band, added up over them.
 class AnomalyRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """impact: actual - expected so far; month_end_impact: when its month ends."""
+    """title: by root cause. impact: actual - expected so far; month_end_impact: when its month ends."""
 
     id: str
     state: str
@@ -67,6 +67,7 @@ class AnomalyRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     month_end_impact: Decimal
     currency: str
     root_causes: list[RootCause]
+    title: str
     name: str = ""
     note: str = ""
     marked_by: str = ""

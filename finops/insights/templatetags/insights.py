@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from django import template
-from django.utils.text import capfirst
 
-from finops.costs.templatetags.costs import as_query, words
-from finops.insights.anomalies.causes import AnomalyCause
-from finops.insights.anomalies.queries import root_cause_of, row_of
+from finops.costs.templatetags.costs import as_query
+from finops.insights.anomalies.rows import anomaly_name
 from finops.insights.anomalies.schemas import AnomalyRow
 from finops.insights.charts import move_name
-from finops.insights.models import Anomaly, Incident
+from finops.insights.models import Anomaly
 from finops.insights.spend_change.effects import EFFECTS
 from finops.insights.spend_change.schemas import Effects, Move
 from finops.insights.spend_change.text import WHY, badge_of
@@ -29,6 +27,7 @@ EXPLORED = ("start_date", "end_date", "period", "compare_to", "basis", "charge_c
 
 register.filter(move_name)
 register.filter("move_badge", badge_of)
+register.filter(anomaly_name)
 
 
 @register.filter
@@ -64,25 +63,9 @@ def explorer_params(params: Mapping[str, Sequence[str]], move: Move) -> str:
 
 
 @register.filter
-def anomaly_name(anomaly: AnomalyRow | Anomaly) -> str:
-    """`Amazon CloudFront`; of another dimension than the service with its name: `Team: Payments`."""
-    label = anomaly.name if isinstance(anomaly, AnomalyRow) else anomaly.label
-    name = label or anomaly.value
-    if anomaly.dimension == "service":
-        return name
-    return f"{capfirst(words(anomaly.dimension)).replace(':', ' ')}: {name}"
-
-
-@register.filter
-def incident_name(row: AnomalyRow, root: tuple[str, AnomalyCause] | None) -> str:
-    """`Resource: gpu-sandbox`; without a root cause the anomaly's own name."""
-    return f"{root[0]}: {root[1].name}" if root else anomaly_name(row)
-
-
-@register.filter
-def headline_name(incident: Incident) -> str:
-    """What an incident is called in a short list."""
-    return incident_name(row_of(incident), root_cause_of(incident.headline))
+def anomaly_kind(row: AnomalyRow) -> str:
+    """`step` → `New level`."""
+    return str(Anomaly.Kind(row.kind).label)
 
 
 @register.filter

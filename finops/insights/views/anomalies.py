@@ -26,6 +26,14 @@ from finops.costs.spend_query import SpendQuery
 from finops.costs.views.choices import dimension_choices
 from finops.insights.anomalies import queries, services
 from finops.insights.anomalies.causes import AnomalyCause, change_events
+from finops.insights.anomalies.rows import (
+    counted_members,
+    headline_row,
+    incident_causes,
+    root_cause_of,
+    row_of,
+    with_members,
+)
 from finops.insights.anomalies.schemas import STATES, AnomaliesQuery, AnomalyRow
 from finops.insights.anomalies.services import MAX_WATCHES, NOT_WATCHED, change_anomaly_settings
 from finops.insights.charts import band_chart, cause_tables, explorer_query, spark_values
@@ -175,7 +183,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     """`?state=` and the parameters of a scope narrow the list: open by default; the most severe come first."""
     state_param = request.GET.get("state", "")
     state = state_param if state_param in STATES else "open"
-    rows = queries.with_members(Incident.objects.all())
+    rows = with_members(Incident.objects.all())
     if state != "all":
         rows = rows.filter(state=state)
     sources = load_sources(request.account)
@@ -211,10 +219,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
 def _line(incident: Incident) -> AnomalyLine:
     headline = incident.headline
     return AnomalyLine(
-        queries.row_of(incident),
+        row_of(incident),
         spark_values(headline),
         headline.get_kind_display(),
-        queries.root_cause_of(headline),
+        root_cause_of(headline),
         incident.shared_impact,
     )
 
@@ -289,11 +297,11 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
     run = AnomalyRun.objects.first()
     through = run.data_through if run and run.data_through else anomaly.last_day
     events = change_events(anomaly)
-    incident = queries.with_members(Incident.objects.all()).get(members=anomaly.pk)
+    incident = with_members(Incident.objects.all()).get(members=anomaly.pk)
     is_headline = anomaly.pk == incident.headline_id
     counted, row = (
-        queries.counted_members(incident) if is_headline else [anomaly],
-        queries.headline_row(anomaly),
+        counted_members(incident) if is_headline else [anomaly],
+        headline_row(anomaly),
     )
     explorer = explorer_query(counted, through)
     context: dict[str, Any] = {
@@ -301,11 +309,11 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
         "incident": incident,
         "row": row,
         "views": sorted(incident.members.all(), key=lambda each: (each.pk != incident.headline_id, each.pk)),
-        "more_services": len(queries.counted_members(incident)) - 1,
+        "more_services": len(counted_members(incident)) - 1,
         "is_whole": is_headline,
-        "root": queries.root_cause_of(anomaly),
+        "root": root_cause_of(anomaly),
         "band": band_chart(counted, events),
-        "tables": cause_tables(row.impact, queries.incident_causes(counted), explorer),
+        "tables": cause_tables(row.impact, incident_causes(counted), explorer),
         "events": events,
         "explorer": explorer.to_params(),
         "form": form,

@@ -20,6 +20,7 @@ from tests.cast import Cast
 from tests.finops.insights.anomalies.bills import bill, look
 from tests.pages import csv_rows, text_of
 from tests.world.costs import add_source
+from tests.world.dashboards import create_board, widget
 
 ClientFor = Callable[[User], Client]
 LIST = "/a/acme/anomalies/"
@@ -78,6 +79,18 @@ def test_the_page_has_chart_causes_and_a_link_to_the_explorer(
     assert answer.status_code == 200
     assert "vm-2" in answer.content.decode()
     assert "Only members can review anomalies." in html
+
+
+def test_list_page_overview_dashboard_and_report_name_it_by_its_root_cause(
+    cast: Cast, spike: Anomaly, client_for: ClientFor
+) -> None:
+    board = create_board(spike.account, "Weekly", widget("anomalies"))
+    of_board = f"/a/acme/dashboards/widgets/{board.widgets.get().pk}/"
+
+    client = client_for(cast.viewer)
+    for url in (LIST, page(spike), f"{LIST}open/", of_board, "/a/acme/reports/?month=2026-03"):
+        assert "Resource: vm-2" in text_of(client.get(url)), url
+    assert "Compute" in text_of(client.get(of_board))
 
 
 def test_a_member_marks_it_expected_with_a_note(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from accounts.models import Account
 from finops.insights.anomalies.causes import ValueSides, causes_of
-from finops.insights.anomalies.queries import incident_causes
+from finops.insights.anomalies.rows import incident_causes
 from finops.insights.models import Anomaly
 from finops.lib.money import exact_sum
 from tests.examples import examples

@@ -1,0 +1,161 @@
+"""Incidents and anomalies as answers have them: what each is called, its figures, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import msgspec
+from django.db.models import Prefetch, QuerySet
+from django.utils.text import capfirst
+from msgspec.structs import replace
+
+from finops.insights.anomalies.causes import AnomalyCause, Causes, merged_causes, place_of, top_causes
+from finops.insights.anomalies.grouping import BROAD, EXPLAINS, is_named
+from finops.insights.anomalies.schemas import AnomalyRow, RootCause
+from finops.insights.models import SERVICE, Anomaly, Incident
+from finops.lib.money import exact_sum, ratio
+
+SHOWN_CAUSES = 3
+
+
+def anomaly_name(anomaly: AnomalyRow | Anomaly) -> str:
+    """`Amazon CloudFront`; of another dimension than the service with its name: `Team: Payments`."""
+    label = anomaly.name if isinstance(anomaly, AnomalyRow) else anomaly.label
+    name = label or anomaly.value
+    if anomaly.dimension == SERVICE:
+        return name
+    dimension = anomaly.dimension.replace("_", " ").replace(":", " ")
+    return f"{capfirst(dimension)}: {name}"
+
+
+def title_of(anomaly: Anomaly) -> str:
+    """`Resource: gpu-sandbox`; without a root cause the anomaly's own name."""
+    root = root_cause_of(anomaly)
+    return f"{root[0]}: {root[1].name}" if root else anomaly_name(anomaly)
+
+
+def with_members(rows: QuerySet[Incident]) -> QuerySet[Incident]:
+    """With what `row_of` reads. One query more."""
+    live = Anomaly.objects.filter(gone_at=None).order_by("pk")
+    return rows.select_related("source", "headline").prefetch_related(Prefetch("members", live))
+
+
+def row_of(incident: Incident) -> AnomalyRow:
+    """An incident as answers have it, by its headline; from `with_members`."""
+    headline = incident.headline
+    headline.incident, headline.source = incident, incident.source  # no query for what is at hand
+    others = [each for each in incident.members.all() if each.pk != headline.pk]
+    also = [f"{each.dimension} {each.label or each.value}" for each in others]
+    row, counted = headline_row(headline), counted_members(incident)
+    if len(counted) > 1:
+        causes = [each for each in incident_causes(counted) if each.dimension != SERVICE]
+        row = replace(row, root_causes=_root_causes(causes, incident.currency))
+    return replace(row, also_seen_as=also)
+
+
+def headline_row(anomaly: Anomaly) -> AnomalyRow:
+    """An anomaly; of an incident's headline with the id and figures of the incident."""
+    row, incident = view_row(anomaly), anomaly.incident
+    if incident is None or incident.headline_id != anomaly.pk:
+        return row
+    return replace(
+        row,
+        id=incident.key,
+        severity=incident.severity,
+        first_day=incident.first_day,
+        last_day=incident.last_day,
+        ongoing=incident.ongoing,
+        actual=incident.actual,
+        expected=incident.expected,
+        expected_low=incident.expected_low,
+        expected_high=incident.expected_high,
+        impact=incident.impact,
+        month_end_impact=incident.month_end_impact,
+        note=incident.note,
+        marked_by=incident.marked_by_label,
+    )
+
+
+def view_row(anomaly: Anomaly) -> AnomalyRow:
+    """One anomaly with its own figures; its source and incident should have been fetched with it."""
+    first, last = str(anomaly.first_day), str(anomaly.last_day)
+    inside = [day for day in anomaly.days if first <= day[0] <= last]
+    return AnomalyRow(
+        id=anomaly.key,
+        state=anomaly.state,
+        kind=anomaly.kind,
+        severity=anomaly.severity,
+        source=anomaly.source.name,
+        dimension=anomaly.dimension,
+        value=anomaly.value,
+        name=anomaly.label,
+        first_day=anomaly.first_day,
+        last_day=anomaly.last_day,
+        ongoing=anomaly.ongoing,
+        actual=anomaly.actual,
+        expected=anomaly.expected,
+        expected_low=exact_sum(Decimal(day[3]) for day in inside),
+        expected_high=exact_sum(Decimal(day[4]) for day in inside),
+        impact=anomaly.impact,
+        month_end_impact=anomaly.month_end_impact,
+        currency=anomaly.currency,
+        root_causes=_root_causes(incident_causes([anomaly]), anomaly.currency),
+        title=title_of(anomaly),
+    )
+
+
+def _root_causes(causes: Sequence[Causes], currency: str) -> list[RootCause]:
+    return [
+        RootCause(
+            dimension=each.dimension,
+            value=cause.value,
+            name=cause.label,
+            impact=cause.excess,
+            currency=currency,
+            share=cause.share,
+        )
+        for each, cause in top_causes(causes, SHOWN_CAUSES)
+    ]
+
+
+def counted_members(incident: Incident) -> list[Anomaly]:
+    """Those whose amounts are the incident's, its headline first; from `with_members`."""
+    counted = [each for each in incident.members.all() if each.is_counted]
+    return sorted(counted, key=lambda each: (each.pk != incident.headline_id, each.pk)) or [incident.headline]
+
+
+def incident_causes(counted: Sequence[Anomaly]) -> list[Causes]:
+    """The causes of one anomaly, or of all that are counted of an incident: by service too, where they are several."""
+    parts = [msgspec.convert(each.causes, list[Causes]) for each in counted]
+    if len(parts) == 1:
+        return parts[0]
+    impacts = [each.impact for each in counted]
+    whole = exact_sum(impacts)
+    services = [
+        AnomalyCause(
+            value=each.value,
+            label=each.label,
+            actual=each.actual,
+            expected=each.expected,
+            excess=each.impact,
+            share=ratio(each.impact, whole),
+        )
+        for each in counted
+    ]
+    by_service = Causes(
+        dimension=SERVICE, title="Service", rows=services, other_values=0, other_excess=Decimal(0)
+    )
+    return [by_service, *merged_causes(parts, impacts)]
+
+
+def root_cause_of(anomaly: Anomaly) -> tuple[str, AnomalyCause] | None:
+    """The title of the finest dimension one of whose values explains most of it, with that value; None where it is the
+    anomaly's own or there is none."""
+    for causes in sorted(incident_causes([anomaly]), key=lambda each: place_of(each.dimension)):
+        first = causes.rows[0] if causes.rows else None
+        if causes.dimension in BROAD or first is None or not is_named(first.value):
+            continue
+        if first.share is not None and first.share >= EXPLAINS:
+            return causes.title, first
+    return None
