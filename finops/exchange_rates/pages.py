@@ -22,6 +22,8 @@ COST_PAGES: Final = frozenset(
         *(
             "savings",
             "saving",
+            "anomalies",
+            "anomaly",
             "cost_tags",
             "cost_tag",
             "splits",
@@ -32,8 +34,7 @@ COST_PAGES: Final = frozenset(
         *("unit_economics", "unit_metrics", "dashboard", "report"),
     }
 )
-"""URL names of pages whose amounts follow the choice, and which show the switch. Not those of anomalies, which are stored in the
-account's display currency."""
+"""URL names of pages whose amounts follow the choice, and which show the switch."""
 
 COMMON: Final = ("EUR", "USD", "GBP")
 

@@ -13,6 +13,7 @@ import msgspec
 
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.insights.anomalies.causes import AnomalyCause, Causes, ChangeEvent, place_of
+from finops.insights.anomalies.display import AS_STORED, AnomalyDisplay, Cells
 from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentTotal
 from finops.insights.models import Anomaly
 from finops.insights.spend_change import text
@@ -151,19 +152,21 @@ class CauseTable:
     other_share: Decimal | None
 
 
-def band_chart(anomalies: Sequence[Anomaly], events: Sequence[ChangeEvent] = ()) -> BandChart:
+def band_chart(
+    anomalies: Sequence[Anomaly], events: Sequence[ChangeEvent] = (), display: AnomalyDisplay = AS_STORED
+) -> BandChart:
     """Actual cost by day against the expected one and its band, of one anomaly or of several together: their days shaded,
     some days around them, and the changes of those days, numbered as the list beside the chart is."""
     first_day, last_day = min(each.first_day for each in anomalies), max(each.last_day for each in anomalies)
     first, last = str(first_day), str(last_day)
     days = [
         DayFigure(day, *amounts, first <= day <= last)
-        for day, amounts in _days_around(anomalies, first_day, last_day)
+        for day, amounts in _days_around(anomalies, first_day, last_day, display)
     ]
     floor = min([Decimal(0), *(day.actual for day in days)])
     labels = [day.day for day in days]
     chart = chart_spec(
-        unit=anomalies[0].currency,
+        unit=display.currency or anomalies[0].currency,
         labels=labels,
         lines=[
             Line(ACTUAL, [day.actual for day in days]),
@@ -172,26 +175,30 @@ def band_chart(anomalies: Sequence[Anomaly], events: Sequence[ChangeEvent] = ())
         line=True,
         stacked=False,
         band=BandLine(BAND, [max(floor, day.low) for day in days], [day.high for day in days]),
-        shade=(first, last) if {first, last} <= set(labels) else None,
+        shade=_shade([label for label in labels if first <= label <= last]),
         events=_event_flags(events, labels),
     )
     return BandChart(days, chart)
 
 
+def _shade(labels: Sequence[str]) -> tuple[str, str] | None:
+    return (labels[0], labels[-1]) if labels else None
+
+
 def _days_around(
-    anomalies: Sequence[Anomaly], first: date, last: date
-) -> Iterator[tuple[str, tuple[Decimal, Decimal, Decimal, Decimal]]]:
+    anomalies: Sequence[Anomaly], first: date, last: date, display: AnomalyDisplay
+) -> Iterator[tuple[str, Cells]]:
     """Days that all of them have, with actual, expected, low and high summed up."""
     length = (last - first).days + 1
-    start = str(first - timedelta(days=max(CONTEXT_BEFORE, length)))
-    end = str(last + timedelta(days=max(CONTEXT_AFTER, length // 2)))
-    by_day = [{day[0]: [Decimal(cell) for cell in day[1:]] for day in each.days} for each in anomalies]
+    start = first - timedelta(days=max(CONTEXT_BEFORE, length))
+    end = last + timedelta(days=max(CONTEXT_AFTER, length // 2))
+    by_day = [display.days(each) for each in anomalies]
     for day in sorted(set.intersection(*map(set, by_day))):
         if start <= day <= end:
             actual, expected, low, high = (
                 exact_sum(cells) for cells in zip(*(each[day] for each in by_day), strict=True)
             )
-            yield day, (actual, expected, low, high)
+            yield str(day), (actual, expected, low, high)
 
 
 def _event_flags(events: Sequence[ChangeEvent], labels: Sequence[str]) -> list[tuple[str, str]]:

@@ -27,6 +27,7 @@ from finops.costs.queries.spend import Question, plan_of
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.costs.spend_query import Filter
 from finops.lake.engine import engine
+from finops.lake.engine.conversion import display_currency
 from finops.lake.schema import Kind
 from finops.lib.errors import unknown_value
 from finops.lib.periods import DateRange
@@ -117,8 +118,9 @@ def scope_from_params(params: Mapping[str, str]) -> dict[str, Any]:
 
 def check_currency(reader: CostReader, currency: str) -> None:
     """Raises UserError, with the currencies there are, for one that no cost of the account is in; nothing for none, and
-    for an account without cost. One lake query."""
+    for an account without cost, and for the display currency. One lake query."""
     code = currency.strip().upper()
+    code = "" if code == display_currency() else code
     currencies = currencies_of(reader.account, reader.sources) if code else []
     if currencies and code not in currencies:
         raise unknown_value("currency", code, currencies)

@@ -83,12 +83,6 @@ class Incident(AccountModel):
         ]
         indexes = [models.Index(fields=["account", "state", "-last_day"], name="incident_by_state_and_day")]
 
-    @property
-    def own_impact(self) -> Decimal:
-        """The impact without what other incidents count: these add up."""
-        size = self.impact.copy_abs() - self.shared_impact
-        return size if self.impact > 0 else -size
-
     def __str__(self) -> str:
         return f"{self.key}: {self.first_day} to {self.last_day}"
 

@@ -135,8 +135,7 @@ def _anomalies(report: Report) -> str:
     if not answer.total_anomalies:
         return " ".join(["None", *answer.warnings])
     worst = [
-        f"{each.title} {signed_amount(each.impact, each.currency)}"
-        for each in answer.anomalies[:ANOMALIES]
+        f"{each.title} {signed_amount(each.impact, each.currency)}" for each in answer.anomalies[:ANOMALIES]
     ]
     return f"{answer.total_anomalies}: {', '.join(worst)}"
 

@@ -19,6 +19,7 @@ MAX_TEXT = 300
     name="listAnomalies",
     title="List anomalies",
     access=ToolAccess.READ,
+    converts=True,
     description="""
         Unusual spend vs. forecast of a service, team or cost tag, most severe first: impact so far and at
         month end, expected range, root causes. For changes between two periods: explainSpendChange.

@@ -20,6 +20,7 @@ EVIDENCE = 3
     name="listSavingsRecommendations",
     title="List savings",
     access=ToolAccess.READ,
+    converts=True,
     description="""
         Potential monthly savings proven by cost lines, largest first, with formula, effort, risk, resources
         and realized savings.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
@@ -15,6 +16,7 @@ from typing import Any
 
 import ibis
 
+from accounts.models import Account
 from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.dimensions import Dimension, registry
 from finops.costs.filters import ResolvedFilter, all_of
@@ -24,6 +26,7 @@ from finops.insights.anomalies.causes import Causes, ValueSides, causes_of, exce
 from finops.insights.anomalies.detector import Detection
 from finops.insights.cost_scope import CostReader, dimension_columns
 from finops.insights.models import SERVICE, Anomaly
+from finops.lake.engine.conversion import currency_scope
 from finops.lib.answers import group_by
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum, ratio
@@ -210,10 +213,12 @@ def impacts_in_scope(
     reader: CostReader, rows: Sequence[Anomaly], filters: tuple[ResolvedFilter, ...]
 ) -> dict[int, Decimal]:
     """What the cost that the filters hold moved in each anomaly's days against the 28 before, by the anomaly's pk; those
-    in which it took no part are left out. One lake query for each dimension that the rows are of."""
+    in which it took no part are left out; in the currency that it is stored in. One lake query for each dimension and
+    currency that the rows are of."""
     impacts: dict[int, Decimal] = {}
-    for name, ours in group_by(rows, lambda row: row.dimension).items():
-        costs = _costs_around(reader, name, ours, filters)
+    for (name, currency), ours in group_by(rows, lambda row: (row.dimension, row.currency)).items():
+        with _detection_scope(reader.account, currency):
+            costs = _costs_around(reader, name, ours, filters)
         for row in ours:
             cost = costs.get(ScopeKey(row.source_id, row.value, row.currency), DailyCost())
             impacts[row.pk] = _impact_in_scope(row, cost, reader.sources.coverage.first_day)
@@ -224,6 +229,11 @@ def impacts_in_scope(
     }
 
 
+def _detection_scope(account: Account, currency: str) -> AbstractContextManager[object]:
+    """As a detection counts what it stores in this currency, whatever the reader's."""
+    return account_display(account) if currency == account.display_currency else currency_scope(None)
+
+
 def _costs_around(
     reader: CostReader, name: str, rows: Sequence[Anomaly], filters: tuple[ResolvedFilter, ...]
 ) -> dict[ScopeKey, DailyCost]:
@@ -232,8 +242,7 @@ def _costs_around(
     except UserError:
         return {}  # a cost tag that was deleted since
     days = DateRange(min(row.first_day for row in rows) - BASELINE, max(row.last_day for row in rows))
-    with account_display(reader.account):  # the currency that anomalies are stored in, whatever the reader's
-        return daily_costs(reader, dimension, days, filters)
+    return daily_costs(reader, dimension, days, filters)
 
 
 def _impact_in_scope(row: Anomaly, cost: DailyCost, data_from: date | None) -> Decimal:

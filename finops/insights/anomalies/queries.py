@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -11,7 +11,7 @@ from functools import reduce
 from operator import or_
 
 from django.db.models import Case, F, IntegerField, Q, QuerySet, TextField, Value, When
-from django.db.models.functions import Abs, Cast
+from django.db.models.functions import Cast
 from msgspec.structs import replace
 
 from accounts.models import Account
@@ -19,13 +19,23 @@ from finops.costs.aliases import candidates
 from finops.costs.answers import AccountRef, MoneyAmount
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_words import incomplete_words
+from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
+from finops.insights.anomalies.display import (
+    AS_STORED,
+    AnomalyDisplay,
+    Figures,
+    anomaly_display,
+    currency_warnings,
+    impacts_by_currency,
+    part_of_impact,
+)
 from finops.insights.anomalies.lake import impacts_in_scope
-from finops.insights.anomalies.rows import row_of, with_members
+from finops.insights.anomalies.rows import incident_figures, row_of, with_members
 from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery, AnomalyRow
 from finops.insights.cost_scope import CostReader, CostScope, check_currency, resolve_scope
 from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings, Incident
+from finops.lake.engine.conversion import display_currency
 from finops.lib import sentences
-from finops.lib.answers import group_by
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
@@ -84,20 +94,27 @@ def list_anomalies(
     sources = reader.sources
     check_currency(reader, query.currency)
     rows = _filter_incidents(query)
+    display = anomaly_display(rows)
+    others = other_currency_warnings(rows, display)
+    rows = display.narrow(rows)
     impacts: Mapping[int, Decimal] = {}
     warnings: list[str] = []
     if query.scope_values:
         impacts, warnings = incidents_in_scope(reader, rows, query)
         rows = rows.filter(pk__in=list(impacts))
-    every = list(rows.only("currency", "impact", "shared_impact"))
-    total = len(every)
-    shown = list(with_members(_order_rows(rows))[offset : offset + query.limit])
+    matches = [pair for pair in _with_figures(rows, display) if _has_impact(pair[1], query)]
+    every, total = [figures for _incident, figures in matches], len(matches)
+    page = matches[offset : offset + query.limit]
+    shown = [
+        replace(row, impact_in_scope=_in_scope(impacts.get(incident.pk), figures))
+        for row, (incident, figures) in zip(_rows_of(page, display), page, strict=True)
+    ]
     run = AnomalyRun.objects.first()
     more = offset + len(shown) < total
     return AnomaliesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, query, shown, every, not_complete(sources, query)),
-        anomalies=[replace(row_of(each), impact_in_scope=impacts.get(each.pk)) for each in shown],
+        summary=_summary(account, query, shown, every, display.only, not_complete(sources, query)),
+        anomalies=shown,
         total_anomalies=total,
         smallest_impacts=smallest_impacts(),
         looked_at=run.finished_at if run else None,
@@ -106,7 +123,13 @@ def list_anomalies(
         truncated=f"{offset + 1} to {offset + len(shown)} of {total}. Use cursor for the next page."
         if more
         else "",
-        warnings=[*warnings, *_warnings(run), *_overlap_warnings(shown)],
+        warnings=[
+            *currency_warnings(every),
+            *others,
+            *warnings,
+            *_warnings(run),
+            *_overlap_warnings(shown, [figures for _incident, figures in page]),
+        ],
         hint=HINT if total else NO_ANOMALY_HINT,
     )
 
@@ -144,14 +167,45 @@ def _filter_incidents(query: AnomaliesQuery) -> QuerySet[Incident]:
         rows = rows.filter(last_day__gte=query.start_date)
     if query.end_date:
         rows = rows.filter(first_day__lte=query.end_date)
-    if query.currency:
-        rows = rows.filter(currency__iexact=query.currency.strip())
-    if query.min_impact is not None:
-        rows = rows.alias(size=Abs("impact")).filter(size__gte=query.min_impact)
     for word in query.search.split():
         matches = Anomaly.objects.alias(said=Cast("causes", TextField())).filter(_mentions(word))
         rows = rows.filter(pk__in=matches.values("incident_id"))
     return rows
+
+
+def _has_impact(figures: Figures, query: AnomaliesQuery) -> bool:
+    """Whether it is of the query's currency, as shown or as stored, and large enough in it."""
+    code = query.currency.strip().casefold()
+    sides = [each for each in (figures, figures.own) if each and code in ("", each.currency.casefold())]
+    return bool(sides) and (query.min_impact is None or sides[0].impact.copy_abs() >= query.min_impact)
+
+
+def _with_figures(rows: QuerySet[Incident], display: AnomalyDisplay) -> list[tuple[Incident, Figures]]:
+    """The most severe first. One query, two where they are converted."""
+    ordered = _order_rows(rows)
+    incidents = with_members(ordered) if display.currency else ordered
+    return [(each, incident_figures(each, display)) for each in incidents]
+
+
+def _rows_of(page: Sequence[tuple[Incident, Figures]], display: AnomalyDisplay) -> list[AnomalyRow]:
+    """In the same order. Two queries, none where they are converted."""
+    incidents = {each.pk: each for each, _figures in page}
+    if not display.currency:
+        incidents |= with_members(Incident.objects.all()).in_bulk(list(incidents))
+    return [row_of(incidents[each.pk], display) for each, _figures in page]
+
+
+def _in_scope(impact: Decimal | None, figures: Figures) -> Decimal | None:
+    return None if impact is None else part_of_impact(impact, figures)
+
+
+def other_currency_warnings(rows: QuerySet[Incident], display: AnomalyDisplay) -> list[str]:
+    """What is not shown of these, as one currency is shown alone. One query, none where all are."""
+    if not display.only:
+        return []
+    counts = Counter(rows.exclude(currency=display.only).values_list("currency", flat=True))
+    texts = [f"{count} in {currency}" for currency, count in sorted(counts.items())]
+    return [f"Not included: {join_with_and(texts)}. Switch the currency to show them."] if texts else []
 
 
 def _mentions(word: str) -> Q:
@@ -189,58 +243,75 @@ class OpenAnomalies:
     ongoing: int
     impacts: list[MoneyAmount]
     worst: list[AnomalyRow]
+    warnings: list[str]
 
 
 def open_anomalies(shown: int = 3) -> OpenAnomalies:
-    """Open incidents: what is counted is what is listed and summed. Three queries."""
+    """Open incidents: what is counted is what is listed and summed. Three queries, and those of the rates where they are
+    converted."""
     rows = Incident.objects.filter(state=Incident.State.OPEN)
+    display = anomaly_display(rows)
+    pairs = _with_figures(display.narrow(rows), display)
+    figures = [each for _incident, each in pairs]
     return OpenAnomalies(
-        count=len(rows),
-        ongoing=sum(each.ongoing for each in rows),
-        impacts=own_impacts(rows),
-        worst=[row_of(each) for each in with_members(_order_rows(rows))[:shown]],
+        count=len(pairs),
+        ongoing=sum(incident.ongoing for incident, _figures in pairs),
+        impacts=_impacts(figures),
+        worst=_rows_of(pairs[:shown], display),
+        warnings=[*currency_warnings(figures), *other_currency_warnings(rows, display)],
     )
 
 
-def own_impacts(rows: Iterable[Incident]) -> list[MoneyAmount]:
-    """Their impact by currency, the largest first. Cost that several of them have counts once."""
-    sums = {
-        currency: exact_sum(each.own_impact for each in own)
-        for currency, own in group_by(rows, lambda each: each.currency).items()
-    }
-    ranked = sorted(sums.items(), key=lambda pair: (-abs(pair[1]), pair[0]))
-    return [MoneyAmount(amount=amount, currency=currency) for currency, amount in ranked]
+def _impacts(figures: Sequence[Figures]) -> list[MoneyAmount]:
+    """Their impact by currency, the display currency first, then the largest. Cost that several of them have counts once."""
+    sums = impacts_by_currency(figures)
+    ranked = sorted(sums, key=lambda code: (code != display_currency(), -abs(sums[code]), code))
+    return [MoneyAmount(amount=sums[code], currency=code) for code in ranked]
 
 
-def state_counts() -> Counter[str]:
+def state_counts(display: AnomalyDisplay = AS_STORED) -> Counter[str]:
     """How many incidents there are in each state. One query."""
-    return Counter(Incident.objects.values_list("state", flat=True))
+    return Counter(display.narrow(Incident.objects.all()).values_list("state", flat=True))
 
 
 def _summary(
     account: Account,
     query: AnomaliesQuery,
-    shown: Sequence[Incident],
-    every: Sequence[Incident],
+    shown: Sequence[AnomalyRow],
+    every: Sequence[Figures],
+    only: str,
     incomplete: str,
 ) -> str:
     name, state = quote(account.name), "" if query.state == "all" else f"{query.state} "
+    of = f"{query.scope_text}{f' in {only}' if only else ''}"
     if not every:
-        return f"{name} has no {state}anomaly{query.scope_text or ' of that kind'}{incomplete}."
+        return f"{name} has no {state}anomaly{of or ' of that kind'}{incomplete}."
     noun = "anomaly" if len(every) == 1 else "anomalies"
-    counted = f"{name} has {len(every)} {state}{noun}{query.scope_text}"
+    counted = f"{name} has {len(every)} {state}{noun}{of}"
     if len(every) > 1 and not query.scope_text:
-        amounts = [_signed_amount(each.amount, each.currency) for each in own_impacts(every)]
-        counted += f", net impact {join_with_and(amounts)} with shared cost counted once"
+        counted += _net_impact(every)
+    counted += missing_rate_clause(impacts_by_currency(every))
     if not shown:
         return f"{counted}{incomplete}."
     worst = shown[0]
-    row = worst.headline
     return (
-        f"{counted}; listed first: {quote(row.label or row.value)} of {quote(worst.source.name)}, "
+        f"{counted}; listed first: {quote(worst.name or worst.value)} of {quote(worst.source)}, "
         f"{worst.first_day} to {worst.last_day}, {_signed_amount(worst.impact, worst.currency)} against what was "
         f"expected{', and it goes on' if worst.ongoing else ''}{incomplete}."
     )
+
+
+def _net_impact(every: Sequence[Figures]) -> str:
+    """A clause; what has no rate to the display currency is in no sum."""
+    impacts = _impacts(every)
+    left_out = without_rate({each.currency: each.amount for each in impacts})
+    amounts = [
+        _signed_amount(each.amount, each.currency) for each in impacts if each.currency not in left_out
+    ]
+    if not amounts:
+        return ""
+    daily = " at daily exchange rates" if any(each.own for each in every) else ""
+    return f", net impact {join_with_and(amounts)}{daily} with shared cost counted once"
 
 
 def _signed_amount(amount: Decimal, currency: str) -> str:
@@ -253,10 +324,10 @@ def _warnings(run: AnomalyRun | None) -> list[str]:
     return [f"The last anomaly detection failed: {run.error}"] if run.error else []
 
 
-def _overlap_warnings(shown: Sequence[Incident]) -> list[str]:
+def _overlap_warnings(shown: Sequence[AnomalyRow], figures: Sequence[Figures]) -> list[str]:
     return [
-        f"{quote(each.headline.label or each.headline.value)}: {sentences.money(each.shared_impact, each.currency)} of "
+        f"{quote(row.name or row.value)}: {sentences.money(each.shared_impact, each.currency)} of "
         "its impact is also in other anomalies. Do not add it twice."
-        for each in shown
+        for row, each in zip(shown, figures, strict=True)
         if each.shared_impact
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 import msgspec
 from django.db.models import Prefetch, QuerySet
@@ -11,6 +12,14 @@ from django.utils.text import capfirst
 from msgspec.structs import replace
 
 from finops.insights.anomalies.causes import AnomalyCause, Causes, merged_causes, place_of, top_causes
+from finops.insights.anomalies.display import (
+    AS_STORED,
+    AnomalyDisplay,
+    Figures,
+    anomaly_figures,
+    converted_causes,
+    figures_of_incident,
+)
 from finops.insights.anomalies.grouping import BROAD, EXPLAINS, is_named
 from finops.insights.anomalies.schemas import AnomalyRow, RootCause
 from finops.insights.models import SERVICE, Anomaly, Incident
@@ -41,21 +50,31 @@ def with_members(rows: QuerySet[Incident]) -> QuerySet[Incident]:
     return rows.select_related("source", "headline").prefetch_related(Prefetch("members", live))
 
 
-def row_of(incident: Incident) -> AnomalyRow:
+def incident_figures(incident: Incident, display: AnomalyDisplay = AS_STORED) -> Figures:
+    """The amounts of an incident, converted by the days of what is counted; from `with_members` where it is."""
+    stored = figures_of_incident(incident)
+    if display.currency in ("", stored.currency):
+        return stored
+    return display.figures(stored, counted_members(incident))
+
+
+def row_of(incident: Incident, display: AnomalyDisplay = AS_STORED) -> AnomalyRow:
     """An incident as answers have it, by its headline; from `with_members`."""
     headline = incident.headline
     headline.incident, headline.source = incident, incident.source  # no query for what is at hand
     others = [each for each in incident.members.all() if each.pk != headline.pk]
-    also = [f"{each.dimension} {each.label or each.value}" for each in others]
-    row, counted = headline_row(headline), counted_members(incident)
-    if len(counted) > 1:
-        causes = [each for each in incident_causes(counted) if each.dimension != SERVICE]
-        row = replace(row, root_causes=_root_causes(causes, incident.currency))
-    return replace(row, also_seen_as=also)
+    counted, figures = counted_members(incident), incident_figures(incident, display)
+    causes = [each for each in incident_causes(counted) if len(counted) == 1 or each.dimension != SERVICE]
+    return replace(
+        headline_row(headline),
+        **_amounts(figures),
+        root_causes=_root_causes(converted_causes(causes, figures), figures.currency),
+        also_seen_as=[f"{each.dimension} {each.label or each.value}" for each in others],
+    )
 
 
 def headline_row(anomaly: Anomaly) -> AnomalyRow:
-    """An anomaly; of an incident's headline with the id and figures of the incident."""
+    """An anomaly as stored; of an incident's headline with the id and figures of the incident."""
     row, incident = view_row(anomaly), anomaly.incident
     if incident is None or incident.headline_id != anomaly.pk:
         return row
@@ -66,21 +85,16 @@ def headline_row(anomaly: Anomaly) -> AnomalyRow:
         first_day=incident.first_day,
         last_day=incident.last_day,
         ongoing=incident.ongoing,
-        actual=incident.actual,
-        expected=incident.expected,
-        expected_low=incident.expected_low,
-        expected_high=incident.expected_high,
-        impact=incident.impact,
-        month_end_impact=incident.month_end_impact,
         note=incident.note,
         marked_by=incident.marked_by_label,
+        **_amounts(figures_of_incident(incident)),
     )
 
 
-def view_row(anomaly: Anomaly) -> AnomalyRow:
+def view_row(anomaly: Anomaly, display: AnomalyDisplay = AS_STORED) -> AnomalyRow:
     """One anomaly with its own figures; its source and incident should have been fetched with it."""
-    first, last = str(anomaly.first_day), str(anomaly.last_day)
-    inside = [day for day in anomaly.days if first <= day[0] <= last]
+    figures = anomaly_figures(anomaly, display)
+    causes = converted_causes(incident_causes([anomaly]), figures)
     return AnomalyRow(
         id=anomaly.key,
         state=anomaly.state,
@@ -93,16 +107,17 @@ def view_row(anomaly: Anomaly) -> AnomalyRow:
         first_day=anomaly.first_day,
         last_day=anomaly.last_day,
         ongoing=anomaly.ongoing,
-        actual=anomaly.actual,
-        expected=anomaly.expected,
-        expected_low=exact_sum(Decimal(day[3]) for day in inside),
-        expected_high=exact_sum(Decimal(day[4]) for day in inside),
-        impact=anomaly.impact,
-        month_end_impact=anomaly.month_end_impact,
-        currency=anomaly.currency,
-        root_causes=_root_causes(incident_causes([anomaly]), anomaly.currency),
+        root_causes=_root_causes(causes, figures.currency),
         title=title_of(anomaly),
+        **_amounts(figures),
     )
+
+
+def _amounts(figures: Figures) -> dict[str, Any]:
+    """The fields of an AnomalyRow."""
+    names = ("currency", "actual", "expected", "expected_low", "expected_high", "impact", "month_end_impact",
+             "own_amounts")  # fmt: skip
+    return {name: getattr(figures, name) for name in names}
 
 
 def _root_causes(causes: Sequence[Causes], currency: str) -> list[RootCause]:

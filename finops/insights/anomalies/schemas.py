@@ -45,6 +45,15 @@ class RootCause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str = ""
 
 
+# Of a converted anomaly, its amounts in the currency that it was found in.
+class OwnImpact(msgspec.Struct, frozen=True, kw_only=True):
+    currency: str
+    actual: Decimal
+    expected: Decimal
+    impact: Decimal
+    month_end_impact: Decimal
+
+
 # Amounts of all days from the first to the last. `expected_low` and `expected_high` are the band, added up over them.
 class AnomalyRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """title: by root cause. impact: actual - expected so far; month_end_impact: when its month ends."""
@@ -73,6 +82,7 @@ class AnomalyRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     marked_by: str = ""
     also_seen_as: list[str] = []
     impact_in_scope: Decimal | None = None
+    own_amounts: OwnImpact | None = None
 
 
 class AnomaliesAnswer(AccountAnswer, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -26,15 +27,26 @@ from finops.costs.spend_query import SpendQuery
 from finops.costs.views.choices import dimension_choices
 from finops.insights.anomalies import queries, services
 from finops.insights.anomalies.causes import AnomalyCause, change_events
+from finops.insights.anomalies.detection import CONTEXT_DAYS
+from finops.insights.anomalies.display import (
+    AS_STORED,
+    AnomalyDisplay,
+    Figures,
+    anomaly_display,
+    anomaly_figures,
+    converted_causes,
+    currency_warnings,
+)
 from finops.insights.anomalies.rows import (
     counted_members,
-    headline_row,
     incident_causes,
+    incident_figures,
     root_cause_of,
     row_of,
+    view_row,
     with_members,
 )
-from finops.insights.anomalies.schemas import STATES, AnomaliesQuery, AnomalyRow
+from finops.insights.anomalies.schemas import STATES, AnomaliesQuery, AnomalyRow, OwnImpact
 from finops.insights.anomalies.services import MAX_WATCHES, NOT_WATCHED, change_anomaly_settings
 from finops.insights.charts import band_chart, cause_tables, explorer_query, spark_values
 from finops.insights.cost_scope import CostReader, CostScope, scope_from_params
@@ -74,6 +86,11 @@ def _currency(line: AnomalyLine) -> str:
     return line.row.currency
 
 
+def _own_amounts(row: AnomalyRow) -> AnomalyRow | OwnImpact:
+    """Before conversion."""
+    return row.own_amounts or row
+
+
 ANOMALIES = ListPage[AnomalyLine](
     name="anomalies",
     title="Anomalies",
@@ -110,6 +127,8 @@ ANOMALIES = ListPage[AnomalyLine](
             shown=False,
         ),
         Column("currency", "Currency", lambda line: line.row.currency, shown=False),
+        Column("own_impact", "Stored impact", lambda line: _own_amounts(line.row).impact, shown=False),
+        Column("own_currency", "Stored currency", lambda line: _own_amounts(line.row).currency, shown=False),
         Column("state", "State", lambda line: line.row.state, css="nowrap"),
         Column("cause", "Root cause", lambda line: line.cause, shown=False),
         Column("also", "Also seen as", lambda line: ", ".join(line.row.also_seen_as), shown=False),
@@ -186,6 +205,9 @@ def index(request: AccountRequest) -> HttpResponseBase:
     rows = with_members(Incident.objects.all())
     if state != "all":
         rows = rows.filter(state=state)
+    display = anomaly_display(rows)
+    warnings = queries.other_currency_warnings(rows, display)
+    rows = display.narrow(rows)
     sources = load_sources(request.account)
     scope, error = scope_from_params(request.GET.dict()), ""
     if scope:
@@ -195,11 +217,12 @@ def index(request: AccountRequest) -> HttpResponseBase:
             rows = rows.filter(pk__in=list(impacts))
         except UserError as problem:
             scope, error = {}, problem.message
-    lines = [_line(row) for row in rows]
+    pairs = [(row, incident_figures(row, display)) for row in rows]
+    lines = [_line(row, figures, display) for row, figures in pairs]
     shown = ANOMALIES.listing(request, lines)
     if wants_csv(request):
         return ANOMALIES.csv(shown.matches)
-    counts = queries.state_counts()
+    counts = queries.state_counts(display)
     run = AnomalyRun.objects.first()
     query = AnomaliesQuery(state=state, **scope)
     context: dict[str, Any] = {
@@ -212,18 +235,19 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "not_complete": queries.not_complete(sources, query),
         "scope": scope,
         "error": error,
+        "warnings": [*currency_warnings([figures for _row, figures in pairs]), *warnings],
     }
     return render(request, "insights/anomalies.html", context, status=400 if error else 200)
 
 
-def _line(incident: Incident) -> AnomalyLine:
+def _line(incident: Incident, figures: Figures, display: AnomalyDisplay) -> AnomalyLine:
     headline = incident.headline
     return AnomalyLine(
-        row_of(incident),
+        row_of(incident, display),
         spark_values(headline),
         headline.get_kind_display(),
         root_cause_of(headline),
-        incident.shared_impact,
+        figures.shared_impact,
     )
 
 
@@ -299,21 +323,25 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
     events = change_events(anomaly)
     incident = with_members(Incident.objects.all()).get(members=anomaly.pk)
     is_headline = anomaly.pk == incident.headline_id
-    counted, row = (
-        counted_members(incident) if is_headline else [anomaly],
-        headline_row(anomaly),
-    )
+    display = anomaly_display(Incident.objects.filter(pk=incident.pk), timedelta(days=CONTEXT_DAYS))
+    whole = incident_figures(incident, display)
+    if is_headline:
+        counted, row, figures = counted_members(incident), row_of(incident, display), whole
+    else:
+        counted, row, figures = [anomaly], view_row(anomaly, display), anomaly_figures(anomaly, display)
     explorer = explorer_query(counted, through)
     context: dict[str, Any] = {
         "anomaly": anomaly,
         "incident": incident,
         "row": row,
+        "whole": whole,
+        "warnings": currency_warnings([figures]),
         "views": sorted(incident.members.all(), key=lambda each: (each.pk != incident.headline_id, each.pk)),
         "more_services": len(counted_members(incident)) - 1,
         "is_whole": is_headline,
         "root": root_cause_of(anomaly),
-        "band": band_chart(counted, events),
-        "tables": cause_tables(row.impact, incident_causes(counted), explorer),
+        "band": band_chart(counted, events, display if figures.own else AS_STORED),
+        "tables": cause_tables(row.impact, converted_causes(incident_causes(counted), figures), explorer),
         "events": events,
         "explorer": explorer.to_params(),
         "form": form,

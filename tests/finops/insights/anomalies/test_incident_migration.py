@@ -13,6 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from accounts.scoping import account_scope
 from finops.costs.models import CostSource
+from finops.insights.anomalies.display import figures_of_incident
 from finops.insights.models import Anomaly
 from tests.cast import Cast
 
@@ -73,5 +74,5 @@ def test_primary_and_views_become_one_incident_with_the_review(before: Any, cast
             False,
         )
         assert (incident.state, incident.note, incident.marked_by_label) == ("resolved", "Scaled down", "Ada")
-        assert (incident.impact, incident.own_impact) == (Decimal(100), Decimal(97))
+        assert (incident.impact, figures_of_incident(incident).own_impact) == (Decimal(100), Decimal(97))
         assert (incident.expected_low, incident.expected_high) == (Decimal("20.5"), Decimal(40))

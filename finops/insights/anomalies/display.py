@@ -1,0 +1,251 @@
+"""Anomalies in the display currency.
+
+A detection stores an anomaly in the currency that it counted in: that of the bill, or the account's display currency. For a
+reader of another one its days are converted each at the rate of its day and rounded once (ADR 0046), so that days add up to
+the anomaly, and anomalies to their total. What has no day, the rest of the month, takes the rate of the last day; root
+causes are stored as sums over all days, so they take the mean rate of the impact and add up to it. One whose days lack a
+rate stays as it is stored.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import Final
+
+from django.db.models import Max, Min, QuerySet
+from msgspec.structs import replace
+
+from finops.exchange_rates.missing_rates import missing_rate_warnings
+from finops.insights.anomalies.causes import Causes
+from finops.insights.anomalies.schemas import OwnImpact
+from finops.insights.models import Anomaly, Incident
+from finops.lake.engine.conversion import Conversion, OneCurrency, convert, current_currencies
+from finops.lib.answers import group_by
+from finops.lib.money import MONEY_SCALE, exact_difference, exact_sum, ratio
+
+Cells = tuple[Decimal, Decimal, Decimal, Decimal]
+"""Actual, expected, low and high of a day."""
+
+ZERO: Final = Decimal(0)
+_UNIT: Final = Decimal(1).scaleb(-MONEY_SCALE)
+_CONTEXT: Final = Context(prec=80, rounding=ROUND_HALF_EVEN)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Amounts of an incident or an anomaly in one currency. `shared_impact`: how much of the impact's size other incidents
+    count. `own`: what is stored, where it was converted."""
+
+    currency: str
+    actual: Decimal
+    expected: Decimal
+    expected_low: Decimal
+    expected_high: Decimal
+    impact: Decimal
+    month_end_impact: Decimal
+    shared_impact: Decimal = ZERO
+    own: Figures | None = None
+
+    @property
+    def own_impact(self) -> Decimal:
+        """The impact without what other incidents count: these add up."""
+        size = self.impact.copy_abs() - self.shared_impact
+        return size if self.impact > 0 else -size
+
+    @property
+    def rate(self) -> Decimal | None:
+        """The mean rate that the impact was converted at; None where nothing was."""
+        return ratio(self.impact, self.own.impact) if self.own else None
+
+    @property
+    def own_amounts(self) -> OwnImpact | None:
+        """What is stored, as answers have it."""
+        if self.own is None:
+            return None
+        names = ("currency", "actual", "expected", "impact", "month_end_impact")
+        return OwnImpact(**{name: getattr(self.own, name) for name in names})
+
+
+def figures_of_incident(incident: Incident) -> Figures:
+    """As stored."""
+    names = [each.name for each in dataclasses.fields(Figures) if each.name != "own"]
+    return Figures(**{name: getattr(incident, name) for name in names})
+
+
+def figures_of_anomaly(anomaly: Anomaly) -> Figures:
+    """As stored; the range of its days added up."""
+    inside = [cells for _day, cells in _days_inside(anomaly)]
+    return Figures(
+        currency=anomaly.currency,
+        actual=anomaly.actual,
+        expected=anomaly.expected,
+        expected_low=exact_sum(cells[2] for cells in inside),
+        expected_high=exact_sum(cells[3] for cells in inside),
+        impact=anomaly.impact,
+        month_end_impact=anomaly.month_end_impact,
+    )
+
+
+def anomaly_figures(anomaly: Anomaly, display: AnomalyDisplay) -> Figures:
+    """The amounts of one anomaly."""
+    return display.figures(figures_of_anomaly(anomaly), [anomaly])
+
+
+def days_of(anomaly: Anomaly) -> Iterator[tuple[date, Cells]]:
+    """The days of its chart, as stored."""
+    for day, actual, expected, low, high in anomaly.days:
+        yield date.fromisoformat(day), (Decimal(actual), Decimal(expected), Decimal(low), Decimal(high))
+
+
+def _days_inside(anomaly: Anomaly) -> list[tuple[date, Cells]]:
+    return [(day, cells) for day, cells in days_of(anomaly) if anomaly.first_day <= day <= anomaly.last_day]
+
+
+@dataclass(frozen=True)
+class AnomalyDisplay:
+    """The display currency and the rates to it, by currency and day; `only`: the currency whose anomalies alone are shown."""
+
+    currency: str = ""
+    rates: Mapping[tuple[str, date], Decimal] = field(default_factory=dict)
+    only: str = ""
+
+    def narrow(self, rows: QuerySet[Incident]) -> QuerySet[Incident]:
+        """Those that are shown."""
+        return rows.filter(currency=self.only) if self.only else rows
+
+    def figures(self, stored: Figures, anomalies: Sequence[Anomaly]) -> Figures:
+        """The amounts of these anomalies together in the display currency; as stored where nothing is converted, or a day
+        has no rate."""
+        if self.currency in ("", stored.currency):
+            return stored
+        last = max(each.last_day for each in anomalies)
+        rest_rate = self.rates.get((stored.currency, last))
+        columns = [
+            (cells, self.rates.get((stored.currency, day)))
+            for anomaly in anomalies
+            for day, cells in _days_inside(anomaly)
+        ]
+        if rest_rate is None or any(rate is None for _cells, rate in columns):
+            return stored
+
+        def total(place: int, whole: Decimal) -> Decimal:
+            """Of each day at its rate; what no day has, such as of a day without lines, at the last one's."""
+            rest = exact_difference(whole, exact_sum(cells[place] for cells, _rate in columns))
+            days = [convert(cells[place], rate) for cells, rate in columns if rate is not None]
+            return exact_sum([*days, convert(rest, rest_rate)])
+
+        actual, expected = total(0, stored.actual), total(1, stored.expected)
+        impact = exact_difference(actual, expected)
+        later = exact_difference(stored.month_end_impact, stored.impact)
+        shared = ratio(stored.shared_impact, stored.impact.copy_abs()) or ZERO
+        return Figures(
+            currency=self.currency,
+            actual=actual,
+            expected=expected,
+            expected_low=total(2, stored.expected_low),
+            expected_high=total(3, stored.expected_high),
+            impact=impact,
+            month_end_impact=exact_sum([impact, convert(later, rest_rate)]),
+            shared_impact=_round(shared, impact.copy_abs()),
+            own=stored,
+        )
+
+    def days(self, anomaly: Anomaly) -> dict[date, Cells]:
+        """The days of its chart; of one that is converted, those that have a rate."""
+        if self.currency in ("", anomaly.currency):
+            return dict(days_of(anomaly))
+        converted: dict[date, Cells] = {}
+        for day, (actual, expected, low, high) in days_of(anomaly):
+            rate = self.rates.get((anomaly.currency, day))
+            if rate is not None:
+                converted[day] = (
+                    convert(actual, rate),
+                    convert(expected, rate),
+                    convert(low, rate),
+                    convert(high, rate),
+                )
+        return converted
+
+
+AS_STORED: Final = AnomalyDisplay()
+
+
+def anomaly_display(rows: QuerySet[Incident], around: timedelta = timedelta(0)) -> AnomalyDisplay:
+    """How these incidents are shown in the current scope, with the rates of their days and of so many before and after. No
+    query where nothing is converted, else one, and those of the rates."""
+    scope = current_currencies()
+    if isinstance(scope, OneCurrency):
+        return AnomalyDisplay(only=scope.currency)
+    if not isinstance(scope, Conversion):
+        return AS_STORED
+    days = rows.exclude(currency=scope.currency).aggregate(
+        first=Min("members__first_day"), last=Max("members__last_day")
+    )
+    if days["first"] is None:
+        return AnomalyDisplay(scope.currency)
+    table = scope.rates(days["first"] - around, days["last"] + around)
+    read = table.table.select(["rate_currency", "rate_day", "rate"]).to_pylist() if table else []
+    return AnomalyDisplay(
+        scope.currency, {(row["rate_currency"], row["rate_day"]): row["rate"] for row in read}
+    )
+
+
+def converted_causes(causes: Sequence[Causes], figures: Figures) -> list[Causes]:
+    """Causes at the mean rate of the impact: their shares stay, and those that added up to the impact still do."""
+    rate, own = figures.rate, figures.own
+    if rate is None or own is None:
+        return list(causes)
+    return [_converted_causes(each, rate, own.impact, figures.impact) for each in causes]
+
+
+def _converted_causes(causes: Causes, rate: Decimal, own: Decimal, impact: Decimal) -> Causes:
+    whole = impact if causes.total == own else _round(causes.total, rate)
+    rows = [
+        replace(
+            row,
+            actual=_round(row.actual, rate),
+            expected=_round(row.expected, rate),
+            excess=_round(row.excess, rate),
+        )
+        for row in causes.rows
+    ]
+    other = _round(causes.other_excess, rate)
+    left = exact_difference(whole, exact_sum([*(row.excess for row in rows), other]))
+    if causes.other_values or not rows:
+        other = exact_sum([other, left])
+    else:
+        rows[0] = replace(rows[0], excess=exact_sum([rows[0].excess, left]))
+    return replace(causes, rows=rows, other_excess=other)
+
+
+def part_of_impact(amount: Decimal, figures: Figures) -> Decimal:
+    """A part of the stored impact, as it is shown."""
+    return amount if figures.rate is None else _round(amount, figures.rate)
+
+
+def impacts_by_currency(figures: Iterable[Figures]) -> dict[str, Decimal]:
+    """What they come to without cost that several have."""
+    return {
+        currency: exact_sum(each.own_impact for each in ours)
+        for currency, ours in group_by(figures, lambda each: each.currency).items()
+    }
+
+
+CONVERTED: Final = (
+    "Converted at the exchange rate of each day. The rest of the month is at the rate of the last day, root causes at the "
+    "mean rate."
+)
+
+
+def currency_warnings(figures: Sequence[Figures]) -> list[str]:
+    """What has no rate, and how the others were converted."""
+    missing = missing_rate_warnings(impacts_by_currency(figures))
+    return [*missing, CONVERTED] if any(each.own for each in figures) else missing
+
+
+def _round(amount: Decimal, rate: Decimal) -> Decimal:
+    return _CONTEXT.multiply(amount, rate).quantize(_UNIT, context=_CONTEXT)
