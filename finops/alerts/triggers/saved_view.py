@@ -73,7 +73,7 @@ def change_query(view: SavedView, period: CompletePeriod) -> SpendQuery:
     """Of the view's cost in the period, against the one before; its groups are what moved."""
     return replace(
         _in_days(view.query, period.days),
-        granularity="none",
+        granularity="day" if period.days.days > 1 else "none",
         compare_to="previous_period",
         order_by="change",
     )
@@ -157,6 +157,7 @@ def change_message(
         kind="saved_view",
         dedup_key=f"account-{account.pk}:view-{view.pk}:{change_key(period)}",
         data=_data(view, period.frequency, days, spend.answer),
+        chart=spend_chart(ordered, "day"),
     )
 
 

@@ -21,6 +21,7 @@ from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_words import incomplete_words
 from finops.exchange_rates.missing_rates import missing_rate_clause, missing_rate_warnings
 from finops.lib import sentences
+from finops.lib.drawings.chart import ColumnChart, DrawnSeries, to_values
 from finops.lib.formats import dates, numbers
 from finops.lib.formats.sentences import reader_text
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostTotal
@@ -39,6 +40,7 @@ def unit_cost_query(name: str, period: CompletePeriod) -> UnitCostQuery:
         start_date=period.days.start,
         end_date=period.days.end,
         compare_to="previous_period",
+        granularity="day" if period.days.days > 1 else "none",
     )
 
 
@@ -111,6 +113,23 @@ def message(
         is_end=is_end,
         dedup_key=f"account-{account.pk}:unit-cost-{subscription.pk}",
         data=_data(period, answer, total, target),
+        chart=_chart(total, target),
+    )
+
+
+def _chart(total: UnitCostTotal, target: Decimal) -> ColumnChart | None:
+    """Unit cost by day against the target; None for a single day."""
+    if len(total.buckets) < 2:
+        return None
+    return ColumnChart(
+        title=f"Unit cost by day in {total.currency}",
+        currency=total.currency,
+        labels=[f"{bucket.start_date}" for bucket in total.buckets],
+        series=[
+            DrawnSeries(name="Unit cost", values=to_values([bucket.unit_cost for bucket in total.buckets]))
+        ],
+        limit=float(target),
+        limit_name="Target",
     )
 
 

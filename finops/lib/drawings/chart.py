@@ -52,8 +52,14 @@ class ColumnChart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             return f"{self.title}: no data"
         highest = max(known, key=lambda pair: pair[1])
         named = dict.fromkeys([known[0], highest, known[-1]])
-        parts = [f"{dates.bucket(label)} {numbers.money(total, self.currency)}" for label, total in named]
+        parts = [f"{dates.bucket(label)} {_amount(total, self.currency)}" for label, total in named]
         return f"{self.title}: {', '.join(parts)}"
+
+
+def _amount(value: float, currency: str) -> str:
+    """A unit cost may be a small part of a cent."""
+    is_small = 0 < abs(value) < 0.01
+    return numbers.price(value, currency) if is_small else numbers.money(value, currency)
 
 
 def chart_of(table: SeriesTable, title: str) -> ColumnChart:

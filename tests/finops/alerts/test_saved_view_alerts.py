@@ -279,6 +279,18 @@ def test_a_report_arrives_as_mail_with_a_table_of_groups(acme: Account, mail_ser
     assert len(parts) == 2
 
 
+def test_the_list_of_deliveries_names_the_kind_in_words(acme: Account, cast: Cast) -> None:
+    subscribe(acme, "view_report", saved_view=save_view(acme).name, frequency="weekly")
+    add_spend(acme, SUNDAY)
+    with at(MONDAY, 6):
+        services.evaluate(acme)
+
+    page = get_page(signed_in(cast.viewer), "/a/acme/alerts/deliveries/")
+
+    assert "Saved view" in page
+    assert "Saved_view" not in page
+
+
 # Who may, and what goes with it
 
 

@@ -42,6 +42,8 @@ def test_a_change_beyond_a_share_is_sent_once_for_the_week(acme: Account) -> Non
         "eu": "+$70.00, now $140.00",
     }
     assert message["severity"] == "warning"
+    assert message["chart"]["title"] == "Spend by day in USD"
+    assert message["chart"]["series"][0]["values"] == [22.0] * 7
 
 
 @pytest.mark.parametrize(

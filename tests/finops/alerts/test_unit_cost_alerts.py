@@ -66,6 +66,23 @@ def test_a_unit_cost_above_its_target_is_sent_with_cost_and_usage(acme: Account,
     assert message["data"]["unit_cost"] == {"amount": 12.0, "currency": "USD"}
     assert (message["severity"], message["is_end"]) == ("warning", False)
     assert "start_date=2026-03-16&end_date=2026-03-22" in message["url"]
+    chart = message["chart"]
+    assert (chart["title"], chart["limit"], chart["limit_name"]) == (
+        "Unit cost by day in USD",
+        10.0,
+        "Target",
+    )
+    assert chart["series"][0]["values"] == [12.0] * 7
+
+
+def test_a_unit_cost_of_a_single_day_has_no_chart(acme: Account, metric: UnitMetric) -> None:
+    subscribe_to_target(acme, frequency="daily")
+    add_spend(acme, SUNDAY, 12)
+
+    with at(MONDAY, 6):
+        (sent,) = services.evaluate(acme)
+
+    assert "chart" not in sent.message
 
 
 def test_weeks_above_the_target_are_one_episode_and_its_end_is_sent(

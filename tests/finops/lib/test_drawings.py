@@ -109,3 +109,18 @@ def test_pillow_is_loaded_by_the_first_drawing_alone() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert run.stdout.strip() == "False"
+
+
+def test_an_amount_below_a_cent_keeps_its_digits_in_text_and_on_the_axis() -> None:
+    values: list[float | None] = [0.00421, 0.003]
+    chart = ColumnChart(
+        title="Unit cost by day in USD",
+        currency="USD",
+        labels=["2026-03-16", "2026-03-17"],
+        series=[DrawnSeries(name="Unit cost", values=values)],
+    )
+
+    assert chart.alt == "Unit cost by day in USD: Mar 16 $0.00421, Mar 17 $0.003"
+    ticks = [label.text for label in draw_columns(chart, width=600, height=220).labels]
+    assert "$0.004" in ticks
+    assert len(set(ticks)) == len(ticks)
