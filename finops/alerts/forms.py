@@ -254,7 +254,7 @@ class SubscriptionForm(forms.Form):
             every = AlertSubscription.Frequency.choices
             frequency.choices = [choice for choice in every if choice[0] in DIGEST_FREQUENCIES]
         if frequency is not None and self.asked_trigger in (Trigger.VIEW_CHANGE, Trigger.UNIT_COST):
-            frequency.label, frequency.choices = "Measured by", _PERIODS
+            frequency.label, frequency.choices = "Period", _PERIODS
         if self.asked_trigger == Trigger.VIEW_CHANGE:
             amount = self.fields["minimum_impact"]
             amount.label, amount.help_text = (

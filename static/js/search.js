@@ -48,7 +48,8 @@ function showPart(name, html) {
   select(all.find((each) => each.getAttribute("href") === href) || all[0]);
 }
 
-// A status within the dialog: what is outside of a modal one is not read out. Visible only without results and on problems.
+// A status within the dialog: what is outside of a modal one is not read out. Visible only without results and on
+// problems.
 function showNote(text, isVisible) {
   note.textContent = text;
   note.classList.toggle("visually-hidden", !isVisible);

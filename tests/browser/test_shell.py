@@ -203,7 +203,7 @@ def test_a_search_that_is_refused_says_when_to_try_again(new_page: NewPage) -> N
     search_for(page, "budget")
 
     expect(page.get_by_text("No cost results: too many searches. Try again in 42 s.")).to_be_visible()
-    expect(page.get_by_role("option", name="Budgets", exact=True)).to_be_visible()
+    expect(page.get_by_role("option", name="Budgets Costs")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [390, 1280])
