@@ -7,14 +7,11 @@ in a private network needs ALERT_ALLOWED_NETWORKS, as every such address does. N
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime
-from decimal import Decimal
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import msgspec
 import psycopg
@@ -31,11 +28,15 @@ from finops.connections.connector import (
 )
 from finops.connections.transports.sql import (
     BATCH_ROWS,
+    FOCUS_QUERY,
+    FocusQuery,
     FocusRelation,
     QueryResult,
     SqlConnector,
     SqlSource,
     TextRow,
+    TlsCheck,
+    text_of,
 )
 from finops.lib import time_limit
 from finops.lib.outbound.endpoints import DeliveryTimeout, resolve_endpoint
@@ -48,11 +49,6 @@ _GRANT: Final = """\
 CREATE ROLE finops_console LOGIN PASSWORD '…';
 GRANT USAGE ON SCHEMA billing TO finops_console;
 GRANT SELECT ON billing.focus_costs TO finops_console;"""
-_QUERY: Final = """\
-SELECT billed AS "BilledCost", amortized AS "EffectiveCost", currency AS "BillingCurrency",
-       month_start AS "BillingPeriodStart", day AS "ChargePeriodStart", 'Usage' AS "ChargeCategory",
-       'Data centre' AS "ProviderName", service AS "ServiceName"
-FROM billing.focus_costs"""
 
 
 class PostgresqlConfig(ConnectorConfig, frozen=True, kw_only=True):
@@ -67,23 +63,8 @@ class PostgresqlConfig(ConnectorConfig, frozen=True, kw_only=True):
     ]
     user: Annotated[str, msgspec.Meta(title="User", examples=["finops_console"], min_length=1, max_length=63)]
     password: Annotated[SecretText, msgspec.Meta(title="Password", min_length=1, max_length=500)]
-    query: Annotated[
-        str,
-        msgspec.Meta(
-            title="Query",
-            description="A SELECT whose columns are named as FOCUS names them. A view is best: SELECT * FROM it.",
-            examples=["SELECT * FROM billing.focus_costs"],
-            min_length=8,
-            max_length=20_000,
-        ),
-    ]
-    encryption: Annotated[
-        Literal["verify-full", "require"],
-        msgspec.Meta(
-            title="TLS",
-            description="verify-full checks the server's certificate; require encrypts without the check.",
-        ),
-    ] = "verify-full"
+    query: FocusQuery
+    encryption: TlsCheck = "verify-full"
 
 
 class Postgresql(SqlConnector[PostgresqlConfig, SqlSource]):
@@ -102,7 +83,7 @@ class Postgresql(SqlConnector[PostgresqlConfig, SqlSource]):
             SetupStep(
                 "Write the query",
                 "Quote FOCUS column names. The columns of the example are required.",
-                _QUERY,
+                FOCUS_QUERY,
                 "sql",
             ),
             SetupStep(
@@ -130,9 +111,7 @@ class _Database(SqlSource):
 
     def query(self, statement: str) -> QueryResult:
         """One connection a statement, which ends with its last row."""
-        batches = self._batches(statement)
-        names, types = next(batches)
-        return QueryResult([name or "" for name in names], batches, types=[each or "" for each in types])
+        return QueryResult.of(self._batches(statement))
 
     def moment(self, expression: str) -> str:
         return f"({expression})::timestamptz"
@@ -154,7 +133,7 @@ class _Database(SqlSource):
                 columns = cursor.description or []
                 yield [[each.name for each in columns], [each.type_display for each in columns]]
                 while rows := cursor.fetchmany(BATCH_ROWS):
-                    yield [[_text(value) for value in row] for row in rows]
+                    yield [[text_of(value) for value in row] for row in rows]
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         config = self._config
@@ -224,15 +203,3 @@ class _Database(SqlSource):
 
 def _first_line(error: psycopg.Error) -> str:
     return truncate(re.sub(r"\s+", " ", error.diag.message_primary or str(error)).strip().rstrip("."), 300)
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    if isinstance(value, dict | list):
-        return json.dumps(value, default=str)
-    return str(value)

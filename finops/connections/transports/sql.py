@@ -10,13 +10,17 @@ The month of a line is that in which the moment 14 hours after BillingPeriodStar
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from itertools import zip_longest
-from typing import Final, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+
+import msgspec
 
 from finops.connections.checks import check_list
 from finops.connections.connector import (
@@ -47,6 +51,31 @@ MAX_ROWS: Final = 200_000_000
 MAX_PERIODS: Final = 10_000
 """Different values of BillingPeriodStart."""
 
+FOCUS_QUERY: Final = """\
+SELECT billed AS "BilledCost", amortized AS "EffectiveCost", currency AS "BillingCurrency",
+       month_start AS "BillingPeriodStart", "day" AS "ChargePeriodStart", 'Usage' AS "ChargeCategory",
+       'Data centre' AS "ProviderName", service AS "ServiceName"
+FROM billing.focus_costs"""
+"""An example with the columns that are required."""
+
+FocusQuery = Annotated[
+    str,
+    msgspec.Meta(
+        title="Query",
+        description="A SELECT whose columns are named as FOCUS names them. A view is best: SELECT * FROM it.",
+        examples=["SELECT * FROM billing.focus_costs"],
+        min_length=8,
+        max_length=20_000,
+    ),
+]
+TlsCheck = Annotated[
+    Literal["verify-full", "require"],
+    msgspec.Meta(
+        title="TLS",
+        description="verify-full checks the server's certificate; require encrypts without the check.",
+    ),
+]
+
 TextRow = Sequence[str | None]
 """The values of a row as text, exact: a number in full, a time in ISO 8601, nested values as JSON."""
 
@@ -60,6 +89,12 @@ class QueryResult:
     total: int | None = None
     types: list[str] = field(default_factory=list)
     """Of the columns, as the database names them; none where it does not say."""
+
+    @classmethod
+    def of(cls, batches: Iterator[list[TextRow]]) -> QueryResult:
+        """Of batches that begin with the names and the types of the columns, as two rows."""
+        names, types = next(batches)
+        return cls([name or "" for name in names], batches, types=[each or "" for each in types])
 
     def checked_batches(self) -> Iterator[list[TextRow]]:
         """Raises SourceUnavailable at the end where rows are missing, or are too many."""
@@ -209,6 +244,19 @@ def write_month(result: QueryResult, month: BillMonth, fetch: Fetch) -> list[Foc
             columns = list(zip(*batch, strict=True)) if batch else [()] * len(result.columns)
             fetch.progress(file.write(columns))
     return [FocusFile(path, path.name)] if file.rows else []
+
+
+def text_of(value: Any) -> str | None:
+    """A value of a row as text, exact: a number in full, a time in ISO 8601, nested values as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, dict | list):
+        return json.dumps(value, default=str)
+    return str(value)
 
 
 def is_focus(names: Iterable[str]) -> bool:
