@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.lake.engine import engine
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.models import Customer, UsageMetric
 from tests.cast import Cast, signed_in
@@ -328,3 +329,34 @@ def test_more_rows_make_no_more_queries(cast: Cast, saas_account: Account, url: 
         client.get(url)
 
     assert len(few) == len(many) <= most
+
+
+@pytest.mark.parametrize(
+    ("params", "most"),
+    [
+        ({"mode": "total"}, 2),
+        ({"mode": "total", "compare_to": "previous_period"}, 4),
+        ({"mode": "per_customer", "compare_to": "previous_period"}, 4),
+        ({"mode": "per_customer", "splits": "after"}, 2),
+        ({"mode": "total", "f0": "service", "f0op": "contains", "f0v": "S"}, 4),
+    ],
+    ids=["total", "compared", "by customer", "after splits", "filtered"],
+)
+def test_a_question_asks_the_lake_few_times(
+    cast: Cast, saas_account: Account, params: dict[str, str], most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions: list[object] = []
+    run = engine.run
+
+    def count(*args: Any, **rest: Any) -> Any:
+        questions.append(args)
+        return run(*args, **rest)
+
+    monkeypatch.setattr(engine, "run", count)
+
+    answer = signed_in(cast.viewer).get(
+        PAGE, {"usage_metric": "requests", "period": "last_30_days", **params}
+    )
+
+    assert answer.status_code == 200
+    assert 0 < len(questions) <= most
