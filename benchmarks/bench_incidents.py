@@ -16,19 +16,19 @@ from benchmarks.incident_worlds import WORLDS, Case, cases
 from benchmarks.table import Row
 from finops.insights.anomalies import grouping
 
-MOSTLY = ("0.2", "0.35", "0.5", "0.65", "0.8", "0.95")
+JOIN_SHARES = ("0.2", "0.35", "0.5", "0.65", "0.8", "0.95")
 
 
 def measure() -> list[Row]:
     rows: list[Row] = []
-    kept = grouping.MOSTLY
+    kept = grouping.JOIN_SHARE
     for name, world in WORLDS.items():
         given = cases(world)
         plain = [replace(case, views=[replace(view, overlaps={}) for view in case.views]) for case in given]
-        for share in MOSTLY:
-            grouping.MOSTLY = Decimal(share)  # type: ignore[misc]
+        for share in JOIN_SHARES:
+            grouping.JOIN_SHARE = Decimal(share)  # type: ignore[misc]
             rows.append({"world": name, "joins from": share, **_figures(given)})
-        grouping.MOSTLY = kept  # type: ignore[misc]
+        grouping.JOIN_SHARE = kept  # type: ignore[misc]
         rows.append({"world": name, "joins from": "0.5, causes alone", **_figures(plain)})
     return rows
 

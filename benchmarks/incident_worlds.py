@@ -2,7 +2,7 @@
 
 An account has resources, each of one team, account and region and of one service or two (a bucket and its data transfer). An
 event moves one resource, or several of one team and service; every second one has another, of other resources, in the
-same account on the same days. DEVELOPMENT (seeds 1 to 12) is what `grouping.MOSTLY` and `EXPLAINS` were chosen on; HELD_OUT (seeds
+same account on the same days. DEVELOPMENT (seeds 1 to 12) is what `grouping.JOIN_SHARE` and `ROOT_CAUSE_SHARE` were chosen on; HELD_OUT (seeds
 from 80,001) has more and unlike sizes, other noise and longer events, and was run once, after that.
 """
 

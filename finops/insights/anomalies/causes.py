@@ -93,14 +93,16 @@ def merged_causes(parts: Sequence[Sequence[Causes]], impacts: Sequence[Decimal])
     titles = {each.dimension: each.title for causes in parts for each in causes}
     merged = []
     for dimension, title in titles.items():
-        found = [next((each for each in causes if each.dimension == dimension), None) for causes in parts]
+        of_dimension = [
+            next((each for each in causes if each.dimension == dimension), None) for causes in parts
+        ]
         by_value: dict[str, list[AnomalyCause]] = {}
-        for row in (row for each in found if each is not None for row in each.rows):
+        for row in (row for each in of_dimension if each is not None for row in each.rows):
             by_value.setdefault(row.value, []).append(row)
         rows = [_sum_of(same, whole) for same in by_value.values()]
         rows.sort(key=lambda row: (-row.excess.copy_abs(), row.value))
-        missing = [impact for each, impact in zip(found, impacts, strict=True) if each is None]
-        others = [each for each in found if each is not None]
+        missing = [impact for each, impact in zip(of_dimension, impacts, strict=True) if each is None]
+        others = [each for each in of_dimension if each is not None]
         excess = [*(row.excess for row in rows[SHOWN:]), *(each.other_excess for each in others), *missing]
         count = len(rows[SHOWN:]) + sum(each.other_values for each in others) + len(missing)
         merged.append(

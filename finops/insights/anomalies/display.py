@@ -188,9 +188,9 @@ def anomaly_display(rows: QuerySet[Incident], around: timedelta = timedelta(0)) 
     if days["first"] is None:
         return AnomalyDisplay(scope.currency)
     table = scope.rates(days["first"] - around, days["last"] + around)
-    read = table.table.select(["rate_currency", "rate_day", "rate"]).to_pylist() if table else []
+    rates = table.table.select(["rate_currency", "rate_day", "rate"]).to_pylist() if table else []
     return AnomalyDisplay(
-        scope.currency, {(row["rate_currency"], row["rate_day"]): row["rate"] for row in read}
+        scope.currency, {(row["rate_currency"], row["rate_day"]): row["rate"] for row in rates}
     )
 
 

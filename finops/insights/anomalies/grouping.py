@@ -1,7 +1,7 @@
 """Which anomalies are one incident: pure.
 
     overlap of A and B = excess of A's days in the lines that are both A's and B's
-    B joins A where the overlap is at least MOSTLY of B's impact
+    B joins A where the overlap is at least JOIN_SHARE of B's impact
 
 Services never share a line, so theirs never overlap; they are one where one resource or actor explains both.
 """
@@ -16,19 +16,19 @@ from typing import Final
 
 from finops.lib.money import exact_sum
 
-MOSTLY: Final = Decimal("0.5")
+JOIN_SHARE: Final = Decimal("0.5")
 """One of whose impact others hold so large a part is in their incident."""
 
-EXPLAINS: Final = Decimal("0.8")
+ROOT_CAUSE_SHARE: Final = Decimal("0.8")
 """So much of an incident's money its headline has, and of a service's its root cause."""
 
 ROOTS: Final = ("resource", "actor")
 """Causes that make anomalies of two services one."""
 
-COMPARED: Final = ("resource", "actor", "usage_type", "service")
+COMPARABLE_CAUSES: Final = ("resource", "actor", "usage_type", "service")
 """Causes, the finest first, that tell the money of two dimensions apart where neither knows the other."""
 
-BROAD: Final = ("account", "region")
+BROAD_DIMENSIONS: Final = ("account", "region")
 
 ZERO: Final = Decimal(0)
 
@@ -84,7 +84,7 @@ def incident_groups(views: Iterable[View]) -> list[IncidentGroup]:
             continue
         shares = [_overlap_with(view, cluster) for cluster in clusters]
         total = min(exact_sum(shares), view.size)
-        if total and total >= MOSTLY * view.size:
+        if total and total >= JOIN_SHARE * view.size:
             clusters[shares.index(max(shares))].append(view)
         else:
             clusters.append([view])
@@ -112,7 +112,7 @@ def _roots(view: View) -> set[tuple[str, str]]:
         (name, value)
         for name in ROOTS
         for value, excess in view.causes.get(name, {}).items()
-        if is_named(value) and _size(excess, view) >= EXPLAINS * view.size
+        if is_named(value) and _size(excess, view) >= ROOT_CAUSE_SHARE * view.size
     }
 
 
@@ -152,10 +152,10 @@ def _main_views(cluster: Sequence[View], others: Sequence[Sequence[View]]) -> li
         return services
     own = {each.id: each.size - _shared_impact(each, others) for each in views}
     widest = max(own.values())
-    if services and exact_sum(each.size for each in services) >= EXPLAINS * widest:
+    if services and exact_sum(each.size for each in services) >= ROOT_CAUSE_SHARE * widest:
         return services
-    most = [each for each in views if own[each.id] >= EXPLAINS * widest]
-    return [min(most, key=lambda each: (each.dimension in BROAD, each.rank))]
+    most = [each for each in views if own[each.id] >= ROOT_CAUSE_SHARE * widest]
+    return [min(most, key=lambda each: (each.dimension in BROAD_DIMENSIONS, each.rank))]
 
 
 def _shared_impact(view: View, others: Sequence[Sequence[View]]) -> Decimal:
@@ -184,7 +184,7 @@ def overlap(view: View, other: View) -> Decimal:
         for parts in (one.overlaps, one.causes):
             if that.dimension in parts:
                 return min(most, _size(parts[that.dimension].get(that.value, ZERO), view))
-    finest = next((name for name in COMPARED if name in view.causes and name in other.causes), "")
+    finest = next((name for name in COMPARABLE_CAUSES if name in view.causes and name in other.causes), "")
     mine, theirs = view.causes.get(finest, {}), other.causes.get(finest, {})
     common = (min(_size(mine[value], view), _size(theirs[value], view)) for value in mine if value in theirs)
     return min(most, exact_sum(common))

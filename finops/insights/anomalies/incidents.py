@@ -40,13 +40,15 @@ def regroup(account: Account, since: date) -> None:
     by_pk = {row.pk: row for row in rows}
     groups = incident_groups(map(_view, rows))
     owners = _owners(groups, by_pk, incidents)
-    taken = set(Incident.objects.values_list("key", flat=True))
+    used_keys = set(Incident.objects.values_list("key", flat=True))
     for place, group in enumerate(groups):
         members = [by_pk[pk] for pk in group.members]
         previous = sorted({row.incident_id for row in members if row.incident_id})
         owned = [incidents[pk] for pk in previous if owners[pk] == place]
         incident = (
-            owned[0] if owned else _new_incident(account, members, [incidents[pk] for pk in previous], taken)
+            owned[0]
+            if owned
+            else _new_incident(account, members, [incidents[pk] for pk in previous], used_keys)
         )
         is_new_review = _join_reviews(incident, owned, members)
         _store(incident, group, by_pk, is_new_review=is_new_review)
@@ -104,13 +106,13 @@ def _owners(
 
 
 def _new_incident(
-    account: Account, members: Sequence[Anomaly], previous: Sequence[Incident], taken: set[str]
+    account: Account, members: Sequence[Anomaly], previous: Sequence[Incident], used_keys: set[str]
 ) -> Incident:
     """A first one, or the part that split from another, whose review is of both."""
     ranked = sorted(members, key=lambda row: (row.dimension != SERVICE, -abs(row.impact), row.pk))
-    free = (row.key for row in ranked if row.key not in taken)
+    free = (row.key for row in ranked if row.key not in used_keys)
     incident = Incident(account=account, key=next(free, "") or f"anom_{secrets.token_hex(8)}")
-    taken.add(incident.key)
+    used_keys.add(incident.key)
     for name in REVIEW if previous else ():
         setattr(incident, name, getattr(previous[0], name))
     return incident

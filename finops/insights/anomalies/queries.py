@@ -168,7 +168,7 @@ def _filter_incidents(query: AnomaliesQuery) -> QuerySet[Incident]:
     if query.end_date:
         rows = rows.filter(first_day__lte=query.end_date)
     for word in query.search.split():
-        matches = Anomaly.objects.alias(said=Cast("causes", TextField())).filter(_mentions(word))
+        matches = Anomaly.objects.alias(causes_text=Cast("causes", TextField())).filter(_mentions(word))
         rows = rows.filter(pk__in=matches.values("incident_id"))
     return rows
 
@@ -209,7 +209,7 @@ def other_currency_warnings(rows: QuerySet[Incident], display: AnomalyDisplay) -
 
 
 def _mentions(word: str) -> Q:
-    fields = ("value", "label", "source__name", "incident__note", "key", "kind", "said")
+    fields = ("value", "label", "source__name", "incident__note", "key", "kind", "causes_text")
     words = dict.fromkeys([*candidates("service", word), *candidates("provider", word)])
     return reduce(or_, [Q(**{f"{name}__icontains": each}) for name in fields for each in words])
 

@@ -20,7 +20,7 @@ from finops.insights.anomalies.display import (
     converted_causes,
     figures_of_incident,
 )
-from finops.insights.anomalies.grouping import BROAD, EXPLAINS, is_named
+from finops.insights.anomalies.grouping import BROAD_DIMENSIONS, ROOT_CAUSE_SHARE, is_named
 from finops.insights.anomalies.schemas import AnomalyRow, RootCause
 from finops.insights.models import SERVICE, Anomaly, Incident
 from finops.lib.money import exact_sum, ratio
@@ -169,8 +169,8 @@ def root_cause_of(anomaly: Anomaly) -> tuple[str, AnomalyCause] | None:
     anomaly's own or there is none."""
     for causes in sorted(incident_causes([anomaly]), key=lambda each: place_of(each.dimension)):
         first = causes.rows[0] if causes.rows else None
-        if causes.dimension in BROAD or first is None or not is_named(first.value):
+        if causes.dimension in BROAD_DIMENSIONS or first is None or not is_named(first.value):
             continue
-        if first.share is not None and first.share >= EXPLAINS:
+        if first.share is not None and first.share >= ROOT_CAUSE_SHARE:
             return causes.title, first
     return None

@@ -229,7 +229,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "listing": shown,
         "state": state,
         "states": [(each, counts.total() if each == "all" else counts[each]) for each in STATES],
-        "known": counts.total(),
+        "total": counts.total(),
         "run": run,
         "mcp_arguments": as_arguments(query),
         "not_complete": queries.not_complete(sources, query),
@@ -396,9 +396,9 @@ def _watch_choices(request: AccountRequest, row: AnomalySettings) -> list[Any]:
         lake_queries.tag_keys(request.account),
         [name for name in row.watches if not name.startswith("cost_tag:")],
     )
-    known = {value for value, _label in cost_tags} | set(NOT_WATCHED)
-    plain = [each for each in choices.plain if each[0] not in known]
-    tags = [each for each in choices.tags if each[0] not in known]
+    not_offered = {value for value, _label in cost_tags} | set(NOT_WATCHED)
+    plain = [each for each in choices.plain if each[0] not in not_offered]
+    tags = [each for each in choices.tags if each[0] not in not_offered]
     groups = [("Dimensions", plain), ("Cost tags", cost_tags), ("Tags", tags)]
     return [group for group in groups if group[1]]
 
