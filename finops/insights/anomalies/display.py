@@ -36,7 +36,7 @@ _CONTEXT: Final = Context(prec=80, rounding=ROUND_HALF_EVEN)
 
 
 @dataclass(frozen=True)
-class Figures:
+class IncidentAmounts:
     """Amounts of an incident or an anomaly in one currency. `shared_impact`: how much of the impact's size other incidents
     count. `own`: what is stored, where it was converted."""
 
@@ -48,7 +48,7 @@ class Figures:
     impact: Decimal
     month_end_impact: Decimal
     shared_impact: Decimal = ZERO
-    own: Figures | None = None
+    own: IncidentAmounts | None = None
 
     @property
     def own_impact(self) -> Decimal:
@@ -70,16 +70,16 @@ class Figures:
         return OwnImpact(**{name: getattr(self.own, name) for name in names})
 
 
-def figures_of_incident(incident: Incident) -> Figures:
+def figures_of_incident(incident: Incident) -> IncidentAmounts:
     """As stored."""
-    names = [each.name for each in dataclasses.fields(Figures) if each.name != "own"]
-    return Figures(**{name: getattr(incident, name) for name in names})
+    names = [each.name for each in dataclasses.fields(IncidentAmounts) if each.name != "own"]
+    return IncidentAmounts(**{name: getattr(incident, name) for name in names})
 
 
-def figures_of_anomaly(anomaly: Anomaly) -> Figures:
+def figures_of_anomaly(anomaly: Anomaly) -> IncidentAmounts:
     """As stored; the range of its days added up."""
     inside = [cells for _day, cells in _days_inside(anomaly)]
-    return Figures(
+    return IncidentAmounts(
         currency=anomaly.currency,
         actual=anomaly.actual,
         expected=anomaly.expected,
@@ -90,7 +90,7 @@ def figures_of_anomaly(anomaly: Anomaly) -> Figures:
     )
 
 
-def anomaly_figures(anomaly: Anomaly, display: AnomalyDisplay) -> Figures:
+def anomaly_figures(anomaly: Anomaly, display: AnomalyDisplay) -> IncidentAmounts:
     """The amounts of one anomaly."""
     return display.figures(figures_of_anomaly(anomaly), [anomaly])
 
@@ -117,7 +117,7 @@ class AnomalyDisplay:
         """Those that are shown."""
         return rows.filter(currency=self.only) if self.only else rows
 
-    def figures(self, stored: Figures, anomalies: Sequence[Anomaly]) -> Figures:
+    def figures(self, stored: IncidentAmounts, anomalies: Sequence[Anomaly]) -> IncidentAmounts:
         """The amounts of these anomalies together in the display currency; as stored where nothing is converted, or a day
         has no rate."""
         if self.currency in ("", stored.currency):
@@ -142,7 +142,7 @@ class AnomalyDisplay:
         impact = exact_difference(actual, expected)
         later = exact_difference(stored.month_end_impact, stored.impact)
         shared = ratio(stored.shared_impact, stored.impact.copy_abs()) or ZERO
-        return Figures(
+        return IncidentAmounts(
             currency=self.currency,
             actual=actual,
             expected=expected,
@@ -194,7 +194,7 @@ def anomaly_display(rows: QuerySet[Incident], around: timedelta = timedelta(0)) 
     )
 
 
-def converted_causes(causes: Sequence[Causes], figures: Figures) -> list[Causes]:
+def converted_causes(causes: Sequence[Causes], figures: IncidentAmounts) -> list[Causes]:
     """Causes at the mean rate of the impact: their shares stay, and those that added up to the impact still do."""
     rate, own = figures.rate, figures.own
     if rate is None or own is None:
@@ -222,12 +222,12 @@ def _converted_causes(causes: Causes, rate: Decimal, own: Decimal, impact: Decim
     return replace(causes, rows=rows, other_excess=other)
 
 
-def part_of_impact(amount: Decimal, figures: Figures) -> Decimal:
+def part_of_impact(amount: Decimal, figures: IncidentAmounts) -> Decimal:
     """A part of the stored impact, as it is shown."""
     return amount if figures.rate is None else _round(amount, figures.rate)
 
 
-def impacts_by_currency(figures: Iterable[Figures]) -> dict[str, Decimal]:
+def impacts_by_currency(figures: Iterable[IncidentAmounts]) -> dict[str, Decimal]:
     """What they come to without cost that several have."""
     return {
         currency: exact_sum(each.own_impact for each in ours)
@@ -241,7 +241,7 @@ CONVERTED: Final = (
 )
 
 
-def currency_warnings(figures: Sequence[Figures]) -> list[str]:
+def currency_warnings(figures: Sequence[IncidentAmounts]) -> list[str]:
     """What has no rate, and how the others were converted."""
     missing = missing_rate_warnings(impacts_by_currency(figures))
     return [*missing, CONVERTED] if any(each.own for each in figures) else missing

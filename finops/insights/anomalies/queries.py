@@ -23,7 +23,7 @@ from finops.exchange_rates.missing_rates import missing_rate_clause, without_rat
 from finops.insights.anomalies.display import (
     AS_STORED,
     AnomalyDisplay,
-    Figures,
+    IncidentAmounts,
     anomaly_display,
     currency_warnings,
     impacts_by_currency,
@@ -105,10 +105,7 @@ def list_anomalies(
     matches = [pair for pair in _with_figures(rows, display) if _has_impact(pair[1], query)]
     every, total = [figures for _incident, figures in matches], len(matches)
     page = matches[offset : offset + query.limit]
-    shown = [
-        replace(row, impact_in_scope=_in_scope(impacts.get(incident.pk), figures))
-        for row, (incident, figures) in zip(_rows_of(page, display), page, strict=True)
-    ]
+    shown = _rows_of(page, display, impacts)
     run = AnomalyRun.objects.first()
     more = offset + len(shown) < total
     return AnomaliesAnswer(
@@ -173,30 +170,37 @@ def _filter_incidents(query: AnomaliesQuery) -> QuerySet[Incident]:
     return rows
 
 
-def _has_impact(figures: Figures, query: AnomaliesQuery) -> bool:
+def _has_impact(figures: IncidentAmounts, query: AnomaliesQuery) -> bool:
     """Whether it is of the query's currency, as shown or as stored, and large enough in it."""
     code = query.currency.strip().casefold()
     sides = [each for each in (figures, figures.own) if each and code in ("", each.currency.casefold())]
     return bool(sides) and (query.min_impact is None or sides[0].impact.copy_abs() >= query.min_impact)
 
 
-def _with_figures(rows: QuerySet[Incident], display: AnomalyDisplay) -> list[tuple[Incident, Figures]]:
+def _with_figures(
+    rows: QuerySet[Incident], display: AnomalyDisplay
+) -> list[tuple[Incident, IncidentAmounts]]:
     """The most severe first. One query, two where they are converted."""
     ordered = _order_rows(rows)
     incidents = with_members(ordered) if display.currency else ordered
     return [(each, incident_figures(each, display)) for each in incidents]
 
 
-def _rows_of(page: Sequence[tuple[Incident, Figures]], display: AnomalyDisplay) -> list[AnomalyRow]:
-    """In the same order. Two queries, none where they are converted."""
+def _rows_of(
+    page: Sequence[tuple[Incident, IncidentAmounts]],
+    display: AnomalyDisplay,
+    impacts: Mapping[int, Decimal] | None = None,
+) -> list[AnomalyRow]:
+    """In the same order; `impacts`: how much of each is of a scope, as stored. Two queries, none where they are converted."""
     incidents = {each.pk: each for each, _figures in page}
     if not display.currency:
         incidents |= with_members(Incident.objects.all()).in_bulk(list(incidents))
-    return [row_of(incidents[each.pk], display) for each, _figures in page]
-
-
-def _in_scope(impact: Decimal | None, figures: Figures) -> Decimal | None:
-    return None if impact is None else part_of_impact(impact, figures)
+    rows = []
+    for each, figures in page:
+        impact = (impacts or {}).get(each.pk)
+        part = None if impact is None else part_of_impact(impact, figures)
+        rows.append(replace(row_of(incidents[each.pk], display), impact_in_scope=part))
+    return rows
 
 
 def other_currency_warnings(rows: QuerySet[Incident], display: AnomalyDisplay) -> list[str]:
@@ -262,7 +266,7 @@ def open_anomalies(shown: int = 3) -> OpenAnomalies:
     )
 
 
-def _impacts(figures: Sequence[Figures]) -> list[MoneyAmount]:
+def _impacts(figures: Sequence[IncidentAmounts]) -> list[MoneyAmount]:
     """Their impact by currency, the display currency first, then the largest. Cost that several of them have counts once."""
     sums = impacts_by_currency(figures)
     ranked = sorted(sums, key=lambda code: (code != display_currency(), -abs(sums[code]), code))
@@ -278,7 +282,7 @@ def _summary(
     account: Account,
     query: AnomaliesQuery,
     shown: Sequence[AnomalyRow],
-    every: Sequence[Figures],
+    every: Sequence[IncidentAmounts],
     only: str,
     incomplete: str,
 ) -> str:
@@ -301,7 +305,7 @@ def _summary(
     )
 
 
-def _net_impact(every: Sequence[Figures]) -> str:
+def _net_impact(every: Sequence[IncidentAmounts]) -> str:
     """A clause; what has no rate to the display currency is in no sum."""
     impacts = _impacts(every)
     left_out = without_rate({each.currency: each.amount for each in impacts})
@@ -324,7 +328,7 @@ def _warnings(run: AnomalyRun | None) -> list[str]:
     return [f"The last anomaly detection failed: {run.error}"] if run.error else []
 
 
-def _overlap_warnings(shown: Sequence[AnomalyRow], figures: Sequence[Figures]) -> list[str]:
+def _overlap_warnings(shown: Sequence[AnomalyRow], figures: Sequence[IncidentAmounts]) -> list[str]:
     return [
         f"{quote(row.name or row.value)}: {sentences.money(each.shared_impact, each.currency)} of "
         "its impact is also in other anomalies. Do not add it twice."

@@ -15,7 +15,7 @@ from finops.insights.anomalies.causes import AnomalyCause, Causes, merged_causes
 from finops.insights.anomalies.display import (
     AS_STORED,
     AnomalyDisplay,
-    Figures,
+    IncidentAmounts,
     anomaly_figures,
     converted_causes,
     figures_of_incident,
@@ -50,7 +50,7 @@ def with_members(rows: QuerySet[Incident]) -> QuerySet[Incident]:
     return rows.select_related("source", "headline").prefetch_related(Prefetch("members", live))
 
 
-def incident_figures(incident: Incident, display: AnomalyDisplay = AS_STORED) -> Figures:
+def incident_figures(incident: Incident, display: AnomalyDisplay = AS_STORED) -> IncidentAmounts:
     """The amounts of an incident, converted by the days of what is counted; from `with_members` where it is."""
     stored = figures_of_incident(incident)
     if display.currency in ("", stored.currency):
@@ -113,7 +113,7 @@ def view_row(anomaly: Anomaly, display: AnomalyDisplay = AS_STORED) -> AnomalyRo
     )
 
 
-def _amounts(figures: Figures) -> dict[str, Any]:
+def _amounts(figures: IncidentAmounts) -> dict[str, Any]:
     """The fields of an AnomalyRow."""
     names = ("currency", "actual", "expected", "expected_low", "expected_high", "impact", "month_end_impact",
              "own_amounts")  # fmt: skip

@@ -31,7 +31,7 @@ from finops.insights.anomalies.detection import CONTEXT_DAYS
 from finops.insights.anomalies.display import (
     AS_STORED,
     AnomalyDisplay,
-    Figures,
+    IncidentAmounts,
     anomaly_display,
     anomaly_figures,
     converted_causes,
@@ -240,7 +240,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     return render(request, "insights/anomalies.html", context, status=400 if error else 200)
 
 
-def _line(incident: Incident, figures: Figures, display: AnomalyDisplay) -> AnomalyLine:
+def _line(incident: Incident, figures: IncidentAmounts, display: AnomalyDisplay) -> AnomalyLine:
     headline = incident.headline
     return AnomalyLine(
         row_of(incident, display),
