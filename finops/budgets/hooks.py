@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 
 from django.db.models import Exists, Q
 
@@ -15,11 +15,12 @@ from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses
 from finops.budgets.queries.forecasts import forecast_spend
-from finops.costs.spend_forecasts import Expected, ForecastQuestion, spend_forecasts
+from finops.costs.spend_forecasts import ForecastQuestion, SpendForecast, spend_forecasts
 from finops.costs.spend_query import CostFilter
 from finops.lib.errors import UserError
 
 TEMPLATE = "budgets/_team_panel.html"
+MONTH_END = "budgets/_month_end.html"
 
 
 @team_panels.register("budgets")
@@ -34,8 +35,8 @@ def team_budgets(account: Account, team: Team) -> TeamPanel:
 
 
 @spend_forecasts.register("budgets")
-def month_forecast(request: ForecastQuestion) -> Expected:
-    """The forecast of this month, in buckets. One lake query."""
+def month_forecast(request: ForecastQuestion) -> SpendForecast:
+    """The forecast of this month, in buckets and as a whole. One lake query."""
     query = request.query
     filters = [CostFilter(dimension=item.dimension, op=item.op, values=item.values) for item in query.filters]
     question = ForecastQuery(
@@ -48,15 +49,17 @@ def month_forecast(request: ForecastQuestion) -> Expected:
     )
     try:
         answer = forecast_spend(request.account, question, sources=request.sources)
-    except UserError:
+    except UserError as problem:
         # The answer about spend stands without it.
-        return {}
-    return {
+        return SpendForecast({}, MONTH_END, {"error": problem.message})
+    expected = {
         (total.currency, date.fromisoformat(day)): amount
         for total in answer.totals
         for day, amount in total.series.items()
         if amount is not None and total.lower_series.get(day) is not None
     }
+    previous_month = answer.period.start_date - timedelta(days=1)
+    return SpendForecast(expected, MONTH_END, {"answer": answer, "previous_month": previous_month})
 
 
 @dimension_uses.register("budgets")

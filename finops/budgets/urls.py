@@ -8,7 +8,6 @@ from finops.budgets.views import budget, budget_form, budgets, forecast
 
 urlpatterns = [
     path("forecast/", forecast.index, name="forecast"),
-    path("forecast/month-end/", forecast.month_end, name="forecast_month_end"),
     path("budgets/", budgets.index, name="budgets"),
     path("budgets/at-risk/", budgets.at_risk, name="budgets_at_risk"),
     path("budgets/new/", budget_form.new, name="budget_new"),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any, Final
 
-from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import render
+from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
@@ -15,13 +13,10 @@ from accounts.doors import AccountRequest, account_page
 from finops.budgets.forecast_answers import ForecastAnswer, ForecastRow
 from finops.budgets.forecast_charts import ForecastChart, charts_of
 from finops.budgets.forecast_query import MAX_GROUPS, ForecastQuery
-from finops.budgets.queries import ForecastFigures, forecast_figures, forecast_spend
-from finops.costs.models import Basis
-from finops.costs.queries.sources import load_sources
+from finops.budgets.queries import ForecastFigures, forecast_figures
 from finops.costs.views.choices import default_basis
 from finops.costs.views.query_page import CostQueryPage
 from finops.exchange_rates.csv_columns import CsvRow, OriginalAmounts
-from finops.lib.errors import UserError
 from finops.lib.listing import csv_response
 
 
@@ -68,22 +63,6 @@ class ForecastPage(CostQueryPage[ForecastQuery, ForecastFigures]):
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     return ForecastPage(request).response()
-
-
-@account_page()
-@require_safe
-def month_end(request: AccountRequest) -> HttpResponse:
-    """The tile of the overview that htmx brings after it: what the month will come to, in the basis of the spend that the
-    overview shows beside it, against the month before."""
-    try:
-        sources = load_sources(request.account)
-        query = ForecastQuery(basis="amortized" if sources.view.basis == Basis.AMORTIZED else "billed")
-        answer = forecast_spend(request.account, query, sources=sources)
-        previous = answer.period.start_date - timedelta(days=1)
-        context: dict[str, Any] = {"answer": answer, "previous_month": previous}
-    except UserError as problem:
-        context = {"error": problem.message}
-    return render(request, "budgets/_month_end.html", context)
 
 
 AMOUNTS = ["currency", "spent", "remaining", "expected", "from", "to", "reason"]

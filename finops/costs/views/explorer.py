@@ -22,7 +22,7 @@ from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import filter_labels
 from finops.costs.queries.spend_lake import COST_COLUMNS
 from finops.costs.resource_panels import ResourceQuestion, panels_of
-from finops.costs.spend_forecasts import Expected, ForecastQuestion, expected_cost
+from finops.costs.spend_forecasts import Expected, ForecastQuestion, expected_cost, forecasts_of
 from finops.costs.spend_query import QUANTITIES, SpendQuery
 from finops.costs.views.choices import MEASURES, ORDERS
 from finops.costs.views.explorer_charts import explorer_tables, first_incomplete
@@ -84,7 +84,7 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         if not is_cost or first_incomplete(answer, self.sources.coverage) is None:
             return {}
         asked = ForecastQuestion(self.request.account, query, answer.view, self.sources)
-        return expected_cost(asked)
+        return expected_cost(forecasts_of(asked))
 
     def _resource(self, query: SpendQuery) -> dict[str, Any]:
         """The panel of the resource that the filters leave, where they do. Raises UserError."""

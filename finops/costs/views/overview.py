@@ -18,12 +18,11 @@ from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal, drop_other_c
 from finops.costs.models import CostImport
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.spend_forecasts import Expected, ForecastQuestion, expected_cost
+from finops.costs.spend_forecasts import ForecastQuestion, expected_cost, forecasts_of
 from finops.costs.spend_query import MAX_TOP, SpendQuery, month_so_far
-from finops.costs.views.explorer_charts import first_incomplete, forecast_tables
+from finops.costs.views.explorer_charts import forecast_tables
 from finops.lake.engine.conversion import display_currency
 from finops.lib import clock
-from finops.lib.charts import SeriesTable
 from finops.lib.errors import UserError
 from finops.lib.money import exact_difference
 from finops.lib.periods import add_months, month_end, month_start
@@ -113,7 +112,7 @@ def _movers(answer: SpendAnswer) -> list[Movers]:
 
 
 def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str) -> dict[str, Any]:
-    """Three lake queries: the month by service with its comparison, the trend, and the forecast of its last bucket."""
+    """Three lake queries: the month by service with its comparison, the trend, and the forecast of this month."""
     month = month_so_far(newest, group_by=["service"], compare_to="previous_period", top=SHOWN_SERVICES)
     month_answer = query_spend(request.account, month, sources=sources)
     spent = drop_other_currencies(month_answer, display_currency())
@@ -123,8 +122,8 @@ def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str
         "month": month_start(spent.period.start_date),
         "is_this_month": month.period is not None,
         "explorer": month.to_params(),
-        "tables": _trend_tables(request, sources, _trend_query(newest, trend)),
         "newest": newest,
+        **_trend(request, sources, _trend_query(newest, trend)),
     }
 
 
@@ -135,12 +134,15 @@ def _incomplete_amount(total: SpendTotal) -> Decimal | None:
     return exact_difference(total.amount, total.change.current_amount) or None
 
 
-def _trend_tables(request: AccountRequest, sources: Sources, query: SpendQuery) -> list[SeriesTable]:
+def _trend(request: AccountRequest, sources: Sources, query: SpendQuery) -> dict[str, Any]:
+    """The trend, and the forecast that it has on top, for its tile."""
     answer = query_spend(request.account, query, sources=sources)
-    expected: Expected = {}
-    if first_incomplete(answer, sources.coverage) is not None:
-        expected = expected_cost(ForecastQuestion(request.account, query, answer.view, sources))
-    return forecast_tables(drop_other_currencies(answer, display_currency()), sources.coverage, expected)
+    forecasts = forecasts_of(ForecastQuestion(request.account, query, answer.view, sources))
+    shown = drop_other_currencies(answer, display_currency())
+    return {
+        "tables": forecast_tables(shown, sources.coverage, expected_cost(forecasts)),
+        "forecasts": forecasts,
+    }
 
 
 def _trend_query(newest: date, trend: str) -> SpendQuery:

@@ -14,6 +14,7 @@ import pytest
 
 from accounts.scoping import account_scope
 from finops.lib import clock
+from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
 from tests.pages import csv_rows, text_of
 from tests.world.budgets import add_lines, daily_cost
@@ -125,14 +126,21 @@ def test_an_account_without_cost_is_sent_to_connections(cast: Cast) -> None:
     assert "No cost to forecast from" in text_of(get(cast))
 
 
-def test_the_overview_brings_the_end_of_the_month_after_it(account_with_costs: Cast) -> None:
-    month_end = f"{URL}month-end/"
+def test_the_overview_has_the_end_of_the_month_in_a_tile(account_with_costs: Cast) -> None:
+    text = text_of(get(account_with_costs, url="/a/acme/"))
 
-    assert f'hx-get="{month_end}"' in get(account_with_costs, url="/a/acme/").content.decode()
-    text = text_of(get(account_with_costs, url=month_end))
-    assert "Forecast, March 2026" in text
-    assert "$465.00" in text
+    assert re.search(r"Forecast, March 2026 \$465\.00 .* vs .* in Feb", text)
 
 
-def test_the_overview_of_an_account_without_cost_brings_no_forecast(cast: Cast) -> None:
-    assert "— No cost this month" in text_of(get(cast, url=f"{URL}month-end/"))
+def test_the_tile_of_a_forecast_that_fails_says_why(
+    account_with_costs: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: Any, **_rest: Any) -> None:
+        raise UserError("The forecast took too long.")
+
+    monkeypatch.setattr("finops.budgets.hooks.forecast_spend", fail)
+
+    text = text_of(get(account_with_costs, url="/a/acme/"))
+
+    assert "Forecast — The forecast took too long." in text
+    assert "$285.00" in text

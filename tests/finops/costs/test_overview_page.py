@@ -204,7 +204,6 @@ def test_an_account_without_changes_has_no_movers(cast: Cast, source: CostSource
     [
         ("", 3),
         ("overview/movers/", 1),
-        ("forecast/month-end/", 1),
         ("budgets/at-risk/", 1),
         ("savings/potential/", 4),
     ],

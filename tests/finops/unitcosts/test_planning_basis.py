@@ -68,9 +68,10 @@ def test_the_choice_is_in_plain_sight_and_can_be_switched(cast: Cast, prepaid: A
 
 
 def test_the_overview_forecasts_in_the_basis_of_the_spend_beside_it(cast: Cast, prepaid: Account) -> None:
-    page = signed_in(cast.viewer).get("/a/acme/forecast/month-end/")
+    page = signed_in(cast.viewer).get("/a/acme/")
 
-    assert page.context["answer"].view.basis == "billed"
+    [forecast] = page.context["forecasts"]
+    assert forecast.context["answer"].view.basis == "billed"
 
 
 def test_an_account_from_before_keeps_its_basis(cast: Cast, acme: Account) -> None:
