@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 from urllib.parse import urlencode
 
 from msgspec.structs import replace
@@ -39,6 +39,11 @@ class FilteredQuery(UrlQuery, frozen=True, kw_only=True):
     """A question with filters on dimensions of cost."""
 
     filters: list[Filter] = []
+
+    def with_complete_filters(self) -> Self:
+        """A filter that has no value yet asks nothing."""
+        complete = [item for item in self.filters if item.values or item.op == "absent"]
+        return replace(self, filters=complete)
 
 
 Filtered = TypeVar("Filtered", bound="SpendQuery | FilteredQuery")

@@ -52,8 +52,8 @@ def config_from_form(kind: WidgetType[Any], params: Mapping[str, Sequence[str]])
     """The settings that a form says. Raises UserError that names the field."""
     raw: dict[str, Any] = {}
     if kind.takes_filters:
-        filters = BoardQuery.from_params(params).filters
-        raw["filters"] = msgspec.to_builtins([item for item in filters if item.values or item.op == "absent"])
+        filters = BoardQuery.from_params(params).with_complete_filters().filters
+        raw["filters"] = msgspec.to_builtins(filters)
     for info, setting in _settings(kind):
         values = list(params.get(info.name, ()))
         if setting.kind in ("checks", "dimensions"):

@@ -171,6 +171,45 @@ def test_the_days_and_filters_of_the_board_are_in_its_url(new_page: NewPage) -> 
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_a_filter_of_a_widget_changes_its_preview_and_is_saved_with_it(
+    new_page: NewPage, width: int, theme: str
+) -> None:
+    page = new_page("member", width=width, theme=theme)
+    url = make(page, f"Chips at {width}")
+    page.goto(f"{url}widgets/new/?type=spend_by")
+    page.get_by_label("Title").fill("Google only")
+    page.get_by_label("Group by").select_option("provider")
+    preview = page.locator(".widget-preview")
+    expect(preview.get_by_role("link", name="AWS")).to_be_visible()
+
+    page.locator("#add-filter").click()
+    form = page.get_by_role("form", name="Add filter")
+    form.get_by_label("Dimension").select_option("provider")
+    form.get_by_label("Google Cloud").check()
+    assert (overflow(page), violations(page)) == (0, [])
+    form.get_by_role("button", name="Apply").click()
+
+    expect(page.locator(".filter-chip")).to_contain_text("Provider is Google Cloud")
+    expect(preview.get_by_role("link", name="AWS")).to_have_count(0)
+    expect(page.get_by_label("Title")).to_have_value("Google only")
+    page.get_by_role("button", name="Add widget").click()
+    wait_until_drawn(page)
+    widget = item(page, "Google only")
+    expect(widget.get_by_role("link", name="Google Cloud")).to_be_visible()
+    expect(widget.get_by_role("link", name="AWS")).to_have_count(0)
+
+    widget.get_by_role("button", name="Menu of Google only").click()
+    widget.get_by_role("link", name="Edit").click()
+    page.get_by_role("link", name="Remove Provider is Google Cloud").click()
+    expect(page.locator(".filter-chip")).to_have_count(0)
+    expect(preview.get_by_role("link", name="AWS")).to_be_visible()
+    page.get_by_role("button", name="Save widget").click()
+    wait_until_drawn(page)
+    expect(item(page, "Google only").get_by_role("link", name="AWS")).to_be_visible()
+    delete(page, url)
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
 def test_axe_finds_nothing_in_the_days_and_filters_of_a_board(
     new_page: NewPage, width: int, theme: str
 ) -> None:

@@ -131,10 +131,7 @@ def undo(request: AccountRequest, dashboard_id: int) -> HttpResponse:
 
 
 def _query_from_request(request: AccountRequest) -> BoardQuery:
-    """A filter that has no value yet is unfinished and asks nothing."""
-    query = BoardQuery.from_params(dict(request.GET.lists()))
-    complete = [item for item in query.filters if item.values or item.op == "absent"]
-    return msgspec.structs.replace(query, filters=complete)
+    return BoardQuery.from_params(dict(request.GET.lists())).with_complete_filters()
 
 
 def _aside(row: Widget, query: BoardQuery) -> str:

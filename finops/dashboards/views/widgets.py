@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import trigger_client_event
 
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages
@@ -22,10 +23,14 @@ from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.setting_fields import config_from_form, fields_of
 from finops.dashboards.undo import undoable
 from finops.dashboards.views.board import dashboard_of, widget_of
+from finops.dashboards.widget_filters import WidgetFilters, filters_of, widget_toolbar
 from finops.dashboards.widget_type import CheckContext, Config, WidgetContext, WidgetType
 from finops.dashboards.widgets import CATALOGUE, find_type
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
+
+FILTER_CHANGE: Final = "filter-change"
+"""The event after which the preview is asked for again."""
 
 
 @account_page(Role.MEMBER)
@@ -125,27 +130,46 @@ def _page(
     config: Config | None = None,
     problem: UserError | None = None,
 ) -> HttpResponse:
-    """The settings; what was said in them stays when something is to mend, as far as it can be read."""
+    """The settings; what was said in them stays when something is to mend, as far as it can be read. For htmx the filters
+    alone, which are the URL's."""
     if problem is not None:
         config = _readable(request, kind)
-    filters = list(getattr(config, "filters", []))
+    filters, problem = _filters(request, config, problem)
+    dimensions = dimension_choices(
+        registry.kinds(),
+        lake_queries.tag_keys(request.account),
+        [*filters.filtered_dimensions(), *_group_dimensions(config)],
+    )
     context: dict[str, Any] = {
         "dashboard": dashboard,
         "widget": row,
         "type": kind,
         "title": request.POST.get("title", row.title if row else ""),
-        "fields": fields_of(kind, config),
-        "filters": filters,
         "problem": problem.message if problem else "",
-        "dimensions": dimension_choices(
-            registry.kinds(),
-            lake_queries.tag_keys(request.account),
-            [*(item.dimension for item in filters), *_group_dimensions(config)],
-        ),
+        "dimensions": dimensions,
         "values_url": reverse("dimension_values", args=[request.account.slug]),
         "ops": OPS,
+        "toolbar": widget_toolbar(request.account, filters, dimensions),
     }
+    if request.htmx and problem is None:
+        answer = render(request, "dashboards/_widget_filters.html", context)
+        return trigger_client_event(answer, FILTER_CHANGE, after="swap")
+    context["fields"] = fields_of(kind, config)
     return render(request, "dashboards/widget_form.html", context, status=422 if problem else 200)
+
+
+def _filters(
+    request: AccountRequest, config: Config | None, problem: UserError | None
+) -> tuple[WidgetFilters, UserError | None]:
+    """Those of the settings, or of the URL where it has a draft; and what is wrong with them."""
+    of_settings = WidgetFilters(type=request.GET.get("type", ""), filters=filters_of(config))
+    if request.method == "POST":
+        return of_settings, problem
+    try:
+        of_url = WidgetFilters.from_params(dict(request.GET.lists())).with_complete_filters()
+    except UserError as error:
+        return of_settings, error
+    return (of_url if of_url.draft else of_settings), problem
 
 
 def _readable(request: AccountRequest, kind: WidgetType[Any]) -> Config | None:

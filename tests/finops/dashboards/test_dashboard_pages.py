@@ -247,6 +247,48 @@ def test_a_widget_is_added_configured_and_removed(payer: Account, member: Client
     assert not Widget.objects.exists()
 
 
+def test_filters_of_a_widget_are_chips_whose_fields_its_form_has(payer: Account, member: Client) -> None:
+    region = {"dimension": "region", "op": "in", "values": ["eu", "us"]}
+    dashboard = create_board(payer, "Weekly", widget("spend_by", filters=[region]))
+    url = f"{URL}widgets/{dashboard.widgets.get().pk}/edit/"
+
+    page = get_html(member, url)
+    other = get_html(member, f"{url}?draft=1&f0=service&f0op=in&f0v=EC2&f1=region&f1op=in")
+    none = get_html(member, f"{url}?draft=1")
+
+    assert 'title="Region is eu, us"' in page
+    for value in ("eu", "us"):
+        assert f'<input type="hidden" form="query" name="f0v" value="{value}">' in page
+    assert 'href="?draft=1"' in page
+    assert 'title="Service is EC2"' in other
+    assert 'title="Region' not in other
+    assert '<input type="hidden" form="query"' not in none
+
+
+def test_htmx_replaces_the_filters_of_a_widget_and_asks_for_its_preview(
+    payer: Account, member: Client
+) -> None:
+    url = f"{URL}{create_board(payer, 'Weekly').pk}/widgets/new/?type=total"
+
+    part = member.get(f"{url}&draft=1&f0=region&f0op=in&f0v=eu", headers={"HX-Request": "true"})
+    html = part.content.decode()
+
+    assert 'title="Region is eu"' in html
+    assert 'name="type" value="total"' in html
+    assert "<html" not in html
+    assert part["HX-Trigger-After-Swap"] == '{"filter-change": {}}'
+    assert not Widget.objects.exists()
+
+
+def test_a_widget_whose_form_is_refused_keeps_its_filters(payer: Account, member: Client) -> None:
+    url = f"{URL}{create_board(payer, 'Weekly').pk}/widgets/new/?type=spend_by"
+
+    answer = member.post(url, {"group_by": "regoin", "f0": "region", "f0op": "in", "f0v": "eu"})
+
+    assert answer.status_code == 422
+    assert 'title="Region is eu"' in answer.content.decode()
+
+
 def test_a_preview_shows_what_the_form_says_and_stores_nothing(payer: Account, member: Client) -> None:
     dashboard = create_board(payer, "Weekly")
     url = f"{URL}{dashboard.pk}/widgets/preview/?type=spend_by&group_by=region&top=5"
