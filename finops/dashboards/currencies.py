@@ -16,24 +16,23 @@ DRAWINGS: Final = ("tables", "waterfalls", "trends")
 """Parts of a widget's context that are drawn, each in one currency."""
 
 
-def in_one_currency(data: Mapping[str, Any], wanted: str = "") -> dict[str, Any]:
-    """A widget's context without what is in another currency than `wanted`: by default, and where nothing is in that one,
-    the display currency, or that of the first total. `currencies` in the result has those to choose from, `currency` the one that is
-    shown; what has no totals stays as it is."""
+def in_one_currency(data: Mapping[str, Any], preferred: str = "") -> dict[str, Any]:
+    """A widget's context in one currency: `preferred`, where nothing is in that the display currency, or else that of the first
+    total. `currencies` in the result has those to choose from; what has no totals stays as it is."""
     answer: Any = data.get("answer")
     currencies = list(dict.fromkeys(total.currency for total in getattr(answer, "totals", ())))
     if len(currencies) < 2:
         return {**data, "currencies": []}
-    shown = next(each for each in (wanted, display_currency(), currencies[0]) if each in currencies)
+    currency = next(each for each in (preferred, display_currency(), currencies[0]) if each in currencies)
     fields = [name for name in AMOUNTS if hasattr(answer, name)]
-    kept = {name: [each for each in getattr(answer, name) if each.currency == shown] for name in fields}
-    drawings = {name: _drawn_in(data[name], shown) for name in DRAWINGS if name in data}
+    amounts = {name: [each for each in getattr(answer, name) if each.currency == currency] for name in fields}
+    drawings = {name: _drawn_in(data[name], currency) for name in DRAWINGS if name in data}
     return {
         **data,
         **drawings,
-        "answer": msgspec.structs.replace(answer, **kept),
+        "answer": msgspec.structs.replace(answer, **amounts),
         "currencies": currencies,
-        "currency": shown,
+        "currency": currency,
     }
 
 

@@ -68,7 +68,7 @@ function textsOf(box) {
   return [box.value, label].map((text) => text.toLowerCase());
 }
 
-/** Ticks the value that is typed: the listed one of that name, the only match, or the text itself. */
+/** Ticks the value that is typed: those of that name (two accounts may share one), the only match, or the text itself. */
 function tickTyped(form) {
   const { search, options } = parts(form);
   const text = search.value.trim();
@@ -76,10 +76,10 @@ function tickTyped(form) {
   const boxes = [...options.querySelectorAll("input")];
   const sought = text.toLowerCase();
   const open = boxes.filter((box) => !box.checked && textsOf(box).some((each) => each.includes(sought)));
-  const same = boxes.find((box) => textsOf(box).includes(sought));
-  const box = same || (open.length === 1 ? open[0] : undefined);
-  if (box) box.checked = true;
-  else options.prepend(option(search.name, { value: text }, true));
+  const same = boxes.filter((box) => textsOf(box).includes(sought));
+  const matches = same.length || open.length !== 1 ? same : open;
+  for (const box of matches) box.checked = true;
+  if (!matches.length) options.prepend(option(search.name, { value: text }, true));
   search.value = "";
   return true;
 }
