@@ -106,6 +106,7 @@ MIDDLEWARE = [
     "finops.web.busy.answer_busy",  # what finops.web.admission has no place for; the doors above say it themselves
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "finops.web.compression.CompressionMiddleware",  # around all that writes pages; static files are compressed already
     "accounts.security.sessions.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "finops.rate_limits.RateLimits",
