@@ -93,6 +93,17 @@ def test_list_page_overview_dashboard_and_report_name_it_by_its_root_cause(
     assert "Compute" in text_of(client.get(of_board))
 
 
+def test_the_panel_of_its_resource_names_it(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:
+    days = f"start_date={spike.first_day}&end_date={spike.last_day}"
+    url = "/a/acme/cost-explorer/"
+
+    of_cause = client_for(cast.viewer).get(f"{url}?{days}&f0=resource&f0v=vm-2")
+    of_other = client_for(cast.viewer).get(f"{url}?{days}&f0=resource&f0v=vm-1")
+
+    assert re.search(r"Compute of Bill cost \$600\.\d\d more than expected", text_of(of_cause))
+    assert "more than expected" not in text_of(of_other)
+
+
 def test_a_member_marks_it_expected_with_a_note(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:
     answer = client_for(cast.member).post(f"{page(spike)}expect/", {"note": "Load test"}, follow=True)
 
