@@ -176,7 +176,7 @@ def _facts(figures: DigestFigures) -> list[Fact]:
             f"Total in {each.currency}",
             " · ".join(filter(None, [numbers.money(each.amount, each.currency), change_text(each)])),
         )
-        for each in figures.totals[:MOST_CURRENCIES]
+        for each in figures.totals
     ]
     movers = [Fact(name_of(each), _mover(each)) for each in figures.movers]
     return [

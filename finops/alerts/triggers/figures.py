@@ -27,9 +27,12 @@ def signed_amount(value: Decimal, currency: str) -> str:
 
 
 def totals_text(totals: Sequence[SpendTotal]) -> str:
-    """`$1,234.50 and €3.00`; of three currencies at most, the first ones."""
-    amounts = [numbers.money(each.amount, each.currency) for each in totals[:MOST_CURRENCIES]]
-    return join_with_and(amounts) if amounts else "no cost"
+    """`$1,234.50 and €3.00`; of more than three currencies the first three and how many more there are."""
+    texts = [numbers.money(each.amount, each.currency) for each in totals[:MOST_CURRENCIES]]
+    more = len(totals) - MOST_CURRENCIES
+    if more > 0:
+        texts.append(f"amounts in {more} more {'currency' if more == 1 else 'currencies'}")
+    return join_with_and(texts) if texts else "no cost"
 
 
 def spend_chart(totals: Sequence[SpendTotal], granularity: str) -> ColumnChart | None:

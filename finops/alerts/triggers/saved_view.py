@@ -183,7 +183,7 @@ def _summary(view: SavedView, spend: MessageSpend, totals: Sequence[SpendTotal],
 
 def _total_facts(totals: Sequence[SpendTotal]) -> list[Fact]:
     facts = []
-    for total in totals[:MOST_CURRENCIES]:
+    for total in totals:
         texts = [numbers.money(total.amount, total.currency), change_text(total)]
         facts.append(Fact(f"Total in {total.currency}", " · ".join(filter(None, texts))))
         facts += [

@@ -198,6 +198,23 @@ def test_amounts_of_two_currencies_stay_apart(acme: Account) -> None:
 
 
 @pytest.mark.django_db
+def test_a_digest_of_many_currencies_says_how_many_more_there_are(acme: Account) -> None:
+    subscribe(acme)
+    for place, currency in enumerate(["USD", "EUR", "GBP", "CHF", "JPY"]):
+        add_source(acme, daily_cost(JANUARY, SUNDAY, 10 - place, currency=currency), name=currency)
+
+    with at(MONDAY, 6):
+        detect_if_due(acme)
+        (sent,) = services.evaluate(acme)
+
+    assert sent.message["title"].startswith(
+        "'Acme': $70.00, €63.00, £56.00 and amounts in 2 more currencies in the week"
+    )
+    labels = [fact["label"] for fact in sent.message["facts"]]
+    assert labels[1:6] == [f"Total in {code}" for code in ("USD", "EUR", "GBP", "CHF", "JPY")]
+
+
+@pytest.mark.django_db
 def test_a_subscription_that_is_made_on_its_day_waits_for_the_next(acme: Account) -> None:
     add_spend(acme, date(2026, 3, 29))
 
