@@ -42,8 +42,8 @@ RATES = ListPage[ExchangeRate](
         ListFilter("source", "Source", "All sources", ExchangeRate.Source.choices),
     ],
     columns=[
-        Column("day", "Date", lambda row: row.day, css="nowrap"),
-        Column("from", "From", lambda row: row.base, sortable=False, row_header=True),
+        Column("day", "Date", lambda row: row.day, css="nowrap", row_header=True),
+        Column("from", "From", lambda row: row.base, sortable=False),
         Column("to", "To", lambda row: row.quote, sortable=False),
         Column("rate", "Rate", lambda row: plain_rate(row.rate), numeric=True, sortable=False),
         Column("source", "Source", lambda row: row.get_source_display(), sortable=False),

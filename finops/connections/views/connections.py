@@ -99,7 +99,7 @@ SOURCES = ListPage[SourceRow](
         ListFilter(
             "state",
             "Status",
-            "Every status",
+            "All statuses",
             [("failing", "Failing"), ("late", "Late"), ("paused", "Paused"), ("syncing", "Syncing")],
             lambda row: row.status,
         )

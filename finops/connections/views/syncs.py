@@ -46,7 +46,7 @@ SYNCS = ListPage[CostSync](
         Column("error", "Error", lambda row: row.error, shown=False),
     ],
     filters=[
-        ListFilter("state", "Status", "Every status", CostSync.SyncStatus.choices, lambda row: row.status)
+        ListFilter("state", "Status", "All statuses", CostSync.SyncStatus.choices, lambda row: row.status)
     ],
 )
 

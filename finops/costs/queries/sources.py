@@ -232,7 +232,7 @@ def _status(span: SourceSpan | None, days: SourceDays | None, last: _Row, today:
     if span is None and last.status in (CostImport.Status.QUEUED, CostImport.Status.RUNNING):
         return IMPORTING, "The first import is in progress."
     if span is None:
-        return NO_DATA, "No cost lines yet. Import a file on the Connections page."
+        return NO_DATA, "No cost lines yet."
     newest = _newest_day(span, days, today)
     behind = (today - newest).days
     if behind > _patience(days):
