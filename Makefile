@@ -15,7 +15,7 @@ NODE_DEV_READY := node_modules/.ready-dev
 SCRIPTS := static/js tests/js vendor eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler clean clean-data
+.PHONY: help run test test-long lint format bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,9 +23,12 @@ help: ## List what make can do
 run: $(RUN_READY) $(NODE_READY) ## Install what is missing and run the console (PORT=8000)
 	@exec $(BIN)/python manage.py up
 
-test: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run all tests (T=path for some of Python's)
+test: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run all tests but the long ones (T=path for some of Python's, with theirs)
 	@$(if $(T),,$(BIN)/node --test --test-reporter=dot "tests/js/*.test.js")
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(T)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(T),-m "not long")
+
+test-long: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run the long tests: more widths and themes, kills at random
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m long
 
 lint: $(DEV_READY) $(NODE_DEV_READY) ## Check style, types, templates, scripts, import rules and migrations
 	$(BIN)/ruff check .

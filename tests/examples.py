@@ -1,4 +1,4 @@
-"""How many generated inputs a test of Hypothesis takes: all in `make soak`, two fifths of them in `make test`."""
+"""How many generated inputs a test of Hypothesis takes: all in `make soak`, a fifth of them in `make test`."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ LEAST = 10
 
 def examples(count: int) -> int:
     """Of `count`, what this run takes. What a bug needs is nearly always among the first; the rest is for the soak."""
-    return count if os.environ.get("SOAK") else min(count, max(LEAST, count * 2 // 5))
+    return count if os.environ.get("SOAK") else min(count, max(LEAST, count // 5))

@@ -1,7 +1,8 @@
 """pytest plugin: which tests pytest-xdist gives to one worker, in one row, when `--dist loadgroup` is asked for.
 
 Tests of one `xdist_group` mark, those that share a server, and those of a module that share one of its fixtures: a
-server, a chromium, a world starts once and not once in each worker. Groups go out first, the longest first, so that no worker waits for one at the end.
+server, a chromium, a world starts once and not once in each worker. Groups go out first, those of FIRST and then
+those of many tests, so that no worker waits for one at the end.
 
 The scheduler of pytest-xdist 3.8 is handed its groups in test names, which pytest 9.2 no longer lets it change
 (pytest-xdist issue 1386): it groups nothing, and says nothing of it. Here they travel in a file.
@@ -22,8 +23,9 @@ from tests.postgres import RUN_DIR
 GROUPS = "groups.json"
 # The fixtures that start a server for the whole session, and the group of those who use it.
 SHARED = {"live_server_process": "mcp-clients", "oauth_server": "mcp-clients", "console": "browser"}
-# Without a database of the run: in a fresh checkout its worker works while the other one migrates that database.
-FIRST = "up"
+# Whose parts take longest. "up" needs no database of the run: in a fresh checkout its worker works while the other one
+# migrates that database.
+FIRST = ("up", "browser", "processes", "query budget")
 
 
 class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
@@ -37,8 +39,8 @@ class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
         super().schedule()
 
     def _assign_work_unit(self, node: Any) -> None:
-        if FIRST in self.workqueue:
-            self.workqueue.move_to_end(FIRST, last=False)
+        if name := next((name for name in FIRST if name in self.workqueue), None):
+            self.workqueue.move_to_end(name, last=False)
         super()._assign_work_unit(node)
 
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:

@@ -107,6 +107,7 @@ def count_call(key: str, name: str, arguments: dict[str, object]) -> int:
     return len(queries)
 
 
+@pytest.mark.xdist_group("query budget")
 @pytest.mark.django_db
 def test_every_page_tool_and_push_makes_as_many_queries_as_its_budget_says(cast: Cast) -> None:
     fill_with_marks(cast.account)

@@ -13,6 +13,7 @@ import pytest
 from tests.test_architecture import ROOT
 from tests.visible_texts import visible_texts
 
+pytestmark = pytest.mark.xdist_group("visible texts")  # they are gathered once
 TEXTS = ROOT / "tests" / "data" / "visible_texts.txt"
 REFUSED = [
     r"\b(is|are|was|were|be) (told|foretold|made by us|said)\b",

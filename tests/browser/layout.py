@@ -37,20 +37,27 @@ FAULTS_OF_LAYOUT = """() => {
   }
 
   const boxes = [];
-  const clip = (from, box) => {
-    let { left, right, top, bottom } = box;
-    for (let up = from; up && up !== doc; up = up.parentElement) {
-      if (getComputedStyle(up).overflow === "visible") continue;
-      const around = up.getBoundingClientRect();
-      left = Math.max(left, around.left); right = Math.min(right, around.right);
-      top = Math.max(top, around.top); bottom = Math.min(bottom, around.bottom);
+  const within = (box, around) => ({
+    left: Math.max(box.left, around.left), right: Math.min(box.right, around.right),
+    top: Math.max(box.top, around.top), bottom: Math.min(box.bottom, around.bottom),
+  });
+  // Once an element, not once for each text inside it.
+  const windows = new Map([[null, { left: -Infinity, right: Infinity, top: -Infinity, bottom: Infinity }]]);
+  windows.set(doc, windows.get(null));
+  const windowOf = (node) => {
+    if (!windows.has(node)) {
+      const around = windowOf(node.parentElement);
+      const isOpen = getComputedStyle(node).overflow === "visible";
+      windows.set(node, isOpen ? around : within(around, node.getBoundingClientRect()));
     }
-    return { left, right, top, bottom };
+    return windows.get(node);
   };
+  const clip = (from, box) => within(box, windowOf(from));
+  const floating = new Map([[null, false], [document.body, false]]);
   const floats = (node) => {
-    for (let up = node; up && up !== document.body; up = up.parentElement)
-      if (["fixed", "sticky", "absolute"].includes(getComputedStyle(up).position)) return true;
-    return false;
+    if (!floating.has(node))
+      floating.set(node, ["fixed", "sticky", "absolute"].includes(getComputedStyle(node).position) || floats(node.parentElement));
+    return floating.get(node);
   };
   for (const node of nodes) {
     if (floats(node)) continue;

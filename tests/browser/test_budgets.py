@@ -7,6 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.test_pages import FAULTS, overflow
+from tests.long import also_long
 
 pytestmark = pytest.mark.browser
 
@@ -94,7 +95,7 @@ def test_a_budget_at_risk_shows_on_its_page_the_list_and_the_overview(new_page: 
     delete(page)
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), *also_long((1280, "light"))])
 def test_a_budgets_pages_fit_and_are_named(new_page: NewPage, width: int, theme: str) -> None:
     page = new_page("member", width=width, theme=theme)
     make(page, f"A budget with a long name for the whole of the company, at {width} pixels")

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage
 from tests.browser.test_pages import FAULTS, overflow
 from tests.finops.costs.test_imports import MAY
+from tests.long import also_long
 from tests.servers import LiveServer
 
 pytestmark = pytest.mark.browser
@@ -85,7 +86,7 @@ def test_a_layout_of_a_provider_is_copied_into_the_field_of_the_files(new_page: 
     assert page.evaluate(FAULTS) == []
 
 
-@pytest.mark.parametrize("width", [390, 768, 1440, 1920])
+@pytest.mark.parametrize("width", [390, 1920, *also_long(768, 1440)])
 def test_a_long_finding_and_a_long_error_fit(new_page: NewPage, width: int) -> None:
     page = new_page("owner", width=width)
     page.goto("/a/acme/connections/new/?connector=folder")

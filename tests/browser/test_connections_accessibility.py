@@ -43,9 +43,12 @@ PAGES = [
 
 def violations(page: Page) -> list[str]:
     """What axe finds, each with where."""
-    page.evaluate(AXE.read_text())
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text())
     results: list[dict[str, Any]] = page.evaluate(
-        "([tags, off]) => axe.run(document, {runOnly: tags, rules: {[off]: {enabled: false}}}).then(result => result.violations)",
+        """([tags, off]) => axe.run(document, {
+            runOnly: tags, rules: {[off]: {enabled: false}}, resultTypes: ["violations"],
+        }).then(result => result.violations)""",
         [RULES, EXPERIMENTAL],
     )
     return [
@@ -55,11 +58,21 @@ def violations(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_on_any_page_of_connections(new_page: NewPage, theme: str) -> None:
+@pytest.mark.parametrize(
+    ("theme", "paths"),
+    [
+        ("light", PAGES[::2]),
+        ("dark", PAGES[1::2]),
+        pytest.param("light", PAGES[1::2], marks=pytest.mark.long),
+        pytest.param("dark", PAGES[::2], marks=pytest.mark.long),
+    ],
+)
+def test_axe_finds_nothing_on_any_page_of_connections(
+    new_page: NewPage, theme: str, paths: list[str]
+) -> None:
     page = new_page("owner", theme=theme)
     found = {}
-    for path in PAGES:
+    for path in paths:
         page.goto(f"/a/acme/{path}")
         if faults := [*violations(page), *page.evaluate(FAULTS)]:
             found[path] = faults
@@ -67,6 +80,7 @@ def test_axe_finds_nothing_on_any_page_of_connections(new_page: NewPage, theme: 
     assert found == {}
 
 
+@pytest.mark.long  # test_pages.py has most of them at two widths
 def test_every_page_of_connections_fits_from_a_phone_to_a_wall(new_page: NewPage) -> None:
     page = new_page("owner")
     wide = []

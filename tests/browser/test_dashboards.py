@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import NewPage
 from tests.browser.test_connections_accessibility import violations
 from tests.browser.test_pages import FAULTS, overflow
+from tests.long import also_long
 
 pytestmark = pytest.mark.browser
 
@@ -209,7 +210,7 @@ def test_a_filter_of_a_widget_changes_its_preview_and_is_saved_with_it(
     delete(page, url)
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), *also_long((1280, "light"))])
 def test_axe_finds_nothing_in_the_days_and_filters_of_a_board(
     new_page: NewPage, width: int, theme: str
 ) -> None:
@@ -235,7 +236,7 @@ def test_axe_finds_nothing_in_the_days_and_filters_of_a_board(
     delete(page, url)
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), *also_long((1280, "light"))])
 def test_a_viewer_reads_a_board_that_fits_and_is_named(new_page: NewPage, width: int, theme: str) -> None:
     member = new_page("member")
     url = make(member, f"Read at {width}")

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage
 from tests.browser.test_connections_accessibility import violations
 from tests.browser.test_pages import FAULTS
+from tests.long import also_long
 
 pytestmark = pytest.mark.browser
 
@@ -302,7 +303,9 @@ def test_a_pinch_zooms_to_the_days_between_two_fingers(new_page: NewPage) -> Non
     assert url_params(page)["group_by"] == ["provider"]
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1440, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width", "theme"), [(1440, "light"), (390, "dark"), *also_long((1440, "dark"), (390, "light"))]
+)
 def test_axe_finds_nothing_with_each_popover_open(new_page: NewPage, width: int, theme: str) -> None:
     page = new_page("member", width=width, theme=theme)
     page.goto(

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.test_pages import FAULTS, overflow
+from tests.long import also_long
 from tests.servers import LiveServer
 
 pytestmark = pytest.mark.browser
@@ -110,7 +111,7 @@ def test_a_metric_is_set_and_a_retention_is_asked_about_twice(new_page: NewPage)
     ).to_be_visible()
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (390, "light"), (1280, "light")])
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), *also_long((390, "light"), (1280, "light"))])
 def test_the_pages_fit_and_are_named(
     new_page: NewPage, console: LiveServer, tmp_path: Path, width: int, theme: str
 ) -> None:

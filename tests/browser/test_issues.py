@@ -12,6 +12,7 @@ from tests.browser.test_alerts import confirm
 from tests.browser.test_pages import FAULTS, overflow
 from tests.finops.connections.replay_server import replay_server
 from tests.finops.issues.fake_trackers import SECRET, FakeGitHub
+from tests.long import also_long
 from tests.servers import LiveServer
 
 pytestmark = pytest.mark.browser
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.browser
 NAME = "The repository of everybody who has to do with infrastructure"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, *also_long(390)])
 def test_a_saving_becomes_an_issue_whose_state_it_follows(
     console: LiveServer, new_page: NewPage, width: int
 ) -> None:

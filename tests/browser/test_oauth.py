@@ -20,6 +20,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage
 from tests.browser.test_pages import FAULTS, overflow
 from tests.cast import PASSWORD
+from tests.long import also_long
 from tests.servers import LiveServer
 
 pytestmark = pytest.mark.browser
@@ -282,7 +283,7 @@ def test_somebody_else_can_sign_in_instead(new_page: NewPage, app: App) -> None:
     expect(page.get_by_role("radio", name="Read and write")).to_be_enabled()
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (390, "light"), (1280, "light")])
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), *also_long((390, "light"), (1280, "light"))])
 def test_consent_and_its_errors_fit_and_are_named(
     new_page: NewPage, app: App, width: int, theme: str
 ) -> None:

@@ -153,7 +153,10 @@ def overflow(page: Page) -> int:
     return width
 
 
-@pytest.mark.parametrize(("width", "theme", "widths"), [(390, "dark", ()), (1280, "light", WIDTHS)])
+@pytest.mark.parametrize(
+    ("width", "theme", "widths"),
+    [(390, "dark", (390, 1440)), pytest.param(1280, "light", WIDTHS, marks=pytest.mark.long)],
+)
 def test_every_page_fits_and_is_named(
     new_page: NewPage, width: int, theme: str, widths: tuple[int, ...]
 ) -> None:
@@ -168,9 +171,8 @@ def test_every_page_fits_and_is_named(
         faults = page.evaluate(FAULTS)
         if over := overflow(page):
             faults.append(f"{over} pixels too wide")
-        if widths:
-            faults += layout_faults(page, widths)
-            page.set_viewport_size({"width": width, "height": 800})
+        faults += layout_faults(page, widths)
+        page.set_viewport_size({"width": width, "height": 800})
         if faults:
             faults_by_path[path] = faults
     assert not faults_by_path, json.dumps(faults_by_path, indent=1)

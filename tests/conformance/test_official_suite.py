@@ -17,6 +17,7 @@ from tests.conformance import node
 from tests.conformance.fixtures import PATH
 from tests.conformance.proxy import authorized
 from tests.conformance.requirements import requirement
+from tests.long import also_long
 from tests.servers import LiveServer
 
 BASELINES = Path(__file__).parent / "baselines"
@@ -84,8 +85,19 @@ def test_it_finds_what_the_baseline_says_and_nothing_else(
 
 
 @requirement("clients:conformance-suite")
-@pytest.mark.parametrize("revision", OLDER)
-@pytest.mark.parametrize("scenario", GREEN["2025-11-25"])
+@pytest.mark.parametrize(
+    ("revision", "scenario"),
+    [
+        *((OLDER[0], scenario) for scenario in GREEN["2025-11-25"]),
+        *((OLDER[1], scenario) for scenario in ("server-initialize", "tools-list")),
+        *also_long(
+            *(
+                (OLDER[1], scenario)
+                for scenario in ("ping", "prompts-list", "resources-list", "dns-rebinding-protection")
+            )
+        ),
+    ],
+)
 def test_an_older_revision_passes_what_needs_no_fixture(
     live_server_process: LiveServer, keys: dict[str, str], tmp_path: Path, revision: str, scenario: str
 ) -> None:

@@ -121,8 +121,12 @@ def started(
         running.wait_for("Ready after")
         yield running
     finally:
-        if running.process.poll() is None:
-            running.end()
+        end_if_running(running)
+
+
+def end_if_running(console: Console) -> None:
+    if console.process.poll() is None:
+        console.end()
 
 
 @contextmanager
@@ -135,45 +139,61 @@ def waiting_clients(console: Console, count: int) -> Iterator[list[str]]:
         answers += [each.result() for each in asked]
 
 
+@pytest.fixture(scope="module")
+def listening() -> Iterator[socket.socket]:
+    """The socket is of who starts the console, as with systemd: clients that come meanwhile wait for the next start."""
+    with listening_socket("127.0.0.1", 0) as waits:
+        waits.listen()
+        yield waits
+
+
 @pytest.fixture(scope="class")
-def kept(var_dir: Path) -> Iterator[Console]:
-    """One run for the tests that leave it running: a start costs 18 s of CPU. Ctrl-C stops all of it."""
+def kept(var_dir: Path, listening: socket.socket) -> Iterator[Console]:
+    """One run for all tests of a class: a start costs 18 s of CPU."""
     # Each second a program tells that it is not stuck, beat every five.
-    with started(var_dir, HEARTBEAT_SILENT_SECONDS="5") as running:
+    with started(var_dir, listening.getsockname()[1], listening, HEARTBEAT_SILENT_SECONDS="5") as running:
         yield running
-        processes = [*running.children().values(), running.postgres()]
-        assert running.end(signal.SIGINT) == 0
-        assert [pid for pid in processes if is_group_alive(pid)] == []
-        assert "Stopped." in running.rest()
 
 
-def test_a_restart_refuses_nobody_and_after_sigkill_the_next_start_stops_what_was_left(var_dir: Path) -> None:
-    """The socket is of who starts it, as with systemd: clients that come meanwhile wait for the next start."""
-    with listening_socket("127.0.0.1", 0) as listening, ExitStack() as consoles:
-        listening.listen()
+def processes_of(console: Console) -> list[int]:
+    return [*console.children().values(), console.postgres()]
+
+
+def ends_well(console: Console, number: signal.Signals) -> None:
+    running = processes_of(console)
+    assert console.end(number) == 0
+    assert [pid for pid in running if is_group_alive(pid)] == []
+    assert "Stopped." in console.rest()
+
+
+def stopped_what_was_left(console: Console) -> bool:
+    return any(
+        "An earlier start was killed" in line
+        and line.endswith("web server, worker, import worker, insights worker, beat, PostgreSQL.")
+        for line in console.said
+    )
+
+
+@pytest.mark.long
+def test_a_restart_refuses_nobody_and_after_sigkill_the_next_start_stops_what_was_left(
+    var_dir: Path, listening: socket.socket
+) -> None:
+    with ExitStack() as consoles:
         port = listening.getsockname()[1]
         first = consoles.enter_context(started(var_dir, port, listening))
-        running = [*first.children().values(), first.postgres()]
-        assert first.end(signal.SIGTERM) == 0
-        assert [pid for pid in running if is_group_alive(pid)] == []
+        ends_well(first, signal.SIGINT)
         with waiting_clients(first, 2) as answers:
             second = consoles.enter_context(started(var_dir, port, listening))
         assert answers == ["ok"] * 2
 
-        left = [*second.children().values(), second.postgres()]
+        left = processes_of(second)
         second.end(signal.SIGKILL)
         assert [pid for pid in left if not is_group_alive(pid)] == []
         third = consoles.enter_context(started(var_dir, port, listening))
-        assert any(
-            "An earlier start was killed" in line
-            and line.endswith("web server, worker, import worker, insights worker, beat, PostgreSQL.")
-            for line in third.said
-        )
+        assert stopped_what_was_left(third)
         assert [pid for pid in left if is_group_alive(pid)] == []
         assert json.loads(third.get("/readyz"))["ready"] is True
-        running = [*third.children().values(), third.postgres()]
-        assert third.end(signal.SIGHUP) == 0
-        assert [pid for pid in running if is_group_alive(pid)] == []
+        ends_well(third, signal.SIGHUP)
 
 
 def test_a_busy_port_is_named_with_a_way_out(var_dir: Path) -> None:
@@ -223,6 +243,7 @@ class TestWhileItRuns:
             kept.wait_for("The web server answers again")
         assert answers == ["ok"] * 5
 
+    @pytest.mark.long  # tests/finops/test_supervisor.py stops a program of its own
     def test_a_worker_and_beat_that_are_stuck_are_started_again(self, kept: Console) -> None:
         # Beat's messages have come through every worker, so each has begun to beat.
         wait_until(lambda: set(json.loads(kept.get("/readyz"))["checks"].values()) == {"ok"})
@@ -258,3 +279,21 @@ class TestWhileItRuns:
         kept.wait_for("PostgreSQL ended")
         kept.wait_for("PostgreSQL answers again")
         assert json.loads(kept.get("/readyz"))["ready"] is True
+
+    def test_after_sigkill_the_next_start_stops_what_was_left_and_refuses_nobody(
+        self, kept: Console, listening: socket.socket
+    ) -> None:
+        left = processes_of(kept)
+        kept.end(signal.SIGKILL)
+        assert [pid for pid in left if not is_group_alive(pid)] == []
+        following = Console(kept.var_dir, kept.port, listening=listening)
+        try:
+            following.wait_for("An earlier start was killed")
+            with waiting_clients(following, 2) as answers:
+                following.wait_for("Ready after")
+            assert answers == ["ok"] * 2
+            assert stopped_what_was_left(following)
+            assert [pid for pid in left if is_group_alive(pid)] == []
+            ends_well(following, signal.SIGTERM)
+        finally:
+            end_if_running(following)

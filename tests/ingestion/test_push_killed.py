@@ -33,7 +33,7 @@ from tests.ingestion.push_client import PATH
 from tests.waiting import wait_until
 
 SOAK = bool(os.environ.get("SOAK"))
-KILLS = 25 if SOAK else 2
+KILLS = 25 if SOAK else 1
 CLIENTS = ["", "", "event_id", "event_id", "Idempotency-Key", "Idempotency-Key"]
 """What makes the batches of each known again."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from pytest_django import DjangoDbBlocker
 
 from accounts.models import Account
 from accounts.scoping import account_scope
@@ -20,9 +21,10 @@ from finops.costs.models import CostView
 from finops.lake.models import LakeSegment
 from finops.lake.storage.storage import storage
 from finops.lib import clock
-from tests.cast import Cast
+from tests.cast import make_cast
 from tests.world.budgets import cost_tag_scope, create_budget, source_scope, team_scope
 from tests.world.costs import Line, add_source, cost
+from tests.world.module_scope import module_world
 
 pytestmark = pytest.mark.django_db
 
@@ -69,15 +71,32 @@ def lines(chance: random.Random, *, count: int = 900) -> list[Line]:
     ]
 
 
-@pytest.fixture(params=[1, 3, 8], ids=lambda month: f"fiscal-{month}")
-def account(cast: Cast, request: Any) -> Iterator[Account]:
+@pytest.fixture(scope="module", params=[1, 3, 8], ids=lambda month: f"fiscal-{month}")
+def world(
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: Any,
+) -> Iterator[Account]:
     """Two sources, two teams, a cost tag; a budget of every scope and period, in both currencies."""
-    cast.account.fiscal_start_month = request.param
-    cast.account.save()
-    with account_scope(cast.account), clock.frozen(NOW):
-        chance = random.Random(request.param)
-        sources = [add_source(cast.account, lines(chance), name=name) for name in ("One", "Two")]
-        _allocation(cast.account)
+    with module_world(django_db_blocker, tmp_path_factory.mktemp("budgets"), NOW):
+        account = make_cast().account
+        account.fiscal_start_month = request.param
+        account.save()
+        _fill(account, random.Random(request.param))
+        yield account
+
+
+@pytest.fixture
+def account(world: Account, db: None) -> Iterator[Account]:
+    with account_scope(world), clock.frozen(NOW):
+        yield world
+
+
+def _fill(account: Account, chance: random.Random) -> None:
+    with account_scope(account), clock.frozen(NOW):
+        sources = [add_source(account, lines(chance), name=name) for name in ("One", "Two")]
+        _allocation(account)
         scopes = {
             "all": {},
             "one": {"scope": source_scope(sources[0].pk)},
@@ -89,9 +108,8 @@ def account(cast: Cast, request: Any) -> Iterator[Account]:
         }
         for name, scope in scopes.items():
             for period in ("monthly", "quarterly", "yearly"):
-                create_budget(cast.account, f"{name} {period} USD", 10**6, period=period, **scope)
-            create_budget(cast.account, f"{name} yearly EUR", 10**6, period="yearly", currency="EUR", **scope)
-        yield cast.account
+                create_budget(account, f"{name} {period} USD", 10**6, period=period, **scope)
+            create_budget(account, f"{name} yearly EUR", 10**6, period="yearly", currency="EUR", **scope)
 
 
 def _allocation(account: Account) -> None:

@@ -4,10 +4,13 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 import boto3  # type: ignore[import-untyped]
+import botocore.session
 import pytest
+from botocore.retries.standard import ExponentialBackoff
 from moto.core.models import DEFAULT_ACCOUNT_ID as ACCOUNT
 from moto.s3.models import s3_backends
 from moto.server import ThreadedMotoServer
@@ -21,6 +24,9 @@ from tests.finops.connections.replay_server import ReplayServer, Reply, replay_s
 from tests.s3 import KEY, REGION
 
 LOOPBACK = ["127.0.0.0/8"]
+
+# The descriptions of AWS's services are megabytes of JSON, which each session of botocore would read for itself.
+botocore.session.create_loader = cache(botocore.session.create_loader)
 
 
 @dataclass
@@ -49,6 +55,7 @@ class S3World:
         )
 
 
+@cache
 def client_of(endpoint: str, service: str = "s3", key: str = KEY, secret: str = KEY) -> Any:
     return boto3.client(
         service,
@@ -57,6 +64,12 @@ def client_of(endpoint: str, service: str = "s3", key: str = KEY, secret: str = 
         aws_secret_access_key=secret,
         region_name=REGION,
     )
+
+
+@pytest.fixture(autouse=True)
+def _no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """botocore tries as often as it does, and sleeps no seconds between its tries."""
+    monkeypatch.setattr(ExponentialBackoff, "delay_amount", lambda _self, _context: 0.0)
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,7 @@ from tests.finops.lake.events import ALWAYS, NOON, Event, push, run_query
 from tests.finops.lake.steps import watching
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.soak]
-INTERLEAVINGS = int(os.environ.get("INTERLEAVINGS", 100_000 if os.environ.get("SOAK") else 1_000))
+INTERLEAVINGS = int(os.environ.get("INTERLEAVINGS", 100_000 if os.environ.get("SOAK") else 400))
 
 Rows = list[tuple[str, int]]
 
