@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account
-from finops.allocation.models import TeamKey
+from finops.allocation.models import SharedCostSplit, TeamKey
 from finops.exchange_rates.services import enter_rate
 from tests.cast import ACTOR, Cast, signed_in
 from tests.pages import csv_rows
@@ -102,6 +102,23 @@ def test_totals_and_the_previous_period_have_them_too(bill: Account, member: Cli
     figures = beside(total)
     assert Decimal(figures["amount"]) == Decimal("200.000000000000000001")
     assert Decimal(figures["previous amount"]) == 100
+
+
+def test_after_shared_cost_splits_there_are_rates_alone(bill: Account, member: Client) -> None:
+    SharedCostSplit.objects.create(
+        account=bill,
+        name="Disks",
+        dimension="service",
+        source_value="Disk",
+        method="even",
+        targets=[{"value": "VM", "percent": None}],
+    )
+    question = {**MARCH, "group_by": "service", "splits": "after", "currency": "USD"}
+    rows = csv_rows(member.get(EXPLORER, question))
+    (converted,) = [row for row in rows if row["currency"] == "USD"]
+    assert converted["service"] == "VM"
+    assert list(beside(converted)) == ["lowest rate", "highest rate", "rate dates", "rate source"]
+    assert "EUR amount" not in converted
 
 
 def test_a_csv_in_own_currencies_is_as_it_was(bill: Account, member: Client) -> None:
