@@ -81,7 +81,11 @@ def incidents_in_scope(
 
 
 def list_anomalies(
-    account: Account, query: AnomaliesQuery, *, deadline: float | None = None
+    account: Account,
+    query: AnomaliesQuery,
+    *,
+    sources: Sources | None = None,
+    deadline: float | None = None,
 ) -> AnomaliesAnswer:
     """The incidents that a query asks for, the most severe first, then the newest. Six queries, none of the lake; for a
     team, source, account or provider those of `incidents_in_scope` too.
@@ -90,8 +94,8 @@ def list_anomalies(
     question = [query.state, query.start_date, query.end_date, query.min_impact, query.currency, query.search,
                 query.scope_text]  # fmt: skip
     offset = offset_of(query.cursor, *question)
-    reader = CostReader(account, load_sources(account), deadline)
-    sources = reader.sources
+    sources = sources or load_sources(account)
+    reader = CostReader(account, sources, deadline)
     check_currency(reader, query.currency)
     rows = _filter_incidents(query)
     display = anomaly_display(rows)

@@ -13,7 +13,7 @@ import msgspec
 from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.queries import query_spend
-from finops.costs.queries.sources import load_sources
+from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
 from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.insights.cost_scope import CostReader, check_currency, resolve_scope
@@ -58,7 +58,12 @@ ALL_ROWS = 1_000_000
 
 
 def list_savings(
-    account: Account, query: SavingsQuery, *, deadline: float | None = None, evidence: int = SHOWN_EVIDENCE
+    account: Account,
+    query: SavingsQuery,
+    *,
+    sources: Sources | None = None,
+    deadline: float | None = None,
+    evidence: int = SHOWN_EVIDENCE,
 ) -> SavingsAnswer:
     """What could be saved, the largest first; amortized cost of the last 30 days that every source has delivered.
 
@@ -70,28 +75,26 @@ def list_savings(
     """
     question = [query.status, query.rule, query.min_saving, query.currency, query.scope_text]
     offset = offset_of(query.cursor, *question)
-    sources = load_sources(account)
+    sources = sources or load_sources(account)
     cost = CostReader(account, sources, deadline)
     check_currency(cost, query.currency)
     marks = {row.key: row for row in SavingsDismissal.objects.all()}
-    filters, unknown = resolve_scope(cost, query)
-    read = SavingsReader(account, sources, deadline, query, filters)
+    read, unknown = _reader_of(cost, query)
     result = find_candidates(read, [key for key, row in marks.items() if row.status == DISMISSED])
     display = savings_display(result.days, _currencies(result, marks.values()))
     parts = _Parts(result, marks, outcomes(read, marks.values()), sources.names, display)
     everything = _with_issues(account, _all_recommendations(parts, evidence))
-    unmeasured = {row.id for row in everything if row.saving_reason == GONE} if filters else set()
+    unmeasured = {row.id for row in everything if row.saving_reason == GONE} if read.filters else set()
     narrowed = [row for row in everything if _is_of(row, query) and row.id not in unmeasured]
     rows = [row for row in narrowed if query.status in ("all", row.status)]
     shown = rows[offset : offset + query.limit]
-    more = offset + len(shown) < len(rows)
+    truncated = _truncation_note(offset, shown, rows)
     totals, realised = _totals(narrowed), _realised_totals(narrowed)
     refreshes = [row for row in recommendation_refreshes() if query.rule in (None, row.rule)]
+    incomplete = incomplete_text(refreshes, sources.names)
     return SavingsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(
-            account, query, totals, rows, realised, incomplete_text(refreshes, sources.names), display
-        ),
+        summary=_summary(account, query, totals, rows, realised, incomplete, display),
         period=_period(result.days) if result.days else None,
         totals=totals,
         recommendations=shown,
@@ -99,13 +102,22 @@ def list_savings(
         realised=realised,
         refreshes=freshness_of(refreshes, sources.names),
         data_through=sources.coverage.complete_through,
-        cursor=next_cursor(offset + len(shown), *question) if more else "",
-        truncated=(f"{offset + 1} to {offset + len(shown)} of {len(rows)}. Use cursor for the next page.")
-        if more
-        else "",
+        cursor=next_cursor(offset + len(shown), *question) if truncated else "",
+        truncated=truncated,
         warnings=[*display.warnings(totals), *unknown, *result.warnings],
         hint=HINT if rows else NO_ROW_HINT,
     )
+
+
+def _reader_of(cost: CostReader, query: SavingsQuery) -> tuple[SavingsReader, list[str]]:
+    """Of the scope of a query, with sentences about values under an older name."""
+    filters, warnings = resolve_scope(cost, query)
+    return SavingsReader(cost.account, cost.sources, cost.deadline, query, filters), warnings
+
+
+def _truncation_note(offset: int, shown: Sequence[Recommendation], rows: Sequence[Recommendation]) -> str:
+    last = offset + len(shown)
+    return f"{offset + 1} to {last} of {len(rows)}. Use cursor for the next page." if last < len(rows) else ""
 
 
 def shares_of_cost(account: Account, answer: SavingsAnswer) -> list[tuple[SavingsTotal, Decimal | None]]:

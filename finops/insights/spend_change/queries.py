@@ -11,7 +11,7 @@ from typing import Any
 from accounts.models import Account
 from finops.costs.comparison import ComparisonRanges
 from finops.costs.filters import ResolvedFilter, all_of
-from finops.costs.queries.sources import load_sources
+from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import MAX_SUMS, Question, plan_of, resolve_query
 from finops.costs.queries.spend_answer import not_comparable
 from finops.exchange_rates.missing_rates import missing_rate_warnings
@@ -41,7 +41,12 @@ Fits = Callable[[SpendChangeAnswer], bool]
 
 
 def explain_spend_change(
-    account: Account, query: SpendChangeQuery, *, deadline: float | None = None, fits: Fits | None = None
+    account: Account,
+    query: SpendChangeQuery,
+    *,
+    sources: Sources | None = None,
+    deadline: float | None = None,
+    fits: Fits | None = None,
 ) -> SpendChangeAnswer:
     """What moved between two periods, by group, and why; the moves of a currency add up to its change exactly.
 
@@ -50,7 +55,7 @@ def explain_spend_change(
     and another where anomalies or new sources are of these days (SKUs of every group are told apart, so more rows come
     back than querySpend's: 20,000 take 0.2 s).
     """
-    sources = load_sources(account)
+    sources = sources or load_sources(account)
     question = resolve_query(account, spend_question(query), sources)
     compared = question.compared or ComparisonRanges()
     named = earlier_days(query, question.days)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from accounts.models import Account
+from finops.costs.queries.sources import Sources, load_sources
 from finops.lib.errors import UserError
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostTotal
 from finops.unitcosts.models import UnitMetric
@@ -15,6 +16,8 @@ from finops.unitcosts.queries.division import currency_of
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.saved_question import question_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
+from ingestion.models import UsageMetric
+from ingestion.queries import metrics_of
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,19 @@ def card_query(metric: UnitMetric) -> UnitCostQuery:
 
 
 def cards_of(account: Account, metrics: Iterable[UnitMetric]) -> list[Card]:
-    """Their figures, in total also where a metric is by customer. Each costs what `query_unit_cost` does."""
-    return [_card(account, metric) for metric in metrics]
+    """Their figures, in total also where a metric is by customer. Each costs what `query_unit_cost` does; sources and usage
+    metrics are read once."""
+    every = list(metrics)
+    if not every:
+        return []
+    sources, usage_metrics = load_sources(account), metrics_of(account)
+    return [_card(account, metric, sources, usage_metrics) for metric in every]
 
 
-def _card(account: Account, metric: UnitMetric) -> Card:
+def _card(account: Account, metric: UnitMetric, sources: Sources, usage_metrics: list[UsageMetric]) -> Card:
+    query = replace(card_query(metric), mode="total")
     try:
-        answer = query_unit_cost(account, replace(card_query(metric), mode="total"))
+        answer = query_unit_cost(account, query, metrics=usage_metrics, sources=sources)
     except UserError as problem:  # such as a cost tag that is gone since: the others are fine
         return Card(metric, problem=problem.message)
     return Card(metric, answer.totals, answer, "" if answer.totals else answer.summary)

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from accounts.models import Account
 from finops.costs.queries.cost_sums import CostSums, read_costs
-from finops.costs.queries.sources import load_sources
+from finops.costs.queries.sources import Sources, load_sources
 from finops.lib.periods import DateRange
 from finops.unitcosts.queries.customers import (
     Customers,
@@ -68,6 +68,7 @@ def read_facts(
     query: UnitCostQuery,
     deadline: float | None,
     metrics: list[UsageMetric] | None = None,
+    sources: Sources | None = None,
 ) -> Facts:
     """See `query_unit_cost`."""
     metrics = metrics_of(account) if metrics is None else metrics
@@ -76,7 +77,7 @@ def read_facts(
     by_customer = query.mode == "per_customer"
     why = "mode per_customer" if by_customer else "customers"
     key = require_customer_key(account, why=why) if by_customer or only else ""
-    sources = load_sources(account).for_planning
+    sources = (sources or load_sources(account)).for_planning
     cost = read_costs(account, cost_question(query, key), deadline=deadline, together=True, sources=sources)
     scope = usage_scope(account, metric, query, cost, only, deadline)
     reader = _UsageReader(account, metric, query, scope, deadline)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -41,9 +42,10 @@ def unit_metrics_of(account: Account) -> list[UnitMetric]:
     return list(UnitMetric.objects.filter(account=account))
 
 
-def find_unit_metric(account: Account, name: str) -> UnitMetric:
-    """The unit metric of this name, in any case. One query. Raises UserError with the nearest names."""
-    metrics = unit_metrics_of(account)
+def find_unit_metric(account: Account, name: str, metrics: Sequence[UnitMetric] | None = None) -> UnitMetric:
+    """The unit metric of this name, in any case. One query; none with `metrics`, all of the account. Raises UserError with the
+    nearest names."""
+    metrics = unit_metrics_of(account) if metrics is None else metrics
     matching = [metric for metric in metrics if metric.name.casefold() == name.strip().casefold()]
     if not matching:
         names = [metric.name for metric in metrics]
@@ -51,11 +53,13 @@ def find_unit_metric(account: Account, name: str) -> UnitMetric:
     return matching[0]
 
 
-def resolve_unit_metric(account: Account, query: UnitCostQuery) -> ResolvedQuestion:
-    """The question with what its unit metric saved; the same question when it names none."""
+def resolve_unit_metric(
+    account: Account, query: UnitCostQuery, metrics: Sequence[UnitMetric] | None = None
+) -> ResolvedQuestion:
+    """The question with what its unit metric saved; the same question when it names none. As `find_unit_metric`."""
     if not query.unit_metric:
         return ResolvedQuestion(query)
-    metric = find_unit_metric(account, query.unit_metric)
+    metric = find_unit_metric(account, query.unit_metric, metrics)
     merged, note = merge_question(metric, query)
     return ResolvedQuestion(merged, metric.name, [note] if note else [])
 
