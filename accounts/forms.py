@@ -173,18 +173,34 @@ class AccountForm(forms.Form):
         return rows
 
 
+class TimeZoneField(forms.CharField):
+    """An IANA name, or its city. Its page lists `time_zones()` in a datalist `time-zones`."""
+
+    def __init__(self, **options: Any) -> None:
+        attrs = {"list": "time-zones", "autocomplete": "off", "placeholder": DEFAULT_TIME_ZONE}
+        options = {"label": "Time zone", "max_length": 64, "widget": forms.TextInput(attrs=attrs), **options}
+        super().__init__(error_messages={"required": "Choose a time zone, such as UTC."}, **options)
+
+    def clean(self, value: Any) -> str:
+        """The name meant: `berlin` and `Europe/berlin` are `Europe/Berlin`. Raises ValidationError for none or several."""
+        text = super().clean(value).strip().replace(" ", "_").casefold()
+        names = {name.casefold(): name for name in time_zones()}
+        cities = [name for key, name in names.items() if key.rpartition("/")[2] == text]
+        if text in names:
+            return names[text]
+        if len(cities) != 1:
+            raise ValidationError("This is not a time zone. Choose one from the list, such as Europe/Berlin.")
+        return cities[0]
+
+
 class ProfileForm(forms.Form):
     name = forms.CharField(max_length=150, required=False, help_text="Default: your e-mail address")
     locale = forms.ChoiceField(
         label="Date and number format",
         choices=lambda: [(locale, format_example(locale, region)) for locale, region in LOCALES.items()],
     )
-    time_zone = forms.CharField(
-        label="Time zone",
-        max_length=64,
-        widget=forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off", "placeholder": "UTC"}),
-        help_text="Type a city, such as Berlin. Cost and usage are counted in UTC days.",
-        error_messages={"required": "Choose a time zone, such as UTC."},
+    time_zone = TimeZoneField(
+        help_text="Type a city, such as Berlin. Cost and usage are counted in UTC days."
     )
     theme = forms.ChoiceField(choices=Theme.choices, required=False, widget=forms.RadioSelect)
 
@@ -198,17 +214,6 @@ class ProfileForm(forms.Form):
                 "theme": user.theme,
             }
         )
-
-    def clean_time_zone(self) -> str:
-        """The IANA name meant: `berlin` and `Europe/berlin` are `Europe/Berlin`. Raises ValidationError for none or several."""
-        text = self.cleaned_data["time_zone"].strip().replace(" ", "_").casefold()
-        names = {name.casefold(): name for name in time_zones()}
-        cities = [name for key, name in names.items() if key.rpartition("/")[2] == text]
-        if text in names:
-            return names[text]
-        if len(cities) != 1:
-            raise ValidationError("This is not a time zone. Choose one from the list, such as Europe/Berlin.")
-        return cities[0]
 
 
 def format_example(locale: str, region: str) -> str:

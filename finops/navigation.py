@@ -95,7 +95,12 @@ MENU = (
             MenuItem("What changed", "spend_change", "arrows-diff"),
             MenuItem("Forecast", "forecast", "chart-line"),
             MenuItem("Budgets", "budgets", "wallet", ("budget", "budget_new", "budget_edit")),
-            MenuItem("Reports", "report", "file-analytics", ("report_schedules", "report_schedule_new")),
+            MenuItem(
+                "Reports",
+                "report",
+                "file-analytics",
+                ("report_schedules", "report_schedule_new", "report_schedule_edit"),
+            ),
             MenuItem("Invoices", "invoices", "file-invoice", ("invoice", "closed_months")),
         ),
     ),

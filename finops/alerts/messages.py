@@ -31,13 +31,20 @@ class Fact(msgspec.Struct, frozen=True):
     value: str
 
 
+class Attachment(msgspec.Struct, frozen=True):
+    """A CSV file, UTF-8."""
+
+    name: str
+    text: str
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """Plain text throughout, of any length: each sender escapes it for its channel and cuts it to what that takes.
 
     `title` is one line that alone says what happened, `summary` one or two sentences with the figures, `url` the page
     that shows it. `dedup_key` is the same for every message about the same thing (PagerDuty gathers them in one
     incident) and differs between accounts; one that `is_end` closes it. `data` is the same for programs, JSON, sent by signed webhooks alone: amounts are
-    {"amount": …, "currency": …}. `chart` is drawn in e-mails.
+    {"amount": …, "currency": …}. `chart` is drawn in e-mails, `attachment` sent with them.
     """
 
     title: str
@@ -50,15 +57,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     dedup_key: Annotated[str, Meta(min_length=1, max_length=255)]
     data: dict[str, Any] = {}
     chart: ColumnChart | None = None
+    attachment: Attachment | None = None
 
 
 def message_fields(message: Message) -> dict[str, Any]:
     """As a row keeps it, and `msgspec.convert` reads it. Without NUL and lone surrogates, which names in bills may have
     and PostgreSQL's JSON has not."""
     fields: dict[str, Any] = _storable(msgspec.to_builtins(message))
-    if message.chart is None:
-        del fields["chart"]
-    return fields
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _storable(value: Any) -> Any:

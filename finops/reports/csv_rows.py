@@ -8,30 +8,51 @@ from itertools import chain
 from typing import Any
 
 from finops.budgets.schemas import BudgetStatus
-from finops.costs.answers import Change, SpendAnswer, SpendRow
+from finops.costs.answers import Change, SpendAnswer
 from finops.costs.charts import row_name
+from finops.costs.original_amounts import OriginalAmounts, is_converted
+from finops.exchange_rates.csv_columns import source_text
+from finops.exchange_rates.display import current_display, used_rates
 from finops.insights.charts import move_name
-from finops.reports.report import Report, Section, UnitCostSection
+from finops.lake.engine.conversion import display_currency
+from finops.reports.notes import report_notes
+from finops.reports.report import Report, ReportScope, Section, UnitCostSection
 
-HEADER = ("section", "name", "period", "figure", "value", "unit", "reason")
+HEADER = ("section", "name", "period", "figure", "value", "unit", "reason", "original amounts")
 
-Line = tuple[str, str, str, str, Any, str, str]
+Line = tuple[Any, ...]
+"""Values of HEADER, as many as there are."""
 
 
-def csv_rows(report: Report) -> Iterator[Line]:
-    """Every figure of the report. An unknown one is empty, with its reason."""
+def csv_rows(report: Report) -> list[Line]:
+    """Every figure of the report. An unknown one is empty, with its reason; beside a converted one what was billed. In the
+    currency scope of the report."""
+    return [_whole(line) for line in _lines(report)]
+
+
+def _whole(line: Line) -> Line:
+    return (*line, *[""] * (len(HEADER) - len(line)))
+
+
+def _lines(report: Report) -> Iterator[Line]:
     return chain(
         _cover(report),
-        _by_month(report.trend),
-        _groups("Services", report.spend),
+        _by_month(report),
+        _groups("Services", report.spend, report),
         _movers(report),
-        _groups("Teams", report.teams.answer) if report.teams and report.teams.answer else (),
+        _groups("Teams", report.teams.answer, report) if report.teams and report.teams.answer else (),
         chain.from_iterable(_budget(each) for each in report.budgets.answer or ()),
         _anomalies(report),
         _savings(report),
         chain.from_iterable(_unit_cost(each) for each in report.unit_costs),
+        _rates(),
         _problems(report),
     )
+
+
+def csv_name(scope: ReportScope) -> str:
+    """`report-2026-10`, `report-2026-10-Core`."""
+    return f"report-{scope.month:%Y-%m}{f'-{scope.team}' if scope.team else ''}"
 
 
 def period_text(answer: Any) -> str:
@@ -39,9 +60,14 @@ def period_text(answer: Any) -> str:
 
 
 def _cover(report: Report) -> Iterator[Line]:
-    when = period_text(report.spend.period)
+    when, originals = (
+        period_text(report.spend.period),
+        OriginalAmounts(report.spend, report.originals.get("Services")),
+    )
+    yield "Notes", "", when, "note", report_notes(report).first_sentence
     for total in report.spend.totals:
-        yield "Summary", "Total", when, "spend", total.amount, total.currency, ""
+        original = originals.total if is_converted(total) else ""
+        yield "Summary", "Total", when, "spend", total.amount, total.currency, "", original
         yield from _change_lines("Summary", "Total", when, total.change)
         for part in total.inside:
             yield "Summary", part.part, when, "included", part.amount, part.currency, ""
@@ -67,24 +93,31 @@ def _change_lines(section: str, name: str, when: str, change: Change | None) -> 
     yield section, name, when, "change ratio", change.ratio, "", change.reason
 
 
-def _by_month(answer: SpendAnswer) -> Iterator[Line]:
-    for row in answer.rows:
+def _by_month(report: Report) -> Iterator[Line]:
+    originals = OriginalAmounts(report.trend, report.originals.get("Trend"))
+    for row in report.trend.rows:
         for day, amount in row.series.items():
             reason = "" if amount is not None else "No data."
-            yield "Trend", row_name(row), day[:7], "spend", amount, row.currency, reason
+            original = originals.of(row, day)
+            yield "Trend", row_name(row), day[:7], "spend", amount, row.currency, reason, original
 
 
-def _groups(section: str, answer: SpendAnswer) -> Iterator[Line]:
-    when = period_text(answer.period)
+def _groups(section: str, answer: SpendAnswer, report: Report) -> Iterator[Line]:
+    when, originals = period_text(answer.period), OriginalAmounts(answer, report.originals.get(section))
     for row in answer.rows:
-        yield from _group(section, when, row)
+        name, original = row_name(row), originals.of(row)
+        yield section, name, when, "spend", row.amount, row.currency, "", original
+        yield section, name, when, "share", row.share, "", row.share_reason
+        yield from _change_lines(section, name, when, row.change)
 
 
-def _group(section: str, when: str, row: SpendRow) -> Iterator[Line]:
-    name = row_name(row)
-    yield section, name, when, "spend", row.amount, row.currency, ""
-    yield section, name, when, "share", row.share, "", row.share_reason
-    yield from _change_lines(section, name, when, row.change)
+def _rates() -> Iterator[Line]:
+    """Each rate that amounts were converted with, the newest first."""
+    display = current_display()
+    for span in used_rates(display).spans if display else ():
+        name, when = f"1 {span.currency}", f"{span.start} to {span.end}"
+        reason = f"{source_text(span)}, rate of {span.rate_day}"
+        yield "Exchange rates", name, when, "rate", span.rate, display_currency(), reason
 
 
 def _movers(report: Report) -> Iterator[Line]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 from urllib.parse import urlencode
 
-from finops.alerts.messages import Fact, Message, console_url
-from finops.alerts.triggers.figures import amount, signed_amount
+from finops.alerts.messages import Attachment, Fact, Message, console_url
+from finops.alerts.triggers.figures import amount, change_text, signed_amount, totals_text
 from finops.costs.answers import SpendTotal, drop_other_currencies
 from finops.costs.charts import row_name, series_tables
 from finops.insights.charts import move_name
@@ -16,24 +17,28 @@ from finops.lib import sentences
 from finops.lib.drawings.chart import ColumnChart, chart_of
 from finops.lib.formats import dates, numbers
 from finops.lib.formats.sentences import reader_text
+from finops.lib.listing import csv_text
+from finops.reports.csv_rows import HEADER, csv_name, csv_rows
+from finops.reports.notes import report_notes, shown_totals
 from finops.reports.report import Report
 from finops.unitcosts.queries.cards import per_unit
 
 NOTES: Final = 6
 MOVERS: Final = 5
 TEAMS: Final = 5
+BUDGETS: Final = 5
 ANOMALIES: Final = 3
 
 
-def report_message(report: Report, *, schedule_id: int) -> Message:
-    """The report of a month in figures, with its trend as a chart and what it leaves out before them."""
+def report_message(report: Report, *, schedule_id: int, with_csv: bool = False) -> Message:
+    """The report of a month in figures, with its trend as a chart and what it leaves out before them. `with_csv`: every figure
+    in a file beside."""
     scope, month = report.scope, dates.long_month(report.scope.month)
     of = f" of {sentences.quote(scope.team)}" if scope.team else ""
-    spent = _total_text(report)
     page = f"{console_url(report.account, 'report')}?{urlencode(scope.query.to_params(), doseq=True)}"
     return Message(
-        title=f"{sentences.quote(report.account.name)}: report{of} for {month}, {spent}",
-        summary="\n".join([*_notes(report), *_changes(report)]),
+        title=f"{sentences.quote(report.account.name)}: report{of} for {month}, {totals_text(shown_totals(report))}",
+        summary="\n".join(_summary(report)),
         facts=tuple(_facts(report)),
         url=page,
         kind="report",
@@ -44,41 +49,37 @@ def report_message(report: Report, *, schedule_id: int) -> Message:
             "totals": [{"total": amount(each.amount, each.currency)} for each in report.spend.totals],
         },
         chart=_chart(report),
+        attachment=_csv(report) if with_csv else None,
     )
 
 
-def _total_text(report: Report) -> str:
-    amounts = [numbers.money(each.amount, each.currency) for each in report.spend.totals]
-    return sentences.join_with_and(amounts) if amounts else "no cost"
+def _csv(report: Report) -> Attachment:
+    return Attachment(name=f"{csv_name(report.scope)}.csv", text=csv_text(HEADER, csv_rows(report)))
 
 
-def _notes(report: Report) -> list[str]:
-    """As the page has them, as far as a mail has room."""
-    no_team = [
-        f"{numbers.money(row.amount, row.currency)} not allocated to a team." for row in report.no_team_rows
-    ]
-    notes = [*no_team, *(reader_text(each) for each in report.spend.warnings)]
-    omitted_count = len(notes) - NOTES
-    return notes if omitted_count <= 0 else [*notes[:NOTES], f"{omitted_count} more notes in the report."]
-
-
-def _changes(report: Report) -> list[str]:
-    return [f"{text}." for total in report.spend.totals if (text := _change_text(total))]
+def _summary(report: Report) -> Iterator[str]:
+    """The first sentence and the notes of the page, as far as a mail has room; between them the change."""
+    notes = report_notes(report)
+    yield notes.first_sentence
+    for total in shown_totals(report):
+        if change := _change_text(total):
+            yield f"{change}."
+    yield from notes.rest[:NOTES]
+    if len(notes.rest) > NOTES:
+        yield f"{len(notes.rest) - NOTES} more notes in the report."
 
 
 def _change_text(total: SpendTotal) -> str:
-    """`+$120.00 (+4.1%) vs $2,900.00 before`; nothing where there is nothing to compare with."""
+    """`+$120.00 (+4.1%) vs $2,900.00 in the month before`; nothing where there is nothing to compare with."""
     change = total.change
-    if change is None or change.change is None or change.previous_amount is None:
+    if change is None or change.previous_amount is None or not (text := change_text(total)):
         return ""
-    ratio = f" ({numbers.change(change.ratio)})" if change.ratio is not None else ""
-    before = numbers.money(change.previous_amount, total.currency)
-    return f"{signed_amount(change.change, total.currency)}{ratio} vs {before} in the month before"
+    return f"{text} vs {numbers.money(change.previous_amount, total.currency)} in the month before"
 
 
 def _facts(report: Report) -> list[Fact]:
     return [
-        *(Fact(f"Spend in {each.currency}", _spend(each)) for each in report.spend.totals),
+        *(Fact(f"Spend in {each.currency}", _spend(each)) for each in shown_totals(report)),
         *_movers(report),
         *_teams(report),
         Fact("Budgets at risk", _budgets(report)),
@@ -102,7 +103,7 @@ def _movers(report: Report) -> list[Fact]:
     moves = [each for each in answer.moves if each.change and not each.other_groups][:MOVERS]
     return [
         Fact(
-            move_name(each),
+            f"Change: {move_name(each)}",
             f"{signed_amount(each.change, each.currency)}, now {numbers.money(each.current_amount, each.currency)}",
         )
         for each in moves
@@ -110,12 +111,18 @@ def _movers(report: Report) -> list[Fact]:
 
 
 def _teams(report: Report) -> list[Fact]:
-    answer = report.teams.answer if report.teams else None
-    return [
-        Fact(f"Team {row_name(row)}", numbers.money(row.amount, row.currency))
-        for row in (answer.rows if answer else [])[:TEAMS]
+    if report.teams is None:
+        return []
+    if report.teams.answer is None:
+        return [Fact("Teams", report.teams.problem)]
+    rows = drop_other_currencies(report.teams.answer, display_currency()).rows
+    facts = [
+        Fact(f"Team: {row_name(row)}", numbers.money(row.amount, row.currency))
+        for row in rows[:TEAMS]
         if not row.other_groups
     ]
+    more = [Fact("Teams", f"{len(rows) - TEAMS} more in the report")] if len(rows) > TEAMS else []
+    return [*facts, *more]
 
 
 def _budgets(report: Report) -> str:
@@ -124,7 +131,8 @@ def _budgets(report: Report) -> str:
     if not report.budgets.answer:
         return "No budgets"
     names = [f"{each.name} ({each.status})" for each in report.budgets_at_risk]
-    named = f": {sentences.join_with_and(names[:5])}" if names else ""
+    more = [f"{len(names) - BUDGETS} more"] if len(names) > BUDGETS else []
+    named = f": {sentences.join_with_and([*names[:BUDGETS], *more])}" if names else ""
     return f"{len(names)} of {len(report.budgets.answer)}{named}"
 
 
@@ -137,7 +145,8 @@ def _anomalies(report: Report) -> str:
     worst = [
         f"{each.title} {signed_amount(each.impact, each.currency)}" for each in answer.anomalies[:ANOMALIES]
     ]
-    return f"{answer.total_anomalies}: {', '.join(worst)}"
+    more = [f"{answer.total_anomalies - len(worst)} more"] if answer.total_anomalies > len(worst) else []
+    return f"{answer.total_anomalies}: {', '.join([*worst, *more])}"
 
 
 def _savings(report: Report) -> str:
@@ -149,7 +158,11 @@ def _savings(report: Report) -> str:
         for each in answer.totals
         if each.monthly_saving
     ]
-    return sentences.join_with_and(amounts) or "None found"
+    found = sentences.join_with_and(amounts) or "None"
+    days = (
+        f", by {dates.day_range(answer.period.start_date, answer.period.end_date)}" if answer.period else ""
+    )
+    return " ".join([f"{found}{days}", *map(reader_text, answer.warnings)])
 
 
 def _unit_costs(report: Report) -> list[Fact]:
@@ -163,6 +176,8 @@ def _unit_costs(report: Report) -> list[Fact]:
             )
         if answer is None:
             facts.append(Fact(unit_cost.name, unit_cost.section.problem))
+    if report.more_unit_costs:
+        facts.append(Fact("Unit costs", f"{report.more_unit_costs} more on the Unit economics page"))
     return facts
 
 

@@ -8,14 +8,21 @@ from django.db.models import Q
 
 from accounts.scoping import AccountModel
 from finops.lib import clock
+from finops.lib.formats.locales import DEFAULT_TIME_ZONE
+from finops.reports.schedule_days import SendTime
 
 LAST_DAY = 28
 """A day that every month has."""
+LAST_HOUR = 23
 
 
 class ReportSchedule(AccountModel):
-    """The report of each month, by e-mail on a day of the next one. Beat asks every ten minutes whose day has come; `sent_month` says what
-    was sent, so asking twice sends nothing twice."""
+    """The report of each month, by e-mail on a day of the next one. Beat asks every ten minutes whose time has come; `sent_month` says
+    what was sent on schedule, so asking twice sends nothing twice."""
+
+    class Format(models.TextChoices):
+        EMAIL = "email", "E-mail"
+        EMAIL_CSV = "email_csv", "E-mail with CSV"
 
     channel = models.ForeignKey("alerts.AlertChannel", on_delete=models.CASCADE, related_name="+")
     team = models.ForeignKey(
@@ -27,7 +34,12 @@ class ReportSchedule(AccountModel):
         help_text="None: the whole account.",
     )
     day = models.PositiveSmallIntegerField(help_text="Of the month after the report's.")
-    sent_month = models.DateField(null=True, blank=True, help_text="First day of the last month sent.")
+    hour = models.PositiveSmallIntegerField(default=0, help_text="Of the day, in the time zone.")
+    time_zone = models.CharField(max_length=64, default=DEFAULT_TIME_ZONE, help_text="IANA name.")
+    format = models.CharField(max_length=20, choices=Format.choices, default=Format.EMAIL)
+    sent_month = models.DateField(
+        null=True, blank=True, help_text="First day of the last month sent on schedule."
+    )
     sent_at = models.DateTimeField(null=True, blank=True)
     delivery = models.ForeignKey(
         "alerts.AlertDelivery", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -54,7 +66,16 @@ class ReportSchedule(AccountModel):
                 name="report_schedule_day_is_of_every_month",
                 violation_error_message=f"The day is from 1 to {LAST_DAY}.",
             ),
+            models.CheckConstraint(
+                condition=Q(hour__lte=LAST_HOUR),
+                name="report_schedule_hour_is_of_a_day",
+                violation_error_message=f"The hour is from 0 to {LAST_HOUR}.",
+            ),
         ]
+
+    @property
+    def send_time(self) -> SendTime:
+        return SendTime(self.day, self.hour, self.time_zone)
 
     def __str__(self) -> str:
         return f"{self.team_id or 'account'} to {self.channel_id}"

@@ -7,6 +7,8 @@ from datetime import date
 from functools import partial
 from typing import Final, TypeVar
 
+from msgspec.structs import replace
+
 from accounts.models import Account
 from finops.allocation.queries.teams import team_names
 from finops.budgets.queries import budget_statuses, budgets_of
@@ -22,15 +24,23 @@ from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import SavingsAnswer, SavingsQuery
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeAnswer, SpendChangeQuery
-from finops.lake.engine.conversion import OneCurrency, currency_scope, current_currencies
+from finops.lake.engine.conversion import (
+    OneCurrency,
+    currency_scope,
+    current_currencies,
+    display_currency,
+)
 from finops.lib import clock
 from finops.lib.errors import UserError, unknown_value
 from finops.lib.periods import add_months, month_end, month_start
+from finops.lib.query_page import ALL_ROWS
 from finops.reports.report import Report, ReportQuery, ReportScope, Section, UnitCostSection, read_month
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.queries.unit_metrics import unit_metrics_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
+from ingestion.models import UsageMetric
+from ingestion.queries import metrics_of
 
 TREND_MONTHS: Final = 12
 """Before the report's own."""
@@ -48,11 +58,12 @@ T = TypeVar("T")
 
 
 def report_months(sources: Sources) -> list[date]:
-    """The first day of each month that a report can be of: those with cost data, the newest first."""
+    """The first day of each month that a report can be of: those with cost data up to today's, the newest first. Bills have
+    lines of days to come, such as fees."""
     first, last = sources.coverage.first_day, sources.coverage.last_day
-    if first is None or last is None:
+    if first is None or last is None or first > clock.today():
         return []
-    months = [month_start(last)]
+    months = [month_start(min(last, clock.today()))]
     while months[-1] > first:
         months.append(add_months(months[-1], -1))
     return months
@@ -78,18 +89,24 @@ def resolve_scope(account: Account, query: ReportQuery, sources: Sources) -> Rep
 
 
 def build_report(
-    account: Account, scope: ReportScope, *, sources: Sources | None = None, deadline: float | None = None
+    account: Account,
+    scope: ReportScope,
+    *,
+    sources: Sources | None = None,
+    deadline: float | None = None,
+    with_originals: bool = False,
 ) -> Report:
     """The report of a month. The account must be in scope.
 
     Raises UserError where the spend of the month or its trend cannot be read; another section says its own problem.
     Cost in lake queries: one each for spend, trend and teams, those of `explain_spend_change`, `budget_statuses`,
     `list_savings` and, for each unit metric, `query_unit_cost`; of a team a small one more for most; where the reader has
-    one currency of several, one for the others.
+    one currency of several, one for the others. `with_originals` adds, to a converted report, one lake query for each of
+    spend, trend and teams.
     """
     sources = sources or load_sources(account)
     reader = _Reader(account, scope, sources, deadline)
-    metrics = unit_metrics_of(account)
+    unit_costs, more_unit_costs = reader.unit_costs()
     return Report(
         account=account,
         scope=scope,
@@ -100,9 +117,10 @@ def build_report(
         budgets=_section(reader.budgets),
         anomalies=_section(reader.anomalies),
         savings=_section(reader.savings),
-        unit_costs=[reader.unit_cost(metric) for metric in metrics[:UNIT_COSTS]],
-        more_unit_costs=max(0, len(metrics) - UNIT_COSTS),
+        unit_costs=unit_costs,
+        more_unit_costs=more_unit_costs,
         other_currencies=reader.other_currencies(),
+        originals=reader.originals() if with_originals else {},
     )
 
 
@@ -114,33 +132,49 @@ class _Reader:
     ) -> None:
         self.account, self.scope, self.sources, self.deadline = account, scope, sources, deadline
 
-    def spend(self) -> SpendAnswer:
-        return self._spend(
-            SpendQuery(
-                **self.scope.period_fields,
-                group_by=["service"],
-                filters=self.scope.filters,
-                compare_to="previous_period",
-                top=SERVICES,
-            )
+    def spend_query(self) -> SpendQuery:
+        return SpendQuery(
+            **self.scope.period_fields,
+            group_by=["service"],
+            filters=self.scope.filters,
+            compare_to="previous_period",
+            top=SERVICES,
         )
+
+    def trend_query(self) -> SpendQuery:
+        return SpendQuery(
+            start_date=add_months(self.scope.month, -TREND_MONTHS),
+            end_date=self.scope.last_day,
+            granularity="month",
+            group_by=["service_category"],
+            filters=self.scope.filters,
+            top=TREND_GROUPS,
+        )
+
+    def teams_query(self) -> SpendQuery:
+        return SpendQuery(
+            **self.scope.period_fields, group_by=["team"], compare_to="previous_period", top=TEAMS
+        )
+
+    def spend(self) -> SpendAnswer:
+        return self._spend(self.spend_query())
 
     def trend(self) -> SpendAnswer:
-        return self._spend(
-            SpendQuery(
-                start_date=add_months(self.scope.month, -TREND_MONTHS),
-                end_date=self.scope.last_day,
-                granularity="month",
-                group_by=["service_category"],
-                filters=self.scope.filters,
-                top=TREND_GROUPS,
-            )
-        )
+        return self._spend(self.trend_query())
 
     def teams(self) -> SpendAnswer:
-        return self._spend(
-            SpendQuery(**self.scope.period_fields, group_by=["team"], compare_to="previous_period", top=TEAMS)
-        )
+        return self._spend(self.teams_query())
+
+    def originals(self) -> dict[str, SpendAnswer]:
+        """What is converted as it was billed, with every group, by the section's title; empty where nothing is."""
+        if not display_currency():
+            return {}
+        queries = {"Services": self.spend_query(), "Trend": self.trend_query(), "Teams": self.teams_query()}
+        with currency_scope(None):
+            return {
+                name: self._spend(replace(query, compare_to="none", top=ALL_ROWS))
+                for name, query in queries.items()
+            }
 
     def other_currencies(self) -> list[MoneyAmount]:
         """The month in the currencies that a scope of one of them leaves out; empty in any other scope."""
@@ -161,7 +195,7 @@ class _Reader:
 
     def change(self) -> SpendChangeAnswer:
         query = SpendChangeQuery(**self.scope.period_fields, filters=self.scope.cost_filters, top=MOVERS)
-        return explain_spend_change(self.account, query, deadline=self.deadline)
+        return explain_spend_change(self.account, query, sources=self.sources, deadline=self.deadline)
 
     def budgets(self) -> Sequence[BudgetStatus]:
         """As they stood on the last day, the worst first; of a team those of its scope."""
@@ -182,13 +216,22 @@ class _Reader:
             team=self.scope.team,
             limit=ANOMALIES,
         )
-        return list_anomalies(self.account, query, deadline=self.deadline)
+        return list_anomalies(self.account, query, sources=self.sources, deadline=self.deadline)
 
     def savings(self) -> SavingsAnswer:
         query = SavingsQuery(team=self.scope.team, limit=SAVINGS)
-        return list_savings(self.account, query, deadline=self.deadline, evidence=0)
+        return list_savings(self.account, query, sources=self.sources, deadline=self.deadline, evidence=0)
 
-    def unit_cost(self, metric: UnitMetric) -> UnitCostSection:
+    def unit_costs(self) -> tuple[list[UnitCostSection], int]:
+        """The first saved unit metrics by name, and how many more there are."""
+        saved = unit_metrics_of(self.account)
+        usage_metrics = metrics_of(self.account) if saved else []
+        sections = [self._unit_cost(each, saved, usage_metrics) for each in saved[:UNIT_COSTS]]
+        return sections, len(saved) - len(sections)
+
+    def _unit_cost(
+        self, metric: UnitMetric, saved: Sequence[UnitMetric], usage_metrics: list[UsageMetric]
+    ) -> UnitCostSection:
         query = UnitCostQuery(
             unit_metric=metric.name,
             mode="total",
@@ -196,7 +239,15 @@ class _Reader:
             filters=self.scope.cost_filters,
             **self.scope.period_fields,
         )
-        read = partial(query_unit_cost, self.account, query, deadline=self.deadline)
+        read = partial(
+            query_unit_cost,
+            self.account,
+            query,
+            sources=self.sources,
+            metrics=usage_metrics,
+            unit_metrics=saved,
+            deadline=self.deadline,
+        )
         return UnitCostSection(metric.name, _section(read))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Generic, TypeVar
 
@@ -12,11 +12,12 @@ from accounts.models import Account
 from finops.allocation.team_dimension import NO_TEAM
 from finops.budgets.schemas import BudgetStatus
 from finops.budgets.status_rules import OK
-from finops.costs.answers import MoneyAmount, SpendAnswer, SpendRow
+from finops.costs.answers import MoneyAmount, SpendAnswer, SpendRow, drop_other_currencies
 from finops.costs.spend_query import CostFilter, Filter
 from finops.insights.anomalies.schemas import AnomaliesAnswer
 from finops.insights.savings.schemas import SavingsAnswer
 from finops.insights.spend_change.schemas import SpendChangeAnswer
+from finops.lake.engine.conversion import display_currency
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange, month_end
 from finops.lib.url_query import UrlQuery
@@ -116,14 +117,49 @@ class Report:
     more_unit_costs: int = 0
     other_currencies: Sequence[MoneyAmount] = ()
     """What the month cost in currencies that its reader left out."""
+    originals: Mapping[str, SpendAnswer] = field(default_factory=dict)
+    """Of a converted report: Services, Trend and Teams as they were billed."""
 
     @property
     def budgets_at_risk(self) -> list[BudgetStatus]:
         return [each for each in self.budgets.answer or () if each.status != OK]
 
+    def section_warnings(self, answer: SpendAnswer | SpendChangeAnswer | SavingsAnswer | None) -> list[str]:
+        """What a section rests on beside what the whole report does."""
+        return [each for each in answer.warnings if each not in self.spend.warnings] if answer else []
+
+    @property
+    def trend_warnings(self) -> list[str]:
+        return self.section_warnings(self.trend)
+
+    @property
+    def team_warnings(self) -> list[str]:
+        return self.section_warnings(self.teams.answer if self.teams else None)
+
+    @property
+    def change_warnings(self) -> list[str]:
+        return self.section_warnings(self.change.answer)
+
+    @property
+    def unit_cost_warnings(self) -> list[str]:
+        """By metric: `Cost per call: …`."""
+        answers = [(each.name, each.section.answer) for each in self.unit_costs]
+        return [
+            f"{name}: {each}"
+            for name, answer in answers
+            if answer is not None
+            for each in answer.warnings
+            if each not in self.spend.warnings
+        ]
+
+    @property
+    def saving_warnings(self) -> list[str]:
+        return self.section_warnings(self.savings.answer)
+
     @property
     def no_team_rows(self) -> list[SpendRow]:
-        """What the month cost that belongs to no team, by currency."""
+        """What the month cost that belongs to no team, by currency; of a converted report what has a rate."""
         if self.teams is None or self.teams.answer is None:
             return []
-        return [row for row in self.teams.answer.rows if row.group.get("team") == NO_TEAM and row.amount]
+        rows = drop_other_currencies(self.teams.answer, display_currency()).rows
+        return [row for row in rows if row.group.get("team") == NO_TEAM and row.amount]

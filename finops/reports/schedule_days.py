@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from datetime import date
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
 
+from finops.lib.formats.locales import zone
 from finops.lib.periods import add_months
 
 
-def newest_month_due(day: int, today: date) -> date:
-    """The first day of the newest month whose report may go out: the one before today's, from `day` on; else the one before
-    that."""
-    return add_months(today, -1 if today.day >= day else -2)
+@dataclass(frozen=True)
+class SendTime:
+    """The day and hour of a month at which the report of the month before goes out, in a time zone (an IANA name)."""
 
+    day: int
+    hour: int
+    time_zone: str
 
-def next_date(day: int, sent_month: date | None, today: date) -> date:
-    """When the next report goes out: today where one is due."""
-    due = newest_month_due(day, today)
-    if sent_month is None or sent_month < due:
-        return today
-    return add_months(sent_month, 2).replace(day=day)
+    def moment(self, month: date) -> datetime:
+        """When the report of `month` goes out: never before the month is over, whose days are UTC days."""
+        following = add_months(month, 1)
+        local = datetime(following.year, following.month, self.day, self.hour, tzinfo=zone(self.time_zone))
+        return max(local.astimezone(UTC), datetime.combine(following, time(), tzinfo=UTC))
+
+    def newest_month_due(self, now: datetime) -> date:
+        """The first day of the newest month whose report may go out."""
+        month = add_months(now.date(), -1)
+        while self.moment(month) > now:  # once, or twice on the first day where the hour is a day behind UTC
+            month = add_months(month, -1)
+        return month
+
+    def is_due(self, sent_month: date | None, now: datetime) -> bool:
+        return sent_month is None or sent_month < self.newest_month_due(now)
+
+    def next_moment(self, sent_month: date | None, now: datetime) -> datetime:
+        """When the next report goes out: now where one is due."""
+        if sent_month is None or self.is_due(sent_month, now):
+            return now
+        return self.moment(add_months(sent_month, 1))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -20,14 +21,14 @@ from finops.allocation.models import Team
 from finops.costs.queries.sources import load_sources
 from finops.exchange_rates.display import account_display
 from finops.lib import clock
-from finops.lib.errors import UserError
+from finops.lib.errors import UserError, unknown_value
 from finops.lib.fixed_window import seconds_to_wait
+from finops.lib.formats.locales import DEFAULT_TIME_ZONE, time_zones
 from finops.lib.periods import add_months
 from finops.reports.message import report_message
-from finops.reports.models import LAST_DAY, ReportSchedule
+from finops.reports.models import LAST_DAY, LAST_HOUR, ReportSchedule
 from finops.reports.queries import build_report, resolve_scope
 from finops.reports.report import Report, ReportQuery
-from finops.reports.schedule_days import newest_month_due
 from finops.worker.broker import publish
 
 SEND_TASK: Final = "reports.send"
@@ -37,33 +38,62 @@ DEADLINE: Final = 120.0
 """Seconds for the lake's questions of one report."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReportScheduleDraft:
+    """A schedule as somebody wants it. `team_id` None: the whole account. `day` and `hour` are of the month after the report's, in
+    the time zone (an IANA name)."""
+
+    channel_id: int
+    team_id: int | None = None
+    day: int
+    hour: int = 0
+    time_zone: str = DEFAULT_TIME_ZONE
+    format: str = ReportSchedule.Format.EMAIL.value
+
+
 @transaction.atomic
-def create_report_schedule(
-    *, account: Account, actor: Actor, channel_id: int, team_id: int | None, day: int
-) -> ReportSchedule:
-    """Mail the report of each month on `day` of the next; the first is of the month that goes on. `team_id` None: of the whole
-    account.
+def create_report_schedule(*, account: Account, actor: Actor, draft: ReportScheduleDraft) -> ReportSchedule:
+    """Mail the report of each month; the first is of the month that goes on.
 
     Raises UserError, with its field, for a channel or team that the account does not have, a channel that is no e-mail, a day
-    that some month lacks, a report that the channel gets already, and a full account.
+    that some month lacks, an hour that a day lacks, a time zone that IANA lacks, a report that the channel gets already, and a
+    full account.
     """
     with account_scope(account):
         lock_account(account)
-        channel, team = _channel(channel_id), _team(team_id)
-        _check_day(day)
-        _check_is_new(channel, team)
+        _check_room()
         row = ReportSchedule(
-            account=account,
-            channel=channel,
-            team=team,
-            day=day,
-            sent_month=newest_month_due(day, clock.today()),
-            created_by=actor.user,
-            created_at=clock.now(),
+            account=account, created_by=actor.user, created_at=clock.now(), **_checked_fields(draft)
         )
+        row.sent_month = row.send_time.newest_month_due(clock.now())
         row.full_clean(exclude=["account"])
         row.save(force_insert=True)
-        _record(row, actor, "create")
+        _record(row, actor, "create", _audit_snapshot(row))
+    return row
+
+
+@transaction.atomic
+def change_report_schedule(
+    *, schedule: ReportSchedule, actor: Actor, draft: ReportScheduleDraft, paused: bool
+) -> ReportSchedule:
+    """Give a schedule the draft's channel, team, time and format, and pause or resume it. A month that was sent is not sent
+    again; one whose new time has passed is sent at once. Without a difference nothing is written.
+
+    Raises UserError as `create_report_schedule` does, and for a schedule that is gone.
+    """
+    account = schedule.account
+    with account_scope(account):
+        lock_account(account)
+        row = _lock(schedule)
+        old = _audit_snapshot(row)
+        for name, value in _checked_fields(draft, but=row.pk).items():
+            setattr(row, name, value)
+        _pause_or_resume(row, paused)
+        new = _audit_snapshot(row)
+        if new != old:
+            row.full_clean(exclude=["account"])
+            row.save()
+            _record(row, actor, "change", {"from": old, "to": new})
     return row
 
 
@@ -72,9 +102,8 @@ def pause_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
     """Send nothing until it is resumed. Twice is once. UserError for one that is gone."""
     with account_scope(schedule.account):
         row = _lock(schedule)
-        if row.paused_at is None:
-            row.paused_at, row.requested_at = clock.now(), None
-            row.save(update_fields=["paused_at", "requested_at"])
+        if _pause_or_resume(row, True):
+            row.save()
             _record(row, actor, "pause")
 
 
@@ -83,10 +112,20 @@ def resume_report_schedule(*, schedule: ReportSchedule, actor: Actor) -> None:
     """Send again, from the month that goes on. Twice is once. UserError for one that is gone."""
     with account_scope(schedule.account):
         row = _lock(schedule)
-        if row.paused_at is not None:
-            row.paused_at, row.sent_month = None, newest_month_due(row.day, clock.today())
-            row.save(update_fields=["paused_at", "sent_month"])
+        if _pause_or_resume(row, False):
+            row.save()
             _record(row, actor, "resume")
+
+
+def _pause_or_resume(row: ReportSchedule, paused: bool) -> bool:
+    """Not saved. Whether it was the other way; what the pause left out is passed over."""
+    if paused == (row.paused_at is not None):
+        return False
+    if paused:
+        row.paused_at, row.requested_at = clock.now(), None
+    else:
+        row.paused_at, row.sent_month = None, row.send_time.newest_month_due(clock.now())
+    return True
 
 
 @transaction.atomic
@@ -117,17 +156,17 @@ def request_report(*, schedule: ReportSchedule, actor: Actor) -> None:
 def schedules_due() -> list[tuple[int, int]]:
     """Account and schedule of what some worker should send now. One query over all accounts."""
     # Unscoped: a sweep over all accounts.
-    rows = ReportSchedule.objects.unscoped().filter(_due(clock.today()))
-    return list(rows.order_by("pk").values_list("account_id", "pk"))
+    rows = ReportSchedule.objects.unscoped().filter(_may_be_due()).order_by("pk")
+    return [(row.account_id, row.pk) for row in rows if _is_due(row)]
 
 
 def send_if_due(*, account: Account, schedule_id: int) -> AlertDelivery | None:
     """Mail a report that is due; None for one that is not, or that cannot be made now, whose schedule then says why. Safe to
     call twice, at once, and after a kill at any moment: the month is noted with its delivery in one transaction."""
     with account_scope(account), account_display(account):
-        rows = ReportSchedule.objects.filter(_due(clock.today())).select_related("account", "team")
+        rows = ReportSchedule.objects.filter(_may_be_due()).select_related("account", "team")
         row = rows.filter(pk=schedule_id).first()
-        if row is None:
+        if row is None or not _is_due(row):
             return None
         try:
             report = _report(row)
@@ -137,41 +176,62 @@ def send_if_due(*, account: Account, schedule_id: int) -> AlertDelivery | None:
         return _send(row, report)
 
 
-def _due(today: date) -> Q:
-    """Those that are not paused and were asked for, or whose day has come for a month that was not sent."""
+def _may_be_due() -> Q:
+    """A superset of those that `_is_due` says, in whatever time zone: nothing that was sent already."""
+    today = clock.today()
     month = add_months(today, -1)
-    by_day = Q(day__lte=today.day) & (Q(sent_month=None) | Q(sent_month__lt=month))
-    return Q(paused_at=None) & (Q(requested_at__isnull=False) | by_day)
+    near = Q(day__lte=today.day + 1, sent_month__lt=month)
+    by_time = near | Q(sent_month=None) | Q(sent_month__lt=add_months(month, -1))
+    return Q(paused_at=None) & (Q(requested_at__isnull=False) | by_time)
+
+
+def _is_due(row: ReportSchedule) -> bool:
+    return row.requested_at is not None or row.send_time.is_due(row.sent_month, clock.now())
+
+
+def _month_to_send(row: ReportSchedule) -> date:
+    """The newest whose time has come and that was not sent; asked for by hand, the newest that is over."""
+    now = clock.now()
+    if row.send_time.is_due(row.sent_month, now):
+        return row.send_time.newest_month_due(now)
+    return add_months(now.date(), -1)
 
 
 def _report(row: ReportSchedule) -> Report:
-    """Of the month before this one."""
     sources = load_sources(row.account)
-    month = f"{add_months(clock.today(), -1):%Y-%m}"
     team = row.team.name if row.team is not None else ""
-    scope = resolve_scope(row.account, ReportQuery(month=month, team=team), sources)
-    return build_report(row.account, scope, sources=sources, deadline=time.monotonic() + DEADLINE)
+    query = ReportQuery(month=f"{_month_to_send(row):%Y-%m}", team=team)
+    scope = resolve_scope(row.account, query, sources)
+    return build_report(
+        row.account,
+        scope,
+        sources=sources,
+        deadline=time.monotonic() + DEADLINE,
+        with_originals=row.format == ReportSchedule.Format.EMAIL_CSV,
+    )
+
+
+_SENT_AS: Final = ("channel_id", "team_id", "format", "sent_month", "requested_at", "paused_at")
+"""What a report was made for: where one of these changed meanwhile, it is made again."""
 
 
 @transaction.atomic
 def _send(snapshot: ReportSchedule, report: Report) -> AlertDelivery | None:
-    """None when somebody else sent, paused or deleted it meanwhile. Two that send the same wait for each other."""
+    """None when somebody else sent, changed, paused or deleted it meanwhile. Two that send the same wait for each other."""
     hold_channel(snapshot.channel_id)
     rows = ReportSchedule.objects.select_for_update(of=("self",), no_key=True).select_related(
         "account", "channel"
     )
-    row = rows.filter(
-        _due(clock.today()),
-        pk=snapshot.pk,
-        sent_month=snapshot.sent_month,
-        requested_at=snapshot.requested_at,
-    ).first()
-    if row is None:
+    row = rows.filter(pk=snapshot.pk, **{name: getattr(snapshot, name) for name in _SENT_AS}).first()
+    if row is None or not _is_due(row):
         return None
-    message = report_message(report, schedule_id=row.pk)
+    message = report_message(
+        report, schedule_id=row.pk, with_csv=row.format == ReportSchedule.Format.EMAIL_CSV
+    )
     row.delivery = deliver(account=row.account, channel=row.channel, message=message)
-    row.sent_month, row.sent_at = report.scope.month, clock.now()
-    row.requested_at, row.problem = None, ""
+    if row.send_time.is_due(row.sent_month, clock.now()):
+        row.sent_month = report.scope.month
+    row.sent_at, row.requested_at, row.problem = clock.now(), None, ""
     row.save(update_fields=["delivery", "sent_month", "sent_at", "requested_at", "problem"])
     return row.delivery
 
@@ -208,14 +268,33 @@ def _team(team_id: int | None) -> Team | None:
     return team
 
 
-def _check_day(day: int) -> None:
-    if not 1 <= day <= LAST_DAY:
-        raise UserError(f"day: {day} is not from 1 to {LAST_DAY}.", field="day", value=day)
-
-
-def _check_is_new(channel: AlertChannel, team: Team | None) -> None:
-    if ReportSchedule.objects.filter(channel=channel, team=team).exists():
+def _checked_fields(draft: ReportScheduleDraft, *, but: int = 0) -> dict[str, Any]:
+    """The fields of a row, all of the account in scope. `but`: the schedule that is changed."""
+    channel, team = _channel(draft.channel_id), _team(draft.team_id)
+    if not 1 <= draft.day <= LAST_DAY:
+        raise UserError(f"day: {draft.day} is not from 1 to {LAST_DAY}.", field="day", value=draft.day)
+    if not 0 <= draft.hour <= LAST_HOUR:
+        raise UserError(f"hour: {draft.hour} is not from 0 to {LAST_HOUR}.", field="hour", value=draft.hour)
+    if draft.time_zone not in time_zones():
+        raise UserError(
+            f"{draft.time_zone[:64]!r} is not a time zone. Choose one from the list, such as Europe/Berlin.",
+            field="time_zone",
+        )
+    if draft.format not in ReportSchedule.Format.values:
+        raise unknown_value("format", draft.format, ReportSchedule.Format.values)
+    if ReportSchedule.objects.exclude(pk=but).filter(channel=channel, team=team).exists():
         raise UserError(f"channel: {channel.name!r} already gets this report.", field="channel")
+    return {
+        "channel": channel,
+        "team": team,
+        "day": draft.day,
+        "hour": draft.hour,
+        "time_zone": draft.time_zone,
+        "format": draft.format,
+    }
+
+
+def _check_room() -> None:
     count = ReportSchedule.objects.count()
     if count >= MAX_SCHEDULES:
         raise UserError(
@@ -223,11 +302,24 @@ def _check_is_new(channel: AlertChannel, team: Team | None) -> None:
         )
 
 
-def _record(row: ReportSchedule, actor: Actor, verb: str) -> None:
+def _audit_snapshot(row: ReportSchedule) -> dict[str, Any]:
+    """What the audit log keeps of the settings."""
+    return {
+        "channel": row.channel.name,
+        "team": row.team.name if row.team is not None else "",
+        "day": row.day,
+        "time": f"{row.hour:02}:00",
+        "time_zone": row.time_zone,
+        "format": row.format,
+        "paused": row.paused_at is not None,
+    }
+
+
+def _record(row: ReportSchedule, actor: Actor, verb: str, detail: dict[str, Any] | None = None) -> None:
     audit.record(
         account=row.account,
         actor=actor,
         action=f"report_schedule.{verb}",
         target=schedule_text(row),
-        detail={"id": row.pk, "day": row.day},
+        detail={"id": row.pk, **(detail or {"day": row.day})},
     )

@@ -23,7 +23,7 @@ from django.core.mail.backends.base import BaseEmailBackend
 from finops.alerts.channel_targets import EmailTarget
 from finops.alerts.messages import Message
 from finops.alerts.senders.outcome import MAX_ANSWER, DeliveryOutcome, Envelope, Verdict, one_line
-from finops.lib.mail import attach_html, chart_image
+from finops.lib.mail import MailWithFiles, attach_html, chart_image
 from finops.lib.sentences import join_with_and, truncate
 
 _SUBJECT: Final = 200
@@ -49,7 +49,7 @@ def send(target: EmailTarget, envelope: Envelope) -> DeliveryOutcome:
 
 def mail(address: str, envelope: Envelope) -> EmailMultiAlternatives:
     message, url = envelope.message, envelope.unsubscribe_urls.get(address, "")
-    email = EmailMultiAlternatives(
+    email = MailWithFiles(
         subject=truncate(one_line(message.title), _SUBJECT),
         body=_text(message, envelope.account_name, url),
         to=[address],
@@ -69,6 +69,8 @@ def mail(address: str, envelope: Envelope) -> EmailMultiAlternatives:
         "facts": [(fact.label, fact.value) for fact in message.facts],
     }
     attach_html(email, "alerts/mail/message.html", context, images)
+    if message.attachment is not None:
+        email.attach_csv(message.attachment.name, message.attachment.text)
     return email
 
 

@@ -1,4 +1,4 @@
-"""A drawing as SVG within a page: its colours are classes of `static/css/drawings.css`, so it follows the theme and prints."""
+"""A drawing as SVG within a page: its colours are classes of `static/css/reports.css`, so it follows the theme and prints."""
 
 from __future__ import annotations
 

@@ -3,7 +3,15 @@
 Tables, with every style at its element: mail programs take little else. Dark mode is by `prefers-color-scheme`, where they have it.
 """
 
+from finops.lib.mail.files import MailWithFiles
 from finops.lib.mail.html import attach_html, attach_text_as_html, chart_image, restore_html
 from finops.lib.mail.images import InlineImage
 
-__all__ = ["InlineImage", "attach_html", "attach_text_as_html", "chart_image", "restore_html"]
+__all__ = [
+    "InlineImage",
+    "MailWithFiles",
+    "attach_html",
+    "attach_text_as_html",
+    "chart_image",
+    "restore_html",
+]

@@ -18,7 +18,8 @@ from finops.lake.engine.conversion import display_currency
 from finops.lib.drawings.chart import chart_of
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_response, wants_csv
-from finops.reports.csv_rows import HEADER, csv_rows
+from finops.reports.csv_rows import HEADER, csv_name, csv_rows
+from finops.reports.notes import report_notes
 from finops.reports.queries import build_report, report_months, resolve_scope
 from finops.reports.report import Report, ReportQuery
 
@@ -38,10 +39,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
     try:
         if context["months"]:
             scope = resolve_scope(request.account, query, sources)
-            report = build_report(request.account, scope, sources=sources)
-            if wants_csv(request):
-                name = f"report-{scope.month:%Y-%m}{f'-{scope.team}' if scope.team else ''}"
-                return csv_response(name, HEADER, csv_rows(report))
+            is_csv = wants_csv(request)
+            report = build_report(request.account, scope, sources=sources, with_originals=is_csv)
+            if is_csv:
+                return csv_response(csv_name(scope), HEADER, csv_rows(report))
             context |= page_parts(report)
     except UserError as problem:
         status, context["error"] = 400, problem.message
@@ -56,7 +57,11 @@ def page_parts(report: Report) -> dict[str, Any]:
         "report": report,
         "scope": report.scope,
         "query": report.scope.query,
+        "notes": report_notes(report),
         "spend": drop_other_currencies(report.spend, currency),
+        "team_spend": drop_other_currencies(report.teams.answer, currency)
+        if report.teams and report.teams.answer
+        else None,
         "charts": [chart_of(table, f"Spend by month in {table.currency}") for table in series_tables(trend)],
         "waterfalls": waterfalls(report.change.answer) if report.change.answer else [],
     }

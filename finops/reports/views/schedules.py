@@ -1,10 +1,10 @@
-"""Who is mailed a report: the list, a new schedule, pausing, sending now, deleting."""
+"""Who is mailed a report: the list, a new schedule, editing, pausing, sending now, deleting."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -17,11 +17,11 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from finops.lib import clock
+from finops.lib.formats.locales import DEFAULT_TIME_ZONE, time_zones
 from finops.lib.listing import Column, ListPage
 from finops.reports import services
-from finops.reports.forms import ReportScheduleForm
+from finops.reports.forms import ReportScheduleForm, settings_of
 from finops.reports.models import ReportSchedule
-from finops.reports.schedule_days import next_date
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class ScheduleRow:
         return "paused" if self.schedule.paused_at else "active"
 
     @property
-    def next_on(self) -> date | None:
+    def next_at(self) -> datetime | None:
         if self.schedule.paused_at:
             return None
-        return next_date(self.schedule.day, self.schedule.sent_month, clock.today())
+        return self.schedule.send_time.next_moment(self.schedule.sent_month, clock.now())
 
     @property
     def last_delivery(self) -> int | None:
@@ -57,9 +57,12 @@ SCHEDULES = ListPage[ScheduleRow](
     columns=[
         Column("about", "Report", lambda row: row.about),
         Column("channel", "Channel", lambda row: row.schedule.channel.name, css="cell-name"),
-        Column("day", "Day", lambda row: row.schedule.day, numeric=True),
+        Column("day", "Day", lambda row: row.schedule.day, css="nowrap"),
+        Column("time", "Time", lambda row: f"{row.schedule.hour:02}:00", shown=False),
+        Column("zone", "Time zone", lambda row: row.schedule.time_zone, shown=False),
+        Column("format", "Format", lambda row: row.schedule.get_format_display(), css="nowrap"),
         Column("state", "State", lambda row: row.state, css="nowrap"),
-        Column("next", "Next", lambda row: row.next_on, css="nowrap"),
+        Column("next", "Next", lambda row: row.next_at, css="nowrap"),
         Column("sent", "Last sent", lambda row: row.schedule.sent_at, format="ago", css="nowrap"),
         Column("problem", "Problem", lambda row: row.schedule.problem, shown=False),
     ],
@@ -79,13 +82,44 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: AccountRequest) -> HttpResponse:
     """A form filled from the URL (`?team=3`); a POST makes the schedule."""
-    form = ReportScheduleForm(request.POST or None, initial=request.GET.dict())
+    first = {"time_zone": request.user.time_zone or DEFAULT_TIME_ZONE, **request.GET.dict()}
+    form = ReportScheduleForm(request.POST or None, initial=first, is_new=True)
     if request.method == "POST" and form.is_valid():
         with FormErrors(form):
-            services.create_report_schedule(account=request.account, actor=request.actor, **form.draft())
+            services.create_report_schedule(account=request.account, actor=request.actor, draft=form.draft())
             messages.success(request, "Schedule created.")
             return redirect("report_schedules", slug=request.account.slug)
-    return render(request, "reports/schedule_form.html", {"form": form}, status=422 if form.errors else 200)
+    return _form_page(request, form)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: AccountRequest, schedule_id: int) -> HttpResponse:
+    schedule = _schedule_of(schedule_id)
+    form = ReportScheduleForm(request.POST or None, initial=settings_of(schedule), is_new=False)
+    if request.method == "POST" and form.is_valid():
+        with FormErrors(form):
+            services.change_report_schedule(
+                schedule=schedule,
+                actor=request.actor,
+                draft=form.draft(),
+                paused=form.cleaned_data["paused"],
+            )
+            messages.success(request, "Schedule updated.")
+            return redirect("report_schedules", slug=request.account.slug)
+    return _form_page(request, form, schedule)
+
+
+def _form_page(
+    request: AccountRequest, form: ReportScheduleForm, schedule: ReportSchedule | None = None
+) -> HttpResponse:
+    context = {"form": form, "schedule": schedule, "time_zones": sorted(time_zones())}
+    return render(request, "reports/schedule_form.html", context, status=422 if form.errors else 200)
+
+
+def _schedule_of(schedule_id: int) -> ReportSchedule:
+    rows = ReportSchedule.objects.select_related("account", "channel", "team")
+    return get_object_or_404(rows, pk=schedule_id)
 
 
 @account_page(Role.MEMBER)
@@ -114,8 +148,7 @@ def delete(request: AccountRequest, schedule_id: int) -> HttpResponse:
 
 
 def _change(request: AccountRequest, schedule_id: int, act: Callable[..., Any], done: str) -> HttpResponse:
-    rows = ReportSchedule.objects.select_related("account", "channel", "team")
-    schedule = get_object_or_404(rows, pk=schedule_id)
+    schedule = _schedule_of(schedule_id)
     actor: Actor = request.actor
     with ErrorMessages(request):
         act(schedule=schedule, actor=actor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import email
 import email.policy
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from email.message import EmailMessage
 from typing import Any
 
@@ -16,10 +16,12 @@ from accounts.scoping import account_scope
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.allocation.models import Team
 from finops.costs.dependants import deletion_impact_text
+from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.reports import services, tasks
 from finops.reports.models import ReportSchedule
-from finops.reports.schedule_days import newest_month_due, next_date
+from finops.reports.schedule_days import SendTime
+from finops.reports.services import ReportScheduleDraft
 from tests.cast import ACTOR, Cast, signed_in
 from tests.due import run_due
 from tests.finops.alerts.conftest import mail_server
@@ -31,7 +33,12 @@ from tests.world.deliveries import create_mail_channel, run_deliveries
 __all__ = ["mail_server"]
 
 LIST = "/a/acme/reports/schedules/"
+FORM = {"team": "", "hour": 0, "time_zone": "UTC", "format": "email"}
 APRIL_4, APRIL_5, APRIL_6 = date(2026, 4, 4), date(2026, 4, 5), date(2026, 4, 6)
+
+
+def utc(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type, misc]
 
 
 @pytest.fixture
@@ -39,15 +46,24 @@ def channel(reported: Account) -> AlertChannel:
     return create_mail_channel(reported, "cfo@example.com", name="Finance")
 
 
+def draft(channel: AlertChannel, **rest: Any) -> ReportScheduleDraft:
+    return ReportScheduleDraft(**{"channel_id": channel.pk, "day": 5, **rest})
+
+
 def create_schedule(channel: AlertChannel, **rest: Any) -> ReportSchedule:
-    fields = {"channel_id": channel.pk, "team_id": None, "day": 5, **rest}
-    return services.create_report_schedule(account=channel.account, actor=ACTOR, **fields)
+    return services.create_report_schedule(account=channel.account, actor=ACTOR, draft=draft(channel, **rest))
 
 
-def send_due(day: date) -> list[str]:
+def change_schedule(schedule: ReportSchedule, *, paused: bool = False, **rest: Any) -> ReportSchedule:
+    return services.change_report_schedule(
+        schedule=schedule, actor=ACTOR, draft=draft(schedule.channel, **rest), paused=paused
+    )
+
+
+def send_due(day: date | datetime) -> list[str]:
     """What beat and workers do on a day; the titles of what was sent."""
     before = set(AlertDelivery.objects.values_list("pk", flat=True))
-    with at(day):
+    with clock.frozen(day) if isinstance(day, datetime) else at(day):
         for account_id, schedule_id in services.schedules_due():
             services.send_if_due(account=Account.objects.get(pk=account_id), schedule_id=schedule_id)
     rows = AlertDelivery.objects.exclude(pk__in=before).order_by("pk")
@@ -59,18 +75,58 @@ def request_now(schedule: ReportSchedule) -> None:
 
 
 @pytest.mark.parametrize(
-    ("day", "today", "due", "following"),
+    ("day", "now", "due", "following"),
     [
-        (5, date(2026, 4, 4), date(2026, 2, 1), date(2026, 4, 5)),
-        (5, date(2026, 4, 5), date(2026, 3, 1), date(2026, 5, 5)),
-        (28, date(2027, 1, 1), date(2026, 11, 1), date(2027, 1, 28)),
-        (1, date(2027, 1, 1), date(2026, 12, 1), date(2027, 2, 1)),
+        (5, utc(2026, 4, 4), date(2026, 2, 1), utc(2026, 4, 5)),
+        (5, utc(2026, 4, 5), date(2026, 3, 1), utc(2026, 5, 5)),
+        (28, utc(2027, 1, 1), date(2026, 11, 1), utc(2027, 1, 28)),
+        (1, utc(2027, 1, 1), date(2026, 12, 1), utc(2027, 2, 1)),
     ],
 )
-def test_a_month_is_due_from_its_day_in_the_next(day: int, today: date, due: date, following: date) -> None:
-    assert newest_month_due(day, today) == due
-    assert next_date(day, due, today) == following
-    assert next_date(day, None, today) == today
+def test_a_month_is_due_from_its_day_in_the_next(
+    day: int, now: datetime, due: date, following: datetime
+) -> None:
+    send_time = SendTime(day, 0, "UTC")
+
+    assert send_time.newest_month_due(now) == due
+    assert send_time.next_moment(due, now) == following
+    assert send_time.next_moment(None, now) == now
+
+
+@pytest.mark.parametrize(
+    ("send_time", "moment"),
+    [
+        (SendTime(5, 8, "Europe/Berlin"), utc(2026, 4, 5, 6)),
+        (SendTime(29 - 1, 23, "America/Los_Angeles"), utc(2026, 4, 29, 6)),
+        (SendTime(1, 0, "Pacific/Auckland"), utc(2026, 4, 1)),
+        (SendTime(1, 15, "Pacific/Auckland"), utc(2026, 4, 1, 2)),
+    ],
+)
+def test_the_time_is_of_its_zone_and_never_before_the_month_is_over(
+    send_time: SendTime, moment: datetime
+) -> None:
+    """The clocks of Berlin and Los Angeles are at summer time by then."""
+    before = moment - timedelta(seconds=1)
+
+    assert send_time.moment(date(2026, 3, 1)) == moment
+    assert send_time.newest_month_due(moment) == date(2026, 3, 1)
+    assert send_time.newest_month_due(before) == date(2026, 2, 1)
+
+
+@pytest.mark.parametrize("time_zone", ["UTC", "America/Los_Angeles", "Pacific/Kiritimati"])
+@pytest.mark.parametrize("day", [1, 2, 27, 28])
+@pytest.mark.parametrize("hour", [0, 23])
+def test_each_month_goes_out_once_in_every_zone(time_zone: str, day: int, hour: int) -> None:
+    """By the hour over half a year, as beat asks."""
+    send_time, sent, sent_month = SendTime(day, hour, time_zone), [], date(2025, 12, 1)
+    for step in range(24 * 190):
+        now = utc(2026, 1, 15) + timedelta(hours=step)
+        if send_time.is_due(sent_month, now):
+            sent_month = send_time.newest_month_due(now)
+            sent.append(sent_month)
+
+    assert sent == [date(2026, month, 1) for month in range(sent[0].month, sent[0].month + len(sent))]
+    assert len(sent) >= 5
 
 
 def test_a_report_goes_out_once_a_month_from_its_day_on(channel: AlertChannel) -> None:
@@ -108,7 +164,8 @@ def test_the_mail_has_text_html_the_chart_and_what_is_left_out_first(
     bodies = {kind: mail.get_body((kind,)) for kind in ("plain", "html")}
     texts = {kind: body.get_content() for kind, body in bodies.items() if body is not None}
     for text in texts.values():
-        assert text.index("$30.80 not allocated to a team.") < text.index("Budgets at risk")
+        first = "$688.80 in February 2026: $30.80 (4.5%) not allocated to a team."
+        assert text.index(first) < text.index("+$243.95") < text.index("Budgets at risk")
         assert "Cost per call" in text
         assert "/a/acme/reports/?month=2026-02" in text
         assert "Report from Acme in the FinOps Console. Manage it on the Reports page." in text
@@ -203,6 +260,12 @@ def test_a_report_that_cannot_be_made_says_why_and_is_tried_again(
     [
         ({"day": 29}, "day: 29 is not from 1 to 28."),
         ({"day": 0}, "day: 0 is not from 1 to 28."),
+        ({"hour": 24}, "hour: 24 is not from 0 to 23."),
+        (
+            {"time_zone": "Berlin"},
+            "'Berlin' is not a time zone. Choose one from the list, such as Europe/Berlin.",
+        ),
+        ({"format": "pdf"}, "format: 'pdf' does not exist. Valid: 'email', 'email_csv'."),
         ({"team_id": 999_999}, "team: choose a team of this account."),
         ({"channel_id": 999_999}, "channel: choose a channel of this account."),
         ({}, "channel: 'Finance' already gets this report."),
@@ -241,7 +304,7 @@ def test_members_make_pause_send_and_delete_it_and_viewers_read(cast: Cast, chan
     member, viewer = signed_in(cast.member), signed_in(cast.viewer)
     assert "No schedule yet" in get_page(viewer, LIST)
 
-    created = member.post(f"{LIST}new/", {"channel": channel.pk, "team": "", "day": 7}, follow=True)
+    created = member.post(f"{LIST}new/", {**FORM, "channel": channel.pk, "day": 7}, follow=True)
 
     assert "Schedule created." in text_of(created)
     schedule = ReportSchedule.objects.get()
@@ -250,7 +313,7 @@ def test_members_make_pause_send_and_delete_it_and_viewers_read(cast: Cast, chan
     assert "Whole account" in page
     assert "Apr 7" in page
     assert "Send now" not in page
-    for verb in ("send", "pause", "resume", "delete"):
+    for verb in ("edit", "send", "pause", "resume", "delete"):
         assert viewer.post(f"{LIST}{schedule.pk}/{verb}/").status_code == 403
     for verb, said in (
         ("send", "The report is being sent."),
@@ -264,6 +327,155 @@ def test_members_make_pause_send_and_delete_it_and_viewers_read(cast: Cast, chan
         *("create", "send", "pause", "resume", "delete"),
     ]
     assert {each.target for each in actions} == {"Whole account, to Finance"}
+
+
+def test_a_member_edits_every_setting_and_the_log_has_both(cast: Cast, channel: AlertChannel) -> None:
+    schedule, member = create_schedule(channel), signed_in(cast.member)
+    board, team = create_mail_channel(channel.account, "board@example.com", name="Board"), Team.objects.get()
+    page = member.get(f"{LIST}{schedule.pk}/edit/").content.decode()
+    assert "Finance (cfo@example.com)" in page
+    settings = {"channel": board.pk, "team": team.pk, "day": 9, "hour": 7, "time_zone": "berlin"}
+
+    answer = member.post(
+        f"{LIST}{schedule.pk}/edit/", {**settings, "format": "email_csv", "paused": "on"}, follow=True
+    )
+
+    assert "Schedule updated." in text_of(answer)
+    row = ReportSchedule.objects.get()
+    assert (row.channel, row.team, row.day, row.hour) == (board, team, 9, 7)
+    assert (row.time_zone, row.format) == ("Europe/Berlin", "email_csv")
+    assert row.paused_at is not None
+    entry = AuditEntry.objects.get(action="report_schedule.change")
+    assert (entry.actor_user, entry.target) == (cast.member, "Core, to Board")
+    assert entry.detail == {
+        "id": schedule.pk,
+        "from": {
+            "channel": "Finance",
+            "team": "",
+            "day": 5,
+            "time": "00:00",
+            "time_zone": "UTC",
+            "format": "email",
+            "paused": False,
+        },
+        "to": {
+            "channel": "Board",
+            "team": "Core",
+            "day": 9,
+            "time": "07:00",
+            "time_zone": "Europe/Berlin",
+            "format": "email_csv",
+            "paused": True,
+        },
+    }
+    shown = get_page(signed_in(cast.viewer), LIST)
+    for text in ("Board", "board@example.com", "9 at 07:00", "Europe/Berlin", "E-mail with CSV", "Paused"):
+        assert text in shown
+
+
+def test_a_schedule_that_is_saved_unchanged_writes_nothing(cast: Cast, channel: AlertChannel) -> None:
+    schedule = create_schedule(channel)
+
+    signed_in(cast.member).post(f"{LIST}{schedule.pk}/edit/", {**FORM, "channel": channel.pk, "day": 5})
+
+    assert not AuditEntry.objects.filter(action="report_schedule.change").exists()
+
+
+def test_strangers_viewers_and_other_accounts_do_not_edit(cast: Cast, channel: AlertChannel) -> None:
+    schedule = create_schedule(channel)
+    form = {**FORM, "channel": channel.pk, "day": 28}
+    url = f"{LIST}{schedule.pk}/edit/"
+
+    for person, status in ((cast.viewer, 403), (cast.stranger, 404)):
+        assert signed_in(person).get(url).status_code == status
+        assert signed_in(person).post(url, form).status_code == status
+    elsewhere = url.replace("/acme/", f"/{cast.other_account.slug}/")
+    assert signed_in(cast.stranger).post(elsewhere, form).status_code == 404
+    assert ReportSchedule.objects.get().day == 5
+
+
+def test_a_refused_edit_says_why_and_keeps_the_schedule(cast: Cast, channel: AlertChannel) -> None:
+    create_schedule(channel, team_id=Team.objects.get().pk)
+    schedule = create_schedule(channel)
+
+    answer = signed_in(cast.member).post(
+        f"{LIST}{schedule.pk}/edit/",
+        {**FORM, "channel": channel.pk, "team": Team.objects.get().pk, "day": 3},
+    )
+
+    assert "'Finance' already gets this report." in text_of(answer, status=422)
+    schedule.refresh_from_db()
+    assert (schedule.team, schedule.day) == (None, 5)
+
+
+def test_a_sent_month_is_not_sent_again_on_a_later_day_of_it(channel: AlertChannel) -> None:
+    schedule = create_schedule(channel)
+    assert len(send_due(APRIL_5)) == 1
+
+    row = change_schedule(schedule, day=20)
+
+    assert send_due(date(2026, 4, 20)) == []
+    assert row.send_time.next_moment(row.sent_month, utc(2026, 4, 20, 12)) == utc(2026, 5, 20)
+
+
+def test_a_month_whose_new_time_has_passed_is_sent_at_once(channel: AlertChannel) -> None:
+    schedule = create_schedule(channel, day=20)
+    assert send_due(APRIL_5) == []
+
+    with at(APRIL_6):
+        change_schedule(schedule, day=5)
+
+    assert len(send_due(APRIL_6)) == 1
+
+
+def test_a_report_goes_out_at_its_hour(channel: AlertChannel) -> None:
+    create_schedule(channel, hour=8, time_zone="Europe/Berlin")
+
+    assert send_due(utc(2026, 4, 5, 5, 59)) == []
+    assert len(send_due(utc(2026, 4, 5, 6))) == 1
+
+
+def test_what_is_edited_while_a_report_is_made_is_made_again(channel: AlertChannel) -> None:
+    """The recipients of one team never get the figures of another."""
+    schedule = create_schedule(channel)
+    with at(APRIL_5):
+        snapshot = ReportSchedule.objects.select_related("account", "team").get()
+        report = services._report(snapshot)
+        change_schedule(schedule, team_id=Team.objects.get().pk)
+
+        assert services._send(snapshot, report) is None
+
+    assert send_due(APRIL_5) == ["'Acme': report of 'Core' for March 2026, $251.75"]
+
+
+def test_a_report_by_hand_before_the_day_leaves_the_report_of_that_day(channel: AlertChannel) -> None:
+    schedule = create_schedule(channel, day=25)
+    with at(date(2026, 3, 20)):
+        request_now(schedule)
+
+    assert len(send_due(date(2026, 3, 20))) == 1
+    assert send_due(date(2026, 3, 25)) == ["'Acme': report for February 2026, $688.80"]
+
+
+def test_the_csv_beside_the_mail_is_that_of_the_page(
+    cast: Cast, channel: AlertChannel, mail_server: MailServer
+) -> None:
+    request_now(create_schedule(channel, format="email_csv"))
+    send_due(date(2026, 3, 20))
+    run_deliveries()
+
+    ((_, raw),) = mail_server.mails
+    mail = email.message_from_bytes(raw, policy=email.policy.default)
+    assert isinstance(mail, EmailMessage)
+    assert mail.get_content_type() == "multipart/mixed"
+    assert mail["Subject"] == "'Acme': report for February 2026, $688.80"
+    assert mail.get_body(("html",)) is not None
+    (file,) = [part for part in mail.walk() if part.get_filename() == "report-2026-02.csv"]
+    assert (file.get_content_type(), file.get_content_disposition()) == ("text/csv", "attachment")
+    with at(date(2026, 3, 20)):
+        page = signed_in(cast.viewer).get("/a/acme/reports/", {"month": "2026-02", "format": "csv"})
+    text = b"".join(page).decode()  # type: ignore[arg-type]
+    assert file.get_content().splitlines() == text.splitlines()
 
 
 def test_a_bad_form_keeps_what_was_typed(cast: Cast, channel: AlertChannel) -> None:

@@ -1,0 +1,65 @@
+"""What a report's figures leave out, mix or rest on: its first sentence with the amounts, and notes after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from finops.costs.answers import SpendTotal, drop_other_currencies
+from finops.costs.queries.spend_words import amounts_of
+from finops.exchange_rates.missing_rates import missing_rate_clause, missing_rate_warnings
+from finops.lake.engine.conversion import display_currency
+from finops.lib.formats import dates, numbers
+from finops.lib.formats.sentences import reader_text
+from finops.lib.sentences import join_with_and
+from finops.reports.report import Report
+
+_AMOUNT_FIRST: Final = re.compile(r"[+-]?\d[\d,]*\.\d+ [A-Z]{3}\b")
+"""How warnings begin that are of an amount: what is incomplete, what may be counted twice."""
+
+
+@dataclass(frozen=True)
+class ReportNotes:
+    """Both in the reader's formats. `rest` are the warnings whose amounts the first sentence does not have."""
+
+    first_sentence: str
+    rest: list[str]
+
+
+def shown_totals(report: Report) -> list[SpendTotal]:
+    """What the month cost; of a converted report what has a rate, where anything has one."""
+    return drop_other_currencies(report.spend, display_currency()).totals
+
+
+def report_notes(report: Report) -> ReportNotes:
+    """`$688.80 in February 2026, without €7.00 for which there is no exchange rate to USD: $40.00 on Feb 25 – 28 is incomplete;
+    $30.80 (4.5%) not allocated to a team.`"""
+    amounts = amounts_of(report.spend.totals)
+    spent = join_with_and([numbers.money(each.amount, each.currency) for each in shown_totals(report)])
+    so_far = " so far" if report.scope.is_running else ""
+    total = f"{spent or 'No cost'} in {dates.long_month(report.scope.month)}{so_far}{missing_rate_clause(amounts)}"
+    clauses = "; ".join(_clauses(report))
+    in_sentence = missing_rate_warnings(amounts)
+    return ReportNotes(
+        first_sentence=reader_text(f"{total}{f': {clauses}' if clauses else ''}."),
+        rest=[reader_text(each) for each in report.spend.warnings if _adds(each) and each not in in_sentence],
+    )
+
+
+def _clauses(report: Report) -> Iterator[str]:
+    """With an amount each."""
+    for warning in report.spend.warnings:
+        if _AMOUNT_FIRST.match(warning):
+            yield warning.removesuffix(".").partition(": ")[0]
+    for row in report.no_team_rows:
+        share = "" if row.share is None else f" ({numbers.percent(row.share)})"
+        yield f"{numbers.money(row.amount, row.currency)}{share} not allocated to a team"
+    for part in report.other_currencies:
+        yield f"{numbers.money(part.amount, part.currency)} in {part.currency} not included"
+
+
+def _adds(warning: str) -> bool:
+    """Whether it says more than its clause."""
+    return not _AMOUNT_FIRST.match(warning) or ": " in warning
