@@ -37,10 +37,9 @@ from finops.lib.query_page import ALL_ROWS
 from finops.reports.report import Report, ReportQuery, ReportScope, Section, UnitCostSection, read_month
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries import query_unit_cost
+from finops.unitcosts.queries.facts import SharedReads, read_shared
 from finops.unitcosts.queries.unit_metrics import unit_metrics_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
-from ingestion.models import UsageMetric
-from ingestion.queries import metrics_of
 
 TREND_MONTHS: Final = 12
 """Before the report's own."""
@@ -104,7 +103,7 @@ def build_report(
     one currency of several, one for the others. `with_originals` adds, to a converted report, one lake query for each of
     spend, trend and teams.
     """
-    sources = sources or load_sources(account)
+    sources = (sources or load_sources(account)).for_several_questions
     reader = _Reader(account, scope, sources, deadline)
     unit_costs, more_unit_costs = reader.unit_costs()
     return Report(
@@ -225,13 +224,13 @@ class _Reader:
     def unit_costs(self) -> tuple[list[UnitCostSection], int]:
         """The first saved unit metrics by name, and how many more there are."""
         saved = unit_metrics_of(self.account)
-        usage_metrics = metrics_of(self.account) if saved else []
-        sections = [self._unit_cost(each, saved, usage_metrics) for each in saved[:UNIT_COSTS]]
+        if not saved:
+            return [], 0
+        shared = read_shared(self.account, saved, self.sources)
+        sections = [self._unit_cost(each, shared) for each in saved[:UNIT_COSTS]]
         return sections, len(saved) - len(sections)
 
-    def _unit_cost(
-        self, metric: UnitMetric, saved: Sequence[UnitMetric], usage_metrics: list[UsageMetric]
-    ) -> UnitCostSection:
+    def _unit_cost(self, metric: UnitMetric, shared: SharedReads) -> UnitCostSection:
         query = UnitCostQuery(
             unit_metric=metric.name,
             mode="total",
@@ -243,9 +242,7 @@ class _Reader:
             query_unit_cost,
             self.account,
             query,
-            sources=self.sources,
-            metrics=usage_metrics,
-            unit_metrics=saved,
+            shared=shared,
             deadline=self.deadline,
         )
         return UnitCostSection(metric.name, _section(read))

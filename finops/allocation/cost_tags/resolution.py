@@ -71,7 +71,7 @@ def _draft(key: str, rules: str, default_value: str, description: str) -> CostTa
 def context_of(account: Account, sources: Sources | None = None) -> DimensionContext:
     """A context to resolve in, where no question has one. One query, two after a change; none with sources."""
     sources = sources or load_sources(account)
-    return DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
+    return sources.context(account)
 
 
 def resolve_cost_tag(context: DimensionContext, key: str) -> Dimension:

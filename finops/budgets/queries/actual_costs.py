@@ -77,7 +77,7 @@ def daily_costs(
     budget's. A dimension that is not there any more is that budget's problem alone; errors of the lake are raised.
     Cost: a lake query for each grouping; PostgreSQL as resolving `team` and `cost_tag:<key>` takes.
     """
-    context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
+    context = sources.context(account)
     groups: dict[tuple[str, Currencies | None], list[CostRequest]] = defaultdict(list)
     in_currency = _currencies_of_budgets(account)
     for each in requests:

@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from django.db import connection
@@ -19,6 +19,7 @@ from accounts.models import Account
 from finops.costs.answers import SourceHealth
 from finops.costs.completeness import ACCOUNT, DOCUMENTED, LEARNT, SourceDays, documented_settle_days
 from finops.costs.coverage import Coverage, SourceSpan, coverage_of_days
+from finops.costs.dimensions import DimensionContext
 from finops.costs.models import CostImport
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.overlap_notices import OVERLAPS, MonthOverlap, read_overlaps
@@ -61,6 +62,18 @@ class Sources:
     """Months of which two sources are likely to hold the same cost."""
     problems: Sequence[SourceProblem] = ()
     """Of sources that nothing new comes from, each kind in the order that its query gives."""
+    resolved: dict[str, Any] | None = None
+    """As `DimensionContext.known`, of all questions of one caller (`for_several_questions`)."""
+
+    @property
+    def for_several_questions(self) -> Sources:
+        """The same for a caller who asks several at once: teams and cost tags are read once for all."""
+        return replace(self, resolved={})
+
+    def context(self, account: Account) -> DimensionContext:
+        """To resolve dimensions in. No query."""
+        known = {} if self.resolved is None else self.resolved
+        return DimensionContext(account, self.view.product_key, self.names, self.manifest, known)
 
     @property
     def names(self) -> dict[str, str]:

@@ -274,7 +274,7 @@ def resolve_query(
 
     `together`: a comparison pairs the same days of all sources.
     """
-    context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
+    context = sources.context(account)
     days = query_days(account, query)
     _check_buckets(query, days)
     _check_order(query)

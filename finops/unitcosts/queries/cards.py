@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from accounts.models import Account
-from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostTotal
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.division import currency_of
+from finops.unitcosts.queries.facts import SharedReads, read_shared
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.saved_question import question_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
-from ingestion.models import UsageMetric
-from ingestion.queries import metrics_of
 
 
 @dataclass(frozen=True)
@@ -59,14 +58,13 @@ def cards_of(account: Account, metrics: Iterable[UnitMetric]) -> list[Card]:
     every = list(metrics)
     if not every:
         return []
-    sources, usage_metrics = load_sources(account), metrics_of(account)
-    return [_card(account, metric, sources, usage_metrics) for metric in every]
+    shared = read_shared(account, every, load_sources(account))
+    return [_card(account, metric, shared) for metric in every]
 
 
-def _card(account: Account, metric: UnitMetric, sources: Sources, usage_metrics: list[UsageMetric]) -> Card:
-    query = replace(card_query(metric), mode="total")
+def _card(account: Account, metric: UnitMetric, shared: SharedReads) -> Card:
     try:
-        answer = query_unit_cost(account, query, metrics=usage_metrics, sources=sources)
+        answer = query_unit_cost(account, replace(card_query(metric), mode="total"), shared=shared)
     except UserError as problem:  # such as a cost tag that is gone since: the others are fine
         return Card(metric, problem=problem.message)
     return Card(metric, answer.totals, answer, "" if answer.totals else answer.summary)

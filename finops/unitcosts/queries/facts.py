@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from decimal import Decimal
+
+import msgspec
 
 from accounts.models import Account
 from finops.costs.queries.cost_sums import CostSums, read_costs
 from finops.costs.queries.sources import Sources, load_sources
-from finops.lib.periods import DateRange
+from finops.costs.spend_query import SpendQuery
+from finops.lib.periods import DateRange, add_months, month_end, month_start
+from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.customers import (
     Customers,
     Quantity,
@@ -31,6 +36,22 @@ from ingestion.queries.resolution import find_customers
 from ingestion.queries.usage import read_metric
 
 NO_METRIC = "sum"
+
+
+@dataclass(frozen=True)
+class SharedReads:
+    """What several questions of an account have in common, read once: `unit_metrics` are every saved one, `costs` those of
+    questions so far."""
+
+    sources: Sources
+    metrics: list[UsageMetric]
+    unit_metrics: Sequence[UnitMetric]
+    costs: dict[bytes, CostSums] = field(default_factory=dict)
+
+
+def read_shared(account: Account, unit_metrics: Sequence[UnitMetric], sources: Sources) -> SharedReads:
+    """One query."""
+    return SharedReads(sources, metrics_of(account), unit_metrics)
 
 
 @dataclass(frozen=True)
@@ -68,20 +89,27 @@ def read_facts(
     query: UnitCostQuery,
     deadline: float | None,
     metrics: list[UsageMetric] | None = None,
-    sources: Sources | None = None,
+    shared: SharedReads | None = None,
 ) -> Facts:
     """See `query_unit_cost`."""
+    if shared is not None:
+        metrics = shared.metrics
     metrics = metrics_of(account) if metrics is None else metrics
     metric = match_metric(metrics, query.usage_metric)
     only, strange = find_customers(account, query.customers)
     by_customer = query.mode == "per_customer"
     why = "mode per_customer" if by_customer else "customers"
     key = require_customer_key(account, why=why) if by_customer or only else ""
-    sources = (sources or load_sources(account)).for_planning
-    cost = read_costs(account, cost_question(query, key), deadline=deadline, together=True, sources=sources)
+    cost = _read_cost(account, cost_question(query, key), deadline, shared)
     scope = usage_scope(account, metric, query, cost, only, deadline)
     reader = _UsageReader(account, metric, query, scope, deadline)
-    usage = reader.read(cost.days, granularity=query.granularity, by="customer" if by_customer else "")
+    current, previous = _comparison_ranges(cost)
+    pair = reader.read_months(previous, cost.days) if current == cost.days and not by_customer else None
+    usage = (
+        pair[1]
+        if pair
+        else reader.read(cost.days, granularity=query.granularity, by="customer" if by_customer else "")
+    )
     customers = None
     if key:
         values = {part.keys[0] or "" for part in cost.sums}
@@ -89,7 +117,6 @@ def read_facts(
         customers = customers_of(account, values, aliases_of(account), usage_ids | set(only))
         if only:
             cost = cost.only({value for value in values if customers.id_of(value) in only})
-    current, previous = _comparison_ranges(cost)
     return Facts(
         account=account,
         query=query,
@@ -101,10 +128,24 @@ def read_facts(
         unused=scope.no_usage_reason() or no_usage_reason(metrics, metric, query.usage_metric),
         customers=customers,
         compared_usage=usage if current == cost.days else reader.read(current) if current else None,
-        earlier_usage=reader.read(previous) if previous else None,
+        earlier_usage=pair[0] if pair else reader.read(previous) if previous else None,
         notes=[*notes_of(metric, query.usage_metric), *strange, *scope.notes],
         scope=scope,
     )
+
+
+def _read_cost(
+    account: Account, question: SpendQuery, deadline: float | None, shared: SharedReads | None
+) -> CostSums:
+    """In the account's cost view for planning. Equal questions of `shared` are one."""
+    sources = (shared.sources if shared else load_sources(account)).for_planning
+    key = msgspec.json.encode(question)
+    cost = shared.costs.get(key) if shared else None
+    if cost is None:
+        cost = read_costs(account, question, deadline=deadline, together=True, sources=sources)
+    if shared:
+        shared.costs[key] = cost
+    return cost
 
 
 def _comparison_ranges(cost: CostSums) -> tuple[DateRange | None, DateRange | None]:
@@ -136,3 +177,30 @@ class _UsageReader:
             self.metric.name, days, granularity, by, self.scope.customers, self.scope.dimensions
         )
         return read_metric(self.account, self.metric, request, deadline=self.deadline)
+
+    def read_months(
+        self, earlier: DateRange | None, later: DateRange
+    ) -> tuple[MetricUsage, MetricUsage] | None:
+        """Of a whole month and the one before in one lake query; None where the days are no such months, are wanted by bucket, or
+        are in several units, which only one of them may have."""
+        is_pair = (
+            earlier is not None
+            and self.query.granularity == "none"
+            and later == DateRange(month_start(later.start), month_end(later.start))
+            and earlier == DateRange(add_months(later.start, -1), later.start - timedelta(days=1))
+        )
+        if earlier is None or not is_pair:
+            return None
+        both = self.read(DateRange(earlier.start, later.end), granularity="month")
+        return None if len(both.units) > 1 else (_month_of(both, earlier), _month_of(both, later))
+
+
+def _month_of(usage: MetricUsage, month: DateRange) -> MetricUsage:
+    """Of usage by month."""
+    return replace(
+        usage,
+        total=usage.buckets.get(month.start),
+        days_with_data=usage.bucket_days.get(month.start, 0),
+        buckets={},
+        bucket_days={},
+    )

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
 from accounts.models import Account
-from finops.costs.queries.sources import Sources
 from finops.lib.answers import AccountRef
 from finops.lib.sentences import truncate
 from finops.unitcosts.answers import UnitCostAnswer
-from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.division import order_rows, with_shares
-from finops.unitcosts.queries.facts import read_facts
+from finops.unitcosts.queries.facts import SharedReads, read_facts
 from finops.unitcosts.queries.figures import join_rows, row_of, totals_of, with_series
 from finops.unitcosts.queries.fold import fold_rows, truncation_note
 from finops.unitcosts.queries.unit_metrics import resolve_unit_metric
@@ -31,15 +27,14 @@ def query_unit_cost(
     *,
     deadline: float | None = None,
     metrics: list[UsageMetric] | None = None,
-    unit_metrics: Sequence[UnitMetric] | None = None,
-    sources: Sources | None = None,
+    shared: SharedReads | None = None,
 ) -> UnitCostAnswer:
     """Cost divided by a usage metric, in total or for each customer, in the account's cost view unless overridden.
 
     Cost and usage are exact; each currency's cost is divided by the whole usage, and never added to another's. A unit
     cost is None with its reason where there is no usage to divide by. Per customer the rows' costs of a currency add up
     to its total, with what matches no customer as rows of its own. The account must be in scope. `metrics`: those of
-    `metrics_of`, `unit_metrics`: those of `unit_metrics_of`, and `sources`, where the caller has read them.
+    `metrics_of`, where the caller has read them; `shared`: what several questions have in common.
 
     A saved unit metric gives what the question leaves out; the answer says what was given beside it and differs.
 
@@ -50,8 +45,8 @@ def query_unit_cost(
     `read_sums_of` says. PostgreSQL: two for what is named, one for a unit metric, three with a customer key more, those
     of `query_spend`, and one for each lake query.
     """
-    resolved = resolve_unit_metric(account, query, unit_metrics)
-    answer = with_shares(_answer(account, resolved.query, deadline, metrics, sources))
+    resolved = resolve_unit_metric(account, query, shared.unit_metrics if shared else None)
+    answer = with_shares(_answer(account, resolved.query, deadline, metrics, shared))
     if not resolved.name:
         return answer
     return replace(
@@ -67,9 +62,9 @@ def _answer(
     query: UnitCostQuery,
     deadline: float | None,
     metrics: list[UsageMetric] | None,
-    sources: Sources | None,
+    shared: SharedReads | None,
 ) -> UnitCostAnswer:
-    facts = read_facts(account, query, deadline, metrics, sources)
+    facts = read_facts(account, query, deadline, metrics, shared)
     spent = sorted(facts.cost.totals(), key=lambda total: total.amount.copy_abs().copy_negate())
     every = join_rows(facts, spent)
     totals = totals_of(facts, spent, every)

@@ -253,4 +253,4 @@ def test_the_page_asks_the_lake_as_often_as_it_says(
 
     get_page(signed_in(cast.viewer), PAGE)
 
-    assert len(asked) == 12
+    assert len(asked) == 11
