@@ -18,7 +18,13 @@ from accounts.models import Account
 from finops.exchange_rates.queries import RateReader
 from finops.exchange_rates.rates import DayRate, RateSpan, spans_of
 from finops.lake.engine import engine
-from finops.lake.engine.conversion import Conversion, Currencies, OneCurrency, currency_scope
+from finops.lake.engine.conversion import (
+    Conversion,
+    Currencies,
+    OneCurrency,
+    currency_scope,
+    current_currencies,
+)
 from finops.lake.schema import Kind
 from finops.lib.currencies import currency_code
 from finops.lib.money import exact_sum
@@ -83,6 +89,14 @@ def display_scope(display: Display) -> Iterator[Display]:
     """Inside, questions about cost are answered so."""
     with currency_scope(display.currencies):
         yield display
+
+
+def current_display() -> Display | None:
+    """That of the innermost scope which converts; None in any other."""
+    currencies = current_currencies()
+    if not isinstance(currencies, Conversion) or not isinstance(currencies.rates, RateReader):
+        return None
+    return Display(currencies.rates.account, currencies.currency, _reader=currencies.rates)
 
 
 @contextmanager
@@ -157,6 +171,7 @@ __all__ = [
     "Display",
     "account_currencies",
     "account_display",
+    "current_display",
     "display_of",
     "display_scope",
     "used_rates",

@@ -320,6 +320,11 @@ def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     return response
 
 
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """The same as a text, for a file of an e-mail."""
+    return "".join(_lines(header, rows))
+
+
 class _Echo:
     def write(self, line: str) -> str:
         return line

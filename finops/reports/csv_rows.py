@@ -10,11 +10,11 @@ from typing import Any
 from finops.budgets.schemas import BudgetStatus
 from finops.costs.answers import Change, SpendAnswer
 from finops.costs.charts import row_name
-from finops.costs.original_amounts import OriginalAmounts, is_converted
 from finops.exchange_rates.csv_columns import source_text
 from finops.exchange_rates.display import current_display, used_rates
 from finops.insights.charts import move_name
 from finops.lake.engine.conversion import display_currency
+from finops.reports.billed_amounts import BilledAmounts, is_converted
 from finops.reports.notes import report_notes
 from finops.reports.report import Report, ReportScope, Section, UnitCostSection
 
@@ -62,7 +62,7 @@ def period_text(answer: Any) -> str:
 def _cover(report: Report) -> Iterator[Line]:
     when, originals = (
         period_text(report.spend.period),
-        OriginalAmounts(report.spend, report.originals.get("Services")),
+        BilledAmounts(report.spend, report.originals.get("Services")),
     )
     yield "Notes", "", when, "note", report_notes(report).first_sentence
     for total in report.spend.totals:
@@ -94,7 +94,7 @@ def _change_lines(section: str, name: str, when: str, change: Change | None) -> 
 
 
 def _by_month(report: Report) -> Iterator[Line]:
-    originals = OriginalAmounts(report.trend, report.originals.get("Trend"))
+    originals = BilledAmounts(report.trend, report.originals.get("Trend"))
     for row in report.trend.rows:
         for day, amount in row.series.items():
             reason = "" if amount is not None else "No data."
@@ -103,7 +103,7 @@ def _by_month(report: Report) -> Iterator[Line]:
 
 
 def _groups(section: str, answer: SpendAnswer, report: Report) -> Iterator[Line]:
-    when, originals = period_text(answer.period), OriginalAmounts(answer, report.originals.get(section))
+    when, originals = period_text(answer.period), BilledAmounts(answer, report.originals.get(section))
     for row in answer.rows:
         name, original = row_name(row), originals.of(row)
         yield section, name, when, "spend", row.amount, row.currency, "", original

@@ -474,7 +474,7 @@ def test_the_csv_beside_the_mail_is_that_of_the_page(
     assert (file.get_content_type(), file.get_content_disposition()) == ("text/csv", "attachment")
     with at(date(2026, 3, 20)):
         page = signed_in(cast.viewer).get("/a/acme/reports/", {"month": "2026-02", "format": "csv"})
-    text = b"".join(page).decode()  # type: ignore[arg-type]
+    text = b"".join(page).decode()
     assert file.get_content().splitlines() == text.splitlines()
 
 
