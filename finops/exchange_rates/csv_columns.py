@@ -103,9 +103,3 @@ def _rate_cells(spans: Sequence[RateSpan]) -> list[Any]:
     first, last = min(days), max(days)
     when = first.isoformat() if first == last else f"{first} to {last}"
     return [plain_rate(min(rates)), plain_rate(max(rates)), when, ", ".join(map(str, sources))]
-
-
-def source_text(span: RateSpan) -> str:
-    """`European Central Bank`, `Entered, inverse`, `European Central Bank, through EUR`."""
-    through = span.through if span.through in ("", "inverse") else f"through {span.through}"
-    return ", ".join(filter(None, [str(ExchangeRate.Source(span.source).label), through]))

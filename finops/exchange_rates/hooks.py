@@ -1,8 +1,11 @@
-"""What exchange rates add to the apps below them: the currency that pages are in."""
+"""What exchange rates add to what is below them: the currency that pages are in, and the rates of lists' CSVs."""
 
 from __future__ import annotations
 
 from accounts.doors import page_scopes
 from finops.exchange_rates.pages import page_currency
+from finops.exchange_rates.rates_column import rates_column
+from finops.lib.listing import common_columns
 
 page_scopes.add("currency", page_currency)
+common_columns.add("exchange rates", rates_column)

@@ -20,6 +20,7 @@ from django.shortcuts import render
 from django.utils.text import slugify
 
 from finops.lib import clock
+from finops.lib.registry import Registry
 
 Row = TypeVar("Row")
 
@@ -307,8 +308,18 @@ def _csv_number(value: Decimal) -> str:
 
 
 def csv_of(name: str, columns: Sequence[Column[Row]], rows: Iterable[Row]) -> StreamingHttpResponse:
-    values = ([column.value(row) for column in columns] for row in rows)
-    return csv_response(name, [column.label for column in columns], values)
+    """The list with the common columns. Those are asked here, before the first row is sent."""
+    common = [column for each in common_columns.values() if (column := each()) is not None]
+    ends = [value for _, value in common]
+    values = ([*(column.value(row) for column in columns), *ends] for row in rows)
+    return csv_response(
+        name, [*(column.label for column in columns), *(label for label, _ in common)], values
+    )
+
+
+CommonColumn = Callable[[], tuple[str, Any] | None]
+common_columns: Registry[CommonColumn] = Registry("common CSV column")
+"""The last columns of the CSV of every list, of one value: a header and the value, or None where there is nothing to say."""
 
 
 def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:

@@ -10,8 +10,8 @@ from typing import Any
 from finops.budgets.schemas import BudgetStatus
 from finops.costs.answers import Change, SpendAnswer
 from finops.costs.charts import row_name
-from finops.exchange_rates.csv_columns import source_text
 from finops.exchange_rates.display import current_display, used_rates
+from finops.exchange_rates.rates_column import source_text
 from finops.insights.charts import move_name
 from finops.lake.engine.conversion import display_currency
 from finops.reports.billed_amounts import BilledAmounts, is_converted

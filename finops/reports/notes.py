@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from finops.costs.answers import SpendTotal, drop_other_currencies
+from finops.costs.answers import SpendRow, SpendTotal, drop_other_currencies
 from finops.costs.queries.spend_words import amounts_of
 from finops.exchange_rates.missing_rates import missing_rate_clause, missing_rate_warnings
 from finops.lake.engine.conversion import display_currency
@@ -53,11 +53,15 @@ def _clauses(report: Report) -> Iterator[str]:
     for warning in report.spend.warnings:
         if _AMOUNT_FIRST.match(warning):
             yield warning.removesuffix(".").partition(": ")[0]
-    for row in report.no_team_rows:
-        share = "" if row.share is None else f" ({numbers.percent(row.share)})"
-        yield f"{numbers.money(row.amount, row.currency)}{share} not allocated to a team"
+    if no_team := [_amount_with_share(row) for row in report.no_team_rows]:
+        yield f"{join_with_and(no_team)} not allocated to a team"
     for part in report.other_currencies:
         yield f"{numbers.money(part.amount, part.currency)} in {part.currency} not included"
+
+
+def _amount_with_share(row: SpendRow) -> str:
+    share = "" if row.share is None else f" ({numbers.percent(row.share)})"
+    return f"{numbers.money(row.amount, row.currency)}{share}"
 
 
 def _adds(warning: str) -> bool:
