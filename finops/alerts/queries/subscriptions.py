@@ -152,7 +152,9 @@ def _warning(row: AlertSubscription, watches: Sequence[str], currencies: Sequenc
     """Why nothing is sent; `currencies` are those of the account's amounts."""
     if row.saved_view is not None and not row.saved_view.is_shared:
         return "The saved view is no longer shared. Share it to send it."
-    if row.currency and currencies and row.currency not in currencies:
+    # Anomalies are of the currency that they were detected in, also one that has no exchange rate.
+    is_anomaly = row.trigger == Trigger.ANOMALY
+    if row.currency and currencies and row.currency not in currencies and not is_anomaly:
         return (
             f"Cost is in {join_with_and(list(currencies))}, so nothing reaches an amount in {row.currency}. "
             "Edit the currency."

@@ -16,7 +16,7 @@ from tests.cast import Cast, signed_in
 from tests.finops.alerts.test_digests import MONDAY, SUNDAY
 from tests.finops.alerts.test_saved_view_alerts import SPIKE, add_spend, facts_of, lines, save_view
 from tests.pages import get_page
-from tests.world.alerts import evaluate, subscribe
+from tests.world.alerts import evaluate, subscribe, subscribe_to_anomalies
 from tests.world.budgets import daily_cost
 from tests.world.costs import add_source, store_lines
 from tests.world.days import at
@@ -150,6 +150,9 @@ def test_an_amount_in_a_currency_that_the_account_does_not_have_is_marked(acme: 
     acme.display_currency = "EUR"
     acme.save()
     assert "nothing reaches" not in get_page(client, url)
+    anomalies = subscribe_to_anomalies(acme, 100)
+    page = get_page(client, f"/a/acme/alerts/subscriptions/{anomalies.pk}/")
+    assert "nothing reaches" not in page
 
 
 def test_more_notes_than_a_message_has_room_for_are_counted() -> None:
