@@ -168,6 +168,17 @@ def serve(**settings: str) -> Iterator[LiveServer]:
 
 
 @contextmanager
+def serve_again(server: LiveServer, **settings: str) -> Iterator[LiveServer]:
+    """A second program over the data of a server, with these environment variables."""
+    port = free_port()
+    environment = {**server.environment, "PUBLIC_URL": f"http://127.0.0.1:{port}", **settings}
+    log = Path(environment["VAR_DIR"]) / f"server-{port}.log"
+    again = LiveServer(environment["PUBLIC_URL"], environment, log)
+    with _granian(again, port):
+        yield again
+
+
+@contextmanager
 def _granian(server: LiveServer, port: int) -> Iterator[None]:
     with server.log.open("wb") as log:
         process = subprocess.Popen(

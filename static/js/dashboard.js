@@ -59,12 +59,17 @@ function isWide() {
   return getComputedStyle(boardNode()).getPropertyValue("--board-columns").trim() === "12";
 }
 
-function loadGridstack() {
+function load(element, attributes) {
   return new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    Object.assign(script, { src: frame.dataset.gridstack, onload: resolve, onerror: reject });
-    document.head.append(script);
+    document.head.prepend(Object.assign(element, { ...attributes, onload: resolve, onerror: reject }));
   });
+}
+
+// Its stylesheet stands before ours, which has rules on its elements.
+function loadGridstack() {
+  const { gridstack: src, gridstackCss: href } = frame.dataset;
+  const style = load(document.createElement("link"), { rel: "stylesheet", href });
+  return Promise.all([style, load(document.createElement("script"), { src })]);
 }
 
 function prepareItem(item) {
