@@ -10,6 +10,19 @@ HEIGHT = 900
 NEXT_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """Charts take their new width a frame after the page."""
 
+MAX_LAYOUT_SHIFT = 0.05
+
+LAYOUT_SHIFTS = """
+window.layoutShift = 0;
+new PerformanceObserver((list) => {
+  for (const shift of list.getEntries()) if (!shift.hadRecentInput) window.layoutShift += shift.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+"""For `add_init_script`: what moved since the page began to load, without what a person's press moves."""
+
+IS_LOADED = "() => !document.querySelector('.htmx-request, .htmx-settling')"
+"""The parts that htmx brings after the page are there."""
+
 # Texts and controls are compared with each other, the boxes around them are not: those may be nested as they like.
 FAULTS_OF_LAYOUT = """() => {
   const faults = [];
@@ -101,6 +114,15 @@ def layout_faults(page: Page, widths: tuple[int, ...] = WIDTHS) -> list[str]:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         faults += [f"{width}: {fault}" for fault in _faults(page)]
     return faults
+
+
+def layout_shift(page: Page) -> float:
+    """Cumulative layout shift of the page that is open, all its parts loaded. The page has `LAYOUT_SHIFTS`."""
+    page.wait_for_function(IS_LOADED)
+    page.evaluate(NEXT_FRAMES)
+    shift = page.evaluate("window.layoutShift")
+    assert isinstance(shift, int | float)
+    return shift
 
 
 def _faults(page: Page) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.layout import LAYOUT_SHIFTS, MAX_LAYOUT_SHIFT, layout_shift
 from tests.browser.test_connections_accessibility import violations
 from tests.browser.test_pages import FAULTS
 from tests.long import also_long
@@ -18,14 +19,6 @@ from tests.long import also_long
 pytestmark = pytest.mark.browser
 
 URL = "/a/acme/cost-explorer/"
-
-
-LAYOUT_SHIFTS = """
-window.layoutShift = 0;
-new PerformanceObserver((list) => {
-  for (const shift of list.getEntries()) if (!shift.hadRecentInput) window.layoutShift += shift.value;
-}).observe({ type: "layout-shift", buffered: true });
-"""
 
 
 def url_params(page: Page) -> dict[str, list[str]]:
@@ -175,11 +168,11 @@ def test_the_chart_is_seen_at_once_and_nothing_moves(new_page: NewPage, width: i
 
     assert box is not None
     assert box["y"] + box["height"] <= height
-    assert page.evaluate("window.layoutShift") < 0.05
+    assert layout_shift(page) < MAX_LAYOUT_SHIFT
 
     page.get_by_label("Group by").select_option(label="Provider")
     expect(page.get_by_role("heading", name="By provider")).to_be_visible()
-    assert page.evaluate("window.layoutShift") < 0.05
+    assert layout_shift(page) < MAX_LAYOUT_SHIFT
 
 
 def test_all_rows_come_as_csv(new_page: NewPage, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.layout import LAYOUT_SHIFTS, MAX_LAYOUT_SHIFT, layout_shift
 from tests.browser.test_connections_accessibility import violations
-from tests.browser.test_explorer import LAYOUT_SHIFTS
 from tests.browser.test_pages import FAULTS, overflow
 
 pytestmark = pytest.mark.browser
@@ -46,7 +46,7 @@ def test_tiles_and_trend_fit_a_laptop(new_page: NewPage) -> None:
     drawing = page.locator(".overview-trend .chart").first.bounding_box()
     assert drawing is not None
     assert drawing["y"] + drawing["height"] <= 900
-    assert page.evaluate("window.layoutShift") < 0.05
+    assert layout_shift(page) < MAX_LAYOUT_SHIFT
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
@@ -58,7 +58,7 @@ def test_the_overview_has_no_faults(new_page: NewPage, width: int, theme: str) -
     assert overflow(page) <= 0
     assert page.evaluate(FAULTS) == []
     assert violations(page) == []
-    assert page.evaluate("window.layoutShift") < 0.05
+    assert layout_shift(page) < MAX_LAYOUT_SHIFT
 
 
 def test_a_viewer_dismisses_the_first_steps(new_page: NewPage) -> None:

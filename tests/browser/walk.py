@@ -20,7 +20,7 @@ from django.urls import Resolver404, resolve
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import SECONDS
-from tests.browser.layout import HEIGHT, WIDTHS, layout_faults
+from tests.browser.layout import HEIGHT, LAYOUT_SHIFTS, MAX_LAYOUT_SHIFT, WIDTHS, layout_faults, layout_shift
 from tests.browser.screenshots import sign_in
 from tests.browser.test_connections_accessibility import violations
 from tests.browser.test_pages import FAULTS
@@ -96,6 +96,7 @@ def test_every_page_of_the_demo_stands_well_at_every_width(
         context.set_default_timeout(SECONDS * 1000)
         page = context.new_page()
         sign_in(page, demo.facts)
+        page.add_init_script(LAYOUT_SHIFTS)
         for path in paths:
             if found := faults_of(page, path, theme):
                 faults[path] = found
@@ -108,6 +109,8 @@ def faults_of(page: Page, path: str, theme: str) -> list[str]:
     page.goto(path)
     expect(page.locator("[data-chart]:not([data-drawn])")).to_have_count(0)
     faults = list(page.evaluate(FAULTS))
+    if (shift := layout_shift(page)) >= MAX_LAYOUT_SHIFT:
+        faults.append(f"layout shift {shift:.3f}")
     for width in WIDTHS:
         faults += layout_faults(page, (width,))
         if width in AXE_WIDTHS:
