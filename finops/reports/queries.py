@@ -37,7 +37,7 @@ from finops.lib.query_page import ALL_ROWS
 from finops.reports.report import Report, ReportQuery, ReportScope, Section, UnitCostSection, read_month
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries import query_unit_cost
-from finops.unitcosts.queries.facts import SharedReads, read_shared
+from finops.unitcosts.queries.facts import SharedReads, common_reads
 from finops.unitcosts.queries.unit_metrics import unit_metrics_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 
@@ -226,7 +226,7 @@ class _Reader:
         saved = unit_metrics_of(self.account)
         if not saved:
             return [], 0
-        shared = read_shared(self.account, saved, self.sources)
+        shared = common_reads(self.account, saved, self.sources)
         sections = [self._unit_cost(each, shared) for each in saved[:UNIT_COSTS]]
         return sections, len(saved) - len(sections)
 

@@ -13,7 +13,7 @@ from finops.lib.errors import UserError
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostTotal
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.division import currency_of
-from finops.unitcosts.queries.facts import SharedReads, read_shared
+from finops.unitcosts.queries.facts import SharedReads, common_reads
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.saved_question import question_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
@@ -58,7 +58,7 @@ def cards_of(account: Account, metrics: Iterable[UnitMetric]) -> list[Card]:
     every = list(metrics)
     if not every:
         return []
-    shared = read_shared(account, every, load_sources(account))
+    shared = common_reads(account, every, load_sources(account))
     return [_card(account, metric, shared) for metric in every]
 
 

@@ -49,7 +49,7 @@ class SharedReads:
     costs: dict[bytes, CostSums] = field(default_factory=dict)
 
 
-def read_shared(account: Account, unit_metrics: Sequence[UnitMetric], sources: Sources) -> SharedReads:
+def common_reads(account: Account, unit_metrics: Sequence[UnitMetric], sources: Sources) -> SharedReads:
     """One query."""
     return SharedReads(sources, metrics_of(account), unit_metrics)
 
