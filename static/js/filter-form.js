@@ -68,7 +68,7 @@ function textsOf(box) {
   return [box.value, label].map((text) => text.toLowerCase());
 }
 
-/** Ticks the value that is typed: those of that name (two accounts may share one), the only match, or the text itself. */
+/** Ticks the value that is typed: those of that name (two accounts may share one), the only match, or the text. */
 function tickTyped(form) {
   const { search, options } = parts(form);
   const text = search.value.trim();

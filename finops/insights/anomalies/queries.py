@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from django.db.models import Case, F, IntegerField, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast
@@ -91,8 +92,7 @@ def list_anomalies(
     team, source, account or provider those of `incidents_in_scope` too.
 
     Raises UserError for days in the wrong order and a cursor of another question."""
-    question = [query.state, query.start_date, query.end_date, query.min_impact, query.currency, query.search,
-                query.scope_text]  # fmt: skip
+    question = _question_of(query)
     offset = offset_of(query.cursor, *question)
     sources = sources or load_sources(account)
     reader = CostReader(account, sources, deadline)
@@ -112,6 +112,7 @@ def list_anomalies(
     shown = _rows_of(page, display, impacts)
     run = AnomalyRun.objects.first()
     more = offset + len(shown) < total
+    cut = f"{offset + 1} to {offset + len(shown)} of {total}. Use cursor for the next page."
     return AnomaliesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, query, shown, every, display.only, not_complete(sources, query)),
@@ -121,9 +122,7 @@ def list_anomalies(
         looked_at=run.finished_at if run else None,
         data_through=_data_through(run, sources),
         cursor=next_cursor(offset + len(shown), *question) if more else "",
-        truncated=f"{offset + 1} to {offset + len(shown)} of {total}. Use cursor for the next page."
-        if more
-        else "",
+        truncated=cut if more else "",
         warnings=[
             *currency_warnings(every),
             *others,
@@ -133,6 +132,12 @@ def list_anomalies(
         ],
         hint=HINT if total else NO_ANOMALY_HINT,
     )
+
+
+def _question_of(query: AnomaliesQuery) -> list[Any]:
+    """What a cursor is of."""
+    days = query.start_date, query.end_date
+    return [query.state, *days, query.min_impact, query.currency, query.search, query.scope_text]
 
 
 def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
