@@ -107,8 +107,7 @@ def list_anomalies(
         impacts, warnings = incidents_in_scope(reader, rows, query)
         rows = rows.filter(pk__in=list(impacts))
     matches = [pair for pair in _with_figures(rows, display) if _has_impact(pair[1], query)]
-    every, total = [figures for _incident, figures in matches], len(matches)
-    page = matches[offset : offset + query.limit]
+    every, total, page = [pair[1] for pair in matches], len(matches), matches[offset : offset + query.limit]
     shown = _rows_of(page, display, impacts)
     run = AnomalyRun.objects.first()
     more = offset + len(shown) < total
