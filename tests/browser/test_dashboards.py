@@ -18,7 +18,7 @@ URL = "/a/acme/dashboards/"
 
 
 def wait_until_drawn(page: Page) -> None:
-    expect(page.get_by_text("Loading…")).to_have_count(0)
+    expect(page.locator("main").get_by_text("Loading…")).to_have_count(0)
     expect(page.locator("[data-chart]:not([data-drawn])")).to_have_count(0)
 
 
