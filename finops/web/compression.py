@@ -1,4 +1,4 @@
-"""Pages compressed on their way (docs/adr/0049-compressed-pages.md)."""
+"""Pages compressed on their way (docs/adr/0050-compressed-pages.md)."""
 
 from __future__ import annotations
 
