@@ -28,6 +28,8 @@ from finops.budgets.schemas import BudgetStatus
 from finops.costs.models import CostImport, SavedView
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
+from finops.insights.anomalies.display import AnomalyDisplay, anomaly_figures
+from finops.insights.anomalies.rows import RecentAnomalies
 from finops.insights.models import Anomaly, AnomalyRun
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -78,18 +80,20 @@ class Evaluation:
         return [each for each in self.subscriptions if each.trigger == trigger]
 
     def anomalies(self) -> list[AlertCandidate]:
-        """No lake query; PostgreSQL: three."""
+        """No lake query; PostgreSQL: three, and where they are converted three more for each currency."""
         subscriptions = self.by_trigger(Trigger.ANOMALY)
         if not subscriptions:
             return []
         first = self.today - timedelta(days=anomalies.LATE_DAYS)
-        rows = Anomaly.objects.filter(last_day__gte=first).select_related("source", "incident")
-        recent = list(rows.order_by("pk"))
+        recent_anomalies = RecentAnomalies(self.account, first)
+        recent = recent_anomalies.rows()
         news = {each.pk for each in recent if anomalies.is_news(each, self.sources.coverage)}
         matches = [
             (subscription, each)
             for subscription in subscriptions
-            for each in anomalies.relevant_anomalies(subscription, recent)
+            for each in anomalies.relevant_anomalies(
+                subscription, recent, recent_anomalies.display(subscription.currency)
+            )
             if each.pk in news
         ]
         keys = {each.pk: anomalies.keys_of_incident(each, recent) for _row, each in matches}
@@ -102,30 +106,32 @@ class Evaluation:
                 for each in mine
                 if not any((subscription.pk, key) in fired_keys for key in keys[each.pk])
             ]
-            candidates += self._batch_candidates(subscription, new)
+            candidates += self._batch_candidates(subscription, new, recent_anomalies.display())
         return candidates
 
     def _batch_candidates(
-        self, subscription: AlertSubscription, new: Sequence[Anomaly]
+        self, subscription: AlertSubscription, new: Sequence[Anomaly], display: AnomalyDisplay
     ) -> list[AlertCandidate]:
         """The largest one by one, and many more together."""
-        ranked = sorted(new, key=lambda each: (-each.impact.copy_abs(), each.pk))
+        ranked = sorted(new, key=lambda each: (-anomaly_figures(each, display).impact.copy_abs(), each.pk))
         single = ranked if len(ranked) <= MAX_SINGLE_MESSAGES else ranked[: MAX_SINGLE_MESSAGES - 1]
         parts = [[each] for each in single]
         remainder = ranked[len(single) :]
         return [
-            self._anomaly_candidate(subscription, part)
+            self._anomaly_candidate(subscription, part, display)
             for part in [*parts, *([remainder] if remainder else [])]
         ]
 
-    def _anomaly_candidate(self, subscription: AlertSubscription, group: Sequence[Anomaly]) -> AlertCandidate:
+    def _anomaly_candidate(
+        self, subscription: AlertSubscription, group: Sequence[Anomaly], display: AnomalyDisplay
+    ) -> AlertCandidate:
         by_key = {anomalies.key_of(each): each for each in group}
 
         def build_message(keys: Collection[str]) -> Message:
             new = [each for key, each in by_key.items() if key in keys]
             if len(new) == 1:
-                return anomaly_message(self.account, new[0])
-            return combined_message(self.account, new)
+                return anomaly_message(self.account, new[0], display)
+            return combined_message(self.account, new, display)
 
         return AlertCandidate(subscription, tuple(by_key), build_message)
 

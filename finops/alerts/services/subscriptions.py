@@ -27,8 +27,9 @@ from finops.costs.dictionary_encoding import fold_case
 from finops.costs.queries.sources import load_sources
 from finops.insights.anomalies import services as insights
 from finops.insights.anomalies.queries import anomaly_settings
+from finops.insights.anomalies.rows import RecentAnomalies
 from finops.insights.anomalies.services import MAX_WATCHES
-from finops.insights.models import SERVICE, Anomaly
+from finops.insights.models import SERVICE
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.sentences import quote
@@ -297,10 +298,10 @@ def existing_view_keys(row: AlertSubscription) -> list[str]:
 
 
 def existing_anomaly_keys(row: AlertSubscription) -> list[str]:
-    """Keys of the anomalies that it is about, of the last 120 days. One query."""
-    rows = Anomaly.objects.filter(last_day__gte=clock.today() - ANOMALY_HISTORY).defer("days", "causes")
-    recent = rows.select_related("incident")
-    return [anomalies.key_of(each) for each in anomalies.relevant_anomalies(row, list(recent))]
+    """Keys of the anomalies that it is about, of the last 120 days. One query, and five where they are converted."""
+    recent = RecentAnomalies(row.account, clock.today() - ANOMALY_HISTORY)
+    found = anomalies.relevant_anomalies(row, recent.rows(), recent.display(row.currency))
+    return [anomalies.key_of(each) for each in found]
 
 
 def _audit_snapshot(row: AlertSubscription) -> dict[str, Any]:

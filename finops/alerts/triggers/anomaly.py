@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from decimal import Decimal
 from typing import Any, Final
 
 from accounts.models import Account
@@ -13,7 +12,8 @@ from finops.alerts.models import AlertSubscription
 from finops.alerts.triggers.figures import amount, signed_amount
 from finops.costs.coverage import Coverage
 from finops.costs.dictionary_encoding import fold_case
-from finops.insights.anomalies.rows import headline_row
+from finops.insights.anomalies.display import AS_STORED, AnomalyDisplay, IncidentAmounts, anomaly_figures
+from finops.insights.anomalies.rows import headline_row, incident_figures
 from finops.insights.anomalies.schemas import AnomalyRow, RootCause
 from finops.insights.models import SERVICE, Anomaly, Incident
 from finops.lib import sentences
@@ -41,14 +41,19 @@ def dimension_of(subscription: AlertSubscription) -> str:
     return "team" if subscription.team_id is not None else SERVICE
 
 
-def relevant_anomalies(subscription: AlertSubscription, anomalies: Sequence[Anomaly]) -> list[Anomaly]:
-    """Those of the subscription's scope that have its impact, up or down, whatever their state and age.
+def relevant_anomalies(
+    subscription: AlertSubscription, anomalies: Sequence[Anomaly], display: AnomalyDisplay = AS_STORED
+) -> list[Anomaly]:
+    """Those of the subscription's scope that have its impact, up or down, whatever their state and age. `display`: in the
+    currency of that impact.
 
     The whole account and a source take every watched dimension, but an incident once: by its primary view, where that
     is one of them.
     """
     matches = [
-        each for each in anomalies if _is_in_scope(subscription, each) and _is_large(subscription, each)
+        each
+        for each in anomalies
+        if _is_in_scope(subscription, each) and _is_large(subscription, each, display)
     ]
     first = {each.incident_id: each for each in sorted(matches, key=_rank, reverse=True)}
     return [each for each in matches if first[each.incident_id] is each]
@@ -69,19 +74,23 @@ def _is_in_scope(subscription: AlertSubscription, anomaly: Anomaly) -> bool:
     return same_dimension and fold_case(anomaly.value) == fold_case(value)
 
 
-def _is_large(subscription: AlertSubscription, anomaly: Anomaly) -> bool:
+def _is_large(subscription: AlertSubscription, anomaly: Anomaly, display: AnomalyDisplay) -> bool:
     smallest = subscription.minimum_impact
     if smallest is None:
         return True
-    size = _impact_for(subscription, anomaly).copy_abs()
-    return anomaly.currency == subscription.currency and size >= smallest
+    figures = _figures_for(subscription, anomaly, display)
+    return figures.currency == subscription.currency and figures.impact.copy_abs() >= smallest
 
 
-def _impact_for(subscription: AlertSubscription, anomaly: Anomaly) -> Decimal:
+def _figures_for(
+    subscription: AlertSubscription, anomaly: Anomaly, display: AnomalyDisplay
+) -> IncidentAmounts:
     """A team or cost tag has its own part of an incident, everybody else all of it."""
     incident = anomaly.incident
     whole = subscription.scope in (Scope.ACCOUNT, Scope.COST_SOURCE) and _is_headline(anomaly)
-    return incident.impact if incident is not None and whole else anomaly.impact
+    if incident is not None and whole:
+        return incident_figures(incident, display)
+    return anomaly_figures(anomaly, display)
 
 
 def _is_headline(anomaly: Anomaly) -> bool:
@@ -107,9 +116,9 @@ MOST_LISTED: Final = 20
 _SEVERITIES: Final[dict[str, Severity]] = {"high": "critical", "medium": "warning", "low": "info"}
 
 
-def anomaly_message(account: Account, anomaly: Anomaly) -> Message:
-    """Of one; its source must be loaded."""
-    row = headline_row(anomaly)
+def anomaly_message(account: Account, anomaly: Anomaly, display: AnomalyDisplay = AS_STORED) -> Message:
+    """Of one, in the display currency with the bill's amount beside; its source must be loaded."""
+    row = headline_row(anomaly, display)
     more = "more" if row.impact > 0 else "less"
     size = numbers.money(row.impact.copy_abs(), row.currency)
     return Message(
@@ -122,20 +131,19 @@ def anomaly_message(account: Account, anomaly: Anomaly) -> Message:
         kind="anomaly",
         dedup_key=f"account-{account.pk}:{row.id}",
         data=_data(row),
-        chart=_chart(anomaly),
+        chart=_chart(anomaly, display if row.own_amounts else AS_STORED, row.currency),
     )
 
 
-def _chart(anomaly: Anomaly) -> ColumnChart:
+def _chart(anomaly: Anomaly, display: AnomalyDisplay, currency: str) -> ColumnChart:
     """Cost by day, those of the anomaly in red."""
     first, last = str(anomaly.first_day), str(anomaly.last_day)
-    days = anomaly.days[-MAX_COLUMNS:]
-    costs = [(day[0], float(day[1])) for day in days]
+    costs = [(str(day), float(cells[0])) for day, cells in display.days(anomaly).items()][-MAX_COLUMNS:]
     usual = [None if first <= day <= last else cost for day, cost in costs]
     unusual = [cost if first <= day <= last else None for day, cost in costs]
     return ColumnChart(
-        title=f"Cost by day in {anomaly.currency}",
-        currency=anomaly.currency,
+        title=f"Cost by day in {currency}",
+        currency=currency,
         labels=[day for day, _ in costs],
         series=[
             DrawnSeries(name="Usual", values=usual),
@@ -144,9 +152,11 @@ def _chart(anomaly: Anomaly) -> ColumnChart:
     )
 
 
-def combined_message(account: Account, anomalies: Sequence[Anomaly]) -> Message:
+def combined_message(
+    account: Account, anomalies: Sequence[Anomaly], display: AnomalyDisplay = AS_STORED
+) -> Message:
     """Of many in one; largest first, their sources loaded."""
-    rows = [headline_row(each) for each in anomalies]
+    rows = [headline_row(each, display) for each in anomalies]
     facts = [Fact(f"{_name(row)}, {row.source}", signed_amount(row.impact, row.currency)) for row in rows]
     omitted_count = len(rows) - MOST_LISTED
     return Message(
@@ -182,6 +192,9 @@ def _facts(account: Account, row: AnomalyRow) -> list[Fact]:
         Fact("Days", f"{dates.day_range(row.first_day, row.last_day)}{', ongoing' if row.ongoing else ''}"),
         Fact("Source", row.source),
     ]
+    if row.own_amounts is not None:
+        own = row.own_amounts
+        facts.insert(2, Fact("Before conversion", signed_amount(own.impact, own.currency)))
     if row.ongoing:
         facts.append(Fact("At month end", signed_amount(row.month_end_impact, row.currency)))
     return [*facts, *(Fact(f"By {cause.dimension}", _cause(cause)) for cause in row.root_causes)]
@@ -193,6 +206,7 @@ def _cause(cause: RootCause) -> str:
 
 
 def _data(row: AnomalyRow) -> dict[str, Any]:
+    own = row.own_amounts
     return {
         "anomaly_id": row.id,
         "source": row.source,
@@ -205,4 +219,5 @@ def _data(row: AnomalyRow) -> dict[str, Any]:
         "impact": amount(row.impact, row.currency),
         "actual": amount(row.actual, row.currency),
         "expected": amount(row.expected, row.currency),
+        **({"own_impact": amount(own.impact, own.currency)} if own else {}),
     }

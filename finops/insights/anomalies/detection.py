@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import calendar
 import time
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Context, Decimal
 from typing import Final
 
 from accounts.models import Account
 from finops.costs.queries.sources import load_sources
+from finops.exchange_rates.queries import RateReader
 from finops.insights.anomalies.detector import (
     AcknowledgedDays,
     Detection,
@@ -24,7 +24,9 @@ from finops.insights.anomalies.detector import (
 from finops.insights.anomalies.lake import DailyCost, Explainer, ScopeKey, daily_costs
 from finops.insights.cost_scope import CostReader
 from finops.insights.models import SERVICE, Anomaly, AnomalySettings, Incident
+from finops.lake.engine.conversion import convert
 from finops.lib import clock, time_limit
+from finops.lib.answers import group_by
 from finops.lib.money import exact_difference, exact_sum
 from finops.lib.periods import DateRange, add_months, each_day, month_start
 
@@ -118,6 +120,22 @@ class AnomalyCandidate:
         return exact_difference(self.actual, self.expected_cost)
 
 
+@dataclass(frozen=True)
+class _Acknowledged:
+    """What people called expected, by source, dimension and value."""
+
+    rows: Mapping[tuple[int, str, str], Sequence[Anomaly]]
+
+    def of(self, key: ScopeKey, dimension: str, costs: Container[ScopeKey]) -> list[AcknowledgedDays]:
+        """Those of a scope's currency, and of one that no line of the scope has any more: the bill changed its currency, or
+        they were found in a display currency, as up to detector 5."""
+        return [
+            AcknowledgedDays(row.first_day, row.last_day, row.ongoing)
+            for row in self.rows.get((key.source_id, dimension, key.value), ())
+            if row.currency == key.currency or replace(key, currency=row.currency) not in costs
+        ]
+
+
 class DetectionRun:
     """One pass over an account's cost."""
 
@@ -127,6 +145,7 @@ class DetectionRun:
         self.series = 0
         self.months: dict[str, Decimal] = {}
         """What the account's last 30 days cost, by currency."""
+        self._minimums: dict[str, Decimal | None] = {}
         coverage, health = self.reader.sources.coverage, self.reader.sources.health
         days = coverage.last_complete_days
         self.last_complete_days = {source: last for source, last in days.items() if source in health}
@@ -148,17 +167,15 @@ class DetectionRun:
                 self._set_months(costs)
             for key, cost in sorted(costs.items(), key=lambda pair: repr(pair[0])):
                 time_limit.check()
-                days = acknowledged.get((key.source_id, name, key.value, key.currency), [])
+                days = acknowledged.of(key, name, costs)
                 candidates += self._scope_candidates(explainer, key, cost, days)
         return candidates
 
-    def _acknowledged_days(self) -> dict[tuple[int, str, str, str], list[AcknowledgedDays]]:
-        """What people called expected, by source, dimension, value and currency."""
-        by_scope: dict[tuple[int, str, str, str], list[AcknowledgedDays]] = defaultdict(list)
-        for row in Anomaly.objects.filter(incident__state=Incident.State.EXPECTED, last_day__gte=self.start):
-            days = AcknowledgedDays(row.first_day, row.last_day, row.ongoing)
-            by_scope[row.source_id, row.dimension, row.value, row.currency].append(days)
-        return by_scope
+    def _acknowledged_days(self) -> _Acknowledged:
+        rows = Anomaly.objects.filter(incident__state=Incident.State.EXPECTED, last_day__gte=self.start)
+        return _Acknowledged(
+            group_by(rows.order_by("pk"), lambda row: (row.source_id, row.dimension, row.value))
+        )
 
     def _set_months(self, costs: dict[ScopeKey, DailyCost]) -> None:
         for currency in {key.currency for key in costs}:
@@ -168,7 +185,7 @@ class DetectionRun:
     def _scope_candidates(
         self, explainer: Explainer, key: ScopeKey, cost: DailyCost, acknowledged: Sequence[AcknowledgedDays]
     ) -> list[AnomalyCandidate]:
-        month, own_minimum = self.months.get(key.currency, Decimal(0)), self.settings.minimum(key.currency)
+        month, own_minimum = self.months.get(key.currency, Decimal(0)), self._own_minimum(key.currency)
         minimum = default_minimum(month, self._month(cost)) if own_minimum is None else own_minimum
         scale = month * ACCOUNT_SHARE if own_minimum is None else own_minimum
         through = self.last_complete_days.get(key.source_id)
@@ -181,6 +198,26 @@ class DetectionRun:
             for each in result.detections
             if each.last >= self.window.start and not _is_too_new(each, through)
         ]
+
+    def _own_minimum(self, currency: str) -> Decimal | None:
+        """What the account set in a currency; else what it set in one that no bill has, as a display currency, by the rate
+        of the last day."""
+        if currency not in self._minimums:
+            self._minimums[currency] = self.settings.minimum(currency)
+            others = [name for name in sorted(self.settings.minimum_impacts) if name not in self.months]
+            if self._minimums[currency] is None and others:
+                self._minimums[currency] = self._converted_minimum(others, currency)
+        return self._minimums[currency]
+
+    def _converted_minimum(self, others: Sequence[str], currency: str) -> Decimal | None:
+        """None where there is no rate. Two queries."""
+        rates = RateReader(self.reader.account, currency).rates(self.window.end, self.window.end)
+        by_currency = {each.currency: each.rate for each in rates}
+        for name in others:
+            amount = self.settings.minimum(name)
+            if amount is not None and name in by_currency:
+                return convert(amount, by_currency[name])
+        return None
 
     def _month(self, cost: DailyCost) -> Decimal:
         """What 30 days of a scope cost: the last ones, or a third of all that are judged: it may just have ended."""

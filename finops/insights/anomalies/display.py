@@ -1,7 +1,6 @@
 """Anomalies in the display currency.
 
-A detection stores an anomaly in the currency that it counted in: that of the bill, or the account's display currency. For a
-reader of another one its days are converted each at the rate of its day and rounded once (ADR 0046), so that days add up to
+A detection stores an anomaly in the currency of the bill. For a reader of another one its days are converted each at the rate of its day and rounded once (ADR 0046), so that days add up to
 the anomaly, and anomalies to their total. What has no day, the rest of the month, takes the rate of the last day; root
 causes are stored as sums over all days, so they take the mean rate of the impact and add up to it. One whose days lack a
 rate stays as it is stored.

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
@@ -16,12 +15,10 @@ from typing import Any
 
 import ibis
 
-from accounts.models import Account
 from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.dimensions import Dimension, registry
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import NO_CURRENCY, TAX, is_in_range, part_of
-from finops.exchange_rates.display import account_display
 from finops.insights.anomalies.causes import Causes, ValueSides, causes_of, excess_over_mean
 from finops.insights.anomalies.detector import Detection
 from finops.insights.cost_scope import CostReader, dimension_columns
@@ -213,11 +210,11 @@ def impacts_in_scope(
     reader: CostReader, rows: Sequence[Anomaly], filters: tuple[ResolvedFilter, ...]
 ) -> dict[int, Decimal]:
     """What the cost that the filters hold moved in each anomaly's days against the 28 before, by the anomaly's pk; those
-    in which it took no part are left out; in the currency that it is stored in. One lake query for each dimension and
-    currency that the rows are of."""
+    in which it took no part are left out; in the currency of the bill. One lake query for each dimension that the rows
+    are of."""
     impacts: dict[int, Decimal] = {}
-    for (name, currency), ours in group_by(rows, lambda row: (row.dimension, row.currency)).items():
-        with _detection_scope(reader.account, currency):
+    for name, ours in group_by(rows, lambda row: row.dimension).items():
+        with currency_scope(None):
             costs = _costs_around(reader, name, ours, filters)
         for row in ours:
             cost = costs.get(ScopeKey(row.source_id, row.value, row.currency), DailyCost())
@@ -227,11 +224,6 @@ def impacts_in_scope(
         for row in rows
         if (ratio(impacts[row.pk], row.impact) or Decimal(0)) >= MIN_SHARE
     }
-
-
-def _detection_scope(account: Account, currency: str) -> AbstractContextManager[object]:
-    """As a detection counts what it stores in this currency, whatever the reader's."""
-    return account_display(account) if currency == account.display_currency else currency_scope(None)
 
 
 def _costs_around(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -86,17 +86,47 @@ def record(
     for row in rows:
         row.incident = incidents.get(row.incident_id or 0)  # one object of each, as several rows change it
     kept: set[int] = set()
-    for scope, of_scope in group_by(candidates, AnomalyScope.of_candidate).items():
-        of_scope.sort(key=lambda each: each.detection.first)
-        spans = [(each.detection.first, each.detection.last) for each in of_scope]
-        matches = match([row for row in rows if AnomalyScope.of(row) == scope], spans)
-        for candidate, match_row in zip(of_scope, matches, strict=True):
-            stored = _store(account, scope, candidate, match_row)
-            kept |= {stored.pk} if stored is not None else set()
+    for candidate, match_row in _matched(candidates, rows):
+        stored = _store(account, AnomalyScope.of_candidate(candidate), candidate, match_row)
+        kept |= {stored.pk} if stored is not None else set()
     for row in rows:
         if row.pk not in kept and covered(row.source_id, row.first_day, row.last_day):
             _retract(row)
     regroup(account, window.start)
+
+
+def _matched(
+    candidates: Sequence[AnomalyCandidate], rows: Sequence[Anomaly]
+) -> list[tuple[AnomalyCandidate, Anomaly | None]]:
+    """Each candidate with its row: one of its scope that is not gone; else one of the same days in another currency, which a
+    bill that changed its currency left, or detector 5, which stored the display currency; else one that is gone."""
+    known = [row for row in rows if row.gone_at is None]
+    gone = [row for row in rows if row.gone_at is not None]
+    pairs: list[tuple[AnomalyCandidate, Anomaly | None]] = []
+    waiting = list(candidates)
+    for among, currency in ((known, None), (known, ""), (gone, None)):
+        taken = {row.pk for _each, row in pairs if row is not None}
+        found = _match_by_scope(waiting, [row for row in among if row.pk not in taken], currency)
+        pairs += [pair for pair in found if pair[1] is not None]
+        waiting = [each for each, row in found if row is None]
+    return [*pairs, *((each, None) for each in waiting)]
+
+
+def _match_by_scope(
+    candidates: Sequence[AnomalyCandidate], rows: Sequence[Anomaly], currency: str | None
+) -> list[tuple[AnomalyCandidate, Anomaly | None]]:
+    """By scope; by scope with this in place of its currency, if there is one."""
+
+    def scope_of(scope: AnomalyScope) -> AnomalyScope:
+        return scope if currency is None else replace(scope, currency=currency)
+
+    rows_of = group_by(rows, lambda row: scope_of(AnomalyScope.of(row)))
+    pairs: list[tuple[AnomalyCandidate, Anomaly | None]] = []
+    for scope, ours in group_by(candidates, lambda each: scope_of(AnomalyScope.of_candidate(each))).items():
+        ours.sort(key=lambda each: each.detection.first)
+        spans = [(each.detection.first, each.detection.last) for each in ours]
+        pairs += zip(ours, match(rows_of.get(scope, []), spans), strict=True)
+    return pairs
 
 
 def _store(

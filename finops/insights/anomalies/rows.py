@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -11,11 +13,15 @@ from django.db.models import Prefetch, QuerySet
 from django.utils.text import capfirst
 from msgspec.structs import replace
 
+from accounts.models import Account
+from finops.exchange_rates.display import display_of, display_scope
 from finops.insights.anomalies.causes import AnomalyCause, Causes, merged_causes, place_of, top_causes
+from finops.insights.anomalies.detection import CONTEXT_DAYS
 from finops.insights.anomalies.display import (
     AS_STORED,
     AnomalyDisplay,
     IncidentAmounts,
+    anomaly_display,
     anomaly_figures,
     converted_causes,
     figures_of_incident,
@@ -73,9 +79,10 @@ def row_of(incident: Incident, display: AnomalyDisplay = AS_STORED) -> AnomalyRo
     )
 
 
-def headline_row(anomaly: Anomaly) -> AnomalyRow:
-    """An anomaly as stored; of an incident's headline with the id and figures of the incident."""
-    row, incident = view_row(anomaly), anomaly.incident
+def headline_row(anomaly: Anomaly, display: AnomalyDisplay = AS_STORED) -> AnomalyRow:
+    """An anomaly; of an incident's headline with the id and figures of the incident, whose members should have been
+    fetched where it is converted."""
+    row, incident = view_row(anomaly, display), anomaly.incident
     if incident is None or incident.headline_id != anomaly.pk:
         return row
     return replace(
@@ -87,7 +94,7 @@ def headline_row(anomaly: Anomaly) -> AnomalyRow:
         ongoing=incident.ongoing,
         note=incident.note,
         marked_by=incident.marked_by_label,
-        **_amounts(figures_of_incident(incident)),
+        **_amounts(incident_figures(incident, display)),
     )
 
 
@@ -111,6 +118,35 @@ def view_row(anomaly: Anomaly, display: AnomalyDisplay = AS_STORED) -> AnomalyRo
         title=title_of(anomaly),
         **_amounts(figures),
     )
+
+
+@dataclass
+class RecentAnomalies:
+    """Anomalies that ended since a day, as alerts count them: in the account's display currency, or another one, whatever the
+    scope; as stored for an account without one."""
+
+    account: Account
+    since: date
+    _displays: dict[str, AnomalyDisplay] = field(default_factory=dict, repr=False)
+
+    def rows(self) -> list[Anomaly]:
+        """The oldest first, with source and incident; one query. With what the incidents' amounts are made of where they are
+        converted; one more."""
+        rows = Anomaly.objects.filter(last_day__gte=self.since).select_related("source", "incident__headline")
+        if self.account.display_currency:
+            live = Anomaly.objects.filter(gone_at=None).order_by("pk")
+            rows = rows.prefetch_related(Prefetch("incident__members", live))
+        return list(rows.order_by("pk"))
+
+    def display(self, currency: str = "") -> AnomalyDisplay:
+        """Of a currency; empty: the account's display currency. Three queries the first time, of each."""
+        if not self.account.display_currency:
+            return AS_STORED
+        if currency not in self._displays:
+            with display_scope(display_of(self.account, currency)):
+                incidents = Incident.objects.filter(members__last_day__gte=self.since)
+                self._displays[currency] = anomaly_display(incidents, timedelta(days=CONTEXT_DAYS))
+        return self._displays[currency]
 
 
 def _amounts(figures: IncidentAmounts) -> dict[str, Any]:

@@ -21,10 +21,10 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.queries import cost_view
-from finops.exchange_rates.display import account_display
 from finops.insights.anomalies.detection import DetectionRun
 from finops.insights.anomalies.reconciliation import record
 from finops.insights.models import SERVICE, Anomaly, AnomalyRun, AnomalySettings, Incident
+from finops.lake.engine.conversion import currency_scope
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.currencies import currency_code
@@ -38,17 +38,14 @@ MAX_WATCHES = 5
 MAX_NOTE = 2_000
 NOT_WATCHED = ("source", SERVICE, "charge_category", "pricing_category", "resource", "sku", "usage_type")
 
-DETECTOR: Final = "5"
+DETECTOR: Final = "6"
 """Another number, and every account is looked at anew: for changes of what the detector finds."""
 
 RETRY: Final = timedelta(minutes=10)
 
 _DUE: Final = """
 SELECT live.account_id, live.version, coalesce(run.asks, 0) FROM (
-    SELECT account_id, max(id) || '-' || count(*) || '-' || %(today)s || '-' || %(detector)s || coalesce((
-        SELECT '-' || account.display_currency || '-' || coalesce(rates.version, 0) FROM accounts_account account
-        LEFT JOIN exchange_rates_exchangeratetable rates ON rates.account_id = account.id
-        WHERE account.id = lake_lakesegment.account_id AND account.display_currency <> ''), '') AS version
+    SELECT account_id, max(id) || '-' || count(*) || '-' || %(today)s || '-' || %(detector)s AS version
     FROM lake_lakesegment WHERE kind = 'cost' AND retired_at IS NULL {which} GROUP BY account_id
 ) AS live LEFT JOIN insights_anomalyrun AS run USING (account_id)
 WHERE (run.data_version IS DISTINCT FROM live.version OR run.asks > run.asks_seen)
@@ -200,20 +197,20 @@ def _request_run(account: Account) -> None:
 
 
 def due_accounts() -> list[int]:
-    """Accounts whose cost, display currency or its exchange rates changed since they were looked at, or that were looked at on an
-    earlier day, or were taught.
+    """Accounts whose cost changed since it was looked at, or that were looked at on an earlier day, or were taught.
 
     One statement over the live cost segments of all accounts."""
     return [due.account_id for due in _due("")]
 
 
 def detect_if_due(account: Account) -> bool:
-    """Look at an account; False when that is not due, or somebody else is at it."""
+    """Look at an account, in the currencies of its bills whatever is displayed: ids, reviews and alerts must not depend on
+    it. False when that is not due, or somebody else is at it."""
     with advisory_lock(f"anomalies {account.pk}") as mine:
         due = _due("AND account_id = %(account)s", account.pk) if mine else []
         if not due:
             return False
-        with account_scope(account), account_display(account):
+        with account_scope(account), currency_scope(None):
             _detect(account, due[0])
     return True
 

@@ -52,6 +52,7 @@ from finops.insights.charts import band_chart, cause_tables, explorer_query, spa
 from finops.insights.cost_scope import CostReader, CostScope, scope_from_params
 from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings, Incident
 from finops.lake import queries as lake_queries
+from finops.lake.engine.conversion import currency_scope
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage, wants_csv
 from finops.lib.params import as_arguments
@@ -407,7 +408,8 @@ def _settings_currencies(request: AccountRequest, row: AnomalySettings) -> list[
     """Those of the last 90 days' cost, of anomalies, and those set."""
     currencies = {*row.minimum_impacts, *Anomaly.objects.values_list("currency", flat=True)}
     try:
-        spent = query_spend(request.account, SpendQuery(period="last_90_days"))
+        with currency_scope(None):
+            spent = query_spend(request.account, SpendQuery(period="last_90_days"))
     except UserError:
         # Only what the form offers: what is set is in PostgreSQL.
         return sorted(currencies)

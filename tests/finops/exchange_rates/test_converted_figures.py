@@ -16,8 +16,6 @@ from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.queries import budget_statuses, forecast_spend
 from finops.exchange_rates.display import display_of, display_scope
 from finops.exchange_rates.services import enter_rate, upload_rates
-from finops.insights.anomalies.services import due_accounts
-from finops.insights.models import Anomaly
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from tests.cast import ACTOR, Cast
@@ -162,29 +160,6 @@ def test_a_change_is_not_explained_where_days_lack_rates(late_rates: Account) ->
     assert answer.moves == []
     assert "cannot be explained" in answer.summary
     assert "No exchange rate to USD: " in answer.summary
-
-
-def test_anomalies_are_in_the_display_currency_and_found_again_when_it_or_a_rate_changes(
-    acme: Account,
-) -> None:
-    lines = bill(with_extra(SPIKE, SPIKE + timedelta(days=1), "300"), currency="EUR")
-    add_source(acme, lines)
-    (own,) = look(acme)
-    assert (own.currency, due_accounts()) == ("EUR", [])
-    upload(acme, first=date(2025, 1, 1))
-    assert due_accounts() == []
-
-    acme.display_currency = "USD"
-    acme.save()
-    assert due_accounts() == [acme.pk]
-    look(acme)
-    (shown,) = Anomaly.objects.filter(gone_at=None)
-    during = [converted(line) for line in lines if SPIKE <= line["charge_date"] <= SPIKE + timedelta(days=1)]
-    assert (shown.currency, shown.actual) == ("USD", sum(line["effective_cost"] for line in during))
-    assert due_accounts() == []
-
-    enter_rate(account=acme, actor=ACTOR, day=SPIKE, base="EUR", quote="USD", rate=Decimal(2))
-    assert due_accounts() == [acme.pk]
 
 
 @pytest.mark.parametrize(

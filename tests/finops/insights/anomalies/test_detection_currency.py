@@ -1,0 +1,163 @@
+"""Anomalies are found in the currency of the bill: a display currency changes what is shown, and no id, review or alert.
+Today is 20 March 2026; bills end on the 19th."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pytest
+
+from accounts.models import Account
+from finops.alerts import services as alerts
+from finops.exchange_rates.display import account_display
+from finops.exchange_rates.services import enter_rate
+from finops.insights.anomalies.queries import list_anomalies
+from finops.insights.anomalies.reconciliation import AnomalyScope, key_of
+from finops.insights.anomalies.schemas import AnomaliesQuery, AnomalyRow
+from finops.insights.anomalies.services import change_anomaly_settings, due_accounts, mark_expected_anomaly
+from finops.insights.models import Anomaly, AnomalyRun, Incident
+from tests.cast import ACTOR
+from tests.finops.insights.anomalies.bills import LAST, bill, look, with_extra
+from tests.world.alerts import create_channel, evaluate, subscribe_to_anomalies
+from tests.world.costs import add_source
+
+pytestmark = pytest.mark.django_db
+
+SPIKE = LAST - timedelta(days=1)
+
+
+def enter(account: Account, rate: str = "1.25", day: date = SPIKE) -> None:
+    enter_rate(account=account, actor=ACTOR, day=day, base="EUR", quote="USD", rate=Decimal(rate))
+
+
+def show_in(account: Account, currency: str) -> None:
+    account.display_currency = currency
+    account.save()
+
+
+def shown(account: Account) -> AnomalyRow:
+    with account_display(account):
+        (row,) = list_anomalies(account, AnomaliesQuery(state="all")).anomalies
+    return row
+
+
+def facts(account: Account) -> dict[str, str]:
+    (sent,) = alerts.evaluate(account)
+    return {each["label"]: each["value"] for each in sent.message["facts"]}
+
+
+@pytest.fixture
+def euros(acme: Account) -> Account:
+    """A bill in euros with a spike on its last two days, and rates for them."""
+    add_source(acme, bill(with_extra(SPIKE, LAST, "300"), currency="EUR"))
+    enter(acme)
+    create_channel(acme)
+    return acme
+
+
+def test_a_display_currency_changes_no_key_review_or_alert_but_what_is_shown(euros: Account) -> None:
+    subscribe_to_anomalies(euros)
+    (found,) = look(euros)
+    assert len(evaluate(euros)) == 1
+    mark_expected_anomaly(account=euros, actor=ACTOR, anomaly=found, note="A migration.")
+    look(euros)
+    before = shown(euros)
+
+    for currency, rate in (("USD", "1.25"), ("USD", "2"), ("EUR", "2"), ("", "2")):
+        enter(euros, rate)
+        show_in(euros, currency)
+        assert due_accounts() == []
+        AnomalyRun.objects.update(data_version="")
+        (same,) = look(euros)
+        row = shown(euros)
+
+        assert (same.pk, same.key, same.currency) == (found.pk, found.key, "EUR")
+        assert (row.id, row.state, row.note) == (before.id, "expected", "A migration.")
+        assert row.currency == (currency or "EUR")
+        own = row.own_amounts or row
+        assert (own.currency, own.impact) == ("EUR", before.impact)
+        assert evaluate(euros) == []
+
+
+def test_an_alert_is_in_the_display_currency_with_the_bill_s_beside(euros: Account) -> None:
+    show_in(euros, "USD")
+    subscribe_to_anomalies(euros, 700)
+    (found,) = look(euros)
+
+    values = facts(euros)
+
+    row = shown(euros)
+    assert row.currency == "USD"
+    assert values["Impact"] == f"+${row.impact:,.2f}"
+    assert values["Before conversion"] == f"+€{found.impact:,.2f}"
+    assert abs(row.impact - found.impact * Decimal("1.25")) < Decimal("1e-12")
+
+
+@pytest.mark.parametrize(("impact", "is_sent"), [(700, True), (800, False)], ids=str)
+def test_the_impact_of_a_subscription_counts_in_its_currency(
+    euros: Account, impact: int, *, is_sent: bool
+) -> None:
+    show_in(euros, "GBP")  # of which there is no rate
+    subscribe_to_anomalies(euros, impact)
+    look(euros)
+
+    assert bool(evaluate(euros)) is is_sent
+
+
+def test_one_that_was_known_before_a_subscription_in_the_display_currency_is_not_sent(euros: Account) -> None:
+    show_in(euros, "USD")
+    look(euros)
+    subscribe_to_anomalies(euros, 700)
+
+    assert evaluate(euros) == []
+
+
+@pytest.mark.parametrize(("smallest", "count"), [("700", 1), ("800", 0)])
+def test_a_smallest_impact_in_a_currency_of_no_bill_counts_at_the_last_rate(
+    euros: Account, smallest: str, count: int
+) -> None:
+    change_anomaly_settings(
+        account=euros, actor=ACTOR, watches=[], minimum_impacts={"USD": Decimal(smallest)}
+    )
+
+    assert len(look(euros)) == count
+
+
+def store_in_dollars(row: Anomaly) -> None:
+    """As a detection of an account that showed dollars stored it until detector 5."""
+    row.currency = "USD"
+    row.key = key_of(AnomalyScope.of(row), row.first_day)
+    for name in ("actual", "expected", "impact", "month_end_impact"):
+        setattr(row, name, getattr(row, name) * Decimal("1.25"))
+    row.save()
+    Incident.objects.update(key=row.key, currency="USD")
+    AnomalyRun.objects.update(data_version="")
+
+
+def test_one_that_was_stored_in_a_display_currency_keeps_its_id_and_is_not_sent_again(euros: Account) -> None:
+    subscribe_to_anomalies(euros)
+    show_in(euros, "USD")
+    (found,) = look(euros)
+    impact = found.impact
+    store_in_dollars(found)
+    assert len(evaluate(euros)) == 1
+
+    (same,) = look(euros)
+
+    assert (same.pk, same.key, same.currency, same.impact) == (found.pk, found.key, "EUR", impact)
+    assert shown(euros).id == found.key
+    assert evaluate(euros) == []
+    assert Incident.objects.get().state == Incident.State.OPEN
+
+
+def test_a_review_of_one_that_was_stored_in_a_display_currency_holds(euros: Account) -> None:
+    show_in(euros, "USD")
+    (found,) = look(euros)
+    store_in_dollars(found)
+    mark_expected_anomaly(account=euros, actor=ACTOR, anomaly=found)
+
+    for _look in range(2):
+        (same,) = look(euros)
+        assert (same.pk, same.state) == (found.pk, "expected")
+        AnomalyRun.objects.update(data_version="")
