@@ -121,7 +121,7 @@ class AnomalyCandidate:
 
 
 @dataclass(frozen=True)
-class _Acknowledged:
+class _ExpectedRows:
     """What people called expected, by source, dimension and value."""
 
     rows: Mapping[tuple[int, str, str], Sequence[Anomaly]]
@@ -171,9 +171,9 @@ class DetectionRun:
                 candidates += self._scope_candidates(explainer, key, cost, days)
         return candidates
 
-    def _acknowledged_days(self) -> _Acknowledged:
+    def _acknowledged_days(self) -> _ExpectedRows:
         rows = Anomaly.objects.filter(incident__state=Incident.State.EXPECTED, last_day__gte=self.start)
-        return _Acknowledged(
+        return _ExpectedRows(
             group_by(rows.order_by("pk"), lambda row: (row.source_id, row.dimension, row.value))
         )
 

@@ -86,7 +86,7 @@ def record(
     for row in rows:
         row.incident = incidents.get(row.incident_id or 0)  # one object of each, as several rows change it
     kept: set[int] = set()
-    for candidate, match_row in _matched(candidates, rows):
+    for candidate, match_row in _with_rows(candidates, rows):
         stored = _store(account, AnomalyScope.of_candidate(candidate), candidate, match_row)
         kept |= {stored.pk} if stored is not None else set()
     for row in rows:
@@ -95,7 +95,7 @@ def record(
     regroup(account, window.start)
 
 
-def _matched(
+def _with_rows(
     candidates: Sequence[AnomalyCandidate], rows: Sequence[Anomaly]
 ) -> list[tuple[AnomalyCandidate, Anomaly | None]]:
     """Each candidate with its row: one of its scope that is not gone; else one of the same days in another currency, which a
