@@ -30,10 +30,11 @@ from mcpserver import jsonrpc
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
 from mcpserver.execution import run_tool
+from mcpserver.http_request import seconds_to_wait
 from mcpserver.registry import Tool, registry
 from mcpserver.results import encode_answer
 from mcpserver.server import make_server, server
-from mcpserver.views import PATH, make_endpoint, seconds_to_wait
+from mcpserver.views import PATH, make_endpoint
 from tests.mcpserver.toys import make_toys
 from tests.servers import serve
 

@@ -101,6 +101,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "finops.health.answer_probes",  # first: a probe's Host header is an address, and it has no cookie
     "mcpserver.middleware.mcp_door",  # first: it serves /api/mcp itself, and the rest is for pages
+    "mcpserver.middleware.rest_door",  # and this one /api/v1
     "ingestion.middleware.push_door",  # and this one /api/usage/events
     "finops.connections.middleware.cost_push_door",  # and this one /api/costs
     "finops.web.busy.answer_busy",  # what finops.web.admission has no place for; the doors above say it themselves

@@ -26,6 +26,7 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.exchange_rates.urls")),
     path("", include("finops.search.urls")),
     path("", include("finops.help.urls")),
+    path("", include("mcpserver.rest.page_urls")),
     path("", include("finops.notifications.urls")),
     path("", include(account_urlpatterns)),
 ]
@@ -35,6 +36,7 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 
 urlpatterns = [
     path("", include("mcpserver.urls")),
+    path("", include("mcpserver.rest.urls")),
     path("", include("accounts.oauth.urls")),
     path("", include("ingestion.api_urls")),
     path("", include("finops.connections.api_urls")),

@@ -31,11 +31,11 @@ def is_preflight(request: HttpRequest) -> bool:
     )
 
 
-def preflight(request: HttpRequest) -> HttpResponse:
+def preflight(request: HttpRequest, methods: str = "POST") -> HttpResponse:
     response = HttpResponse(status=HTTPStatus.NO_CONTENT if _shares(request) else HTTPStatus.FORBIDDEN)
     del response["Content-Type"]
     if _shares(request):
-        response["Access-Control-Allow-Methods"] = "POST"
+        response["Access-Control-Allow-Methods"] = methods
         response["Access-Control-Allow-Headers"] = ALLOWED_HEADERS
         response["Access-Control-Max-Age"] = "86400"
     return response

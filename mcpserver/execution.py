@@ -44,7 +44,7 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOu
         )
     except UserError as problem:
         where = f" Its page: {call.console_url(problem.page)}" if problem.page else ""
-        return ToolOutcome(problem=f"{problem.message}{where}")
+        return ToolOutcome(problem=f"{problem.message}{where}", field=problem.field)
     except ValidationError as validation_error:
         return ToolOutcome(problem=_validation_text(validation_error))
     except Exception as error:

@@ -87,15 +87,21 @@ _encoder = msgspec.json.Encoder(decimal_format="number")
 
 def parse(body: bytes) -> Message | MessageBatch:
     """The message in a body. Raises RpcError(PARSE_ERROR) for what is not JSON."""
+    value = decode(body)
+    if isinstance(value, list):
+        return MessageBatch(tuple(_message(item) for item in value[: MAX_BATCH + 1]))
+    return _message(value)
+
+
+def decode(body: bytes) -> Any:
+    """The value in a body. Raises RpcError(PARSE_ERROR) for what is not JSON or nested too deeply."""
     try:
         value = _decoder.decode(body)
     except (ValueError, RecursionError) as error:
         raise RpcError(Code.PARSE_ERROR, NOT_JSON) from error
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
         raise RpcError(Code.PARSE_ERROR, f"The body is nested deeper than {MAX_DEPTH} levels.")
-    if isinstance(value, list):
-        return MessageBatch(tuple(_message(item) for item in value[: MAX_BATCH + 1]))
-    return _message(value)
+    return value
 
 
 def _deeper_than(value: Any, depth: int) -> bool:

@@ -127,28 +127,37 @@ def _tool_entry(tool: Tool, revision: Revision) -> Result:
 
 
 def call_tool(ctx: MethodContext) -> Result:
-    with _record_call(ctx, Kind.TOOL) as recorder:
-        tool, arguments = _find_tool(ctx), _object(ctx.params, "arguments")
-        if tool.access is ToolAccess.WRITE and not ctx.call.credential.may_write:
-            outcome = recorder.refusal(ToolOutcome(problem=_read_only_problem(tool, ctx.call)))
-        else:
-            outcome = recorder.outcome(ctx.server.run(tool, arguments, ctx.call))
-    return _call_result(outcome, ctx.revision)
+    return _call_result(run_named_tool(ctx.server, ctx.params, ctx.call, Kind.TOOL), ctx.revision)
 
 
-def _record_call(ctx: MethodContext, kind: Kind) -> CallRecorder:
-    return CallRecorder(kind, ctx.call, ctx.params.get("name"), ctx.params.get("arguments"))
+def run_named_tool(server: Server, params: Mapping[str, Any], call: ToolCall, kind: Kind) -> ToolOutcome:
+    """Runs the tool `params.name` with `params.arguments` as far as the credential may, and records the call as of `kind`.
+
+    Raises RpcError for a tool that does not exist and InsufficientScope for a write with a read-only OAuth token.
+    """
+    with _record_call(kind, params, call) as recorder:
+        tool, arguments = _find_tool(server, params, call, kind), _object(params, "arguments")
+        if tool.access is ToolAccess.WRITE and not call.credential.may_write:
+            return recorder.refusal(ToolOutcome(problem=_read_only_problem(tool, call), is_refused=True))
+        return recorder.outcome(server.run(tool, arguments, call))
 
 
-def _find_tool(ctx: MethodContext) -> Tool:
-    name = _text(ctx.params, "name")
-    tool = ctx.server.registry.get(name)
+def _record_call(kind: Kind, params: Mapping[str, Any], call: ToolCall) -> CallRecorder:
+    return CallRecorder(kind, call, params.get("name"), params.get("arguments"))
+
+
+_LISTED_BY = {Kind.TOOL: "tools/list", Kind.API: "GET /api/v1/tools"}
+
+
+def _find_tool(server: Server, params: Mapping[str, Any], call: ToolCall, kind: Kind) -> Tool:
+    name = _text(params, "name")
+    tool = server.registry.get(name)
     if tool is None:
-        close = nearest_choices(name[:64], ctx.server.registry.names())
+        close = nearest_choices(name[:64], server.registry.names())
         hint = f" Nearest: {', '.join(close)}." if close else ""
         raise RpcError(
             Code.INVALID_PARAMS,
-            f"Unknown tool: {name[:64]}.{hint} tools/list has them all.{_console_hint(name, ctx.call)}",
+            f"Unknown tool: {name[:64]}.{hint} {_LISTED_BY[kind]} has them all.{_console_hint(name, call)}",
         )
     return tool
 
@@ -212,7 +221,7 @@ def _prompt_entry(prompt: Prompt, revision: Revision) -> Result:
 
 
 def get_prompt(ctx: MethodContext) -> Result:
-    with _record_call(ctx, Kind.PROMPT) as recorder:
+    with _record_call(Kind.PROMPT, ctx.params, ctx.call) as recorder:
         prompt = prompt_requests.find_prompt(ctx.server.registry, _text(ctx.params, "name"))
         text = recorder.text(prompt_requests.render(prompt, _object(ctx.params, "arguments"), ctx.call))
     return {

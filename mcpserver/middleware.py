@@ -1,7 +1,7 @@
-"""Serves /api/mcp before every other middleware.
+"""Serves /api/mcp and /api/v1 before every other middleware.
 
 So nothing of the pages' world can touch it: no session cookie is ever read, no CSRF check, redirect or HTML error
-page can answer, and it costs no time. The path is in urls.py as well, for `reverse` and for the walks over all URLs.
+page can answer, and it costs no time. The paths are in urls.py as well, for `reverse` and for the walks over all URLs.
 """
 
 from __future__ import annotations
@@ -9,12 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import resolve
 
+from mcpserver.rest.endpoint import PREFIX
 from mcpserver.views import PATH, endpoint
 
 
 def mcp_door(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
         return endpoint(request) if request.path_info == PATH else get_response(request)
+
+    return middleware
+
+
+def rest_door(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if not request.path_info.startswith(PREFIX):
+            return get_response(request)
+        match = resolve(request.path_info, "mcpserver.rest.urls")
+        answer: HttpResponse = match.func(request, *match.args, **match.kwargs)
+        return answer
 
     return middleware

@@ -34,13 +34,16 @@ class InsufficientScope(Exception):
 class ToolOutcome:
     """What a call came to: an answer as JSON, or the one text that says what to repair.
 
-    `console_url` is the answer's; `incident` the number under which a fault of ours is logged.
+    `console_url` is the answer's; `incident` the number under which a fault of ours is logged; `field` the argument
+    that the problem is about, where it is one; `is_refused`: the credential may only read.
     """
 
     answer: bytes = b""
     problem: str = ""
     console_url: str = ""
     incident: str = ""
+    field: str = ""
+    is_refused: bool = False
 
     @property
     def is_error(self) -> bool:

@@ -89,8 +89,11 @@ def _resolve_ref(node: Schema, components: Mapping[str, Schema], ancestors: tupl
 
 
 def _number(schema: Schema) -> Schema:
-    """A Decimal travels as a JSON number, see results.py."""
-    return {**{key: value for key, value in schema.items() if key != "format"}, "type": "number"}
+    """A Decimal travels as a JSON number, see results.py; so does its default, which msgspec writes as text."""
+    number = {**{key: value for key, value in schema.items() if key != "format"}, "type": "number"}
+    if isinstance(number.get("default"), str):
+        number["default"] = float(number["default"])
+    return number
 
 
 def _with_enum_type(schema: Schema) -> Schema:

@@ -11,8 +11,16 @@ DEFAULT_DAYS, FEWEST_DAYS, MOST_DAYS = 90, 7, 400
 
 
 class CallMethod(models.TextChoices):
+    """A tool or prompt over MCP, or a tool over the REST API."""
+
     TOOL = "tool", "Tool"
     PROMPT = "prompt", "Prompt"
+    API = "api", "API"
+
+    @property
+    def request_line(self) -> str:
+        """The request that it is: a method of MCP, or one of HTTP."""
+        return {self.TOOL: "tools/call", self.PROMPT: "prompts/get", self.API: "POST /api/v1/tools"}[self]
 
 
 class CallOutcome(models.TextChoices):
@@ -47,7 +55,7 @@ class OfCredential(AccountModel):
 
 
 class AssistantCall(OfCredential):
-    """One tools/call or prompts/get. `arguments` is JSON, without secrets, cut where it is very long.
+    """One tools/call or prompts/get, or POST /api/v1/tools/<name>. `arguments` is JSON, without secrets, cut where it is very long.
 
     `answer_bytes` is the answer as an assistant reads it, once. `console_page` is below `/a/<slug>/`, or empty.
     Written by finops.activity.calls alone.
@@ -66,6 +74,10 @@ class AssistantCall(OfCredential):
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M} {self.name}"
+
+    @property
+    def request_line(self) -> str:
+        return CallMethod(self.method).request_line
 
 
 class AssistantCallCount(OfCredential):

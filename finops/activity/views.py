@@ -133,7 +133,7 @@ def _columns(request: AccountRequest) -> list[Column[AssistantCall]]:
     console = f"{settings.PUBLIC_URL}/a/{request.account.slug}/"
     return [
         Column("at", "Time", lambda row: row.at),
-        Column("method", "Method", lambda row: "tools/call" if row.method == "tool" else "prompts/get"),
+        Column("method", "Method", lambda row: row.request_line),
         Column("name", "Name", lambda row: row.name),
         Column("arguments", "Arguments", lambda row: row.arguments),
         Column("credential_kind", "Credential kind", lambda row: row.credential_kind),

@@ -58,6 +58,7 @@ _OF_THE_FRAME: Final = (
     MenuItem("Notifications", "notifications", "bell"),
     MenuItem("Usage API", "usage_api", "api"),
     MenuItem("Cost API", "cost_api", "api"),
+    MenuItem("REST API", "rest_api", "api"),
 )
 """Pages of the bell and of the menu of help, which no navigation has."""
 

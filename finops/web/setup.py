@@ -20,7 +20,7 @@ def doors() -> list[Door]:
         Door(("/api/usage/",), Bulkhead("push", size=places["push"]), settings.USAGE_MAX_BODY_BYTES),
         # A part that is not small is read by the application, which holds a place and no connection meanwhile.
         Door(("/api/costs/",), Bulkhead("cost-push", size=places["cost-push"], seconds=60), SMALL_BODY),
-        Door(("/api/mcp",), Bulkhead("mcp", size=places["mcp"]), settings.MCP_MAX_BODY_BYTES),
+        Door(("/api/mcp", "/api/v1/"), Bulkhead("mcp", size=places["mcp"]), settings.MCP_MAX_BODY_BYTES),
         Door(("/static/",), Bulkhead("static", size=8), 0),
         Door(("/auth/", "/oauth/", "/.well-known/"), Bulkhead("sign-in", size=places["sign-in"]), form),
         Door(("/readyz",), Bulkhead("readiness", size=1, waiting=4, seconds=5), 0),

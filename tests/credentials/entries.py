@@ -34,6 +34,7 @@ from tests.mcpserver.door import mint
 Show = Callable[[Cast, Client], Headers]
 
 STEP_UP = Outcome(status=403, challenge=ASKS_FOR_MORE, says="rename needs read/write access")
+MAY_ONLY_READ_OVER_REST = Outcome(status=403, says="is read-only. Nothing was changed.")
 MAY_ONLY_READ = Outcome(status=200, says="is read-only. Nothing was changed.")
 
 
@@ -118,26 +119,26 @@ ENTRIES: dict[str, Entry] = {
     "session cookie and garbage": Entry(show=_session_and_garbage, opens=("page", "page's form")),
     "MCP key, read": Entry(
         show=lambda cast, client: bearer(mint(cast)),
-        opens=("initialize", "tools/list", "read tool"),
-        special={"write tool": MAY_ONLY_READ},
+        opens=("initialize", "tools/list", "read tool", "REST read tool"),
+        special={"write tool": MAY_ONLY_READ, "REST write tool": MAY_ONLY_READ_OVER_REST},
         used="accounts_mcpkey",
     ),
     "MCP key, read/write": Entry(
         show=lambda cast, client: bearer(mint(cast, "read_write")),
-        opens=("initialize", "tools/list", "read tool", "write tool"),
+        opens=("initialize", "tools/list", "read tool", "write tool", "REST read tool", "REST write tool"),
         used="accounts_mcpkey",
     ),
     "MCP key, revoked": Entry(show=_revoked_mcp_key),
     "MCP key, never minted": Entry(show=lambda cast, client: bearer(new_secret("fmcp_")[0])),
     "OAuth token, read": Entry(
         show=lambda cast, client: bearer(access_token(cast, "read")),
-        opens=("initialize", "tools/list", "read tool"),
-        special={"write tool": STEP_UP},
+        opens=("initialize", "tools/list", "read tool", "REST read tool"),
+        special={"write tool": STEP_UP, "REST write tool": STEP_UP},
         used="accounts_oauthconnection",
     ),
     "OAuth token, read/write": Entry(
         show=lambda cast, client: bearer(access_token(cast, "read_write")),
-        opens=("initialize", "tools/list", "read tool", "write tool"),
+        opens=("initialize", "tools/list", "read tool", "write tool", "REST read tool", "REST write tool"),
         used="accounts_oauthconnection",
     ),
     "OAuth token, disconnected": Entry(show=_disconnected_token),

@@ -12,6 +12,7 @@ from django.test import Client
 
 MCP = "/api/mcp"
 PUSH = "/api/usage/events"
+REST = "/api/v1/tools"
 COSTS = "/api/costs/pushes"
 PAGE = "/a/acme/"
 NEW_KEY = "/a/acme/settings/mcp-keys/new/"
@@ -62,6 +63,17 @@ def mcp(method: str, opened: Outcome, **params: Any) -> Place:
     )
 
 
+def rest(tool: str, opened: Outcome, **arguments: Any) -> Place:
+    return Place(
+        ask=lambda client, headers: client.post(
+            f"{REST}/{tool}", json.dumps(arguments), "application/json", headers=headers
+        ),
+        opened=opened,
+        refused=Outcome(status=401, challenge=REFUSES_THE_TOKEN, says="This token is unknown"),
+        asked=Outcome(status=401, challenge=ASKS_FOR_A_TOKEN, says="Send an access token"),
+    )
+
+
 def page(ask: Callable[[Client, Headers], Any], opened: Outcome) -> Place:
     sign_in = Outcome(status=302, leads_to="/auth/login/")
     return Place(ask=ask, opened=opened, refused=sign_in, asked=sign_in)
@@ -93,6 +105,10 @@ PLACES: dict[str, Place] = {
         Outcome(status=200, says="Now it is Renamed", writes=("accounts_account",)),
         name="rename",
         arguments={"name": "Renamed"},
+    ),
+    "REST read tool": rest("echo", Outcome(status=200, says='"summary"')),
+    "REST write tool": rest(
+        "rename", Outcome(status=200, says="Now it is Renamed", writes=("accounts_account",)), name="Renamed"
     ),
     "push": Place(
         ask=_push,

@@ -10,7 +10,7 @@ from django.test import Client
 
 from tests.cast import Cast
 from tests.credentials.entries import ENTRIES, Entry
-from tests.credentials.places import COSTS, MCP, PLACES, PUSH, Outcome
+from tests.credentials.places import COSTS, MCP, PLACES, PUSH, REST, Outcome
 from tests.credentials.toys import REAL, TOYS
 from tests.isolation.walk import fingerprint, routes
 
@@ -58,5 +58,6 @@ def test_every_door_of_tokens_is_in_the_matrix() -> None:
     # Of one endpoint class each (finops.connections.views.push.CostEndpoint): the matrix has the first.
     doors = {path for path in paths if not path.startswith(("/api/costs/pushes/", "/api/costs/months/"))}
 
-    # The document of the push endpoint is for everybody, with or without a credential.
-    assert doors == {MCP, PUSH, COSTS, "/api/usage/openapi.json", "/api/costs/openapi.json"}
+    # The documents of the endpoints are for everybody, with or without a credential.
+    documents = {"/api/usage/openapi.json", "/api/costs/openapi.json", "/api/v1/openapi.json"}
+    assert doors == {MCP, PUSH, COSTS, REST, f"{REST}/<str:name>", *documents}

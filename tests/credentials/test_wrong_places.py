@@ -19,12 +19,14 @@ from finops.connections.services.cost_keys import create_pushed_source
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import Cast
 from tests.credentials.entries import access_token, cost_key, usage_key
-from tests.credentials.places import COSTS, EVENT, MCP, PAGE, PLACES, PUSH
+from tests.credentials.places import COSTS, EVENT, MCP, PAGE, PLACES, PUSH, REST
 from tests.isolation.walk import fingerprint
 from tests.mcpserver.door import mint
 from tests.servers import LiveServer
 
+REST_TOOL = f"{REST}/listTeams"
 BODIES = {
+    REST_TOOL: "{}",
     MCP: json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
     PUSH: json.dumps({"events": [EVENT]}),
     COSTS: json.dumps({"month": "2026-05"}),
@@ -32,6 +34,7 @@ BODIES = {
 # Each kind of token, and its own door: where it would count, were it in its place.
 TOKENS: dict[str, tuple[str, Callable[[Cast], str]]] = {
     "MCP key": (MCP, lambda cast: mint(cast, "read_write")),
+    "MCP key, over REST": (REST_TOOL, lambda cast: mint(cast, "read_write")),
     "OAuth token": (MCP, lambda cast: access_token(cast, "read_write")),
     "usage key": (PUSH, lambda cast: usage_key(cast)[1]),
     "cost key": (COSTS, lambda cast: cost_key(cast)[1]),
@@ -59,7 +62,9 @@ HEADERS: dict[str, Callable[[str], dict[str, str]]] = {
     "cookie named as the session's": lambda token: {"cookie": f"sessionid={token}"},
 }
 
-each_door = pytest.mark.parametrize("door", [MCP, PUSH, COSTS], ids=["mcp", "push", "costs"])
+each_door = pytest.mark.parametrize(
+    "door", [MCP, REST_TOOL, PUSH, COSTS], ids=["mcp", "rest", "push", "costs"]
+)
 each_token = pytest.mark.parametrize("kind", TOKENS)
 
 
@@ -151,6 +156,7 @@ def live_keys() -> dict[str, str]:
     source = create_usage_source(account=account, actor=actor, name="Backend")
     return {
         MCP: mint_mcp_key(account=account, actor=actor, name="wire")[1],
+        REST_TOOL: mint_mcp_key(account=account, actor=actor, name="wire of REST")[1],
         PUSH: generate_usage_key(source=source, actor=actor)[1],
         COSTS: create_pushed_source(account=account, actor=actor, name="LiteLLM")[2],
     }

@@ -1,4 +1,4 @@
-"""The MCP door with toy tools behind it, one that reads and one that writes, where the real one stands."""
+"""The MCP and REST doors with toy tools behind them, one that reads and one that writes, where the real ones stand."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
+from mcpserver.rest.endpoint import RestApi
 from mcpserver.views import PATH, make_endpoint
 from tests.mcpserver.door import server_of
 from tests.mcpserver.toys import make_toys
 
 REAL = "mcpserver.middleware.mcp_door"
 TOYS = "tests.credentials.toys.toy_door"
+REST_TOOLS = "/api/v1/tools/"
 
 _server = server_of(make_toys())
 _endpoint = make_endpoint(lambda: _server)
+_rest = RestApi(lambda: _server)
 
 
 def toy_door(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
+        if request.path_info.startswith(REST_TOOLS):
+            return _rest.tool(request, request.path_info.removeprefix(REST_TOOLS))
         return _endpoint(request) if request.path_info == PATH else get_response(request)
 
     return middleware

@@ -46,6 +46,16 @@ def probes(tool: Tool) -> list[dict[str, Any]]:
     ]
 
 
+def call_rest(key: str, tool: Tool, arguments: dict[str, Any]) -> tuple[int, str]:
+    answer = Client().post(
+        f"/api/v1/tools/{tool.name}",
+        json.dumps(arguments),
+        content_type="application/json",
+        headers={"authorization": f"Bearer {key}"},
+    )
+    return answer.status_code, answer.content.decode()
+
+
 @pytest.fixture
 def stranger_key(cast: Cast) -> str:
     _key, plaintext = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="stranger")
@@ -66,6 +76,31 @@ def test_a_strangers_credential_sees_nothing_of_the_account(
 
     assert MARK not in all_text
     assert cast.account.slug not in all_text
+
+
+@each_tool
+def test_a_strangers_credential_sees_nothing_over_rest(cast: Cast, stranger_key: str, tool: Tool) -> None:
+    fill_with_marks(cast.account)
+
+    answers = [call_rest(stranger_key, tool, arguments) for arguments in probes(tool)]
+
+    assert {status for status, _text in answers} <= {200, 422}
+    all_text = "\n".join(text for _status, text in answers)
+    assert MARK not in all_text
+    assert cast.account.slug not in all_text
+
+
+def test_a_read_key_writes_nothing_over_rest(cast: Cast, settings: Any) -> None:
+    settings.MCP_RATE_LIMIT_PER_MINUTE = 10_000
+    _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="reads")
+    before = fingerprint(without=frozenset({"accounts_mcpkey"}))
+
+    for tool in TOOLS:
+        for arguments in probes(tool) or [{}]:
+            status, _text = call_rest(plaintext, tool, arguments)
+            assert status in ({200, 422} if tool.access is ToolAccess.READ else {403})
+
+    assert fingerprint(without=frozenset({"accounts_mcpkey"})) == before
 
 
 def test_a_read_key_writes_nothing(cast: Cast) -> None:

@@ -78,7 +78,7 @@ def demo_to_read(month: Path, settings: LazySettings, monkeypatch: pytest.Monkey
     settings.VAR_DIR, settings.LAKE_URL = month, str(month / "lake")
     # A machine that does other work too changes no answer.
     settings.LAKE_DEADLINE_SECONDS = 600
-    monkeypatch.setattr("mcpserver.views.TOOL_SECONDS", 600.0)
+    monkeypatch.setattr("mcpserver.http_request.TOOL_SECONDS", 600.0)
     return month
 
 

@@ -1,0 +1,156 @@
+"""What every request with a credential passes before a door reads it: admission, credential, rate, host, origin, size.
+
+The doors are MCP (`views.py`) and REST (`rest/`). They share the limits too: a request of either counts as one.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from http import HTTPStatus
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse
+
+from accounts.credentials import Credential, authenticate_bearer
+from accounts.oauth.resource import RESOURCE_PATH
+from finops.lib import request_body
+from finops.lib.ratelimit import rate_limiter
+from finops.web.admission import BUSY, TENANT, tenant
+from mcpserver import cors
+from mcpserver.context import ToolCall
+
+TOOL_SECONDS = 20.0
+SCOPES = "mcp:read mcp:write"
+_BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
+
+
+class HttpError(Exception):
+    """The request goes no further. `body`: what was read of it, None for nothing yet."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        message: str,
+        headers: dict[str, str] | None = None,
+        *,
+        body: bytes | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.headers = headers or {}
+        self.body = body
+
+
+def admit(request: HttpRequest) -> ToolCall:
+    """The call that a request may make, its use of the credential noted. Raises HttpError.
+
+    The credential comes first, so that every request made with a key counts as a use of it, refused ones too.
+    """
+    _check_admission(request)
+    deadline = time.monotonic() + TOOL_SECONDS
+    credential = _authenticate(request)
+    request.META[TENANT] = tenant(credential.account.pk)
+    check_rate(credential)
+    _check_origin(request)
+    console = f"{settings.PUBLIC_URL}/a/{credential.account.slug}/"
+    return ToolCall(credential=credential, deadline=deadline, console=console)
+
+
+def seconds_to_wait(credential: Credential, *, requests: int = 1) -> int:
+    """Counts the requests and gives 0, or counts nothing and gives the seconds until the next may come."""
+    key = f"mcp:{credential.kind.value}:{credential.id}"
+    return rate_limiter().hit(key, limit=settings.MCP_RATE_LIMIT_PER_MINUTE, cost=requests).wait
+
+
+def _check_admission(request: HttpRequest) -> None:
+    if BUSY in request.META:
+        raise HttpError(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "Too many requests are waiting. Nothing was done. Retry in a few seconds.",
+            {"Retry-After": str(request.META[BUSY])},
+        )
+
+
+def _authenticate(request: HttpRequest) -> Credential:
+    header = request.headers.get("Authorization", "")
+    if not header:
+        raise _unauthorized_error("Send an access token or MCP key: Authorization: Bearer <token>")
+    bearer = _BEARER.fullmatch(header.strip())
+    client = "".join(filter(str.isprintable, request.headers.get("User-Agent", "")))
+    credential = authenticate_bearer(bearer[1], client=client) if bearer else None
+    if credential is None:
+        raise _unauthorized_error("This token is unknown, expired or revoked", error="invalid_token")
+    return credential
+
+
+def _unauthorized_error(message: str, *, error: str = "") -> HttpError:
+    challenge = _challenge(error=error, error_description=message if error else "", scope=SCOPES)
+    return HttpError(HTTPStatus.UNAUTHORIZED, message, {"WWW-Authenticate": challenge})
+
+
+def insufficient_scope_error(tool: str, body: bytes) -> HttpError:
+    """Leads an OAuth client to ask the person for write access."""
+    message = f"{tool} needs read/write access"
+    challenge = _challenge(error="insufficient_scope", error_description=message, scope=SCOPES)
+    return HttpError(HTTPStatus.FORBIDDEN, message, {"WWW-Authenticate": challenge}, body=body)
+
+
+def _challenge(**parts: str) -> str:
+    """One line, `Bearer` first. It leads a client that can sign in to the authorization server."""
+    metadata = f"{settings.PUBLIC_URL}/.well-known/oauth-protected-resource{RESOURCE_PATH}"
+    parameters = {**parts, "resource_metadata": metadata}
+    return "Bearer " + ", ".join(f'{key}="{value}"' for key, value in parameters.items() if value)
+
+
+def check_rate(credential: Credential, *, requests: int = 1, body: bytes | None = None) -> None:
+    """Counts the requests. Raises HttpError where they are too many."""
+    wait = seconds_to_wait(credential, requests=requests)
+    if wait:
+        message = f"More than {settings.MCP_RATE_LIMIT_PER_MINUTE} requests in a minute; wait {wait} s."
+        raise HttpError(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": str(wait)}, body=body)
+
+
+def _check_origin(request: HttpRequest) -> None:
+    """A browser says where a page came from; only our own pages and those an operator named may call us."""
+    try:
+        allowed = cors.allows_origin(request)
+    except DisallowedHost as error:
+        raise HttpError(HTTPStatus.BAD_REQUEST, "This host name is not allowed.") from error
+    if not allowed:
+        raise HttpError(HTTPStatus.FORBIDDEN, "This origin is not allowed.")
+
+
+def read_body(request: HttpRequest) -> bytes:
+    """The whole body. Raises HttpError for one that is too large or breaks off."""
+    limit, read = settings.MCP_MAX_BODY_BYTES, bytearray()
+    try:
+        for part in request_body.parts(request, limit):
+            read += part
+    except request_body.BodyTooLarge as error:
+        read += request_body.drain_excess(request, limit, keep=True)
+        message = f"The body is larger than {limit} bytes."
+        raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, body=bytes(read)) from error
+    except request_body.ClientDisconnect as error:
+        raise HttpError(HTTPStatus.BAD_REQUEST, "The body is incomplete.", body=b"") from error
+    return bytes(read)
+
+
+def json_response(
+    status: int,
+    body: bytes,
+    headers: dict[str, str] | None = None,
+    *,
+    content_type: str = "application/json",
+) -> HttpResponse:
+    always = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    response = HttpResponse(body, status=status, headers={**always, **(headers or {})})
+    # Announced, so that no server sends it in chunks.
+    response["Content-Length"] = str(len(body))
+    if body:
+        response["Content-Type"] = content_type
+    else:
+        del response["Content-Type"]
+    return response

@@ -1,0 +1,186 @@
+"""The OpenAPI 3.1 document of the REST API, made of the registry of tools: nothing of a tool is written down twice."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+import msgspec
+from django.conf import settings
+
+from mcpserver.registry import DISPLAY_CURRENCY, Tool, ToolAccess, registry
+from mcpserver.rest.problems import CONTENT_TYPE, PROBLEM_TYPES
+from mcpserver.schema import Schema, whole_answer_schema
+
+_HEADERS: Final = {
+    "WWW-Authenticate": {"schema": {"type": "string"}, "description": "What the token needs."},
+    "Allow": {"schema": {"type": "string"}, "description": "The method of this path."},
+    "Retry-After": {"schema": {"type": "integer", "minimum": 0}, "description": "Seconds to wait."},
+}
+_OF_EVERY_PATH: Final = (401, 403, 405, 429, 500, 503)
+_OF_A_TOOL: Final = (400, 413, 422)
+_DISPLAY_CURRENCY_TEXT: Final = "Such as EUR, or own for the currencies of the bills."
+
+
+@functools.cache
+def document() -> Schema:
+    tools = {f"/api/v1/tools/{tool.name}": {"post": _operation(tool)} for tool in registry}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "FinOps console",
+            "version": "1",
+            "description": "Cost, usage, budgets and savings of one account. Each operation is a tool of the MCP server.",
+        },
+        "servers": [{"url": settings.PUBLIC_URL}],
+        "security": _security(ToolAccess.READ),
+        "paths": {"/api/v1/tools": {"get": _list_operation()}, **tools},
+        "components": {
+            "securitySchemes": _security_schemes(),
+            "schemas": {"Problem": _problem(), "Tools": _tools(), "Conversion": _conversion()},
+            "responses": {each.name: _problem_response(code) for code, each in PROBLEM_TYPES.items()},
+        },
+    }
+
+
+@functools.cache
+def document_bytes() -> bytes:
+    return msgspec.json.encode(document())
+
+
+def _operation(tool: Tool) -> Schema:
+    examples = {f"example {number}": {"value": each} for number, each in enumerate(tool.examples, 1)}
+    return {
+        "operationId": tool.name,
+        "tags": [tool.access.value],
+        "summary": tool.title,
+        "description": tool.description,
+        "security": _security(tool.access),
+        "requestBody": {
+            "required": bool(tool.input_schema.get("required")),
+            "content": {"application/json": {"schema": _arguments_schema(tool), "examples": examples}},
+        },
+        "responses": {
+            "200": {
+                "description": "The answer.",
+                "content": {"application/json": {"schema": _answer_schema(tool)}},
+            },
+            **_problems(*_OF_EVERY_PATH, *_OF_A_TOOL),
+        },
+    }
+
+
+def _arguments_schema(tool: Tool) -> Schema:
+    if not tool.converts:
+        return tool.input_schema
+    argument = {"type": "string", "description": _DISPLAY_CURRENCY_TEXT}
+    properties = tool.input_schema["properties"]
+    # querySpend describes it for assistants; readers of this document see each tool alone.
+    return {**tool.input_schema, "properties": {**properties, DISPLAY_CURRENCY: argument}}
+
+
+def _answer_schema(tool: Tool) -> Schema:
+    schema = whole_answer_schema(tool.answer)
+    if not tool.converts:
+        return schema
+    conversion = {"$ref": "#/components/schemas/Conversion"}
+    return {**schema, "properties": {**schema["properties"], "conversion": conversion}}
+
+
+def _list_operation() -> Schema:
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Tools"}}}
+    return {
+        "operationId": "listTools",
+        "summary": "List tools",
+        "description": "The tools that the credential can call.",
+        "responses": {"200": {"description": "The tools.", "content": content}, **_problems(*_OF_EVERY_PATH)},
+    }
+
+
+def _problems(*codes: int) -> Schema:
+    return {
+        str(code): {"$ref": f"#/components/responses/{PROBLEM_TYPES[code].name}"} for code in sorted(codes)
+    }
+
+
+def _problem_response(code: int) -> Schema:
+    problem = PROBLEM_TYPES[code]
+    return {
+        "description": problem.description,
+        "headers": {name: _HEADERS[name] for name in problem.headers},
+        "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+
+
+def _security(access: ToolAccess) -> list[dict[str, list[str]]]:
+    return [{"mcp_key": []}, {"oauth": [f"mcp:{access.value}"]}]
+
+
+def _security_schemes() -> Schema:
+    return {
+        "mcp_key": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An MCP key: fmcp_… Writes need a Read/write key.",
+        },
+        "oauth": {
+            "type": "oauth2",
+            "description": "A token for the resource /api/mcp.",
+            "flows": {
+                "authorizationCode": {
+                    "authorizationUrl": f"{settings.PUBLIC_URL}/oauth/authorize",
+                    "tokenUrl": f"{settings.PUBLIC_URL}/oauth/token",
+                    "scopes": {"mcp:read": "Read the account.", "mcp:write": "Change the account."},
+                }
+            },
+        },
+    }
+
+
+def _text(description: str) -> Schema:
+    return {"type": "string", "description": description}
+
+
+def _problem() -> Schema:
+    properties: dict[str, Any] = {
+        "type": {**_text("Address of the problem's description."), "format": "uri"},
+        "title": _text("What kind of problem."),
+        "status": {"type": "integer", "description": "The HTTP status."},
+        "detail": _text("What is wrong, with which value, and what to do."),
+        "field": _text("The argument at fault; left out where there is none."),
+        "incident": _text("Number of a server error in the log; left out for other problems."),
+    }
+    required = ["type", "title", "status", "detail"]
+    return {"type": "object", "required": required, "additionalProperties": False, "properties": properties}
+
+
+def _tools() -> Schema:
+    properties: dict[str, Any] = {
+        "name": _text("The last part of its path."),
+        "title": _text("What it is called."),
+        "description": _text("What it answers or changes."),
+        "access": {"type": "string", "enum": ["read", "write"], "description": "The access that it needs."},
+        "destructive": {"type": "boolean", "description": "Whether it deletes something."},
+        "input_schema": {"type": "object", "description": "JSON Schema of its arguments."},
+        "examples": {"type": "array", "items": {"type": "object"}, "description": "Arguments that work."},
+    }
+    entry = {
+        "type": "object",
+        "required": list(properties),
+        "additionalProperties": False,
+        "properties": properties,
+    }
+    tools = {"tools": {"type": "array", "items": entry}}
+    return {"type": "object", "required": ["tools"], "additionalProperties": False, "properties": tools}
+
+
+def _conversion() -> Schema:
+    return {
+        "type": "object",
+        "description": "Only in converted answers: the exchange rates, as text with all their digits, and the account's costs by currency.",
+        "properties": {
+            "display_currency": _text("The currency of the amounts."),
+            "exchange_rates": {"type": "array", "items": {"type": "object"}},
+            "account_costs": {"type": "array", "items": {"type": "object"}},
+        },
+    }

@@ -1,0 +1,14 @@
+"""/api/v1: the tools for programs. The last takes every other path beneath it."""
+
+from __future__ import annotations
+
+from django.urls import path, re_path
+
+from mcpserver.rest import endpoint
+
+urlpatterns = [
+    path("api/v1/tools", endpoint.tools, name="rest_tools"),
+    path("api/v1/tools/<str:name>", endpoint.tool, name="rest_tool"),
+    path("api/v1/openapi.json", endpoint.openapi, name="rest_openapi"),
+    re_path(r"^api/v1/", endpoint.no_path, name="rest_no_path"),
+]
