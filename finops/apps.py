@@ -10,3 +10,4 @@ class FinopsConfig(AppConfig):
     def ready(self) -> None:
         # The task queue's app must exist before the first shared task is called, in every process.
         from finops import celery, checks  # noqa: F401
+        from finops.telemetry import task_signals  # noqa: F401

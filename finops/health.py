@@ -22,6 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from finops.lake.usage import flush_scheduler
+from finops.telemetry.views import metrics_page
 from finops.worker import liveness
 from finops.worker.queues import QUEUES
 
@@ -69,7 +70,11 @@ def answer_probes(
     return middleware
 
 
-PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {"/healthz": healthz, "/readyz": readyz}
+PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {
+    "/healthz": healthz,
+    "/readyz": readyz,
+    "/metrics": metrics_page,
+}
 
 
 def _database() -> bool:

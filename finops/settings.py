@@ -17,6 +17,7 @@ from whitenoise.compress import Compressor
 from accounts.oauth.provider import provider_settings
 from finops import embedded
 from finops.lib.secrets import development_secret
+from finops.lib.telemetry import logs
 from finops.worker.periods import beat_schedule
 from finops.worker.queues import INSIGHTS, QUEUES, TASK_QUEUES, TASK_ROUTES
 
@@ -99,6 +100,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "finops.telemetry.middleware.trace_request",  # first: around all that is answered
     "finops.health.answer_probes",  # first: a probe's Host header is an address, and it has no cookie
     "mcpserver.middleware.mcp_door",  # first: it serves /api/mcp itself, and the rest is for pages
     "mcpserver.middleware.rest_door",  # and this one /api/v1
@@ -404,13 +406,14 @@ CONTENT_SECURITY_POLICY = {
 
 LANGUAGE_CODE, TIME_ZONE, USE_I18N = "en-gb", "UTC", False
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", "INFO")},
-}
+# What operators see (docs/operations.md).
+LOG_FORMAT: str = env.str("LOG_FORMAT", "json" if PRODUCTION else "plain")
+LOGGING = logs.configuration(json=LOG_FORMAT == "json", level=env.str("LOG_LEVEL", "INFO"))
+# Bearer token of /metrics; empty: no metrics.
+METRICS_TOKEN: str = env.str("METRICS_TOKEN", "")
+# Files of counts, shared by the programs of this machine.
+METRICS_DIR = Path(env.str("METRICS_DIR", str(VAR_DIR / "metrics")))
+
 # auth.W004: User.email is unique, by a constraint on its lower case that the check does not see.
 # oauth2_provider.W008: http redirects serve programs on the person's own machine; OAuthApplication.clean allows no other.
 SILENCED_SYSTEM_CHECKS: list[str] = ["auth.W004", "oauth2_provider.W008"]

@@ -8,6 +8,7 @@ from accounts.urls import account_urlpatterns, own_urlpatterns
 from finops import health, views
 from finops.alerts.urls import recipient_urlpatterns
 from finops.notifications.urls import personal_urlpatterns
+from finops.telemetry.views import metrics_page
 
 account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.costs.urls")),
@@ -45,6 +46,7 @@ urlpatterns = [
     path(".well-known/security.txt", views.security_txt, name="security_txt"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", metrics_page, name="metrics"),
     path("auth/", include(own_urlpatterns)),
     path("auth/", include("allauth.urls")),
     path("accounts/", include("accounts.urls")),

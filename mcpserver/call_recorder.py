@@ -13,6 +13,7 @@ from finops.activity.calls import call_record
 from finops.activity.models import CallMethod, CallOutcome
 from finops.activity.recorder import recorder
 from finops.lib import clock
+from finops.lib.telemetry import metrics
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import RpcError
 from mcpserver.results import InsufficientScope, ToolOutcome
@@ -31,6 +32,7 @@ class CallRecorder:
         "_name",
         "_page",
         "_problem",
+        "registered_name",
     )
 
     def __init__(self, method: CallMethod, call: ToolCall, name: object, arguments: object) -> None:
@@ -38,6 +40,8 @@ class CallRecorder:
         self._name = name if isinstance(name, str) else ""
         self._arguments = {} if arguments is None else arguments
         self._came, self._problem, self._page, self._answer_bytes = CallOutcome.OK, "", "", 0
+        self.registered_name = "unknown"
+        """Of the tool or prompt, once it was found: what metrics call it."""
 
     def __enter__(self) -> CallRecorder:
         self._began = time.perf_counter()
@@ -67,9 +71,12 @@ class CallRecorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        milliseconds = (time.perf_counter() - self._began) * 1_000
+        seconds = time.perf_counter() - self._began
+        milliseconds = seconds * 1_000
         if error is not None:
             self._record_exception(error)
+        metrics.MCP_CALLS.inc(self.registered_name, self._came.value)
+        metrics.MCP_SECONDS.observe(seconds, self.registered_name)
         recorder.note(
             call_record(
                 credential=self._call.credential,

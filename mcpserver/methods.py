@@ -137,6 +137,7 @@ def run_named_tool(server: Server, params: Mapping[str, Any], call: ToolCall, ki
     """
     with _record_call(kind, params, call) as recorder:
         tool, arguments = _find_tool(server, params, call, kind), _object(params, "arguments")
+        recorder.registered_name = tool.name
         if tool.access is ToolAccess.WRITE and not call.credential.may_write:
             return recorder.refusal(ToolOutcome(problem=_read_only_problem(tool, call), is_refused=True))
         return recorder.outcome(server.run(tool, arguments, call))
@@ -223,6 +224,7 @@ def _prompt_entry(prompt: Prompt, revision: Revision) -> Result:
 def get_prompt(ctx: MethodContext) -> Result:
     with _record_call(Kind.PROMPT, ctx.params, ctx.call) as recorder:
         prompt = prompt_requests.find_prompt(ctx.server.registry, _text(ctx.params, "name"))
+        recorder.registered_name = prompt.name
         text = recorder.text(prompt_requests.render(prompt, _object(ctx.params, "arguments"), ctx.call))
     return {
         "description": prompt.description,

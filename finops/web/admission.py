@@ -17,11 +17,12 @@ from hashlib import blake2b
 from typing import IO, Any, Final
 
 from finops.lib.client_address import client_network
+from finops.lib.telemetry import context
 from finops.web.bulkheads import Bulkhead, Busy
 from finops.web.requests import BodyBrokeOff, CountedInput, OpenRequest, OpenRequests, TooMany, read_whole
 
 BUSY: Final = "finops.busy"
-TENANT: Final = "finops.tenant"
+TENANT: Final = context.TENANT
 """In the environment: set by a door once it knows whose request it is. Later requests with the same credential share."""
 
 
@@ -70,6 +71,11 @@ class Admission:
         self._application, self._requests, self._doors, self._free = application, requests, doors, free
         self._uploads = uploads
         self._tenants = _Tenants()
+
+    @property
+    def bulkheads(self) -> list[Bulkhead]:
+        uploads = self._uploads
+        return [*(door.bulkhead for door in self._doors), uploads.known, uploads.unknown]
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")

@@ -23,7 +23,7 @@ def doors() -> list[Door]:
         Door(("/api/mcp", "/api/v1/"), Bulkhead("mcp", size=places["mcp"]), settings.MCP_MAX_BODY_BYTES),
         Door(("/static/",), Bulkhead("static", size=8), 0),
         Door(("/auth/", "/oauth/", "/.well-known/"), Bulkhead("sign-in", size=places["sign-in"]), form),
-        Door(("/readyz",), Bulkhead("readiness", size=1, waiting=4, seconds=5), 0),
+        Door(("/readyz", "/metrics"), Bulkhead("readiness", size=1, waiting=4, seconds=5), 0),
         Door(("/",), Bulkhead("pages", size=places["pages"]), form),
     ]
 

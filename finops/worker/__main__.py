@@ -26,6 +26,9 @@ def main() -> None:
         from finops.celery import app
 
         django.setup()
+    from finops.telemetry import programs
+
+    programs.start(f"worker-{arguments.queue or 'all'}")
     app.start(celery_arguments(arguments.queue, beat=arguments.beat))
 
 

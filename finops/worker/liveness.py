@@ -11,10 +11,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import timedelta
 from functools import cache
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,6 +71,11 @@ def is_alive(name: str) -> bool:
 def ping() -> None:
     """Raises RedisError where it does not answer."""
     _ask(lambda redis: redis.ping())
+
+
+def lengths(queues: Iterable[str]) -> dict[str, int]:
+    """How many messages wait in each queue. Raises RedisError where it does not answer."""
+    return {queue: int(_ask(methodcaller("llen", queue))) for queue in queues}
 
 
 def _ask(question: Callable[[Redis], Any]) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from functools import partial
 from uuid import UUID, uuid4
 
 import msgspec
@@ -16,6 +17,7 @@ from django.db import transaction
 from accounts.models import Account
 from finops.lake.usage import inbox
 from finops.lib import clock, prepared_statements
+from finops.lib.telemetry import metrics
 from ingestion.parsing import Batch, last_names
 from ingestion.services import dimension_keys, event_ids, idempotency, ledger
 from ingestion.services.event_ids import DedupResult
@@ -51,9 +53,16 @@ def accept_events(
     dedup_result = event_ids.deduplicate(account_id=account_id, batch=batch, batch_id=batch_id)
     _store(credential, batch, batch_id, dedup_result, keys)
     receipt = Receipt.of(batch_id, dedup_result)
+    transaction.on_commit(partial(_count, dedup_result))
     if retry:
         idempotency.store_answer(account_id=account_id, retry=retry, receipt=receipt)
     return receipt
+
+
+def _count(result: DedupResult) -> None:
+    metrics.EVENTS.inc("accepted", by=len(result.events))
+    metrics.EVENTS.inc("duplicate", by=result.duplicates)
+    metrics.EVENTS.inc("rejected", by=len(result.rejected))
 
 
 def _dry_run_receipt(credential: PushCredential, batch: Batch, retry: Retry | None) -> Receipt:

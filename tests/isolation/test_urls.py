@@ -37,6 +37,7 @@ OUTSIDE = {
     "api/usage/openapi.json": "a public document that describes the push endpoint",
     "healthz": "public: the process is alive",
     "readyz": "public: what is ready, no secrets",
+    "metrics": "takes a token of its own",
     "docs/": "public documentation",
     "static/": "public files",
     "robots.txt": "public",

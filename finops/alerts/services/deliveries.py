@@ -29,6 +29,7 @@ from finops.alerts.senders import DeliveryOutcome, Envelope
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.sealing import Unsealable
+from finops.lib.telemetry import metrics
 from finops.worker.broker import publish
 
 logger = logging.getLogger(__name__)
@@ -168,6 +169,7 @@ def _record_outcome(
     delivered = outcome.verdict == "delivered"
     row.status = Status.DELIVERED if delivered else Status.WAITING if row.next_attempt_at else Status.FAILED
     row.delivered_at = now if delivered else None
+    metrics.DELIVERIES.inc(row.channel_kind, "retry" if outcome.verdict == "again" else outcome.verdict)
     row.save(update_fields=["attempts", "status", "next_attempt_at", "delivered_at"])
     if delivered and row.is_test and row.channel_id is not None:
         AlertChannel.objects.filter(pk=row.channel_id).update(tested_at=now)

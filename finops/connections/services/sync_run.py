@@ -37,6 +37,7 @@ from finops.costs.services import cancel_abandoned_syncs
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.jobs import internal_error
+from finops.lib.telemetry import metrics
 from finops.notifications.models import Notification
 from finops.notifications.services import notify, page_path
 
@@ -199,6 +200,7 @@ def _finish(sync: CostSync, error: UserError | None, *, status: SyncStatus | Non
             )
             if status == SyncStatus.FAILED:
                 _notify(connection, sync, error)
+            transaction.on_commit(lambda: metrics.SYNCS.inc(status.value))
     except (CostConnection.DoesNotExist, sync_claims.SyncTakeover):
         logger.warning("connections: sync %s went with its source", sync.pk)
 

@@ -26,6 +26,7 @@ from finops.lake import schema as schemas
 from finops.lake.engine import compiler, snapshot
 from finops.lake.engine.compiler import Build, Currency, File, Query, cost_table, fact_table
 from finops.lake.engine.conversion import current_currencies
+from finops.lake.engine.query_metrics import count_files, count_outcome
 from finops.lake.engine.result_cache import QueryResultCache, ResultKey
 from finops.lake.engine.watchdog import Watchdog
 from finops.lake.queries import SegmentFile
@@ -35,6 +36,7 @@ from finops.lake.storage.manifest import Manifest, cost_manifest
 from finops.lake.storage.storage import storage
 from finops.lib import time_limit
 from finops.lib.errors import UserError
+from finops.lib.telemetry import metrics
 
 __all__ = ["LakeBusy", "LakeTimeout", "LakeTooLarge", "LakeUnavailable", "cost_table", "fact_table", "run"]
 
@@ -56,19 +58,28 @@ NARROW_ADVICE: Final = "Use fewer days, fewer or coarser dimensions, or a filter
 class LakeTimeout(UserError):
     """The query ran into its deadline and was stopped."""
 
+    outcome = "timeout"
+
 
 class LakeBusy(LakeTimeout):
     """The deadline passed while other queries had the cores."""
+
+    outcome = "busy"
 
 
 class LakeTooLarge(UserError):
     """The query needs more memory and disk than one query may have, or its sums more digits than there are."""
 
+    outcome = "too_large"
+
 
 class LakeUnavailable(UserError):
     """A stored file cannot be read. Nothing the caller did; the log says which file."""
 
+    outcome = "unavailable"
 
+
+@count_outcome
 def run(
     account: Account,
     kind: Kind,
@@ -142,7 +153,10 @@ def _cached_result(
     """The result of the same query over the same files, if it is kept. Raises ValueError for another account's manifest."""
     if manifest.account_id != account.pk:
         raise ValueError("the manifest is of another account")
-    return _result_cache.get(_result_key(query, manifest.paths(start, end), start, end, currency))
+    cached = _result_cache.get(_result_key(query, manifest.paths(start, end), start, end, currency))
+    if cached is not None:
+        metrics.RESULT_CACHE.inc("hit")
+    return cached
 
 
 @contextmanager
@@ -191,13 +205,17 @@ def _answer(
     # What waits in the inbox changes with every push, so only what is in files is kept.
     cached = _result_cache.get(key) if live.waiting is None else None
     if cached is not None:
+        metrics.RESULT_CACHE.inc("hit")
         return cached
+    metrics.RESULT_CACHE.inc("miss")
     files = _local(live.files, deadline)
     sql = query.sql(files, start, end, waiting=live.waiting is not None, currency=currency)
     tables = {} if live.waiting is None else {compiler.INBOX_TABLE: live.waiting}
     if currency is not None and currency.rates is not None:
         tables[compiler.RATES_TABLE] = currency.rates.table
-    table = _instance().execute(sql, deadline, tables)
+    count_files(query.kind, files)
+    with metrics.LAKE_SECONDS.time(str(query.kind)):
+        table = _instance().execute(sql, deadline, tables)
     if table.schema != query.result:
         table = table.cast(query.result)
     if live.waiting is None:

@@ -20,6 +20,7 @@ from finops.lake.models import LakeSegment
 from finops.lake.storage import locks, segment_rewriter
 from finops.lake.usage.usage_segments import insert_usage_rows, live_usage, new_files, retire
 from finops.lib import disk
+from finops.lib.telemetry import metrics
 
 COMPACTION_FAN_IN: Final = 8
 """Segments of one size class, of a source's month, that merge."""
@@ -90,6 +91,8 @@ def _compact_group(account: Account, months: Months | None, many: int | None) ->
         if not retire(account, [segment.pk for segment in old]):
             raise _ConcurrentUpdate
         insert_usage_rows(account, new)
+    metrics.COMPACTIONS.inc()
+    metrics.COMPACTED_ROWS.inc(by=new[0].rows)
     return new[0].rows
 
 

@@ -22,6 +22,7 @@ from finops.lake.storage.segments import NewSegment
 from finops.lake.usage import inbox, payload, usage_table
 from finops.lake.usage.usage_segments import insert_usage_rows, new_files
 from finops.lib import prepared_statements
+from finops.lib.telemetry import metrics
 
 CHUNK_EVENTS: Final = 250_000
 CHUNK_BYTES: Final = 64 * 2**20
@@ -58,6 +59,7 @@ def flush_usage(account: Account, *, wait: bool = True) -> FlushResult:
         if not chunk:
             break
         moved = sum(segment.rows for segment in chunk)
+        metrics.FLUSHED.inc(by=moved)
         new, remaining = new + chunk, remaining - moved
         if moved >= VACUUM_EVENTS and not connection.in_atomic_block:
             _vacuum()

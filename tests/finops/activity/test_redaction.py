@@ -14,7 +14,9 @@ from accounts.keys import PREFIX as MCP_PREFIX
 from accounts.keys import new_secret
 from accounts.models import Account
 from accounts.oauth.tokens import new_access_token, new_refresh_token
-from finops.activity.calls import HIDDEN, MAX_ARGUMENT_BYTES, _row, store, without_secrets
+from finops.activity.calls import MAX_ARGUMENT_BYTES, _row, store
+from finops.connections.services.cost_keys import PREFIX as COST_PREFIX
+from finops.lib.redaction import HIDDEN, without_secrets
 from ingestion.services.keys import PREFIX as USAGE_PREFIX
 from tests.cast import Cast
 from tests.finops.activity.call_helpers import call_of, credential_of, stored_calls
@@ -22,6 +24,7 @@ from tests.finops.activity.call_helpers import call_of, credential_of, stored_ca
 OURS = {
     "MCP key": new_secret(MCP_PREFIX)[0],
     "usage key": new_secret(USAGE_PREFIX)[0],
+    "cost key": new_secret(COST_PREFIX)[0],
     "access token": new_access_token(),
     "refresh token": new_refresh_token(),
 }

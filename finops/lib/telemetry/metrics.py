@@ -1,0 +1,229 @@
+"""The metrics that programs count, all of them, by the naming conventions of Prometheus.
+
+Off unless METRICS_TOKEN is set: then `inc` and `observe` return at once and prometheus_client is never imported. On, counts
+are kept in files that all processes of this machine share (`slots`), and each of them can answer for all.
+
+A label has few values, known beforehand: never an account, a customer or what people typed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final
+
+from finops.lib.telemetry.slots import Slots, remove_stale_gauges
+
+SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+SAMPLE_SECONDS: Final = 5.0
+"""How often a process says what it holds: places, connections."""
+
+declared: Final[list[Instrument]] = []
+
+
+@dataclass(eq=False)
+class Instrument:
+    """`kind` is prometheus_client's class."""
+
+    kind: str
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    _parent: Any = None
+    _children: dict[tuple[str, ...], Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        declared.append(self)
+
+    @property
+    def series(self) -> list[str]:
+        """The names that it has where it is stored."""
+        match self.kind:
+            case "Histogram":
+                return [f"{self.name}_{part}" for part in ("bucket", "sum", "count")]
+            case "Summary":
+                return [f"{self.name}_{part}" for part in ("sum", "count")]
+            case _:
+                return [self.name]
+
+    def child(self, values: tuple[str, ...]) -> Any:
+        found = self._children.get(values)
+        if found is None:
+            found = self._parent.labels(*values) if values else self._parent
+            self._children[values] = found
+        return found
+
+    def enable(self, module: Any, registry: Any) -> None:
+        self._children = {}
+        self._parent = getattr(module, self.kind)(
+            self.name, self.help, self.labels, registry=registry, **self.options
+        )
+
+    def disable(self) -> None:
+        self._parent, self._children = None, {}
+
+
+class Counter(Instrument):
+    def __init__(self, name: str, help: str, *labels: str) -> None:  # noqa: A002 - Prometheus's own word
+        super().__init__("Counter", name, help, labels)
+
+    def inc(self, *values: str, by: float = 1) -> None:
+        if self._parent is not None:
+            self.child(values).inc(by)
+
+
+class Distribution(Instrument):
+    """Seconds, as a histogram, or as sum and count alone where there are many series of it."""
+
+    def __init__(self, name: str, help: str, *labels: str, buckets: bool = True) -> None:  # noqa: A002
+        kind, options = ("Histogram", {"buckets": SECONDS}) if buckets else ("Summary", {})
+        super().__init__(kind, name, help, labels, options)
+
+    def observe(self, seconds: float, *values: str) -> None:
+        if self._parent is not None:
+            self.child(values).observe(seconds)
+
+    @contextmanager
+    def time(self, *values: str) -> Iterator[None]:
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            self.observe(perf_counter() - began, *values)
+
+
+class Gauge(Instrument):
+    """What a process holds now, summed over the processes that run."""
+
+    def __init__(self, name: str, help: str, *labels: str) -> None:  # noqa: A002
+        super().__init__("Gauge", name, help, labels, {"multiprocess_mode": "livesum"})
+
+    def set(self, value: float, *values: str) -> None:
+        if self._parent is not None:
+            self.child(values).set(value)
+
+
+REQUESTS: Final = Counter("finops_http_requests_total", "Requests by endpoint and status.", "door", "status")
+REQUEST_SECONDS: Final = Distribution(
+    "finops_http_request_duration_seconds", "From Django's first middleware to its last.", "door"
+)
+PAGE_SECONDS: Final = Distribution(
+    "finops_page_duration_seconds", "Pages, by the name of their URL.", "view", buckets=False
+)
+MCP_CALLS: Final = Counter("finops_mcp_calls_total", "Tools and prompts by outcome.", "tool", "outcome")
+MCP_SECONDS: Final = Distribution("finops_mcp_call_duration_seconds", "Tools and prompts.", "tool")
+EVENTS: Final = Counter(
+    "finops_usage_events_total", "Pushed events: accepted, duplicate, rejected.", "outcome"
+)
+LAKE_QUERIES: Final = Counter("finops_lake_queries_total", "Queries of facts by outcome.", "kind", "outcome")
+LAKE_SECONDS: Final = Distribution(
+    "finops_lake_query_duration_seconds", "Queries that DuckDB ran, with the wait for a turn.", "kind"
+)
+LAKE_BYTES: Final = Counter(
+    "finops_lake_query_file_bytes_total", "Size of the files of queries that DuckDB ran.", "kind"
+)
+RESULT_CACHE: Final = Counter("finops_lake_result_cache_requests_total", "Hits and misses.", "result")
+FLUSHED: Final = Counter("finops_usage_flushed_events_total", "Events moved from the inbox to the lake.")
+COMPACTIONS: Final = Counter("finops_lake_compactions_total", "Compactions of usage.")
+COMPACTED_ROWS: Final = Counter("finops_lake_compacted_rows_total", "Rows that compactions wrote.")
+SYNCS: Final = Counter("finops_cost_syncs_total", "Syncs of cost connections by outcome.", "outcome")
+DELIVERIES: Final = Counter(
+    "finops_alert_deliveries_total", "Attempts at alert deliveries by outcome.", "channel", "outcome"
+)
+TASKS: Final = Counter("finops_tasks_total", "Tasks of workers by outcome.", "task", "outcome")
+TASK_SECONDS: Final = Distribution("finops_task_duration_seconds", "Tasks of workers.", "task", buckets=False)
+LOG_RECORDS: Final = Counter("finops_log_records_total", "Log records from WARNING on.", "level")
+PLACES: Final = Gauge("finops_web_requests_running", "Requests that have a place.", "bulkhead")
+PLACES_WAITING: Final = Gauge("finops_web_requests_waiting", "Requests that wait for a place.", "bulkhead")
+POOL: Final = Gauge(
+    "finops_database_pool_connections", "Connections to PostgreSQL, open and in use.", "state"
+)
+POOL_WAITING: Final = Gauge("finops_database_pool_waiting", "Threads that wait for a connection.")
+PROCESSES: Final = Gauge("finops_processes", "Programs that run.", "program")
+
+samplers: Final[list[Callable[[], None]]] = []
+"""What sets the gauges of this process."""
+
+_directory: Path | None = None
+_slots: Slots | None = None
+
+
+def directory() -> Path | None:
+    """Where counts are; None while metrics are off."""
+    return _directory
+
+
+def enable(parent: Path) -> None:
+    """Count from now on, in files below `parent`. Raises OSError where they cannot be made."""
+    global _directory, _slots
+    folder = parent / _fingerprint()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    slots = _slots = Slots(folder)
+    slots.identifier()
+    # prometheus_client looks for it when it is imported.
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+    import prometheus_client
+    from prometheus_client import values
+
+    values.ValueClass = values.MultiProcessValue(slots.identifier)  # type: ignore[no-untyped-call]
+    registry = prometheus_client.CollectorRegistry()
+    for metric in declared:
+        metric.enable(prometheus_client, registry)
+    _directory = folder
+
+
+def disable() -> None:
+    """For tests: as before `enable`."""
+    global _directory
+    from prometheus_client.values import close_all_multiprocess_files
+
+    close_all_multiprocess_files()  # type: ignore[no-untyped-call]
+    if _slots is not None:
+        _slots.release()
+    for metric in declared:
+        metric.disable()
+    _directory = None
+    os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
+
+
+def start_sampling(program: str) -> None:
+    """Say each SAMPLE_SECONDS what this process holds, in a thread of its own."""
+
+    def sample() -> None:
+        PROCESSES.set(1, program)
+        while _directory is not None:
+            for sampler in samplers:
+                with suppress(Exception):
+                    sampler()
+            threading.Event().wait(SAMPLE_SECONDS)
+
+    if _directory is not None:
+        threading.Thread(target=sample, name="metrics", daemon=True).start()
+
+
+def exposition(*collectors: Any) -> tuple[str, bytes]:
+    """Content type and text of all processes' counts and of `collectors`. Raises RuntimeError while metrics are off."""
+    if _directory is None:
+        raise RuntimeError("Metrics are off.")
+    from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+    from prometheus_client.multiprocess import MultiProcessCollector
+
+    remove_stale_gauges(_directory)
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, str(_directory))  # type: ignore[no-untyped-call]
+    for collector in collectors:
+        registry.register(collector)
+    return CONTENT_TYPE_LATEST, generate_latest(registry)
+
+
+def _fingerprint() -> str:
+    """Of all that is declared: a version that counts other things counts in other files."""
+    said = repr([(each.kind, each.name, each.help, each.labels, each.options) for each in declared])
+    return hashlib.blake2b(said.encode(), digest_size=6).hexdigest()

@@ -1,0 +1,75 @@
+"""Files of metrics by slot and not by process: a process takes the lowest slot that is free, and goes on with its counts.
+
+So there are as many files as processes at once, however often they start again, and a counter never falls when a process
+ends. Room on the disk is taken when a slot is: a file mapped into memory ends its process where the disk is full.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Final
+
+FILE_BYTES: Final = 2**20
+"""Of each kind of metric, about 5,000 series."""
+LIVE: Final = "gauge_livesum"
+KINDS: Final = ("counter", "histogram", "summary", LIVE)
+
+
+class Slots:
+    """`identifier` is what prometheus_client names the files of this process by."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._pid, self._number, self._lock = 0, 0, -1
+
+    def identifier(self) -> int:
+        """The slot of this process. A child of a fork takes one of its own. Raises OSError for a disk that is full."""
+        pid = os.getpid()
+        if pid != self._pid:
+            if self._lock >= 0:
+                os.close(self._lock)  # a parent's, who still has it
+            self._number, self._lock = _take(self._directory)
+            self._pid = pid
+        return self._number
+
+    def release(self) -> None:
+        os.close(self._lock)
+        self._pid, self._lock = 0, -1
+
+
+def _take(directory: Path) -> tuple[int, int]:
+    number = 0
+    while (lock := _lock(directory / f"slot_{number}.lock")) is None:
+        number += 1
+    for kind in KINDS:
+        file = directory / f"{kind}_{number}.db"
+        if kind == LIVE:
+            file.unlink(missing_ok=True)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(descriptor, 0, FILE_BYTES)
+        finally:
+            os.close(descriptor)
+    return number, lock
+
+
+def remove_stale_gauges(directory: Path) -> None:
+    """What processes that have ended said of themselves is over. Their counts stay."""
+    for file in directory.glob("slot_*.lock"):
+        lock = _lock(file)
+        if lock is not None:
+            (directory / f"{LIVE}_{file.stem.removeprefix('slot_')}.db").unlink(missing_ok=True)
+            os.close(lock)
+
+
+def _lock(file: Path) -> int | None:
+    """The descriptor that holds it, None where another process does. It is free when the process ends, however it ends."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor

@@ -1,0 +1,177 @@
+"""Gauges that need a query: what waits, how long already, how large things are. Asked at each scrape, by one statement.
+
+Every web process answers the same, so a sum over several would count twice: use `max`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from finops.lib import disk
+from finops.worker import liveness
+from finops.worker.queues import QUEUES
+
+logger = logging.getLogger(__name__)
+
+STATEMENT_SECONDS: Final = 5
+"""Prometheus waits 10 by itself."""
+
+
+@dataclass(frozen=True)
+class StateGauge:
+    """A gauge: its name without `finops_`, its help and its label."""
+
+    name: str
+    help: str
+    label: str = ""
+
+
+STATES: Final = {
+    each.name: each
+    for each in (
+        StateGauge("database_up", "1 when PostgreSQL answered this scrape."),
+        StateGauge("database_size_bytes", "Size of the database."),
+        StateGauge("accounts", "Accounts."),
+        StateGauge("jobs_waiting", "Jobs that wait for a worker.", "job"),
+        StateGauge("job_oldest_waiting_seconds", "For how long the oldest of them has waited.", "job"),
+        StateGauge("jobs_running", "Jobs that run.", "job"),
+        StateGauge("usage_inbox_events", "Pushed events that wait for a flush."),
+        StateGauge("usage_inbox_oldest_seconds", "For how long the oldest of them has waited."),
+        StateGauge("usage_flushes_failing", "Accounts whose flush fails."),
+        StateGauge("lake_segments", "Files that count.", "kind"),
+        StateGauge("lake_rows", "Rows in them.", "kind"),
+        StateGauge("lake_size_bytes", "Their size.", "kind"),
+        StateGauge("lake_compactions_due", "Groups of small files that wait for a compaction."),
+        StateGauge("cost_connections", "Cost connections by state: ok, failing, late, paused.", "state"),
+        StateGauge("alert_channels_failing", "Channels whose delivery failed in the last day."),
+        StateGauge("queue_messages", "Messages in the broker.", "queue"),
+        StateGauge("program_up", "1 when the program was alive in the last minute.", "program"),
+        StateGauge("disk_free_bytes", "Room on the fullest disk of this machine."),
+    )
+}
+
+_JOBS: Final = {
+    "cost_import": ("costs_costimport", "status = 'queued'", "status = 'running'", "created_at"),
+    "cost_sync": ("connections_costsync", "status = 'queued'", "status = 'running'", "created_at"),
+    "cost_push": ("connections_costpush", "status = 'queued'", "status = 'running'", "committed_at"),
+    "usage_upload": ("ingestion_usageupload", "status = 'queued'", "status = 'running'", "created_at"),
+    "alert_delivery": (
+        "alerts_alertdelivery",
+        "status = 'waiting' AND next_attempt_at <= now()",
+        "false",
+        "next_attempt_at",
+    ),
+    "mail": ("accounts_unsentmail", "true", "false", "created_at"),
+}
+"""Table, what waits, what runs, since when."""
+
+
+def _jobs_sql(job: str) -> str:
+    table, waiting, running, since = _JOBS[job]
+    return f"""
+    SELECT gauges.name, '{job}' AS label, gauges.value FROM (
+        SELECT count(*) FILTER (WHERE {waiting}) AS waiting, count(*) FILTER (WHERE {running}) AS running,
+               coalesce(extract(epoch FROM now() - min({since}) FILTER (WHERE {waiting})), 0) AS oldest
+        FROM {table} WHERE ({waiting}) OR ({running})
+    ) AS jobs CROSS JOIN LATERAL (VALUES ('jobs_waiting', waiting::float8), ('jobs_running', running::float8),
+        ('job_oldest_waiting_seconds', oldest::float8)) AS gauges(name, value)
+    """  # noqa: S608 - of our own constants
+
+
+_STATE_SQL: Final = """
+SELECT 'database_up', '', 1
+UNION ALL SELECT 'database_size_bytes', '', pg_database_size(current_database())
+UNION ALL SELECT 'accounts', '', count(*) FROM accounts_account
+UNION ALL SELECT 'usage_flushes_failing', '', count(*) FROM lake_usageflushtrouble
+UNION ALL SELECT gauges.name, '', gauges.value FROM (
+    SELECT coalesce(sum(events), 0) AS events, coalesce(extract(epoch FROM now() - min(received_at)), 0) AS oldest
+    FROM lake_usageinbox
+) AS inbox CROSS JOIN LATERAL (VALUES ('usage_inbox_events', events::float8),
+    ('usage_inbox_oldest_seconds', oldest::float8)) AS gauges(name, value)
+UNION ALL SELECT gauges.name, kind, gauges.value FROM (
+    SELECT kind, count(*) AS files, sum(rows) AS rows, sum(bytes) AS bytes
+    FROM lake_lakesegment WHERE retired_at IS NULL GROUP BY kind
+) AS lake CROSS JOIN LATERAL (VALUES ('lake_segments', files::float8), ('lake_rows', rows::float8),
+    ('lake_size_bytes', bytes::float8)) AS gauges(name, value)
+UNION ALL SELECT 'lake_compactions_due', '', count(*) FROM (
+    SELECT FROM lake_lakesegment WHERE kind = 'usage' AND retired_at IS NULL AND rows < 2097152
+    GROUP BY account_id, source_id, month, width_bucket(rows, ARRAY[8, 64, 512, 4096, 32768, 262144]::bigint[])
+    HAVING count(*) >= 8
+) AS due
+UNION ALL SELECT 'cost_connections', state, count(*) FROM (
+    SELECT CASE WHEN paused_at IS NOT NULL THEN 'paused' WHEN failures > 0 THEN 'failing'
+                WHEN next_sync_at < now() - interval '1 hour' THEN 'late' ELSE 'ok' END AS state
+    FROM connections_costconnection
+) AS connections GROUP BY state
+UNION ALL SELECT 'alert_channels_failing', '', count(DISTINCT channel_id) FROM alerts_alertdelivery
+    WHERE status = 'failed' AND created_at > now() - interval '1 day'
+"""
+_STATEMENT: Final = " UNION ALL ".join([*map(_jobs_sql, _JOBS), _STATE_SQL])
+
+Sample = tuple[str, str, float]
+"""Name of a state, value of its label, and its value."""
+
+
+class StateCollector:
+    """For prometheus_client. A part that fails is left out, and the log says why."""
+
+    def collect(self) -> Iterator[Any]:
+        from prometheus_client.core import GaugeMetricFamily
+
+        families = {
+            name: GaugeMetricFamily(f"finops_{name}", state.help, labels=[state.label] if state.label else [])
+            for name, state in STATES.items()
+        }
+        for name, label, value in samples():
+            families[name].add_metric([label] if STATES[name].label else [], float(value))
+        yield from (family for family in families.values() if family.samples)
+
+
+def samples() -> Iterator[Sample]:
+    database = list(_part("the database", _database))
+    yield from database or [("database_up", "", 0.0)]
+    yield from _part("the broker", _messages)
+    yield from _part("programs", _programs)
+    yield from _part("the disk", lambda: [("disk_free_bytes", "", float(disk.free_bytes()))])
+
+
+def _part(what: str, read: Callable[[], Iterable[Sample]]) -> list[Sample]:
+    try:
+        return list(read())
+    except Exception:
+        # Whatever it was, the counts are served without it.
+        logger.exception("metrics: %s did not answer", what)
+        return []
+
+
+def _database() -> list[Sample]:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{STATEMENT_SECONDS}s"])
+        cursor.execute(_STATEMENT)
+        rows: list[Sample] = cursor.fetchall()
+    return rows
+
+
+def _messages() -> Iterator[Sample]:
+    lengths = liveness.lengths(QUEUES) if settings.REDIS_URL else _files_of_broker()
+    for queue, length in lengths.items():
+        yield "queue_messages", queue, float(length)
+
+
+def _files_of_broker() -> dict[str, int]:
+    """Of a single machine, whose messages are files."""
+    folder = Path(str(settings.CELERY_BROKER_TRANSPORT_OPTIONS["data_folder_in"]))
+    names = [file.name for file in folder.glob("*.msg")]
+    return {queue: sum(name.endswith(f".{queue}.msg") for name in names) for queue in QUEUES}
+
+
+def _programs() -> Iterator[Sample]:
+    for name in (*map(liveness.worker_of, QUEUES), liveness.BEAT):
+        yield "program_up", name, float(liveness.is_alive(name))

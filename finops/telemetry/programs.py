@@ -1,0 +1,45 @@
+"""Where a program begins to count: a web process, a worker."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+
+from finops.lib.telemetry import metrics
+from finops.web.bulkheads import Bulkhead
+
+logger = logging.getLogger(__name__)
+
+
+def start(program: str, bulkheads: Sequence[Bulkhead] = ()) -> None:
+    """Count in this process, where metrics are on. A disk that is full is no reason not to serve: then it does not count."""
+    if not settings.METRICS_TOKEN:
+        return
+    try:
+        metrics.enable(settings.METRICS_DIR)
+    except OSError as error:
+        logger.warning("metrics: off in this process: %s", error)
+        return
+    metrics.samplers[:] = [_sample_pool, lambda: _sample_bulkheads(bulkheads)]
+    metrics.start_sampling(program)
+
+
+def _sample_bulkheads(bulkheads: Sequence[Bulkhead]) -> None:
+    for each in bulkheads:
+        metrics.PLACES.set(each.running, each.name)
+        metrics.PLACES_WAITING.set(each.queue_length, each.name)
+
+
+def _sample_pool() -> None:
+    pool: Any = getattr(connections["default"], "pool", None)
+    if pool is None:
+        return
+    figures = pool.get_stats()
+    size, idle = figures.get("pool_size", 0), figures.get("pool_available", 0)
+    metrics.POOL.set(size, "open")
+    metrics.POOL.set(size - idle, "in_use")
+    metrics.POOL_WAITING.set(figures.get("requests_waiting", 0))

@@ -1,0 +1,36 @@
+"""GET /metrics, for Prometheus."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from finops.lib.telemetry import metrics
+from finops.telemetry.collector import StateCollector
+
+logger = logging.getLogger(__name__)
+
+
+@require_safe
+@never_cache
+def metrics_page(request: HttpRequest) -> HttpResponse:
+    """All programs of this machine and the state of the database, in Prometheus's text format. 404 while METRICS_TOKEN is
+    not set, 401 without it as bearer token."""
+    if not settings.METRICS_TOKEN or metrics.directory() is None:
+        raise Http404("metrics are off")
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not hmac.compare_digest(token.encode(), settings.METRICS_TOKEN.encode()):
+        headers = {"WWW-Authenticate": 'Bearer realm="metrics"'}
+        return HttpResponse(
+            "Send the value of METRICS_TOKEN: Authorization: Bearer <token>",
+            status=401,
+            content_type="text/plain; charset=utf-8",
+            headers=headers,
+        )
+    content_type, text = metrics.exposition(StateCollector())
+    return HttpResponse(text, content_type=content_type)

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import io
+import json
+import logging
+import logging.config
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as project
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+
+from accounts.keys import PREFIX, new_secret
+from finops.celery import app
+from finops.lib import prepared_statements
+from finops.lib.telemetry import context
+from finops.lib.telemetry.context import TENANT, Work
+from finops.lib.telemetry.json_logs import JsonFormatter
+from finops.lib.telemetry.logs import PlainFormatter, configuration
+from finops.telemetry.middleware import trace_request
+
+log = logging.getLogger("finops.tests.logs")
+Lines = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    """What is logged, as production writes it."""
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    logging.getLogger().addHandler(handler)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    logging.getLogger().removeHandler(handler)
+
+
+def test_a_line_has_the_request_and_its_account(lines: Lines) -> None:
+    def view(request: Any) -> HttpResponse:
+        log.warning("before %s", "sign-in")
+        request.META[TENANT] = "account 7"
+        log.warning("after")
+        return HttpResponse()
+
+    answer = trace_request(view)(RequestFactory().get("/x", headers={"X-Request-Id": "proxy-42"}))
+
+    log.warning("outside")
+    first, second, outside = lines()
+    assert answer["X-Request-Id"] == "proxy-42"
+    assert list(first) == ["timestamp", "level", "logger", "message", "request_id"]
+    assert {**first, "timestamp": ""} == {
+        "timestamp": "",
+        "level": "WARNING",
+        "logger": "finops.tests.logs",
+        "message": "before sign-in",
+        "request_id": "proxy-42",
+    }
+    assert (second["request_id"], second["account_id"]) == ("proxy-42", 7)
+    assert "request_id" not in outside
+
+
+@pytest.mark.parametrize(
+    "given", ["", "a b", "x" * 65, "a\r\nSet-Cookie: b", "*/ DROP TABLE x --", "é", "a'b"]
+)
+def test_an_id_that_could_break_a_line_is_replaced(given: str) -> None:
+    made = context.accepted_request_id(given)
+
+    assert made != given
+    assert len(made) == 32
+    assert made.isalnum()
+    assert made != context.accepted_request_id(given)
+
+
+def test_every_answer_has_an_id(client: Client) -> None:
+    for path in ("/healthz", "/api/mcp", "/api/usage/events"):
+        assert len(client.get(path)["X-Request-Id"]) == 32
+    assert client.get("/healthz", headers={"X-Request-Id": "0.a_B-9"})["X-Request-Id"] == "0.a_B-9"
+
+
+def test_an_error_is_one_line_with_its_traceback(client: Client, lines: Lines) -> None:
+    client.get("/readyz", headers={"X-Request-Id": "probe-1"})
+
+    (failure,) = [line for line in lines() if line["message"] == "readyz: the check database failed"]
+    assert failure["request_id"] == "probe-1"
+    assert failure["level"] == "ERROR"
+    assert "Traceback" in failure["exc_info"]
+
+
+def test_secrets_are_hidden_in_messages_arguments_and_tracebacks(lines: Lines) -> None:
+    secret = new_secret(PREFIX)[0]
+    try:
+        raise ValueError(f"cannot read {secret}")
+    except ValueError:
+        log.exception("with %s", secret, extra={"body": f"Bearer {secret}"})
+
+    (line,) = lines()
+    assert secret not in json.dumps(line)
+    assert line["message"] == "with [hidden]"
+    record = logging.LogRecord("x", logging.INFO, "", 1, "with %s", (secret,), None)
+    assert PlainFormatter().format(record).endswith("INFO x: with [hidden]")
+
+
+@pytest.mark.parametrize("json_lines", [True, False])
+def test_both_forms_can_be_configured(json_lines: bool) -> None:
+    chosen = configuration(json=json_lines, level="INFO")
+    made = logging.config.DictConfigurator(chosen).configure_formatter(chosen["formatters"]["line"])
+
+    assert isinstance(made, JsonFormatter if json_lines else PlainFormatter)
+
+
+@pytest.mark.django_db
+def test_postgresql_sees_the_request_id_and_is_asked_nothing_more(
+    django_assert_num_queries: Any,
+) -> None:
+    with context.work(Work("request-9")), django_assert_num_queries(2), connection.cursor() as cursor:
+        cursor.execute("SELECT current_query() WHERE '100%%' <> %s", [""])
+        (query,) = cursor.fetchone()
+        prepared = prepared_statements.fetch("SELECT current_query()", [])
+
+    assert query.endswith(" /*request_id='request-9'*/")
+    assert prepared == [("SELECT current_query()",)]
+
+
+def test_a_message_to_a_worker_has_the_request_id() -> None:
+    folder = Path(project.CELERY_BROKER_TRANSPORT_OPTIONS["data_folder_out"])
+    with context.work(Work("request-5")):
+        task_id = app.send_task("finops.note_worker", queue="short", expires=60.0).id
+
+    messages = [json.loads(file.read_text()) for file in folder.glob("*.msg")]
+    (mine,) = [message for message in messages if message["headers"]["id"] == task_id]
+    assert mine["headers"]["request_id"] == "request-5"

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings as project
+from django.test import Client
+from pytest_django import Settings
+
+from finops.lib.telemetry import metrics
+from finops.lib.telemetry.slots import Slots
+from finops.telemetry.collector import STATES
+from ingestion.models import UsageSource
+from tests.cast import Cast, signed_in
+from tests.finops.telemetry.scrape import BEARER, Scrape
+from tests.ingestion.push_client import event, open_door
+from tests.mcpserver.door import Door, mint
+
+
+def scrape(client: Client) -> Scrape:
+    answer = client.get("/metrics", headers=BEARER)
+    assert answer.status_code == 200
+    return Scrape(answer.content.decode())
+
+
+@pytest.mark.django_db
+def test_metrics_are_off_by_default(client: Client) -> None:
+    assert client.get("/metrics", headers=BEARER).status_code == 404
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("counting")
+@pytest.mark.parametrize(
+    "sent", ["", "Bearer", "Bearer wrong", "Basic " + BEARER["authorization"][7:], "Bearer é"]
+)
+def test_without_the_token_there_are_no_metrics(client: Client, sent: str) -> None:
+    answer = client.get("/metrics", headers={"authorization": sent} if sent else {})
+
+    assert answer.status_code == 401
+    assert answer["WWW-Authenticate"] == 'Bearer realm="metrics"'
+    assert b"finops_" not in answer.content
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("counting")
+def test_counts_rise_by_exactly_the_calls_that_were_made(cast: Cast, client: Client) -> None:
+    push, ask, person = open_door(cast), Door(mint(cast)), signed_in(cast.owner)
+    before = scrape(client)
+    for number in range(3):
+        assert push.push(event(event_id=str(number)), event(event_id="same")).status_code == 200
+    assert push.push(event(quantity="many")).json()["rejected"] == 1
+    assert push.send("{}", authorization="Bearer no").status_code == 401
+    for _ in range(2):
+        ask.ask("listTeams")
+    ask.request("tools/call", {"name": "no such tool", "arguments": {}})
+    assert person.get(f"/a/{cast.account.slug}/budgets/").status_code == 200
+    after = scrape(client)
+
+    def rise(name: str, **labels: str) -> float:
+        return after.value(name, **labels) - before.value(name, **labels)
+
+    assert rise("finops_http_requests_total", door="usage-push", status="200") == 4
+    assert rise("finops_http_requests_total", door="usage-push", status="401") == 1
+    assert rise("finops_http_request_duration_seconds_count", door="usage-push") == 5
+    assert rise("finops_usage_events_total", outcome="accepted") == 4
+    assert rise("finops_usage_events_total", outcome="duplicate") == 2
+    assert rise("finops_usage_events_total", outcome="rejected") == 1
+    assert rise("finops_http_requests_total", door="mcp", status="200") == 3
+    assert rise("finops_mcp_calls_total", tool="listTeams", outcome="ok") == 2
+    assert rise("finops_mcp_calls_total", tool="unknown", outcome="refused") == 1
+    assert rise("finops_mcp_call_duration_seconds_count", tool="listTeams") == 2
+    assert rise("finops_page_duration_seconds_count", view="budgets") == 1
+    assert after.value("finops_usage_inbox_events") - before.value("finops_usage_inbox_events") == 4
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("counting")
+def test_the_state_of_the_database_is_asked_by_one_statement(client: Client, cast: Cast) -> None:
+    open_door(cast)
+    found = scrape(client)
+
+    assert found.value("finops_database_up") == 1
+    assert found.value("finops_accounts") == 2
+    assert found.value("finops_database_size_bytes") > 1_000_000
+    assert found.value("finops_disk_free_bytes") > 0
+    jobs = ("cost_import", "cost_sync", "cost_push", "usage_upload", "alert_delivery", "mail")
+    assert [found.value("finops_jobs_waiting", job=job) for job in jobs] == [0] * 6
+    assert {name for name in found.names if name.startswith("finops_job")} == {
+        "finops_jobs_waiting",
+        "finops_jobs_running",
+        "finops_job_oldest_waiting_seconds",
+    }
+
+
+@pytest.mark.usefixtures("counting")
+def test_counts_are_served_while_the_database_is_away(client: Client) -> None:
+    """pytest-django refuses the connection here, as a database that is down does."""
+    client.get("/healthz")
+    found = scrape(client)
+
+    assert found.value("finops_database_up") == 0
+    assert found.value("finops_http_requests_total", door="probes", status="200") == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("counting")
+def test_no_label_names_an_account_or_what_people_typed(cast: Cast, client: Client) -> None:
+    Door(mint(cast)).request("tools/call", {"name": "planted_tool", "arguments": {}})
+    signed_in(cast.owner).get(f"/a/{cast.account.slug}/budgets/?planted=planted")
+    client.get("/planted/")
+    open_door(cast).push(event(customer_id="planted", metric="planted"))
+
+    values = scrape(client).label_values
+
+    words = ("planted", cast.account.slug, str(UsageSource.objects.unscoped().get().name))
+    assert [value for value in values if any(word in value for word in words)] == []
+
+
+def test_names_follow_the_conventions_of_prometheus() -> None:
+    for metric in metrics.declared:
+        assert metric.name.startswith("finops_")
+        assert metric.help.endswith(".")
+        assert metric.name.endswith("_total") == (metric.kind == "Counter")
+        assert metric.name.endswith("_seconds") == (metric.kind in ("Histogram", "Summary"))
+    names = [*(metric.name for metric in metrics.declared), *(f"finops_{name}" for name in STATES)]
+    assert len(names) == len(set(names))
+
+
+_COUNT = """
+import sys
+from pathlib import Path
+from finops.lib.telemetry import metrics
+metrics.enable(Path(sys.argv[1]))
+metrics.FLUSHED.inc(by=5)
+metrics.PLACES.set(3, "pages")
+print("counted", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_counts_of_processes_that_ended_stay_and_what_they_held_goes(counting: Path) -> None:
+    metrics.FLUSHED.inc(by=2)
+    metrics.PLACES.set(1, "pages")
+    for _ in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", _COUNT, str(counting)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=project.BASE_DIR,
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            running = Scrape(metrics.exposition()[1].decode())
+            assert running.value("finops_web_requests_running", bulkhead="pages") == 4
+            process.kill()
+
+    ended = Scrape(metrics.exposition()[1].decode())
+    assert ended.value("finops_usage_flushed_events_total") == 17
+    assert ended.value("finops_web_requests_running", bulkhead="pages") == 1
+    (folder,) = counting.iterdir()
+    assert len(list(folder.glob("counter_*.db"))) == 2
+
+
+def test_a_child_of_a_fork_counts_for_itself(tmp_path: Path) -> None:
+    slots = Slots(tmp_path)
+    mine = slots.identifier()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(slots.identifier())
+    _, status = os.waitpid(pid, 0)
+
+    assert os.waitstatus_to_exitcode(status) == mine + 1
+    assert Slots(tmp_path).identifier() == mine + 1
+
+
+def test_nothing_is_imported_where_metrics_are_off() -> None:
+    code = "import django, sys; django.setup(); import finops.wsgi; print([n for n in sys.modules if 'prometheus' in n or 'pythonjsonlogger' in n])"
+    printed = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=project.BASE_DIR,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "tests.live_settings"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert printed.stdout.strip() == "[]"
+
+
+def test_a_disk_that_is_full_turns_metrics_off(settings: Settings, tmp_path: Path) -> None:
+    from finops.telemetry import programs
+
+    settings.METRICS_TOKEN = BEARER["authorization"]
+    settings.METRICS_DIR = Path("/proc/no/such/folder")
+    programs.start("web")
+
+    assert metrics.directory() is None

@@ -1,0 +1,72 @@
+"""The served program, as Prometheus finds it: two web processes and a worker that count in one folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from finops.worker.programs import worker_commands
+from tests.finops.telemetry.scrape import BEARER, TOKEN, Scrape
+from tests.servers import LiveServer, serve
+from tests.waiting import wait_until
+
+
+def scrape(server: LiveServer) -> Scrape:
+    with urlopen(Request(f"{server.url}/metrics", headers=BEARER), timeout=30) as answer:  # noqa: S310
+        return Scrape(answer.read().decode())
+
+
+def get(server: LiveServer, path: str) -> Any:
+    return urlopen(Request(server.url + path, headers={"X-Request-Id": "walk-7"}), timeout=30)  # noqa: S310
+
+
+@pytest.mark.usefixtures("django_db_setup")
+def test_two_web_processes_and_a_worker_are_one_scrape(tmp_path: Path) -> None:
+    shared = {"METRICS_TOKEN": TOKEN, "METRICS_DIR": str(tmp_path / "metrics"), "LOG_FORMAT": "json"}
+    with serve(**shared) as one, serve(**shared) as two:
+        before = scrape(one)
+        for server, times in ((one, 3), (two, 4)):
+            for _ in range(times):
+                with get(server, "/auth/login/") as answer:
+                    assert answer.headers["X-Request-Id"] == "walk-7"
+        with worker(one):
+            wait_until(
+                lambda: (
+                    scrape(two).value("finops_tasks_total", task="finops.note_worker", outcome="success") > 0
+                )
+            )
+            wait_until(lambda: scrape(one).value("finops_processes", program="worker-short") == 1)
+        after = scrape(two)
+
+        signed_in = {"door": "sign-in", "status": "200"}
+        assert after.value("finops_http_requests_total", **signed_in) == 7 + before.value(
+            "finops_http_requests_total", **signed_in
+        )
+        assert after.value("finops_processes", program="web") == 2
+        assert after.value("finops_processes", program="worker-short") == 0
+        assert after.value("finops_database_pool_connections", state="open") >= 1
+        logged = [json.loads(line) for line in one.log.read_text().splitlines()]
+        assert all({"timestamp", "level", "logger", "message"} <= line.keys() for line in logged)
+
+
+class worker:
+    """The worker program of what is due, with a message that waits for it."""
+
+    def __init__(self, server: LiveServer) -> None:
+        self._server = server
+
+    def __enter__(self) -> None:
+        self._server.run("tests.finops.telemetry.messages:send_note")
+        self._process = subprocess.Popen(
+            dict(worker_commands())["worker"], env={**os.environ, **self._server.environment}
+        )
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.wait()
