@@ -70,7 +70,7 @@ class _NullRecorder:
 
 @contextmanager
 def _recording_off() -> Iterator[None]:
-    original, methods._record_call = methods._record_call, lambda ask, kind: _NullRecorder()  # type: ignore[assignment,return-value]
+    original, methods._record_call = methods._record_call, lambda kind, params, call: _NullRecorder()  # type: ignore[assignment,return-value,misc]
     try:
         yield
     finally:
