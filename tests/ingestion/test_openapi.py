@@ -46,7 +46,7 @@ def fail_with(error: type[Exception]) -> Callable[..., None]:
 
 def test_every_header_of_an_answer_of_ours_is_documented(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     door = open_door(cast)
-    usual = {"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options"}
+    usual = {"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "X-Request-Id"}
     answers = [
         door.push(event(), idempotency_key="k"),
         door.push(event(), idempotency_key="k"),

@@ -51,12 +51,12 @@ def _no_address_of_an_earlier_test() -> None:
 
 
 def http_text(request: str, answer: Any) -> str:
-    """An answer with its headers, without those that only say how long it is."""
+    """An answer with its headers, without its length and id."""
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content
     headers = sorted(
         f"{name}: {_directives(value) if name == POLICY else value}"
         for name, value in answer.headers.items()
-        if name != "Content-Length"
+        if name not in ("Content-Length", "X-Request-Id")
     )
     text = "\n".join([f"> {request}", str(answer.status_code), *headers, "", body.decode()])
     for pattern, instead in VARYING:

@@ -21,6 +21,7 @@ from typing import Any, Final
 from finops.lib.telemetry.slots import Slots, remove_stale_gauges
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 SAMPLE_SECONDS: Final = 5.0
 """How often a process says what it holds: places, connections."""
 
@@ -168,7 +169,7 @@ def enable(parent: Path) -> None:
     slots = _slots = Slots(folder)
     slots.identifier()
     # prometheus_client looks for it when it is imported.
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+    os.environ[_FOLDER] = str(folder)
     import prometheus_client
     from prometheus_client import values
 
@@ -190,7 +191,7 @@ def disable() -> None:
     for metric in declared:
         metric.disable()
     _directory = None
-    os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
+    del os.environ[_FOLDER]
 
 
 def start_sampling(program: str) -> None:

@@ -24,7 +24,7 @@ from tests.finops.connections.pushes.push_steps import (
 
 pytestmark = pytest.mark.django_db
 
-USUAL = {"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options"}
+USUAL = {"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "X-Request-Id"}
 PATHS: dict[str, Any] = document()["paths"]
 
 
