@@ -72,7 +72,7 @@ def _tasks(chromium: Browser, context: BrowserContext, path: str) -> list[float]
 
 def _wait_until_drawn(page: Page) -> None:
     page.wait_for_load_state("load")
-    expect(page.get_by_text("Loading…")).to_have_count(0, timeout=SECONDS * 1000)
+    expect(page.locator(".board-waits", has_text="Loading…")).to_have_count(0, timeout=SECONDS * 1000)
     expect(page.locator("[data-chart]:not([data-drawn])")).to_have_count(0, timeout=SECONDS * 1000)
 
 
