@@ -64,7 +64,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # finops/operations registers the models
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.messages",

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from allauth.account.decorators import secure_admin_login
-from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from accounts.urls import account_urlpatterns, own_urlpatterns
@@ -32,9 +30,6 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include(account_urlpatterns)),
 ]
 
-# Operators sign in like everybody: one password door, with its limits and second factor.
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
-
 urlpatterns = [
     path("", include("mcpserver.urls")),
     path("", include("mcpserver.rest.urls")),
@@ -52,7 +47,7 @@ urlpatterns = [
     path("accounts/", include("accounts.urls")),
     path("accounts/<slug:slug>/notifications/", include(personal_urlpatterns)),
     path("alerts/", include(recipient_urlpatterns)),
-    path("operators/", admin.site.urls),
+    path("", include("finops.operations.urls")),
     path("a/<slug:slug>/", include(account_pages)),
 ]
 

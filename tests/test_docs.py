@@ -15,7 +15,7 @@ from tests.interface_rules import RULES
 ROOT = Path(__file__).parent.parent
 INTERFACE = ROOT / "docs" / "interface.md"
 MAP = ROOT / "docs" / "map.md"
-PAGES = ("/a/", "/auth/", "/accounts/", "/operators/")
+PAGES = ("/a/", "/auth/", "/accounts/", "/admin/", "/operators/")
 PATH = re.compile(r"`([\w.*<>/-]+(?:\.(?:py|md|html|toml|js)|/)|Makefile)`")
 MODULE = re.compile(r"`([a-z_]+(?:/[a-z_]+)*/?(?:\.html)?)`")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -44,7 +44,9 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
     )
     time_zone = models.CharField(max_length=64, blank=True, help_text="IANA name; blank: UTC.")
     theme = models.CharField(max_length=5, blank=True, choices=Theme.choices, default=Theme.SYSTEM)
-    is_staff = models.BooleanField(default=False, help_text="May open the operators' console.")
+    is_staff = models.BooleanField(
+        default=False, help_text="May open the admin console; superusers also act there."
+    )
     is_active = models.BooleanField(default=True)
     date_joined = models.DateTimeField(default=clock.now)
 
@@ -116,6 +118,12 @@ class Account(models.Model):
         db_index=True,
         editable=False,
         help_text="When the account is deleted, if scheduled.",
+    )
+    suspended_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Set by an operator: nobody comes in and no task runs until it is resumed; data stays.",
     )
     transfer_to = models.ForeignKey(
         User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"

@@ -17,7 +17,6 @@ REPLAY_SECONDS = 30
 # Editors that register a callback of their own scheme. Any other scheme is dropped from a registration.
 PRIVATE_SCHEMES = ("cursor", "vscode", "vscode-insiders", "windsurf")
 
-_ISSUED = ("ACCESS_TOKEN", "REFRESH_TOKEN", "GRANT", "ID_TOKEN")
 _RFC9700 = (
     "IMPLICIT_GRANT",
     "PASSWORD_GRANT",
@@ -52,7 +51,5 @@ def provider_settings(issuer: str) -> dict[str, Any]:
         "ALLOWED_REDIRECT_URI_SCHEMES": ["https", "http", *PRIVATE_SCHEMES],
         "CIMD_ENABLED": True,
         "CIMD_METADATA_FETCHER": "accounts.oauth.cimd.DocumentFetcher",
-        "APPLICATION_ADMIN_CLASS": "accounts.admin.OAuthClientAdmin",
-        **{f"{kind}_ADMIN_CLASS": "accounts.admin.OAuthIssuedAdmin" for kind in _ISSUED},
         **{f"COMPLIANT_BCP_RFC9700_{gate}": True for gate in _RFC9700},
     }

@@ -87,6 +87,17 @@ def disconnect(*, connection: OAuthConnection, actor: Actor, reason: str = "") -
 
 
 @transaction.atomic
+def delete_client(*, application: OAuthApplication, actor: Actor) -> int:
+    """Delete a client, such as one that deceives people: all its connections end at once; how many they were."""
+    # Unscoped: a client is connected to many accounts.
+    connections = list(OAuthConnection.objects.unscoped().filter(application=application))
+    for connection in connections:
+        disconnect(connection=connection, actor=actor, reason="the client was deleted")
+    OAuthApplication.objects.filter(pk=application.pk).delete()
+    return len(connections)
+
+
+@transaction.atomic
 def disconnect_member(*, account: Account, user: User, actor: Actor) -> None:
     """End all connections of a person to an account, because she leaves it."""
     for connection in OAuthConnection.objects.unscoped().filter(account=account, user=user):

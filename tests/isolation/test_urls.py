@@ -17,7 +17,8 @@ each_route = pytest.mark.parametrize("route", ROUTES, ids=str)
 OUTSIDE = {
     "": "sends on to sign-in or to the person's account",
     "auth/": "django-allauth: sign-in itself",
-    "operators/": "django admin: staff only",
+    "admin/": "the admin console: operators only, others get 404 (tests/finops/operations)",
+    "operators/": "where the console was: leads to /admin/",
     "accounts/": "signed-in pages that make an account; an invitation, by the token of its mail",
     "alerts/": "an address that alerts are mailed to, by the token of a mail",
     "api/mcp": "takes its own credential",

@@ -1,0 +1,64 @@
+"""What an operator may do with a row: a button, a page that asks again, a service, a line in the operator log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db import transaction
+
+from accounts.audit import Actor
+from accounts.models import User
+from accounts.scoping import AccountModel, account_scope
+from finops.lib.registry import Registry
+from finops.operations.rows import Row, row_name
+
+
+@dataclass(frozen=True)
+class RowAction:
+    """`run` calls a service, which validates and audits, and returns what happened in a sentence; it raises UserError for what
+    cannot be done. `effect` is what the page that asks again says. `is_offered` says of which rows the button is."""
+
+    label: str
+    effect: str
+    run: Callable[[Any, Actor], str]
+    is_offered: Callable[[Any], bool] = lambda row: True
+    is_danger: bool = False
+
+
+row_actions: Registry[dict[str, RowAction]] = Registry("actions of a model")
+"""By the label of the model (`accounts.Account`): its actions by name, which is a part of their address."""
+
+
+def offered_actions(row: Row) -> dict[str, RowAction]:
+    """The actions that the row as it is now has."""
+    actions = row_actions.get(row._meta.label, {})
+    return {name: action for name, action in actions.items() if action.is_offered(row)}
+
+
+def operator_actor(user: User) -> Actor:
+    """As whom an operator's act stands in the account's audit log."""
+    return Actor(label=f"Operator {user.email}", user=user)
+
+
+@transaction.atomic
+def run_action(*, row: Row, action: RowAction, operator: User) -> str:
+    """Do it with the row's account in scope, and note it in the operator log; what happened. Raises UserError as the service
+    does."""
+    name, model, pk = row_name(row), type(row), str(row.pk)
+    scope = account_scope(row.account) if isinstance(row, AccountModel) else nullcontext()
+    with scope:
+        outcome = action.run(row, operator_actor(operator))
+    LogEntry.objects.create(
+        user=operator,
+        content_type=ContentType.objects.get_for_model(model),
+        object_id=pk,
+        object_repr=name[:200],
+        action_flag=CHANGE,
+        change_message=f"{action.label}: {outcome}",
+    )
+    return outcome

@@ -1,0 +1,168 @@
+"""The list of a model's rows over all accounts: searched, filtered, sorted and paged by the database."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.core.exceptions import ValidationError
+from django.core.paginator import Page, Paginator
+from django.db import models
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from finops.lib.listing import Column, ListFilter, Listing, ListPage, wants_csv
+from finops.operations.links import row_href
+from finops.operations.rows import Field, Row, all_rows, plain_fields, row_name
+from finops.templatetags.components import cell_html
+
+PAGE_ROWS: Final = 50
+MOST_ROWS: Final = 10_000
+"""Rows that a list counts and its CSV holds: beyond them a search is the way."""
+DEFAULT_COLUMNS: Final = 7
+CELL_CHARACTERS: Final = 120
+NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
+LONG = (models.JSONField, models.TextField)
+
+
+class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # generic for the checker alone
+    """Counts MOST_ROWS rows at most: a table may have millions."""
+
+    @functools.cached_property
+    def count(self) -> int:
+        rows = self.object_list
+        return rows[:MOST_ROWS].count() if isinstance(rows, models.QuerySet) else len(rows)
+
+
+def default_columns(model: type[Row]) -> list[str]:
+    """The first fields that fit into a table, the account before them."""
+    fields = [field for field in plain_fields(model) if not isinstance(field, LONG) and not field.primary_key]
+    names = [field.name for field in fields]
+    names.sort(key=lambda name: name != "account")
+    return names[:DEFAULT_COLUMNS] or [model._meta.pk.name]
+
+
+def list_page(
+    model: type[Row], columns: list[str], filters: list[str], title: str, *, linked: bool = True
+) -> ListPage[Any]:
+    """The declaration of a model's list; `linked` where its cells lead to the pages of rows."""
+    fields = {field.name: field for field in plain_fields(model)}
+    first = columns[0]
+    return ListPage(
+        name=f"{model._meta.model_name}-rows",
+        title=title,
+        noun=str(model._meta.verbose_name),
+        columns=[_column(fields[name], row_header=name == first, linked=linked) for name in columns],
+        filters=[_filter(fields[name]) for name in filters],
+        page_rows=PAGE_ROWS,
+    )
+
+
+def listing(declared: ListPage[Any], request: HttpRequest, rows: models.QuerySet[Any]) -> Listing[Any]:
+    """The page of `rows`, which are searched already: filtered and sorted as the URL says, whole for a CSV."""
+    for each in declared.filters:
+        if choice := request.GET.get(each.name, ""):
+            rows = rows.filter(**{each.name: choice}) if choice in dict(each.choices) else rows.none()
+    rows = rows.order_by(*_order(declared, request))
+    page_rows = MOST_ROWS if wants_csv(request) else PAGE_ROWS
+    page: Page[Any] = BoundedPaginator(rows, page_rows).get_page(request.GET.get("page"))
+    return declared.listing_of_page(request, page)
+
+
+@dataclasses.dataclass(frozen=True)
+class RelationFilter:
+    """A row that the URL names (`?account=5`): the list holds what belongs to it."""
+
+    name: str
+    href: str
+    remove_href: str
+
+
+def of_relation(
+    request: HttpRequest, rows: models.QuerySet[Any]
+) -> tuple[models.QuerySet[Any], list[RelationFilter]]:
+    """The rows of what the URL names, and what that is. An unknown one has no rows."""
+    filters: list[RelationFilter] = []
+    for field in rows.model._meta.concrete_fields:
+        value = request.GET.get(field.name, "")
+        if not value or not isinstance(field, models.ForeignKey):
+            continue
+        target = _existing(field.related_model, value)
+        rows = rows.filter(**{field.name: target}) if target else rows.none()
+        params = request.GET.copy()
+        del params[field.name]
+        params.pop("page", None)
+        name = row_name(target) if target else f"{field_label(field)} {value}"
+        filters.append(RelationFilter(name, row_href(target) if target else "", f"?{params.urlencode()}"))
+    return rows, filters
+
+
+def _existing(model: Any, value: str) -> Row | None:
+    try:
+        row: Row | None = all_rows(model).filter(pk=value).first()
+    except (ValueError, ValidationError):
+        return None
+    return row
+
+
+def _order(declared: ListPage[Any], request: HttpRequest) -> tuple[str, ...]:
+    sort = request.GET.get("sort", "")
+    known = {column.name for column in declared.columns if column.sortable}
+    return (sort, "-pk") if sort.removeprefix("-") in known else ("-pk",)
+
+
+def _column(field: Field, *, row_header: bool, linked: bool) -> Column[Any]:
+    return Column(
+        name=field.name,
+        label=field_label(field),
+        value=_linked_value(field, to_row=row_header)
+        if linked
+        else functools.partial(field_text, field=field),
+        numeric=isinstance(field, NUMBERS) and not field.choices and not field.is_relation,
+        sortable=not field.is_relation and not isinstance(field, LONG),
+        row_header=row_header,
+    )
+
+
+def field_label(field: Field) -> str:
+    """`Last used at`."""
+    label = str(field.verbose_name)
+    return label[:1].upper() + label[1:]
+
+
+def field_text(row: Any, field: Field) -> Any:
+    """A field's value as a reader sees it: the name of a row, the label of a choice, Yes or No; else as it is."""
+    if isinstance(field, models.ForeignKey):
+        target = getattr(row, field.name)
+        return row_name(target) if target else ""
+    if field.choices:
+        return getattr(row, f"get_{field.name}_display")()
+    value = field.value_from_object(row)
+    if isinstance(field, models.BooleanField) and value is not None:
+        return "Yes" if value else "No"
+    return value
+
+
+def _linked_value(field: Field, *, to_row: bool) -> Callable[[Any], Any]:
+    def value(row: Any) -> Any:
+        text = field_text(row, field)
+        target = getattr(row, field.name) if isinstance(field, models.ForeignKey) and not to_row else None
+        href = row_href(row) if to_row else row_href(target) if target else ""
+        return format_html('<a href="{}">{}</a>', href, cell_html(text)) if href else _short(text)
+
+    return value
+
+
+def _short(value: Any) -> Any:
+    return f"{value[:CELL_CHARACTERS]}…" if isinstance(value, str) and len(value) > CELL_CHARACTERS else value
+
+
+def _filter(field: Field) -> ListFilter[Any]:
+    label = field_label(field)
+    if isinstance(field, models.BooleanField):
+        choices = [("True", "Yes"), ("False", "No")]
+    else:
+        choices = [(str(value), str(text)) for value, text in field.flatchoices]
+    return ListFilter(field.name, label, f"{label}: all", choices)

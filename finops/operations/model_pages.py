@@ -1,0 +1,220 @@
+"""The pages of a model in the console: its list, and a page a row. To look at; actions go through services."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import models
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.views.decorators.http import require_safe
+
+from accounts.forms import ErrorMessages
+from accounts.models import User
+from accounts.security.reauthentication import reauthenticate_first
+from finops.lib.listing import wants_csv
+from finops.operations.actions import offered_actions, run_action
+from finops.operations.catalog import Entry, entries, group_of
+from finops.operations.links import list_href, row_href
+from finops.operations.model_list import (
+    default_columns,
+    field_label,
+    field_text,
+    list_page,
+    listing,
+    of_relation,
+)
+from finops.operations.rows import Field, Row, all_rows, has_secret_key, plain_fields, row_name
+from finops.templatetags.components import cell_html
+
+if TYPE_CHECKING:
+    from finops.operations.site import OperatorSite
+
+    ModelAdmin = admin.ModelAdmin[Any]
+else:
+    ModelAdmin = admin.ModelAdmin
+
+
+@dataclass(frozen=True)
+class FieldValue:
+    """A field of a row's page; `href` is the page of the row that it names, `pre` text to be shown as it is."""
+
+    label: str
+    text: str = ""
+    href: str = ""
+    pre: str = ""
+
+
+@dataclass(frozen=True)
+class RelatedList:
+    """A list of rows that name the one of this page."""
+
+    label: str
+    href: str
+
+
+class OperatorRoles(ModelAdmin):
+    """Who may what, in every page of every model: staff look, and superusers act, through services alone."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.admin_site.has_permission(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class ModelPages(OperatorRoles):
+    """Made from an entry of the catalog."""
+
+    entry: Entry
+    actions = None
+    show_full_result_count = False
+
+    @property
+    def columns(self) -> list[str]:
+        return self.entry.columns.split() or default_columns(self.model)
+
+    def get_search_fields(self, request: HttpRequest) -> list[str]:
+        account = ["account__name", "account__slug"] if _has_account(self.model) else []
+        return [*self.entry.search.split(), *account]
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        return all_rows(self.model)
+
+    def get_urls(self) -> list[URLPattern]:
+        """The list and a page a row; nothing adds, changes or deletes by hand. `/change/` is where Django has it."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}"
+        urls = [path("", self.admin_site.admin_view(self.list_view), name=f"{name}_changelist")]
+        if not has_secret_key(self.model):
+            page = self.admin_site.admin_view(self.row_view)
+            urls.append(path("<str:object_id>/change/", page, name=f"{name}_change"))
+            action = self.admin_site.admin_view(self.action_view)
+            urls.append(path("<str:object_id>/actions/<slug:action_name>/", action, name=f"{name}_action"))
+        return urls
+
+    def list_view(self, request: HttpRequest) -> HttpResponseBase:
+        return require_safe(self._list)(request)
+
+    def row_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
+        return require_safe(self._row)(request, object_id)
+
+    def action_view(self, request: HttpRequest, object_id: str, action_name: str) -> HttpResponseBase:
+        """Asks again, then does it. Raises PermissionDenied for an operator who only looks."""
+        if not site_of(self).may_act(request):
+            raise PermissionDenied("This requires an operator who may act. You can view only.")
+        row = self._existing(object_id)
+        action = offered_actions(row).get(action_name)
+        if action is None:
+            raise Http404("no such action of this row")
+        if request.method != "POST":
+            context = {
+                "title": f"{action.label}: {row_name(row)}",
+                "action": action,
+                "row_href": row_href(row),
+            }
+            return self._page(request, "operations/action.html", context)
+        reauthenticate_first(request)
+        with ErrorMessages(request):
+            messages.success(request, run_action(row=row, action=action, operator=cast(User, request.user)))
+        is_left = all_rows(self.model).filter(pk=object_id).exists()
+        return redirect(row_href(row) if is_left else list_href(self.model))
+
+    def _list(self, request: HttpRequest) -> HttpResponseBase:
+        relations = [name for name in self.columns if self.opts.get_field(name).is_relation]
+        rows, related = of_relation(request, all_rows(self.model).select_related(*relations))
+        rows, _has_duplicates = self.get_search_results(request, rows, request.GET.get("q", "").strip())
+        is_csv = wants_csv(request)
+        filters = self.entry.filters.split()
+        declared = list_page(self.model, self.columns, filters, self.entry.label, linked=not is_csv)
+        shown = listing(declared, request, rows)
+        if is_csv:
+            return declared.csv(shown.rows)
+        context = {"title": self.entry.label, "listing": shown, "related": related}
+        return self._page(request, "operations/list.html", context)
+
+    def _row(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        row = self._existing(object_id)
+        fields = [_field_value(row, field) for field in plain_fields(self.model)]
+        context = {
+            "title": row_name(row),
+            "row": row,
+            "fields": fields,
+            "lists": related_lists(row),
+            "row_actions": self._action_links(request, row),
+        }
+        return self._page(request, "operations/row.html", context)
+
+    def _action_links(self, request: HttpRequest, row: Row) -> list[tuple[str, str]]:
+        if not site_of(self).may_act(request):
+            return []
+        page = f"admin:{self.opts.app_label}_{self.opts.model_name}_action"
+        return [
+            (action.label, reverse(page, args=[row.pk, name]))
+            for name, action in offered_actions(row).items()
+        ]
+
+    def _existing(self, object_id: str) -> Row:
+        """Raises Http404 when there is no such row."""
+        relations = [field.name for field in plain_fields(self.model) if field.is_relation]
+        try:
+            row: Row | None = all_rows(self.model).select_related(*relations).filter(pk=object_id).first()
+        except (ValueError, ValidationError):
+            row = None
+        if row is None:
+            raise Http404(f"no such {self.opts.verbose_name}")
+        return row
+
+    def _page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+        group = group_of(self.model)
+        frame = {"group": group, "entry": self.entry, "list_href": list_href(self.model)}
+        return TemplateResponse(
+            request, template, {**self.admin_site.each_context(request), **frame, **context}
+        )
+
+
+def site_of(pages: OperatorRoles) -> OperatorSite:
+    """The console's site, which knows who may act."""
+    return cast("OperatorSite", pages.admin_site)
+
+
+def _has_account(model: type[Row]) -> bool:
+    return any(field.name == "account" and field.is_relation for field in model._meta.concrete_fields)
+
+
+def related_lists(row: Row) -> list[RelatedList]:
+    """The lists of everything that names this row, as links."""
+    lists = []
+    for entry in entries():
+        for field in entry.model._meta.concrete_fields:
+            if not isinstance(field, models.ForeignKey) or field.related_model is not type(row):
+                continue
+            plain = {"account", "user", type(row)._meta.model_name, type(row)._meta.verbose_name}
+            label = entry.label if field.name in plain else f"{entry.label} ({field_label(field).lower()})"
+            lists.append(RelatedList(label, list_href(entry.model, **{field.name: row.pk})))
+    return lists
+
+
+def _field_value(row: Row, field: Field) -> FieldValue:
+    label, text = field_label(field), field_text(row, field)
+    if isinstance(field, models.JSONField):
+        written = json.dumps(text, indent=2, ensure_ascii=False, default=str) if text else ""
+        return FieldValue(label, cell_html(""), pre=written)
+    if isinstance(text, str) and "\n" in text:
+        return FieldValue(label, pre=text)
+    target = getattr(row, field.name) if isinstance(field, models.ForeignKey) else None
+    return FieldValue(label, cell_html(text), row_href(target) if target else "")

@@ -1,0 +1,99 @@
+"""Reads of the console's start page. Unscoped: an operator runs the service for every account."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from django.db import connection
+
+from finops import health
+from finops.lib import clock, disk
+from finops.operations.status import DatabaseStatus, ServiceStatus, findings, versions
+
+LATE: Final = timedelta(hours=1)
+"""A sync that is due for so long is late."""
+
+# Tables that grow with traffic are read account by account, since their indexes begin with it.
+_STATUS: Final = """
+WITH batches AS (
+    SELECT count(*) AS n, sum(accepted) AS accepted, sum(rejected) AS rejected
+    FROM accounts_account a CROSS JOIN LATERAL (
+        SELECT accepted, rejected FROM ingestion_usagebatch WHERE account_id = a.id AND received_at >= %(hour)s
+    ) AS recent
+), calls AS (
+    SELECT count(*) AS n, count(*) FILTER (WHERE outcome <> 'ok') AS errors,
+        count(*) FILTER (WHERE outcome = 'incident') AS incidents
+    FROM accounts_account a CROSS JOIN LATERAL (
+        SELECT outcome FROM activity_assistantcall WHERE account_id = a.id AND at >= %(hour)s
+    ) AS recent
+), deliveries AS (
+    SELECT count(*) AS n, count(*) FILTER (WHERE status = 'failed') AS failed
+    FROM accounts_account a CROSS JOIN LATERAL (
+        SELECT status FROM alerts_alertdelivery WHERE account_id = a.id AND created_at >= %(day)s
+    ) AS recent
+), jobs AS (
+    SELECT status, created_at FROM costs_costimport WHERE status IN ('queued', 'running')
+    UNION ALL SELECT status, created_at FROM connections_costsync WHERE status IN ('queued', 'running')
+    UNION ALL SELECT status, created_at FROM connections_costpush WHERE status IN ('queued', 'running')
+    UNION ALL SELECT status, created_at FROM ingestion_usageupload WHERE status IN ('queued', 'running')
+), queue AS (
+    SELECT count(*) FILTER (WHERE status = 'queued') AS waiting, count(*) FILTER (WHERE status = 'running') AS running,
+        min(created_at) FILTER (WHERE status = 'queued') AS oldest FROM jobs
+), inbox AS (
+    SELECT coalesce(sum(events), 0) AS events, min(received_at) AS oldest FROM lake_usageinbox
+), connections AS (
+    SELECT count(*) AS n, count(*) FILTER (WHERE failures > 0) AS failing,
+        count(*) FILTER (WHERE next_sync_at < %(late)s) AS late
+    FROM connections_costconnection WHERE paused_at IS NULL
+), accounts AS (
+    SELECT count(*) AS n, count(*) FILTER (WHERE suspended_at IS NOT NULL) AS suspended,
+        count(*) FILTER (WHERE delete_after IS NOT NULL) AS to_delete FROM accounts_account
+), files AS (
+    SELECT coalesce(sum(bytes), 0) AS bytes, count(*) AS n FROM (
+        SELECT bytes FROM lake_lakesegment UNION ALL SELECT bytes FROM lake_lakesummary
+    ) AS every
+)
+SELECT accounts.n AS accounts, accounts.suspended AS accounts_suspended, accounts.to_delete AS accounts_to_delete,
+    (SELECT count(*) FROM accounts_user WHERE is_active) AS people,
+    (SELECT count(DISTINCT user_id) FROM accounts_session WHERE last_seen_at >= %(day)s) AS people_24h,
+    batches.n AS pushes_1h, coalesce(batches.accepted, 0) AS events_1h, coalesce(batches.rejected, 0) AS rejected_1h,
+    calls.n AS calls_1h, calls.errors AS call_errors_1h, calls.incidents AS call_incidents_1h,
+    queue.waiting AS jobs_waiting, queue.running AS jobs_running, queue.oldest AS oldest_job,
+    inbox.events AS inbox_events, inbox.oldest AS inbox_oldest,
+    (SELECT count(*) FROM lake_usageflushtrouble) AS flushes_failing,
+    connections.n AS connections, connections.failing AS syncs_failing, connections.late AS syncs_late,
+    deliveries.n AS deliveries_24h, deliveries.failed AS deliveries_failed_24h,
+    (SELECT count(*) FROM alerts_alertdelivery WHERE status = 'waiting' AND jsonb_array_length(attempts) > 0)
+        AS deliveries_retrying,
+    (SELECT count(*) FROM accounts_unsentmail) AS mails_waiting,
+    files.bytes AS lake_bytes, files.n AS lake_files, pg_database_size(current_database()) AS database_bytes,
+    current_setting('server_version') AS postgresql
+FROM batches, calls, deliveries, queue, inbox, connections, accounts, files
+"""
+
+
+def database_status() -> DatabaseStatus:
+    """One statement."""
+    now = clock.now()
+    moments = {"hour": now - timedelta(hours=1), "day": now - timedelta(days=1), "late": now - LATE}
+    with connection.cursor() as cursor:
+        cursor.execute(_STATUS, moments)
+        names = [column.name for column in cursor.description or ()]
+        values: dict[str, Any] = dict(zip(names, cursor.fetchone(), strict=True))
+    sums = ("events_1h", "rejected_1h", "inbox_events", "lake_bytes")
+    return DatabaseStatus(**values | {name: int(values[name]) for name in sums})
+
+
+def service_status() -> ServiceStatus:
+    """Three statements, one of them /readyz's."""
+    database = database_status()
+    return ServiceStatus(
+        database=database,
+        disk_free_bytes=disk.free_bytes(),
+        is_disk_low=bool(disk.low_disk()),
+        checks=health.check_results(),
+        pending_migrations=health.pending_migrations(),
+        findings=findings(),
+        versions=versions(database.postgresql),
+    )

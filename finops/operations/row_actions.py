@@ -1,0 +1,136 @@
+"""The actions of the console, each a service that exists for the product's own pages too."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accounts.audit import Actor
+from accounts.keys import revoke_mcp_key
+from accounts.models import MCPKey, OAuthApplication, OAuthConnection
+from accounts.oauth.services import delete_client, disconnect
+from finops.alerts.models import AlertDelivery
+from finops.alerts.services.deliveries import resend
+from finops.connections.models import CostConnection, CostSync
+from finops.connections.services.syncs import cancel_sync, queue_sync
+from finops.costs.models import CostImport
+from finops.costs.services.reviews import cancel_import
+from finops.lib.formats.numbers import plural
+from finops.operations.actions import RowAction, row_actions
+from ingestion.models import UsageUpload
+from ingestion.services.uploads import cancel_upload
+
+
+def _revoke_key(key: MCPKey, actor: Actor) -> str:
+    revoke_mcp_key(key=key, actor=actor)
+    return "The key is revoked."
+
+
+def _disconnect(connection: OAuthConnection, actor: Actor) -> str:
+    disconnect(connection=connection, actor=actor, reason="by the operator")
+    return "The app is disconnected."
+
+
+def _delete_client(application: OAuthApplication, actor: Actor) -> str:
+    count = delete_client(application=application, actor=actor)
+    return f"The client is deleted, with {count} {plural('connections', count)}."
+
+
+def _cancel_import(job: CostImport, actor: Actor) -> str:
+    cancel_import(job=job, actor=actor)
+    return "The import is being canceled."
+
+
+def _cancel_sync(sync: CostSync, actor: Actor) -> str:
+    cancel_sync(sync=sync, actor=actor)
+    return "The sync is being canceled."
+
+
+def _queue_sync(connection: CostConnection, actor: Actor) -> str:
+    queue_sync(connection=connection, actor=actor)
+    return "A sync is queued."
+
+
+def _repeat_sync(sync: CostSync, actor: Actor) -> str:
+    return _queue_sync(sync.connection, actor)
+
+
+def _cancel_upload(job: UsageUpload, actor: Actor) -> str:
+    cancel_upload(job=job, actor=actor)
+    return "The upload is being canceled."
+
+
+def _resend(delivery: AlertDelivery, actor: Actor) -> str:
+    resend(delivery=delivery, actor=actor)
+    return "The message is queued again."
+
+
+def _is_unfinished(job: CostImport | CostSync | UsageUpload) -> bool:
+    return job.status in {"queued", "running"}
+
+
+ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
+    "accounts.MCPKey": {
+        "revoke": RowAction(
+            "Revoke key",
+            "Programs with this key get 401 at once. A revoked key cannot be restored.",
+            _revoke_key,
+            is_offered=lambda key: key.revoked_at is None,
+            is_danger=True,
+        )
+    },
+    "accounts.OAuthConnection": {
+        "disconnect": RowAction(
+            "Disconnect app", "Its tokens stop working at once.", _disconnect, is_danger=True
+        )
+    },
+    "accounts.OAuthApplication": {
+        "delete": RowAction(
+            "Delete client",
+            "Every connection of this client ends at once, in all accounts.",
+            _delete_client,
+            is_danger=True,
+        )
+    },
+    "costs.CostImport": {
+        "cancel": RowAction(
+            "Cancel import", "Costs stay as they were before it.", _cancel_import, _is_unfinished, True
+        )
+    },
+    "connections.CostSync": {
+        "cancel": RowAction(
+            "Cancel sync", "Months already imported stay.", _cancel_sync, _is_unfinished, True
+        ),
+        "repeat": RowAction(
+            "Sync again",
+            "Queues a sync of the same source.",
+            _repeat_sync,
+            lambda sync: not _is_unfinished(sync),
+        ),
+    },
+    "connections.CostConnection": {
+        "sync": RowAction("Sync now", "Queues a sync of this source.", _queue_sync)
+    },
+    "ingestion.UsageUpload": {
+        "cancel": RowAction(
+            "Cancel upload",
+            "Events already stored stay until voided.",
+            _cancel_upload,
+            _is_unfinished,
+            True,
+        )
+    },
+    "alerts.AlertDelivery": {
+        "resend": RowAction(
+            "Resend message",
+            "Sends the same message to the same channel.",
+            _resend,
+            lambda delivery: delivery.status != "waiting",
+        )
+    },
+}
+
+
+def register_actions() -> None:
+    """Once, with the URLs."""
+    for model_label, actions in ACTIONS.items():
+        row_actions.add(model_label, actions)

@@ -1,0 +1,87 @@
+"""What operators may read of a row: rows of every account, never a secret or a hash of one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from django.db import models
+
+from accounts.scoping import ScopedManager
+
+if TYPE_CHECKING:
+    Field: TypeAlias = models.Field[Any, Any]
+else:
+    Field = models.Field
+Row = models.Model
+
+SECRET = re.compile(
+    r"(password|secret|token|digest|hash|sealed|credentials?$|checksum|fingerprint|salt|session_|nonce"
+    r"|^code|_code$|^claims$|^data$|^lookup$|^target$|external_id)"
+)
+"""Names of fields that hold a secret, a hash, or what was sealed. A new one is hidden by its name alone."""
+
+PLAIN = frozenset(
+    {
+        "accounts.OAuthApplication.hash_client_secret",  # whether the secret is hashed
+        "accounts.AuditEntry.target",  # what was acted on
+        "accounts.OAuthRefreshToken.access_token",  # a row, by its number
+        "accounts.OAuthAccessToken.source_refresh_token",
+        "accounts.OAuthAccessToken.id_token",
+        "accounts.OAuthRefreshToken.token_family",  # a random number that opens nothing
+        "alerts.AlertSubscription.target",  # the unit cost that it compares with
+    }
+)
+"""Fields that only sound like one."""
+
+ALSO_SECRET = frozenset(
+    {
+        "account.EmailConfirmation.key",  # of the link in the mail
+        "alerts.AlertDelivery.message",  # links of mails let people in
+        "alerts.AlertFiring.message",
+        "ingestion.UsageUpload.path",  # of this server's disk
+        "ingestion.PushAnswer.key",  # a client's own
+    }
+)
+"""Fields whose names do not tell."""
+
+
+def all_rows(model: type[Row]) -> models.QuerySet[Any]:
+    """Rows of every account: the one place where the console leaves the scope, for operators run the whole service."""
+    manager = model._default_manager
+    return manager.unscoped() if isinstance(manager, ScopedManager) else manager.all()
+
+
+def is_secret(field: Field) -> bool:
+    """Whether operators never see it: binary, or called as SECRET says, unless PLAIN."""
+    name = f"{field.model._meta.label}.{field.name}"
+    if name in ALSO_SECRET or isinstance(field, models.BinaryField):
+        return True
+    return bool(SECRET.search(field.name)) and name not in PLAIN
+
+
+def plain_fields(model: type[Row]) -> list[Field]:
+    """The model's own fields that operators may see, in their order."""
+    return [field for field in model._meta.concrete_fields if not is_secret(field)]
+
+
+def has_secret_key(model: type[Row]) -> bool:
+    """Whether the primary key is a secret's hash: its rows then have no page of their own."""
+    return is_secret(model._meta.pk)
+
+
+def has_plain_name(model: type[Row]) -> bool:
+    """Whether `str()` of a row is written by us. Those of libraries may be a token."""
+    return model.__str__.__module__.startswith(("accounts", "finops", "ingestion", "mcpserver"))
+
+
+def row_name(row: Row) -> str:
+    """What a row is called in the console: its own name, or its model and number. No query."""
+    for name in ("name", "email", "title", "term", "file_name", "label"):
+        field = next((each for each in plain_fields(type(row)) if each.name == name), None)
+        if field is not None and (value := field.value_from_object(row)):
+            return str(value)
+    noun = str(row._meta.verbose_name)
+    if has_secret_key(type(row)):
+        return noun
+    return f"{noun[:1].upper()}{noun[1:]} {row.pk}"

@@ -1,0 +1,100 @@
+"""The admin console at /admin/, for the people who run the service. Others get what an unknown address gives."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.http import require_safe
+
+from finops.operations.catalog import GROUPS, ModelGroup, entries
+from finops.operations.links import list_href
+from finops.operations.model_pages import ModelPages
+from finops.operations.queries import service_status
+from finops.operations.tiles import tiles
+
+
+class OperatorSite(admin.AdminSite):
+    """Django's admin with pages of our own: no forms, no deletion, no second sign-in."""
+
+    site_title = site_header = "Admin console"
+    index_title = "Status"
+    enable_nav_sidebar = False
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_active and request.user.is_staff)
+
+    def may_act(self, request: HttpRequest) -> bool:
+        """Whether the operator may do more than look."""
+        return self.has_permission(request) and bool(getattr(request.user, "is_superuser", False))
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """Signed out: to sign-in, which asks the second factor. Not an operator: 404, as if nothing were here."""
+
+        @functools.wraps(view)
+        def door(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not request.user.is_authenticated:
+                return redirect_to_login(request.get_full_path())
+            if not self.has_permission(request):
+                raise Http404("no operator")
+            answer: HttpResponseBase = view(request, *args, **kwargs)
+            return answer
+
+        door.is_operator_door = True  # type: ignore[attr-defined]
+        return never_cache(csrf_protect(door))
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        urls: list[URLPattern | URLResolver] = [
+            path("", self.admin_view(self.index), name="index"),
+            path("groups/<slug:slug>/", self.admin_view(self.group_view), name="group"),
+        ]
+        for model, pages in self._registry.items():
+            prefix = f"{model._meta.app_label}/{model._meta.model_name}/"
+            urls.append(path(prefix, include(pages.get_urls())))
+        return [*urls, re_path(r"(?P<url>.*)$", self.admin_view(self.unknown_view))]
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        return {"groups": GROUPS, "may_act": self.may_act(request)}
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        status = service_status()
+        own = {"title": self.index_title, "is_status": True, "status": status, "tiles": tiles(status)}
+        context = {**self.each_context(request), **own}
+        return TemplateResponse(request, "operations/status.html", context)
+
+    def group_view(self, request: HttpRequest, slug: str) -> HttpResponseBase:
+        return require_safe(self._group)(request, slug)
+
+    def unknown_view(self, request: HttpRequest, url: str) -> HttpResponse:
+        """Raises Http404."""
+        raise Http404("no such page of the admin console")
+
+    def _group(self, request: HttpRequest, slug: str) -> HttpResponse:
+        group = _group_or_404(slug)
+        links = [(entry.label, list_href(entry.model)) for entry in group.entries]
+        context = {**self.each_context(request), "title": group.label, "group": group, "links": links}
+        return TemplateResponse(request, "operations/group.html", context)
+
+
+def _group_or_404(slug: str) -> ModelGroup:
+    group = next((group for group in GROUPS if group.slug == slug), None)
+    if group is None:
+        raise Http404("no such group")
+    return group
+
+
+site = OperatorSite(name="admin")
+
+
+def register_models() -> None:
+    """A pair of pages for every entry of the catalog. Once, when the URLs are read: all models exist by then."""
+    for entry in entries():
+        pages = type(f"{entry.model.__name__}Pages", (ModelPages,), {"entry": entry})
+        site.register(entry.model, pages)

@@ -1,0 +1,103 @@
+"""How the service does: what the start page of the console shows."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import tomllib
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+
+from django.conf import settings
+from django.core.checks import run_checks
+
+MINUTES = 60
+"""Of the window that rates are of."""
+
+
+@dataclass(frozen=True)
+class DatabaseStatus:
+    """What the database says, at one moment. `*_1h` and `*_24h` are counts of the last hour and day; bytes are stored
+    ones; a time is of the oldest, None where there is none."""
+
+    accounts: int
+    accounts_suspended: int
+    accounts_to_delete: int
+    people: int
+    people_24h: int
+    pushes_1h: int
+    events_1h: int
+    rejected_1h: int
+    calls_1h: int
+    call_errors_1h: int
+    call_incidents_1h: int
+    jobs_waiting: int
+    jobs_running: int
+    oldest_job: datetime | None
+    inbox_events: int
+    inbox_oldest: datetime | None
+    flushes_failing: int
+    connections: int
+    syncs_failing: int
+    syncs_late: int
+    deliveries_24h: int
+    deliveries_failed_24h: int
+    deliveries_retrying: int
+    mails_waiting: int
+    lake_bytes: int
+    lake_files: int
+    database_bytes: int
+    postgresql: str
+
+    @property
+    def pushes_a_minute(self) -> float:
+        return self.pushes_1h / MINUTES
+
+    @property
+    def calls_a_minute(self) -> float:
+        return self.calls_1h / MINUTES
+
+    @property
+    def rejected_share(self) -> float | None:
+        """Of the events pushed in the last hour; None without any."""
+        events = self.events_1h + self.rejected_1h
+        return self.rejected_1h / events if events else None
+
+    @property
+    def call_error_share(self) -> float | None:
+        """Of the calls of the last hour; None without any."""
+        return self.call_errors_1h / self.calls_1h if self.calls_1h else None
+
+
+@dataclass(frozen=True)
+class ServiceStatus:
+    """The whole: of the database, of this machine, of this process."""
+
+    database: DatabaseStatus
+    disk_free_bytes: int
+    is_disk_low: bool
+    checks: dict[str, bool]
+    pending_migrations: list[str]
+    findings: list[str]
+    versions: list[tuple[str, str]]
+
+
+@functools.cache
+def findings() -> list[str]:
+    """What the system checks find, that is not silenced. Settings do not change while a process runs: once, half a second."""
+    return [str(message) for message in run_checks() if not message.is_silenced()]
+
+
+def versions(postgresql: str) -> list[tuple[str, str]]:
+    return [*_local_versions(), ("PostgreSQL", postgresql)]
+
+
+@functools.cache
+def _local_versions() -> list[tuple[str, str]]:
+    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
+    return [
+        ("FinOps Console", project["version"]),
+        ("Python", platform.python_version()),
+        *((name, version(name)) for name in ("Django", "duckdb")),
+    ]

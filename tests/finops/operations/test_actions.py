@@ -1,0 +1,122 @@
+"""What an operator does in the admin console: asked again, by a service, noted in the operator log and the account's own."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from django.urls import reverse
+
+from accounts.keys import authenticate_mcp_key, mint_mcp_key
+from accounts.models import AuditEntry, MCPKey, OAuthApplication, User
+from finops.connections.models import CostSync
+from finops.operations.actions import row_actions
+from finops.operations.catalog import entries
+from tests.accounts.oauth.flow import OAuthClient, status_at_door
+from tests.cast import Cast, reauthenticated, signed_in
+from tests.isolation.rows import MAKERS
+
+
+def action_url(model: type, pk: object, name: str) -> str:
+    meta = model._meta  # type: ignore[attr-defined]
+    return reverse(f"admin:{meta.app_label}_{meta.model_name}_action", args=[pk, name])
+
+
+@pytest.fixture
+def acting(operator: Client) -> Client:
+    return reauthenticated(operator, User.objects.get(email="operator@example.com"))
+
+
+@pytest.fixture
+def looking(db: None) -> Client:
+    person = User.objects.create_user("looks@example.com", "a long enough secret", is_staff=True)
+    return reauthenticated(signed_in(person), person)
+
+
+def test_actions_are_of_models_that_have_pages() -> None:
+    assert set(row_actions) <= {entry.model_label for entry in entries()}
+
+
+def test_a_key_is_revoked_after_a_page_that_asks_again(cast: Cast, acting: Client) -> None:
+    key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
+    url = action_url(MCPKey, key.pk, "revoke")
+
+    assert "401" in acting.get(url).content.decode()
+    assert authenticate_mcp_key(plaintext) is not None
+    assert acting.post(url).status_code == 302
+    assert authenticate_mcp_key(plaintext) is None
+
+
+def test_an_act_is_in_the_operator_log_and_in_the_audit_log_of_the_account(
+    cast: Cast, acting: Client
+) -> None:
+    key, _plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
+
+    acting.post(action_url(MCPKey, key.pk, "revoke"))
+
+    entry = AuditEntry.objects.unscoped().get(action="mcp_key.revoke")
+    assert (entry.account, entry.actor_label) == (cast.account, "Operator operator@example.com")
+    line = LogEntry.objects.get()
+    assert (line.object_repr, line.change_message) == ("Claude", "Revoke key: The key is revoked.")
+
+
+def test_an_operator_who_looks_sees_no_button_and_does_nothing(cast: Cast, looking: Client) -> None:
+    key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
+    url = action_url(MCPKey, key.pk, "revoke")
+
+    assert "Revoke key" not in looking.get(f"/admin/accounts/mcpkey/{key.pk}/change/").content.decode()
+    assert [looking.get(url).status_code, looking.post(url).status_code] == [403, 403]
+    assert authenticate_mcp_key(plaintext) is not None
+
+
+def test_who_is_no_operator_finds_no_action(cast: Cast) -> None:
+    key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
+    url, client = action_url(MCPKey, key.pk, "revoke"), reauthenticated(signed_in(cast.owner), cast.owner)
+
+    assert [client.get(url).status_code, client.post(url).status_code] == [404, 404]
+    assert authenticate_mcp_key(plaintext) is not None
+
+
+def test_an_operator_proves_herself_again_before_an_act(cast: Cast, operator: Client) -> None:
+    key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
+
+    answer = operator.post(action_url(MCPKey, key.pk, "revoke"))
+
+    assert answer.headers["Location"].startswith("/auth/reauthenticate/")
+    assert authenticate_mcp_key(plaintext) is not None
+
+
+def test_an_action_that_the_row_does_not_have_is_not_found(cast: Cast, acting: Client) -> None:
+    key, _plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
+    url = action_url(MCPKey, key.pk, "revoke")
+    acting.post(url)
+
+    assert acting.post(url).status_code == 404
+    assert acting.post(action_url(MCPKey, key.pk, "explode")).status_code == 404
+
+
+def test_a_client_that_deceives_is_deleted_and_each_account_sees_it(cast: Cast, acting: Client) -> None:
+    tokens = OAuthClient().connect(cast.member)
+    application = OAuthApplication.objects.get()
+
+    answer = acting.post(action_url(OAuthApplication, application.pk, "delete"))
+
+    assert answer.headers["Location"] == "/admin/accounts/oauthapplication/"
+    assert status_at_door(tokens.access) == 401
+    assert not OAuthApplication.objects.exists()
+    entry = AuditEntry.objects.unscoped().get(action="connected_app.disconnect")
+    assert entry.detail["reason"] == "the client was deleted"
+
+
+def test_a_sync_is_canceled_and_what_cannot_be_done_is_a_message(cast: Cast, acting: Client) -> None:
+    sync_pk = int(str(MAKERS["sync_id"](cast.account)))
+
+    acting.post(action_url(CostSync, sync_pk, "cancel"))
+    sync = CostSync.objects.unscoped().get(pk=sync_pk)
+    repeated = acting.post(action_url(CostSync, sync_pk, "repeat"))
+    again = acting.post(action_url(CostSync, sync_pk, "repeat"), follow=True)
+
+    assert sync.status == "canceled"
+    assert repeated.status_code == 302
+    assert CostSync.objects.unscoped().filter(connection=sync.connection, status="queued").count() == 1
+    assert "A sync of this source is queued or running already." in again.content.decode()

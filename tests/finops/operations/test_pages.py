@@ -1,0 +1,150 @@
+"""The admin console: every model has a list and pages of rows over all accounts, which operators alone read."""
+
+from __future__ import annotations
+
+import pytest
+from django.apps import apps
+from django.db import models
+from django.test import Client
+from django.urls import reverse
+
+from accounts.keys import mint_mcp_key
+from accounts.models import Account, User
+from finops.operations.catalog import GROUPS, entries
+from finops.operations.links import list_href, row_href
+from finops.operations.rows import all_rows, has_secret_key
+from tests.cast import Cast, signed_in
+
+ENTRIES = list(entries())
+LISTS = [list_href(entry.model) for entry in ENTRIES]
+# Django's own tables of permissions: roles of operators are two flags of a person.
+WITHOUT_PAGES = {"auth.Permission", "auth.Group", "contenttypes.ContentType"}
+
+
+def test_every_model_of_every_app_has_pages() -> None:
+    listed = [entry.model._meta.label for entry in ENTRIES]
+
+    assert len(listed) == len(set(listed))
+    assert {model._meta.label for model in apps.get_models()} - set(listed) == WITHOUT_PAGES
+
+
+def test_an_operator_opens_every_list_and_its_csv_and_changes_none(operator: Client) -> None:
+    for url in LISTS:
+        assert operator.get(url).status_code == 200, url
+        assert operator.get(f"{url}?q=nothing+such&sort=-created_at").status_code == 200, url
+        assert operator.get(f"{url}?format=csv").headers["Content-Type"].startswith("text/csv"), url
+        assert operator.post(url).status_code == 405, url
+
+
+def test_a_group_lists_its_models(operator: Client) -> None:
+    for group in GROUPS:
+        page = operator.get(reverse("admin:group", args=[group.slug])).content.decode()
+
+        assert [entry.label for entry in group.entries if f">{entry.label}<" not in page] == []
+
+
+@pytest.mark.parametrize("path", ["", "groups/usage/", "accounts/user/", "nothing/such/"])
+def test_who_is_no_operator_finds_nothing(cast: Cast, path: str) -> None:
+    assert signed_in(cast.owner).get(f"/admin/{path}").status_code == 404
+    assert signed_in(cast.owner).post(f"/admin/{path}").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["", "accounts/user/", "nothing/such/"])
+def test_signed_out_leads_to_sign_in(db: None, path: str) -> None:
+    answer = Client().get(f"/admin/{path}")
+
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == f"/auth/login/?next=/admin/{path}"
+
+
+def test_an_operator_who_left_finds_nothing(db: None) -> None:
+    person = User.objects.create_superuser("operator@example.com", "a long enough secret")
+    client = signed_in(person)
+    User.objects.filter(pk=person.pk).update(is_staff=False)
+
+    assert client.get("/admin/").status_code == 404
+
+
+@pytest.mark.parametrize("rest", ["", "accounts/user/?q=a", "accounts/user/3/change/"])
+def test_the_address_of_before_moved_for_good(db: None, rest: str) -> None:
+    answer = Client().get(f"/operators/{rest}")
+
+    assert (answer.status_code, answer.headers["Location"]) == (301, f"/admin/{rest}")
+
+
+def test_staff_find_the_console_in_their_menu(cast: Cast) -> None:
+    User.objects.filter(pk=cast.member.pk).update(is_staff=True)
+
+    assert 'href="/admin/"' in signed_in(cast.member).get("/a/acme/").content.decode()
+    assert 'href="/admin/"' not in signed_in(cast.viewer).get("/a/acme/").content.decode()
+
+
+def test_a_list_has_rows_of_every_account_and_of_the_one_that_is_asked_for(
+    cast: Cast, operator: Client
+) -> None:
+    for account in (cast.account, cast.other_account):
+        mint_mcp_key(account=account, actor=cast.actor, name=f"Key of {account.name}")
+    url = reverse("admin:accounts_mcpkey_changelist")
+
+    both = operator.get(url).content.decode()
+    searched = operator.get(f"{url}?q=elsewhere").content.decode()
+    one = operator.get(f"{url}?account={cast.account.pk}").content.decode()
+
+    assert "Key of Acme" in both
+    assert "Key of Elsewhere" in both
+    assert "Key of Acme" not in searched
+    assert "Key of Elsewhere" not in one
+    assert "Key of Acme" in one
+
+
+@pytest.mark.parametrize("value", ["0", "999999", "x", "1 OR 1=1"])
+def test_an_unknown_account_has_no_rows(cast: Cast, operator: Client, value: str) -> None:
+    mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
+
+    assert "Claude" not in operator.get("/admin/accounts/mcpkey/", {"account": value}).content.decode()
+
+
+def test_a_row_leads_to_what_belongs_to_it(cast: Cast, operator: Client) -> None:
+    page = operator.get(row_href(cast.account)).content.decode()
+
+    assert f'href="/admin/accounts/membership/?account={cast.account.pk}"' in page
+    assert f'href="/admin/connections/costsync/?account={cast.account.pk}"' in page
+
+
+@pytest.mark.parametrize("pk", ["0", "x", "99999999999999999999999"])
+def test_an_unknown_row_is_not_found(operator: Client, pk: str) -> None:
+    assert operator.get(f"/admin/accounts/account/{pk}/change/").status_code == 404
+
+
+def test_a_list_makes_as_many_queries_for_many_rows_as_for_one(
+    cast: Cast, operator: Client, django_assert_num_queries: object
+) -> None:
+    url = reverse("admin:accounts_membership_changelist")
+    operator.get(url)
+
+    with django_assert_num_queries(4):  # type: ignore[operator]
+        operator.get(url)
+
+
+def test_a_policy_without_exceptions_holds(operator: Client) -> None:
+    for url in ("/admin/", "/admin/accounts/user/", row_href(User.objects.get())):
+        answer = operator.get(url)
+        page = answer.content.decode()
+
+        assert "unsafe" not in answer.headers["Content-Security-Policy"]
+        assert "<style" not in page
+        assert " style=" not in page
+        assert " onclick=" not in page
+        assert page.count("<script") == page.count("<script src=") + page.count('<script type="module" src=')
+
+
+def test_models_without_a_page_a_row_are_those_whose_key_is_a_hash() -> None:
+    assert [entry.model._meta.label for entry in ENTRIES if has_secret_key(entry.model)] == [
+        "accounts.Session"
+    ]
+
+
+def test_the_scope_is_left_in_one_place(cast: Cast) -> None:
+    rows: models.QuerySet[Account] = all_rows(Account)
+
+    assert rows.count() == 2

@@ -1,0 +1,94 @@
+"""The start page of the admin console says how the service does."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.test import Client
+
+from accounts.models import UnsentMail
+from accounts.scoping import account_scope
+from finops.connections.models import CostConnection
+from finops.lib import clock
+from finops.operations.queries import database_status, service_status
+from finops.operations.tiles import Tile, tiles
+from tests.cast import Cast
+from tests.isolation.marks import fill_with_marks
+from tests.isolation.rows import MAKERS
+
+
+def tile(label: str) -> Tile:
+    return next(each for each in tiles(service_status()) if each.label == label)
+
+
+def test_an_empty_service_has_zeroes_and_no_alarm(db: None) -> None:
+    status = database_status()
+
+    assert (status.accounts, status.people, status.jobs_waiting, status.oldest_job) == (0, 0, 0, None)
+    assert (status.rejected_share, status.call_error_share) == (None, None)
+    assert status.database_bytes > 0
+    assert [each.label for each in tiles(service_status()) if each.is_bad] == []
+
+
+def test_it_counts_what_every_account_has(cast: Cast) -> None:
+    fill_with_marks(cast.account)
+    fill_with_marks(cast.other_account)
+    status = database_status()
+
+    assert (status.accounts, status.people) == (2, 6)
+    assert status.calls_1h == 2
+    assert status.pushes_1h >= 2
+    assert status.rejected_1h == 2
+    assert status.rejected_share == 2 / (status.events_1h + 2)
+    assert status.inbox_events == 80
+    assert status.lake_bytes > 0
+
+
+def test_jobs_of_all_kinds_wait_in_one_queue(cast: Cast) -> None:
+    for maker in ("sync_id", "import_id", "usage_upload_id"):
+        MAKERS[maker](cast.account)
+
+    status = database_status()
+
+    assert status.jobs_waiting == 3
+    assert status.oldest_job is not None
+    assert not tile("Jobs waiting").is_bad
+    with clock.frozen(clock.now() + timedelta(minutes=16)):
+        assert tile("Jobs waiting").is_bad
+
+
+def test_a_connection_that_fails_and_one_that_is_late_are_named(cast: Cast) -> None:
+    MAKERS["sync_id"](cast.account)
+    MAKERS["sync_id"](cast.account)
+    with account_scope(cast.account):
+        first, second = CostConnection.objects.all()
+        CostConnection.objects.filter(pk=first.pk).update(failures=3, failing_since=clock.now())
+        late = clock.now() - timedelta(hours=2)
+        CostConnection.objects.filter(pk=second.pk).update(next_sync_at=late)
+
+    shown = tile("Syncs failing")
+
+    assert (shown.figure, shown.notes[0], shown.is_bad) == ("1", "1 late", True)
+
+
+def test_an_email_that_was_not_sent_is_an_alarm(db: None) -> None:
+    UnsentMail.objects.create(sealed="x", next_attempt_at=clock.now())
+
+    assert tile("E-mails not sent").is_bad
+
+
+def test_the_page_has_components_versions_and_pending_migrations(cast: Cast, operator: Client) -> None:
+    page = operator.get("/admin/").content.decode()
+
+    for text in ("Database", "Migrations", "Worker", "Pending migrations", "Django", "PostgreSQL", "duckdb"):
+        assert text in page
+
+
+def test_the_start_page_makes_few_queries(
+    cast: Cast, operator: Client, django_assert_max_num_queries: Any
+) -> None:
+    operator.get("/admin/")
+
+    with django_assert_max_num_queries(10):
+        operator.get("/admin/")
