@@ -68,9 +68,14 @@ class _NullRecorder:
         return outcome
 
 
+def _no_recorder(*_call: object) -> Any:
+    return _NullRecorder()
+
+
 @contextmanager
 def _recording_off() -> Iterator[None]:
-    original, methods._record_call = methods._record_call, lambda kind, params, call: _NullRecorder()  # type: ignore[assignment,return-value,misc]
+    original = methods._record_call
+    methods._record_call = _no_recorder  # type: ignore[assignment]
     try:
         yield
     finally:
