@@ -239,7 +239,8 @@ def test_a_sync_lists_what_it_did_with_each_month(cast: Cast) -> None:
     assert "Done 1 month imported" in restated
     assert "May Imported" in restated
     assert "Jun Unchanged" in restated
-    assert "hx-get" not in client.get(f"{LIST}syncs/{sync_of(cast, connection).pk}/").content.decode()
+    page = client.get(f"{LIST}syncs/{sync_of(cast, connection).pk}/").content.decode()
+    assert "every 1s" not in page
 
 
 def test_a_sync_that_failed_says_why_and_leads_to_the_settings(cast: Cast) -> None:
