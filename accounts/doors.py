@@ -51,7 +51,7 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
     """Let in members of the account in the URL who have the role, and put the account in scope.
 
     Signed out: to sign-in. A stranger, or no such account: the same 404. A lower role: 403, and so who lacks the second
-    factor that the account demands. Cost: one query.
+    factor that the account demands, and everybody while it is suspended. Cost: one query.
     """
 
     def decorate(view: View[P]) -> Callable[..., HttpResponseBase]:
@@ -67,8 +67,12 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
             )
             if membership is None:
                 raise Http404("no such account")
+            if membership.account.suspended_at is not None:
+                return _refusal_page(request, membership.account, "accounts/suspended.html")
             if membership.account.second_factor_required and not membership.has_second_factor:
-                return _second_factor_page(request, membership.account)
+                return _refusal_page(
+                    request, membership.account, "accounts/security/second_factor_needed.html"
+                )
             if not membership.may(role):
                 raise PermissionDenied(
                     f"This requires the role {role.label}. Your role is {membership.get_role_display()}."
@@ -85,10 +89,10 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
     return decorate
 
 
-def _second_factor_page(request: HttpRequest, account: Account) -> HttpResponse:
+def _refusal_page(request: HttpRequest, account: Account, template: str) -> HttpResponse:
     others = Account.objects.filter(memberships__user=request.user.pk).exclude(pk=account.pk).order_by("name")
     context = {"account_name": account.name, "others": others}
-    return render(request, "accounts/security/second_factor_needed.html", context, status=403)
+    return render(request, template, context, status=403)
 
 
 def _render_in_scope(response: HttpResponseBase) -> HttpResponseBase:

@@ -28,6 +28,7 @@ from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 
 from accounts.models import Account
+from accounts.services.suspension import suspension_message
 from finops.lib.push_body import PushError
 from finops.lib.ratelimit import rate_limiter
 from finops.lib.sentences import join_with_and
@@ -55,7 +56,7 @@ class KeyAuthentication(BaseAuthentication, ABC):
         """What the living key that this is stands for, its use noted; None for anything else."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, KeyCredential]:
-        """Raises AuthenticationFailed without such a key."""
+        """Raises AuthenticationFailed without such a key, and PushError, 403, while its account is suspended."""
         header: str = request.META.get("HTTP_AUTHORIZATION", "").strip()
         if not header:
             raise AuthenticationFailed(self.missing, "unauthorized")
@@ -63,6 +64,8 @@ class KeyAuthentication(BaseAuthentication, ABC):
         credential = self.credential_of(bearer[1]) if bearer else None
         if credential is None:
             raise AuthenticationFailed(self.unknown, "unauthorized")
+        if message := suspension_message(credential.account):
+            raise PushError(HTTPStatus.FORBIDDEN, "account_suspended", message)
         request.META[TENANT] = tenant(credential.account.pk)
         return AnonymousUser(), credential
 

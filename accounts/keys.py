@@ -121,7 +121,7 @@ UPDATE accounts_mcpkey k
  WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL
    AND (k.expires_at IS NULL OR k.expires_at > %(now)s) AND a.id = k.account_id
 RETURNING k.id, k.name, k.scope, k.lookup, k.digest, a.id, a.name, a.slug, a.fiscal_start_month,
-    a.holiday_country, a.display_currency
+    a.holiday_country, a.display_currency, a.suspended_at
 """
 
 
@@ -139,6 +139,14 @@ def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
         row = cursor.fetchone()
     if row is None or not hmac.compare_digest(bytes(row[4]), digest):
         return None
-    names = ("id", "name", "slug", "fiscal_start_month", "holiday_country", "display_currency")
+    names = (
+        "id",
+        "name",
+        "slug",
+        "fiscal_start_month",
+        "holiday_country",
+        "display_currency",
+        "suspended_at",
+    )
     account = Account(**dict(zip(names, row[5:], strict=True)))
     return MCPKey(id=row[0], name=row[1], scope=row[2], lookup=row[3], account=account)

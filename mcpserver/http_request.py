@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.credentials import Credential, authenticate_bearer
 from accounts.oauth.resource import RESOURCE_PATH
+from accounts.services.suspension import suspension_message
 from finops.lib import request_body
 from finops.lib.ratelimit import rate_limiter
 from finops.web.admission import BUSY, TENANT, tenant
@@ -52,6 +53,8 @@ def admit(request: HttpRequest) -> ToolCall:
     _check_admission(request)
     deadline = time.monotonic() + TOOL_SECONDS
     credential = _authenticate(request)
+    if message := suspension_message(credential.account):
+        raise HttpError(HTTPStatus.FORBIDDEN, message)
     request.META[TENANT] = tenant(credential.account.pk)
     check_rate(credential)
     _check_origin(request)

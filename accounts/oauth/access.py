@@ -41,7 +41,8 @@ used AS (
   RETURNING c.id, c.access, token.scope, m.role, c.user_id, c.application_id, c.account_id
 )
 SELECT c.id, c.access, c.scope, c.role, u.id, u.email, u.name, p.id, p.client_id, p.name,
-       a.id, a.name, a.slug, a.fiscal_start_month, a.holiday_country, a.display_currency
+       a.id, a.name, a.slug, a.fiscal_start_month, a.holiday_country, a.display_currency,
+       a.suspended_at
   FROM used c
   JOIN accounts_user u ON u.id = c.user_id AND u.is_active
   JOIN accounts_account a ON a.id = c.account_id
@@ -84,6 +85,7 @@ def use_access_token(token: str, *, client: str = "") -> TokenUse | None:
             fiscal_start_month=account_row[3],
             holiday_country=account_row[4],
             display_currency=account_row[5],
+            suspended_at=account_row[6],
         ),
     )
     may_write = (

@@ -35,7 +35,8 @@ def open_connection(
 ) -> OAuthConnection:
     """The connection that a person consents to, without a token yet.
 
-    Raises UserError when she is no member of the account or her role allows less than `access`.
+    Raises UserError when she is no member of the account or her role allows less than `access`, and while the account
+    is suspended.
     """
     # Locked, so that whoever removes her meanwhile waits and then finds the connection.
     membership = (
@@ -46,6 +47,8 @@ def open_connection(
     )
     if membership is None:
         raise UserError("You are not a member of this account. Choose another.", field="account")
+    if account.suspended_at is not None:
+        raise UserError(f"{account.name} is suspended. Choose another account.", field="account")
     if account.second_factor_required and not membership.has_second_factor:
         raise UserError(
             (

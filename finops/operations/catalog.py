@@ -49,7 +49,11 @@ GROUPS = (
         "Accounts and access",
         "users",
         (
-            Entry("accounts.Account", "name slug created_at delete_after display_currency", "name slug"),
+            Entry(
+                "accounts.Account",
+                "name slug created_at suspended_at delete_after display_currency",
+                "name slug",
+            ),
             Entry(
                 "accounts.User",
                 "email name is_staff is_superuser is_active date_joined last_login",

@@ -6,8 +6,9 @@ from typing import Final
 
 from accounts.audit import Actor
 from accounts.keys import revoke_mcp_key
-from accounts.models import MCPKey, OAuthApplication, OAuthConnection
+from accounts.models import Account, MCPKey, OAuthApplication, OAuthConnection
 from accounts.oauth.services import delete_client, disconnect
+from accounts.services.suspension import resume_account, suspend_account
 from finops.alerts.models import AlertDelivery
 from finops.alerts.services.deliveries import resend
 from finops.connections.models import CostConnection, CostSync
@@ -18,6 +19,16 @@ from finops.lib.formats.numbers import plural
 from finops.operations.actions import RowAction, row_actions
 from ingestion.models import UsageUpload
 from ingestion.services.uploads import cancel_upload
+
+
+def _suspend(account: Account, actor: Actor) -> str:
+    suspend_account(account=account, actor=actor)
+    return "The account is suspended."
+
+
+def _resume(account: Account, actor: Actor) -> str:
+    resume_account(account=account, actor=actor)
+    return "The account is active again."
 
 
 def _revoke_key(key: MCPKey, actor: Actor) -> str:
@@ -69,6 +80,21 @@ def _is_unfinished(job: CostImport | CostSync | UsageUpload) -> bool:
 
 
 ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
+    "accounts.Account": {
+        "suspend": RowAction(
+            "Suspend account",
+            "Pages, keys and connected apps get 403 at once, and no task runs. Data is kept. Members see why.",
+            _suspend,
+            lambda account: account.suspended_at is None,
+            True,
+        ),
+        "resume": RowAction(
+            "Resume account",
+            "Members, keys, apps and tasks work again.",
+            _resume,
+            lambda account: account.suspended_at is not None,
+        ),
+    },
     "accounts.MCPKey": {
         "revoke": RowAction(
             "Revoke key",

@@ -80,7 +80,9 @@ def queue_due_syncs() -> int:
     """A sync for each connection whose time has come and that has none unfinished: how many. Two queries."""
     # Unscoped: the schedule serves every account.
     unfinished = CostSync.objects.unscoped().filter(connection=OuterRef("pk"), status__in=UNFINISHED_STATUSES)
-    connections = CostConnection.objects.unscoped().filter(paused_at=None, next_sync_at__lte=clock.now())
+    connections = CostConnection.objects.unscoped().filter(
+        paused_at=None, next_sync_at__lte=clock.now(), account__suspended_at=None
+    )
     due = connections.exclude(Exists(unfinished)).order_by("next_sync_at").values_list("pk", "account_id")
     syncs = [CostSync(account_id=account_id, connection_id=pk) for pk, account_id in due]
     # The constraint decides between two that look at once.
