@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +21,7 @@ from accounts.models import User
 from accounts.security.reauthentication import reauthenticate_first
 from finops.lib.listing import wants_csv
 from finops.operations.actions import offered_actions, run_action
-from finops.operations.catalog import Entry, entries, group_of
+from finops.operations.catalog import GROUPS, Entry, ModelGroup, group_of
 from finops.operations.links import list_href, row_href
 from finops.operations.model_list import (
     default_columns,
@@ -196,17 +197,21 @@ def _has_account(model: type[Row]) -> bool:
     return any(field.name == "account" and field.is_relation for field in model._meta.concrete_fields)
 
 
-def related_lists(row: Row) -> list[RelatedList]:
-    """The lists of everything that names this row, as links."""
-    lists = []
-    for entry in entries():
+def related_lists(row: Row) -> list[tuple[str, list[RelatedList]]]:
+    """The lists of everything that names this row, as links, by group."""
+    groups = [(group.label, list(_lists_of(group, row))) for group in GROUPS]
+    return [(label, lists) for label, lists in groups if lists]
+
+
+def _lists_of(group: ModelGroup, row: Row) -> Iterator[RelatedList]:
+    plain = {"account", "user", type(row)._meta.model_name, type(row)._meta.verbose_name}
+    for entry in group.entries:
         for field in entry.model._meta.concrete_fields:
-            if not isinstance(field, models.ForeignKey) or field.related_model is not type(row):
-                continue
-            plain = {"account", "user", type(row)._meta.model_name, type(row)._meta.verbose_name}
-            label = entry.label if field.name in plain else f"{entry.label} ({field_label(field).lower()})"
-            lists.append(RelatedList(label, list_href(entry.model, **{field.name: row.pk})))
-    return lists
+            if isinstance(field, models.ForeignKey) and field.related_model is type(row):
+                label = (
+                    entry.label if field.name in plain else f"{entry.label} ({field_label(field).lower()})"
+                )
+                yield RelatedList(label, list_href(entry.model, **{field.name: row.pk}))
 
 
 def _field_value(row: Row, field: Field) -> FieldValue:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db import connection
+from django.db import connection, transaction
 
 from finops import health
 from finops.lib import clock, disk
@@ -97,3 +97,30 @@ def service_status() -> ServiceStatus:
         findings=findings(),
         versions=versions(database.postgresql),
     )
+
+
+_ACTIVITY: Final = """
+SELECT 'calls', recent.outcome, date_trunc(%(unit)s, recent.at, 'UTC'), count(*) FROM accounts_account a CROSS JOIN LATERAL (
+    SELECT outcome, at FROM activity_assistantcall WHERE account_id = a.id AND at >= %(since)s
+) AS recent GROUP BY 2, 3
+UNION ALL
+SELECT 'events', kind, date_trunc(%(unit)s, recent.received_at, 'UTC'), sum(n) FROM accounts_account a CROSS JOIN LATERAL (
+    SELECT received_at, accepted, rejected FROM ingestion_usagebatch WHERE account_id = a.id AND received_at >= %(since)s
+) AS recent CROSS JOIN LATERAL (VALUES ('accepted', accepted), ('rejected', rejected)) AS counts (kind, n)
+WHERE n > 0 GROUP BY 2, 3
+UNION ALL
+SELECT 'deliveries', recent.status, date_trunc(%(unit)s, recent.created_at, 'UTC'), count(*)
+FROM accounts_account a CROSS JOIN LATERAL (
+    SELECT status, created_at FROM alerts_alertdelivery WHERE account_id = a.id AND created_at >= %(since)s
+) AS recent GROUP BY 2, 3
+"""
+CHART_SECONDS: Final = 10
+
+
+def activity_counts(unit: str, since: datetime) -> list[tuple[str, str, datetime, int]]:
+    """Chart, series, start of the bucket (`unit` is hour or day, UTC) and count. Raises OperationalError after CHART_SECONDS: it
+    reads every push and call since then."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{CHART_SECONDS}s"])
+        cursor.execute(_ACTIVITY, {"unit": unit, "since": since})
+        return [(chart, series, start, int(count)) for chart, series, start, count in cursor.fetchall()]

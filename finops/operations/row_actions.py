@@ -6,8 +6,9 @@ from typing import Final
 
 from accounts.audit import Actor
 from accounts.keys import revoke_mcp_key
-from accounts.models import Account, MCPKey, OAuthApplication, OAuthConnection
+from accounts.models import Account, MCPKey, OAuthApplication, OAuthConnection, User
 from accounts.oauth.services import delete_client, disconnect
+from accounts.services.operators import change_operator_role, end_access
 from accounts.services.suspension import resume_account, suspend_account
 from finops.alerts.models import AlertDelivery
 from finops.alerts.services.deliveries import resend
@@ -29,6 +30,26 @@ def _suspend(account: Account, actor: Actor) -> str:
 def _resume(account: Account, actor: Actor) -> str:
     resume_account(account=account, actor=actor)
     return "The account is active again."
+
+
+def _end_access(user: User, actor: Actor) -> str:
+    ended = end_access(user=user, actor=actor)
+    return f"Ended: {ended.sessions} sessions, {ended.connections} connected apps, {ended.keys} MCP keys."
+
+
+def _let_look(user: User, actor: Actor) -> str:
+    change_operator_role(user=user, may_look=True, may_act=False, actor=actor)
+    return "The operator can view only."
+
+
+def _let_act(user: User, actor: Actor) -> str:
+    change_operator_role(user=user, may_look=True, may_act=True, actor=actor)
+    return "The operator can view and act."
+
+
+def _end_role(user: User, actor: Actor) -> str:
+    change_operator_role(user=user, may_look=False, may_act=False, actor=actor)
+    return "The person is no operator."
 
 
 def _revoke_key(key: MCPKey, actor: Actor) -> str:
@@ -93,6 +114,34 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             "Members, keys, apps and tasks work again.",
             _resume,
             lambda account: account.suspended_at is not None,
+        ),
+    },
+    "accounts.User": {
+        "end-access": RowAction(
+            "End all access",
+            "Ends every session and connected app of this person, and the MCP keys that the person created. Signing in again "
+            "is possible.",
+            _end_access,
+            is_danger=True,
+        ),
+        "let-look": RowAction(
+            "Make operator: view only",
+            "The person can view all accounts in the admin console.",
+            _let_look,
+            lambda user: not user.is_staff or user.is_superuser,
+        ),
+        "let-act": RowAction(
+            "Make operator: view and act",
+            "The person can view all accounts in the admin console and use every action, this one included.",
+            _let_act,
+            lambda user: not user.is_superuser,
+        ),
+        "end-role": RowAction(
+            "Remove operator",
+            "The person keeps the memberships of accounts.",
+            _end_role,
+            lambda user: user.is_staff or user.is_superuser,
+            True,
         ),
     },
     "accounts.MCPKey": {

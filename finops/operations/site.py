@@ -7,17 +7,19 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_safe
 
 from finops.operations.catalog import GROUPS, ModelGroup, entries
+from finops.operations.charts import RANGES, activity_charts
 from finops.operations.links import list_href
 from finops.operations.model_pages import ModelPages
-from finops.operations.queries import service_status
+from finops.operations.queries import CHART_SECONDS, service_status
 from finops.operations.tiles import tiles
 
 
@@ -53,6 +55,7 @@ class OperatorSite(admin.AdminSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         urls: list[URLPattern | URLResolver] = [
             path("", self.admin_view(self.index), name="index"),
+            path("charts/", self.admin_view(self.charts_view), name="charts"),
             path("groups/<slug:slug>/", self.admin_view(self.group_view), name="group"),
         ]
         for model, pages in self._registry.items():
@@ -65,9 +68,28 @@ class OperatorSite(admin.AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         status = service_status()
-        own = {"title": self.index_title, "is_status": True, "status": status, "tiles": tiles(status)}
+        name = request.GET.get("range", "24h")
+        own = {
+            "title": self.index_title,
+            "is_status": True,
+            "status": status,
+            "tiles": tiles(status),
+            "charts_href": f"{reverse('admin:charts')}?range={name if name in RANGES else '24h'}",
+        }
         context = {**self.each_context(request), **own}
         return TemplateResponse(request, "operations/status.html", context)
+
+    def charts_view(self, request: HttpRequest) -> HttpResponseBase:
+        return require_safe(self._charts)(request)
+
+    def _charts(self, request: HttpRequest) -> HttpResponse:
+        chart_range = RANGES.get(request.GET.get("range", ""), RANGES["24h"])
+        context: dict[str, Any] = {"ranges": RANGES.values(), "chart_range": chart_range}
+        try:
+            context["charts"] = activity_charts(chart_range)
+        except OperationalError:
+            context["problem"] = f"There are too many rows to count within {CHART_SECONDS} seconds."
+        return TemplateResponse(request, "operations/_charts.html", context)
 
     def group_view(self, request: HttpRequest, slug: str) -> HttpResponseBase:
         return require_safe(self._group)(request, slug)

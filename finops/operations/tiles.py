@@ -21,6 +21,7 @@ from ingestion.models import UsageBatch
 LATE_JOB: Final = timedelta(minutes=15)
 """A job that has waited so long is a sign that no worker takes it."""
 LATE_INBOX: Final = timedelta(hours=1)
+MANY_REJECTED: Final = 0.05
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,14 @@ def _pushes(db: DatabaseStatus) -> Tile:
     notes = [f"{_count(db.events_1h, 'event')} in the last hour"]
     if db.rejected_share is not None:
         notes.append(f"{numbers.percent(db.rejected_share)} rejected")
-    figure = numbers.number(db.pushes_a_minute, 1)
-    return Tile("Pushes per minute", figure, notes, list_href(UsageBatch), is_bad=db.rejected_1h > 0)
+    figure = _rate(db.pushes_a_minute)
+    return Tile(
+        "Pushes per minute",
+        figure,
+        notes,
+        list_href(UsageBatch),
+        is_bad=(db.rejected_share or 0) > MANY_REJECTED,
+    )
 
 
 def _calls(db: DatabaseStatus) -> Tile:
@@ -89,7 +96,7 @@ def _calls(db: DatabaseStatus) -> Tile:
         notes.append(f"{numbers.percent(db.call_error_share)} not answered")
     if db.call_incidents_1h:
         notes.append(_count(db.call_incidents_1h, "server error"))
-    figure = numbers.number(db.calls_a_minute, 1)
+    figure = _rate(db.calls_a_minute)
     return Tile(
         "MCP calls per minute", figure, notes, list_href(AssistantCall), is_bad=db.call_incidents_1h > 0
     )
@@ -126,6 +133,11 @@ def _deliveries(db: DatabaseStatus) -> Tile:
     failed = db.deliveries_failed_24h
     href = list_href(AlertDelivery, status="failed")
     return Tile("Deliveries failed", numbers.number(failed), notes, href, failed > 0)
+
+
+def _rate(value: float) -> str:
+    """`0.2`, `1,204`; less than a tenth as `<0.1`."""
+    return "<0.1" if 0 < value < 0.1 else numbers.number(round(value, 1 if value < 100 else None))
 
 
 def _oldest(moment: datetime | None) -> list[str]:

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.keys import authenticate_mcp_key, mint_mcp_key
-from accounts.models import AuditEntry, MCPKey, OAuthApplication, User
+from accounts.models import AuditEntry, MCPKey, OAuthApplication, SecurityEvent, User
 from finops.connections.models import CostSync
 from finops.operations.actions import row_actions
 from finops.operations.catalog import entries
@@ -120,3 +120,35 @@ def test_a_sync_is_canceled_and_what_cannot_be_done_is_a_message(cast: Cast, act
     assert repeated.status_code == 302
     assert CostSync.objects.unscoped().filter(connection=sync.connection, status="queued").count() == 1
     assert "A sync of this source is queued or running already." in again.content.decode()
+
+
+def test_all_access_of_a_person_ends_and_she_and_her_accounts_see_it(cast: Cast, acting: Client) -> None:
+    client = signed_in(cast.member)
+    _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
+    tokens = OAuthClient().connect(cast.member)
+
+    acting.post(action_url(User, cast.member.pk, "end-access"))
+
+    assert client.get("/a/acme/").status_code == 302
+    assert authenticate_mcp_key(plaintext) is None
+    assert status_at_door(tokens.access) == 401
+    assert "by the operator" in SecurityEvent.objects.filter(user=cast.member, kind="end_session")[0].detail
+    assert AuditEntry.objects.unscoped().filter(action="user.end_access", account=cast.account).count() == 1
+    assert signed_in(cast.member).get("/a/acme/").status_code == 200
+
+
+def test_operators_are_made_and_removed_but_not_by_themselves(cast: Cast, acting: Client) -> None:
+    def role() -> tuple[bool, bool]:
+        person = User.objects.get(pk=cast.member.pk)
+        return person.is_staff, person.is_superuser
+
+    roles = []
+    for name in ("let-look", "let-act", "end-role"):
+        acting.post(action_url(User, cast.member.pk, name))
+        roles.append(role())
+    me = User.objects.get(email="operator@example.com")
+    answer = acting.post(action_url(User, me.pk, "end-role"), follow=True)
+
+    assert roles == [(True, False), (True, True), (False, False)]
+    assert "You cannot change your own role." in answer.content.decode()
+    assert User.objects.get(pk=me.pk).is_superuser

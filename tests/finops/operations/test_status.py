@@ -5,15 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.test import Client
 
 from accounts.models import UnsentMail
 from accounts.scoping import account_scope
 from finops.connections.models import CostConnection
 from finops.lib import clock
+from finops.operations.charts import RANGES, activity_charts
 from finops.operations.queries import database_status, service_status
 from finops.operations.tiles import Tile, tiles
-from tests.cast import Cast
+from tests.cast import Cast, signed_in
 from tests.isolation.marks import fill_with_marks
 from tests.isolation.rows import MAKERS
 
@@ -92,3 +94,26 @@ def test_the_start_page_makes_few_queries(
 
     with django_assert_max_num_queries(10):
         operator.get("/admin/")
+
+
+@pytest.mark.parametrize(("name", "buckets"), [("24h", 24), ("30d", 30)])
+def test_charts_count_calls_events_and_deliveries(cast: Cast, name: str, buckets: int) -> None:
+    fill_with_marks(cast.account)
+    MAKERS["delivery_id"](cast.account)
+
+    charts = {title: table for _name, title, table in activity_charts(RANGES[name])}
+
+    assert {title: table.whole for title, table in charts.items()} == {
+        "MCP calls": 1,
+        "Pushed events": 1,
+        "Alert deliveries": 1,
+    }
+    assert [len(table.labels) for table in charts.values()] == [buckets] * 3
+    assert charts["MCP calls"].totals[-1] == 1
+
+
+def test_the_page_fetches_its_charts_for_the_range_of_its_address(cast: Cast, operator: Client) -> None:
+    assert 'hx-get="/admin/charts/?range=30d"' in operator.get("/admin/?range=30d").content.decode()
+    assert 'hx-get="/admin/charts/?range=24h"' in operator.get("/admin/?range=x").content.decode()
+    assert "None in the last 30 days" in operator.get("/admin/charts/?range=30d").content.decode()
+    assert signed_in(cast.owner).get("/admin/charts/").status_code == 404

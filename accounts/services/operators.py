@@ -1,0 +1,53 @@
+"""What operators change of people: who is an operator, and what a person's access is ended by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.keys import revoke_mcp_key
+from accounts.models import Account, MCPKey, OAuthConnection, SecurityEvent, Session, User
+from accounts.oauth.services import disconnect
+from finops.lib.errors import UserError
+
+
+@dataclass(frozen=True)
+class EndedAccess:
+    """How much of it there was."""
+
+    sessions: int
+    connections: int
+    keys: int
+
+
+@transaction.atomic
+def end_access(*, user: User, actor: Actor) -> EndedAccess:
+    """End every session and connected app of a person, and the MCP keys that she created: at once, everywhere. She can sign in
+    again. Her security log and the audit log of each of her accounts say so."""
+    sessions, _of_models = Session.objects.filter(user=user).delete()
+    # Unscoped: of all her accounts.
+    connections = list(OAuthConnection.objects.unscoped().filter(user=user))
+    for connection in connections:
+        disconnect(connection=connection, actor=actor, reason="by the operator")
+    keys = list(MCPKey.objects.unscoped().filter(created_by=user, revoked_at=None).select_related("account"))
+    for key in keys:
+        revoke_mcp_key(key=key, actor=actor)
+    SecurityEvent.objects.create(
+        user=user, kind=SecurityEvent.Kind.END_SESSION, detail=f"all {sessions}, by the operator"
+    )
+    for account in Account.objects.filter(memberships__user=user):
+        audit.record(account=account, actor=actor, action="user.end_access", target=user.email)
+    return EndedAccess(sessions, len(connections), len(keys))
+
+
+@transaction.atomic
+def change_operator_role(*, user: User, may_look: bool, may_act: bool, actor: Actor) -> None:
+    """Let a person look at the admin console, act there too, or neither. Raises UserError for one's own role."""
+    row = User.objects.select_for_update().get(pk=user.pk)
+    if actor.user is not None and actor.user.pk == row.pk:
+        raise UserError("You cannot change your own role. Ask another operator.")
+    row.is_staff, row.is_superuser = may_look or may_act, may_act
+    row.save(update_fields=["is_staff", "is_superuser"])
