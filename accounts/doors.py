@@ -16,11 +16,13 @@ from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
 from accounts.scoping import account_scope
 from accounts.security.mfa import has_second_factor
+from accounts.security.visits import visit_of
 from finops.lib.query_page import HtmxRequest
 from finops.lib.registry import Registry
 from finops.web.admission import TENANT, tenant
 
 P = ParamSpec("P")
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class AccountRequest(HtmxRequest):
@@ -59,15 +61,18 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
         def door(request: Any, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return redirect_to_login(request.get_full_path())
-            membership = (
+            membership: Any = (
                 Membership.objects.select_related("account")
                 .annotate(has_second_factor=has_second_factor("user_id"))
                 .filter(account__slug=slug, user=request.user)
                 .first()
             )
+            membership = membership or visit_of(request, slug)
             if membership is None:
                 raise Http404("no such account")
-            if membership.account.suspended_at is not None:
+            if membership.visit_until is not None and request.method not in SAFE_METHODS:
+                raise PermissionDenied("You view this account as an operator and cannot change it.")
+            if membership.account.suspended_at is not None and membership.visit_until is None:
                 return _refusal_page(request, membership.account, "accounts/suspended.html")
             if membership.account.second_factor_required and not membership.has_second_factor:
                 return _refusal_page(

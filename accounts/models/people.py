@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
@@ -156,6 +157,9 @@ class Membership(models.Model):
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.VIEWER)
     created_at = models.DateTimeField(default=clock.now, editable=False)
     first_steps_dismissed_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    visit_until: datetime | None = None
+    """Of no row: an operator's visit, which ends then (accounts/security/visits.py)."""
 
     class Meta:
         constraints = [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
 
 from django.db import transaction
 
@@ -11,7 +13,10 @@ from accounts.audit import Actor
 from accounts.keys import revoke_mcp_key
 from accounts.models import Account, MCPKey, OAuthConnection, SecurityEvent, Session, User
 from accounts.oauth.services import disconnect
+from finops.lib import clock
 from finops.lib.errors import UserError
+
+VISIT: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,20 @@ def end_access(*, user: User, actor: Actor) -> EndedAccess:
     for account in Account.objects.filter(memberships__user=user):
         audit.record(account=account, actor=actor, action="user.end_access", target=user.email)
     return EndedAccess(sessions, len(connections), len(keys))
+
+
+@transaction.atomic
+def allow_visit(*, account: Account, actor: Actor) -> datetime:
+    """Note in the account's audit log that an operator looks into it, read-only: until when she may."""
+    until = clock.now() + VISIT
+    audit.record(
+        account=account,
+        actor=actor,
+        action="account.visit",
+        target=account.name,
+        detail={"until": until.isoformat(timespec="seconds"), "access": "read-only"},
+    )
+    return until
 
 
 @transaction.atomic

@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
+from django.http import HttpRequest
 
 from accounts.audit import Actor
 from accounts.models import User
@@ -28,6 +29,8 @@ class RowAction:
     run: Callable[[Any, Actor], str]
     is_offered: Callable[[Any], bool] = lambda row: True
     is_danger: bool = False
+    begin: Callable[[HttpRequest, Any], str] | None = None
+    """What follows in the operator's session once it is done, and where she goes; by default to the row's page."""
 
 
 row_actions: Registry[dict[str, RowAction]] = Registry("actions of a model")

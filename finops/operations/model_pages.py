@@ -131,7 +131,10 @@ class ModelPages(OperatorRoles):
             return self._page(request, "operations/action.html", context)
         reauthenticate_first(request)
         with ErrorMessages(request):
-            messages.success(request, run_action(row=row, action=action, operator=cast(User, request.user)))
+            outcome = run_action(row=row, action=action, operator=cast(User, request.user))
+            if action.begin is not None:
+                return redirect(action.begin(request, row))
+            messages.success(request, outcome)
         is_left = all_rows(self.model).filter(pk=object_id).exists()
         return redirect(row_href(row) if is_left else list_href(self.model))
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from django.http import HttpRequest
+from django.urls import reverse
+
 from accounts.audit import Actor
 from accounts.keys import revoke_mcp_key
 from accounts.models import Account, MCPKey, OAuthApplication, OAuthConnection, User
 from accounts.oauth.services import delete_client, disconnect
-from accounts.services.operators import change_operator_role, end_access
+from accounts.security import visits
+from accounts.services.operators import VISIT, allow_visit, change_operator_role, end_access
 from accounts.services.suspension import resume_account, suspend_account
 from finops.alerts.models import AlertDelivery
 from finops.alerts.services.deliveries import resend
@@ -16,10 +20,21 @@ from finops.connections.models import CostConnection, CostSync
 from finops.connections.services.syncs import cancel_sync, queue_sync
 from finops.costs.models import CostImport
 from finops.costs.services.reviews import cancel_import
+from finops.lib import clock
 from finops.lib.formats.numbers import plural
 from finops.operations.actions import RowAction, row_actions
 from ingestion.models import UsageUpload
 from ingestion.services.uploads import cancel_upload
+
+
+def _visit(account: Account, actor: Actor) -> str:
+    until = allow_visit(account=account, actor=actor)
+    return f"Read-only until {until:%H:%M} UTC."
+
+
+def _begin_visit(request: HttpRequest, account: Account) -> str:
+    visits.begin(request, account, clock.now() + VISIT)
+    return reverse("overview", args=[account.slug])
 
 
 def _suspend(account: Account, actor: Actor) -> str:
@@ -102,6 +117,12 @@ def _is_unfinished(job: CostImport | CostSync | UsageUpload) -> bool:
 
 ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
     "accounts.Account": {
+        "visit": RowAction(
+            "View account",
+            "Opens the account's pages read-only for an hour. The account's audit log names you.",
+            _visit,
+            begin=_begin_visit,
+        ),
         "suspend": RowAction(
             "Suspend account",
             "Pages, keys and connected apps get 403 at once, and no task runs. Data is kept. Members see why.",

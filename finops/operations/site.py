@@ -9,12 +9,14 @@ from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, include, path, re_path, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
+from accounts.security import visits
 from finops.operations.catalog import GROUPS, ModelGroup, entries
 from finops.operations.charts import RANGES, activity_charts
 from finops.operations.links import list_href
@@ -55,6 +57,7 @@ class OperatorSite(admin.AdminSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         urls: list[URLPattern | URLResolver] = [
             path("", self.admin_view(self.index), name="index"),
+            path("visits/end/", self.admin_view(self.end_visits_view), name="end_visits"),
             path("charts/", self.admin_view(self.charts_view), name="charts"),
             path("groups/<slug:slug>/", self.admin_view(self.group_view), name="group"),
         ]
@@ -78,6 +81,13 @@ class OperatorSite(admin.AdminSite):
         }
         context = {**self.each_context(request), **own}
         return TemplateResponse(request, "operations/status.html", context)
+
+    def end_visits_view(self, request: HttpRequest) -> HttpResponseBase:
+        return require_POST(self._end_visits)(request)
+
+    def _end_visits(self, request: HttpRequest) -> HttpResponse:
+        visits.end(request)
+        return redirect("admin:accounts_account_changelist")
 
     def charts_view(self, request: HttpRequest) -> HttpResponseBase:
         return require_safe(self._charts)(request)

@@ -1,0 +1,49 @@
+"""A visit: an operator looks into an account that she is no member of, for an hour, as a viewer who can change nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from django.http import HttpRequest
+
+from accounts.models import Account, Membership, Role, User
+from accounts.security.mfa import has_second_factor
+from finops.lib import clock
+
+SESSION_KEY: Final = "operator_visits"
+
+
+def begin(request: HttpRequest, account: Account, until: datetime) -> None:
+    """Let this session alone in, until then."""
+    request.session[SESSION_KEY] = {
+        **request.session.get(SESSION_KEY, {}),
+        str(account.pk): until.isoformat(),
+    }
+
+
+def end(request: HttpRequest) -> None:
+    """End every visit of this session."""
+    request.session.pop(SESSION_KEY, None)
+
+
+def visit_of(request: HttpRequest, slug: str) -> Membership | None:
+    """What a visiting operator is in the account: a viewer, of no row. None without a visit, once its hour is over, and once
+    she may no longer act as an operator. No query for whoever is none; two in a visit."""
+    user = request.user
+    if not isinstance(user, User) or not user.is_superuser or not user.is_staff:
+        return None
+    visits: dict[str, str] = request.session.get(SESSION_KEY, {})
+    if not visits:
+        return None
+    account = Account.objects.filter(slug=slug, pk__in=list(visits)).first()
+    if account is None:
+        return None
+    until = datetime.fromisoformat(visits[str(account.pk)])
+    if until <= clock.now():
+        return None
+    membership = Membership(account=account, user=user, role=Role.VIEWER)
+    membership.visit_until = until
+    proven = User.objects.filter(has_second_factor("pk"), pk=user.pk).exists()
+    membership.has_second_factor = proven  # type: ignore[attr-defined]  # as the door annotates it
+    return membership
