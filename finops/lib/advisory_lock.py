@@ -19,8 +19,9 @@ log = logging.getLogger(__name__)
 
 # Managed servers end transactions that stay idle; this one has nothing to do until its block is over.
 _LOCK = """
-SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(hashtextextended(%s, 0))
+SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock{mode}(hashtextextended(%s, 0))
 """
+_EXCLUSIVE, _SHARED = _LOCK.format(mode=""), _LOCK.format(mode="_shared")
 
 
 class _HeldLocks(threading.local):
@@ -38,9 +39,10 @@ def lock_until_commit(name: str) -> None:
 
 
 @contextmanager
-def advisory_lock(name: str) -> Iterator[bool]:
+def advisory_lock(name: str, *, shared: bool = False) -> Iterator[bool]:
     """Whether nobody else is in a block of this name; then nobody is while this one lasts. It does not wait, and is free
-    to whoever holds it in this thread. Cost: one query, and a second connection of the pool while the block lasts."""
+    to whoever holds it in this thread. `shared` blocks exclude only those that are not. Cost: one query, and a second
+    connection of the pool while the block lasts."""
     if name in _held_locks.names:
         yield True
         return
@@ -48,7 +50,7 @@ def advisory_lock(name: str) -> Iterator[bool]:
     try:
         lock_connection.set_autocommit(False)
         with lock_connection.cursor() as cursor:
-            cursor.execute(_LOCK, [name])
+            cursor.execute(_SHARED if shared else _EXCLUSIVE, [name])
             is_acquired = bool(cursor.fetchone()[1])
         if not is_acquired:
             lock_connection.rollback()

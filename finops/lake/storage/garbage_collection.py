@@ -9,6 +9,7 @@ from typing import Final
 
 from accounts.models import Account
 from finops.lake.models import LakeRollup, LakeSegment
+from finops.lake.storage import locks
 from finops.lake.storage.segments import ORPHAN_GRACE_PERIOD, manifest_paths
 from finops.lake.storage.storage import storage
 from finops.lib import clock
@@ -28,20 +29,27 @@ class SweepResult:
 def sweep() -> SweepResult:
     """Remove files retired for an hour with their rows, and files older than a day that no row names.
 
-    Over all accounts; safe to run twice at once and to be killed anywhere.
+    Over all accounts; safe to run twice at once and to be killed anywhere. Nothing goes while a backup runs: the next
+    sweep takes it.
     """
-    swept = SweepResult(retired=_sweep_retired_segments(), orphans=_sweep_orphans())
+    with locks.removing_files() as is_free:
+        if not is_free:
+            return SweepResult(retired=0, orphans=0)
+        swept = SweepResult(retired=_sweep_retired_segments(), orphans=_sweep_orphans())
     storage().trim()
     return swept
 
 
 def remove_files(account: Account) -> int:
-    """Remove every file of an account that is being deleted, whether or not a row names it: how many went."""
-    count = 0
-    for file in list(storage().files(f"{account.pk}/")):
-        storage().delete(file.path)
-        count += 1
-    return count
+    """Remove every file of an account that is being deleted, whether or not a row names it: how many went.
+
+    While a backup runs they stay, and go with the sweep a day later, as files that no row names.
+    """
+    with locks.removing_files() as is_free:
+        files = list(storage().files(f"{account.pk}/")) if is_free else []
+        for file in files:
+            storage().delete(file.path)
+    return len(files)
 
 
 def _sweep_retired_segments() -> int:

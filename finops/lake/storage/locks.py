@@ -1,11 +1,18 @@
-"""Locks in PostgreSQL that last until the end of the transaction."""
+"""Locks in PostgreSQL that last until the end of the transaction, or of a block."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
 
 from django.db import connection
 
 from accounts.models import Account
-from finops.lib.advisory_lock import lock_until_commit
+from finops.lib.advisory_lock import advisory_lock, lock_until_commit
+
+_FILES: Final = "lake files"
 
 
 def lock_usage(account: Account) -> None:
@@ -30,6 +37,26 @@ def try_lock_compaction(account: Account) -> bool:
 def try_lock_rollups(account: Account) -> bool:
     """Whether nobody else summarises segments of the account; then nobody else does until the transaction ends."""
     return _try_lock(f"cost summaries {account.pk}")
+
+
+@contextmanager
+def removing_files() -> Iterator[bool]:
+    """Whether files may be removed now; then no backup begins while the block lasts. Removers do not exclude each other."""
+    with advisory_lock(_FILES, shared=True) as is_free:
+        yield is_free
+
+
+@contextmanager
+def holding_files(wait_seconds: float) -> Iterator[bool]:
+    """No file of the lake is removed while the block lasts. Waits so long for removers that are under way, and for another
+    such block; False when they took longer."""
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        with advisory_lock(_FILES) as is_held:
+            if is_held or time.monotonic() >= deadline:
+                yield is_held
+                return
+        time.sleep(0.5)
 
 
 def _usage_lock_name(account: Account) -> str:

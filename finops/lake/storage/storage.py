@@ -11,6 +11,7 @@ import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -60,6 +61,11 @@ class Storage(ABC):
         turn out to be missing only when it is opened."""
 
     @abstractmethod
+    def stored(self, path: str) -> AbstractContextManager[Path]:
+        """The file as the storage has it now, past what is kept for speed: for backups and checks, readable in the block.
+        Raises FileNotFoundError when it is gone, StorageUnreachable when the storage does not answer."""
+
+    @abstractmethod
     def delete(self, path: str) -> None:
         """Remove a file; one already gone is fine."""
 
@@ -91,6 +97,13 @@ class LocalStorage(Storage):
 
     def local(self, path: str, checksum: str) -> str:
         return f"{self._root}/{path}"
+
+    @contextmanager
+    def stored(self, path: str) -> Iterator[Path]:
+        file = self._root / path
+        if not file.is_file():
+            raise FileNotFoundError(str(file))
+        yield file
 
     def delete(self, path: str) -> None:
         (self._root / path).unlink(missing_ok=True)
@@ -142,6 +155,21 @@ class RemoteStorage(Storage):
                 raise StorageUnreachable(f"{self._url} did not give {path}: {error}") from error
 
         return str(self._cache.file(path, checksum, download))
+
+    @contextmanager
+    def stored(self, path: str) -> Iterator[Path]:
+        copy = self.new_file()
+        try:
+            filesystem, root = self._filesystem()
+            try:
+                filesystem.get_file(f"{root}/{path}", str(copy))
+            except FileNotFoundError:
+                raise
+            except Exception as error:  # each of fsspec's file systems has its own for «not reachable»
+                raise StorageUnreachable(f"{self._url} did not give {path}: {error}") from error
+            yield copy
+        finally:
+            copy.unlink(missing_ok=True)
 
     def delete(self, path: str) -> None:
         filesystem, root = self._filesystem()

@@ -1,0 +1,221 @@
+"""Whether the lake has what its manifest says: files, checksums, rows, days and sums; and what can be repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+
+from finops.backup.objects import ObjectStore
+from finops.backup.records import LakeFile
+from finops.backup.restoration import restore_file
+from finops.lake import schema
+from finops.lake.engine import compiler, engine
+from finops.lake.models import LakeRollup, LakeSegment
+from finops.lake.queries import SegmentFile
+from finops.lake.schema import Kind
+from finops.lake.storage import garbage_collection
+from finops.lake.storage.segments import ORPHAN_GRACE_PERIOD, manifest_paths, sha256
+from finops.lake.storage.storage import storage
+from finops.lib import clock
+from finops.lib.money import exact_sum
+
+_AMOUNTS: Final = ("billed_cost", "effective_cost")
+
+Sums = dict[str, tuple[Decimal | None, ...]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a file, and what a person can do; `is_repaired` when nothing is left to do."""
+
+    path: str
+    text: str
+    advice: str
+    is_repaired: bool = False
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """`files` and `rows` that were checked, and what is wrong."""
+
+    files: int
+    rows: int
+    problems: list[Problem]
+
+    @property
+    def is_sound(self) -> bool:
+        return all(problem.is_repaired for problem in self.problems)
+
+
+class BackupFiles:
+    """Files of a backup, by path in the lake: where a repair takes them from."""
+
+    def __init__(self, store: ObjectStore, files: list[LakeFile]) -> None:
+        self._store = store
+        self._files = {file.path: file for file in files}
+
+    def restore(self, path: str, checksum: str) -> bool:
+        """Put the file back; False where the backup has no such content."""
+        file = self._files.get(path)
+        return (
+            file is not None and file.sha256 == checksum and restore_file(self._store, file, lambda _: None)
+        )
+
+
+def check_lake(*, repair: bool, backup: BackupFiles | None, progress: Callable[[str], None]) -> CheckResult:
+    """Read every live segment and rollup, and compare: a pass over the whole lake. Nothing is written without `repair`.
+
+    Raises StorageUnreachable when the storage does not answer: then nothing is known, and nothing repaired.
+    """
+    problems: list[Problem] = []
+    files = rows = 0
+    # Unscoped: an operator checks the lake of every account.
+    segments = LakeSegment.objects.unscoped().filter(retired_at=None).order_by("pk")
+    for segment in segments.iterator():
+        problems += _check_segment(segment, repair=repair, backup=backup)
+        files, rows = files + 1, rows + segment.rows
+        if files % 500 == 0:
+            progress(f"Checked: {files:,} segments")
+    problems += _orphans(repair=repair)
+    return CheckResult(files, rows, problems)
+
+
+def _check_segment(segment: LakeSegment, *, repair: bool, backup: BackupFiles | None) -> Iterator[Problem]:
+    text = _damage(segment.path, segment.checksum, segment.bytes)
+    if text:
+        is_repaired = repair and backup is not None and backup.restore(segment.path, segment.checksum)
+        yield Problem(segment.path, text, _import_advice(segment), is_repaired)
+        if not is_repaired:
+            return
+    if difference := _difference(segment):
+        if repair:
+            _update_statistics(segment)
+        yield Problem(
+            segment.path, difference, "Run with --repair: the manifest takes the file's figures.", repair
+        )
+    yield from _check_rollups(segment, repair=repair)
+
+
+def _import_advice(segment: LakeSegment) -> str:
+    what = (
+        f"import {segment.month:%Y-%m} of source {segment.source_id} again"
+        if segment.kind == Kind.COST
+        else f"push the usage of {segment.month:%Y-%m} of source {segment.source_id} again"
+    )
+    return f"Run with --repair --from TARGET of a backup, or {what} (account {segment.account_id})."
+
+
+def _damage(path: str, checksum: str, size: int) -> str:
+    try:
+        with storage().stored(path) as file:
+            if (actual := file.stat().st_size) != size:
+                return f"has {actual:,} bytes, the manifest says {size:,}"
+            return "" if sha256(file) == checksum else "has another checksum than the manifest says"
+    except FileNotFoundError:
+        return "is missing"
+
+
+@dataclass(frozen=True)
+class _Statistics:
+    rows: int
+    columns: list[str]
+    first_day: Any
+    last_day: Any
+
+
+def _statistics(segment: LakeSegment) -> _Statistics:
+    day = schema.day_column(Kind(segment.kind))
+    with storage().stored(segment.path) as path:
+        file = pq.ParquetFile(Path(path))
+        days = file.read(columns=[day])[day]
+        bounds = sorted(days.unique().to_pylist())
+        return _Statistics(file.metadata.num_rows, file.schema_arrow.names, bounds[0], bounds[-1])
+
+
+def _difference(segment: LakeSegment) -> str:
+    """How the manifest's row differs from its file, whose checksum is right."""
+    actual = _statistics(segment)
+    differences = [
+        f"{name} {_short(getattr(actual, name))}, the manifest says {_short(getattr(segment, name))}"
+        for name in ("rows", "columns", "first_day", "last_day")
+        if getattr(actual, name) != getattr(segment, name)
+    ]
+    return f"has {'; '.join(differences)}" if differences else ""
+
+
+def _short(value: Any) -> str:
+    return f"{len(value)} columns" if isinstance(value, list) else str(value)
+
+
+def _update_statistics(segment: LakeSegment) -> None:
+    actual = _statistics(segment)
+    for name in ("rows", "columns", "first_day", "last_day"):
+        setattr(segment, name, getattr(actual, name))
+    segment.save(update_fields=["rows", "columns", "first_day", "last_day"])
+
+
+def _check_rollups(segment: LakeSegment, *, repair: bool) -> Iterator[Problem]:
+    """A rollup is made of its segment, so what is wrong with one is repaired by making it again."""
+    rollups = list(LakeRollup.objects.unscoped().filter(segment=segment))
+    expected = _sums(segment.path, segment.checksum, segment.columns) if rollups else {}
+    for rollup in rollups:
+        text = _damage(rollup.path, rollup.checksum, rollup.bytes) or _sum_difference(
+            segment, rollup, expected
+        )
+        if not text:
+            continue
+        if repair:
+            _discard_rollups(segment)
+        yield Problem(rollup.path, text, "Run with --repair: rollups are created again.", repair)
+        if repair:
+            return
+
+
+def _discard_rollups(segment: LakeSegment) -> None:
+    for rollup in LakeRollup.objects.unscoped().filter(segment=segment):
+        path = rollup.path
+        rollup.delete()
+        storage().delete(path)
+    segment.summarised_at = None
+    segment.save(update_fields=["summarised_at"])
+
+
+def _sum_difference(segment: LakeSegment, rollup: LakeRollup, expected: Sums) -> str:
+    columns = [name for name in segment.columns if name not in rollup.without]
+    actual = _sums(rollup.path, rollup.checksum, columns)
+    if actual == expected:
+        return ""
+    currency = next(each for each in {**expected, **actual} if expected.get(each) != actual.get(each))
+    return f"adds up to other costs in {currency} than its segment {segment.path}"
+
+
+def _sums(path: str, checksum: str, columns: list[str]) -> Sums:
+    """Billed and effective cost by currency."""
+    file = SegmentFile(path, checksum, frozenset(columns))
+    statement = partial(compiler.sums_sql, keys=("currency",), amounts=_AMOUNTS)
+    with engine.read_batches([file], statement) as reader:
+        return {
+            row["currency"]: tuple(
+                exact_sum([row[name]]) if row[name] is not None else None for name in _AMOUNTS
+            )
+            for row in reader.read_all().to_pylist()
+        }
+
+
+def _orphans(*, repair: bool) -> Iterator[Problem]:
+    """Files that no row names and that are too old to be of an import under way."""
+    oldest = clock.now() - ORPHAN_GRACE_PERIOD
+    aged = [file.path for file in storage().files() if file.modified < oldest]
+    orphans = [path for path in aged if path not in manifest_paths([path])]
+    if repair and orphans:
+        garbage_collection.sweep()
+        left = {file.path for file in storage().files()}
+    for path in orphans:
+        problem = Problem(path, "is named by no row", "Run with --repair, or wait for the hourly sweep.")
+        yield replace(problem, is_repaired=repair and path not in left)

@@ -1,0 +1,139 @@
+"""Content in a target, named by its SHA-256: what an earlier backup stored is not stored again."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from finops.backup.encryption import Encryption
+from finops.backup.errors import DamagedObject
+from finops.backup.records import StoredObject
+from finops.backup.targets import Target
+
+OBJECTS: Final = "objects"
+
+
+class ObjectStore:
+    """The objects of one target and one key."""
+
+    def __init__(self, target: Target, encryption: Encryption) -> None:
+        self.target, self.encryption = target, encryption
+        self.new_bytes = self.new_files = 0
+        self._new: set[str] = set()
+        self._stored: dict[str, tuple[str, int]] = {}
+
+    def load_index(self) -> None:
+        """What the target has already: one listing."""
+        sizes = self.target.sizes(f"{OBJECTS}/{self.encryption.folder}")
+        self._stored = {_digest_of(path): (path, size) for path, size in sizes.items()}
+
+    def put(self, source: BinaryIO, size: int, sha256: str) -> StoredObject:
+        """Store content of this digest and size. Raises DamagedObject where the source has other bytes."""
+        if (known := self.known(sha256, size)) is not None:
+            return known
+        reader = _DigestReader(source)
+        with self.target.new_file() as file:
+            with file.open("wb") as into:
+                self.encryption.encrypt(reader, into)
+            if reader.digest.hexdigest() != sha256:
+                raise DamagedObject(f"The content has SHA-256 {reader.digest.hexdigest()}, not {sha256}.")
+            with file.open("rb") as written:
+                stored_sha256 = hashlib.file_digest(written, "sha256").hexdigest()
+            stored_bytes = file.stat().st_size
+            name = sha256 if not self.encryption.recipient else f"{sha256}.{stored_sha256}"
+            path = f"{OBJECTS}/{self.encryption.folder}/{sha256[:2]}/{name}"
+            self.target.put(file, path)
+        self._stored[sha256] = (path, stored_bytes)
+        self._new.add(path)
+        self.new_bytes, self.new_files = self.new_bytes + stored_bytes, self.new_files + 1
+        return StoredObject(sha256, size, path, stored_sha256, stored_bytes)
+
+    def put_bytes(self, content: bytes) -> StoredObject:
+        return self.put(io.BytesIO(content), len(content), hashlib.sha256(content).hexdigest())
+
+    def is_new(self, stored: StoredObject) -> bool:
+        """Whether this run stored it."""
+        return stored.path in self._new
+
+    def known(self, sha256: str, size: int) -> StoredObject | None:
+        """What the target has already of this content."""
+        path, stored_bytes = self._stored.get(sha256, ("", 0))
+        if not path or (not self.encryption.recipient and stored_bytes != size):
+            return None  # a damaged one is stored again, in its place
+        stored_sha256 = path.rpartition("/")[2].rpartition(".")[2]
+        return StoredObject(sha256, size, path, stored_sha256, stored_bytes)
+
+    def verify(self, stored: StoredObject) -> None:
+        """Read it back whole, decrypted where the key can. Raises DamagedObject when its bytes differ."""
+        with self._reader(stored) as reader:
+            if self.encryption.can_read:
+                self._decrypt(reader, None, stored)
+            else:
+                while reader.read(2**20):
+                    pass
+            _compare(reader.digest.hexdigest(), stored.stored_sha256, stored)
+
+    def read_into(self, stored: StoredObject, file: Path) -> None:
+        """The content into a file. Raises DamagedObject when it is not what was stored, or missing."""
+        with file.open("wb") as into, self._reader(stored) as reader:
+            self._decrypt(reader, into, stored)
+
+    def read(self, stored: StoredObject) -> bytes:
+        """The content, for parts of tables. Raises DamagedObject as `read_into`."""
+        content = io.BytesIO()
+        with self._reader(stored) as reader:
+            self._decrypt(reader, content, stored)
+        return content.getvalue()
+
+    @contextmanager
+    def _reader(self, stored: StoredObject) -> Iterator[_DigestReader]:
+        try:
+            with self.target.open(stored.path) as source:
+                yield _DigestReader(source)
+        except FileNotFoundError as error:
+            raise DamagedObject(f"{stored.path} is missing in {self.target.name}.") from error
+
+    def _decrypt(self, reader: _DigestReader, into: BinaryIO | None, stored: StoredObject) -> None:
+        writer = _DigestWriter(into)
+        try:
+            self.encryption.decrypt(reader, writer)  # type: ignore[arg-type] # a reader is all it needs
+        except DamagedObject as error:
+            raise DamagedObject(f"{stored.path} is damaged, or of another key: {error.message}") from error
+        _compare(writer.digest.hexdigest(), stored.sha256, stored)
+
+
+class _DigestReader:
+    def __init__(self, source: BinaryIO) -> None:
+        self._source, self.digest = source, hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        chunk = self._source.read(size)
+        self.digest.update(chunk)
+        return chunk
+
+
+class _DigestWriter:
+    def __init__(self, into: BinaryIO | None) -> None:
+        self._into, self.digest = into, hashlib.sha256()
+
+    def write(self, chunk: bytes) -> int:
+        self.digest.update(chunk)
+        if self._into is not None:
+            self._into.write(chunk)
+        return len(chunk)
+
+    def flush(self) -> None:
+        """pyrage asks for it."""
+
+
+def _compare(digest: str, expected: str, stored: StoredObject) -> None:
+    if digest != expected:
+        raise DamagedObject(f"{stored.path} is damaged: SHA-256 {digest}, expected {expected}.")
+
+
+def _digest_of(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]

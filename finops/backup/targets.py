@@ -1,0 +1,122 @@
+"""Where backups lie: a folder, or any fsspec URL such as s3://bucket/prefix."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import fsspec
+from django.conf import settings
+
+from finops.backup.errors import BackupError
+
+_UNFINISHED = ".unfinished"
+
+
+class Target(ABC):
+    """Files by path. What `put` names is there whole, or not at all."""
+
+    def __init__(self, spool: Path, name: str) -> None:
+        self._spool = spool
+        self.name = name
+
+    @contextmanager
+    def new_file(self) -> Iterator[Path]:
+        """A fresh local file to write into, before `put`; gone after the block."""
+        self._spool.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor, name = tempfile.mkstemp(dir=self._spool)
+        os.close(descriptor)
+        try:
+            yield Path(name)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+    @abstractmethod
+    def put(self, file: Path, path: str) -> None:
+        """Move a finished file to `path`, durably."""
+
+    @abstractmethod
+    def open(self, path: str) -> BinaryIO:
+        """The file, for reading. Raises FileNotFoundError."""
+
+    @abstractmethod
+    def sizes(self, below: str) -> dict[str, int]:
+        """Bytes of every finished file in a folder, by path."""
+
+    @abstractmethod
+    def delete(self, path: str) -> None:
+        """Remove a file; one already gone is fine."""
+
+
+class FolderTarget(Target):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root / _UNFINISHED, str(root))
+        self._root = root
+
+    def put(self, file: Path, path: str) -> None:
+        final = self._root / path
+        final.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _fsync(file)
+        file.replace(final)
+        _fsync(final.parent)
+
+    def open(self, path: str) -> BinaryIO:
+        return (self._root / path).open("rb")
+
+    def sizes(self, below: str) -> dict[str, int]:
+        files = (file for file in (self._root / below).rglob("*") if file.is_file())
+        return {file.relative_to(self._root).as_posix(): file.stat().st_size for file in files}
+
+    def delete(self, path: str) -> None:
+        (self._root / path).unlink(missing_ok=True)
+
+
+class RemoteTarget(Target):
+    def __init__(self, url: str) -> None:
+        super().__init__(Path(settings.VAR_DIR, "backup-spool"), url)
+        self._filesystem: Any
+        self._filesystem, root = fsspec.core.url_to_fs(url)
+        self._root = root.rstrip("/")
+
+    def put(self, file: Path, path: str) -> None:
+        self._filesystem.put_file(str(file), f"{self._root}/{path}")
+
+    def open(self, path: str) -> BinaryIO:
+        file: BinaryIO = self._filesystem.open(f"{self._root}/{path}", "rb")
+        return file
+
+    def sizes(self, below: str) -> dict[str, int]:
+        self._filesystem.invalidate_cache()
+        found = self._filesystem.find(f"{self._root}/{below}", detail=True)
+        return {name.removeprefix(self._root).lstrip("/"): int(each["size"]) for name, each in found.items()}
+
+    def delete(self, path: str) -> None:
+        try:
+            self._filesystem.rm_file(f"{self._root}/{path}")
+        except FileNotFoundError:
+            return
+
+
+def open_target(place: str) -> Target:
+    """The target of this folder or URL. Raises BackupError for a URL of a kind that nothing here reads."""
+    if "://" not in place or place.startswith("file://"):
+        return FolderTarget(Path(place.removeprefix("file://")).absolute())
+    try:
+        return RemoteTarget(place)
+    except (ImportError, ValueError) as error:
+        raise BackupError(
+            f"Target {place!r} cannot be opened: {error}. Use a folder or s3://bucket/prefix."
+        ) from error
+
+
+def _fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,73 @@
+"""`manage.py backup TARGET`: database and lake at one moment, into a folder or s3://bucket/prefix (docs/operations.md)."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from finops.backup import encryption, services
+from finops.backup.targets import open_target
+from finops.lib.errors import UserError
+
+
+class Command(BaseCommand):
+    help = "Back up database and lake at one moment. Exit code 1: no backup, or files of the lake are missing in it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("target", nargs="?", help="a folder, or s3://bucket/prefix")
+        parser.add_argument("--key-file", help="file with the backup key (default: BACKUP_KEY)")
+        parser.add_argument(
+            "--verify-all", action="store_true", help="read back older files of the backup too"
+        )
+        parser.add_argument("--new-key", action="store_true", help="print a new key and exit")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["new_key"]:
+            identity, recipient = encryption.new_key()
+            self.stdout.write(f"# public key: {recipient}\n{identity}")
+            return
+        if not options["target"]:
+            raise CommandError("Name a target: a folder, or s3://bucket/prefix.")
+        self.quiet = options["verbosity"] == 0
+        try:
+            result = services.create_backup(
+                target=open_target(options["target"]),
+                encryption=chosen_encryption(options["key_file"]),
+                progress=self._say,
+                verify_all=options["verify_all"],
+            )
+        except UserError as error:
+            raise CommandError(error.message) from error
+        self._report(result)
+
+    def _report(self, result: services.BackupResult) -> None:
+        record = result.record
+        rows = ", ".join(f"{kind} {count:,}" for kind, count in services.sums(record).items())
+        self._say(
+            f"Backup {record.id} is complete and verified: {len(record.lake):,} lake files, rows: {rows}. "
+            f"New: {result.new_files:,} files, {result.new_bytes:,} bytes."
+        )
+        self._say("Not encrypted. Set BACKUP_KEY to encrypt." if not record.recipient else "Encrypted.")
+        self._say(
+            "Not in the backup: SECRET_KEY, SECRET_KEY_FALLBACKS, KEY_PEPPER and BACKUP_KEY. Keep them elsewhere: without them "
+            "sealed secrets cannot be read and no key of a customer works."
+        )
+        if record.missing:
+            raise CommandError(
+                f"{len(record.missing)} files of the lake are missing or damaged, and not in the backup. "
+                "Run `manage.py check_lake`.",
+                returncode=1,
+            )
+
+    def _say(self, text: str) -> None:
+        if not self.quiet:
+            self.stdout.write(text)
+            self.stdout.flush()
+
+
+def chosen_encryption(path: str | None) -> encryption.Encryption:
+    """Of the key file, else of BACKUP_KEY. Raises BackupError."""
+    return encryption.key_file(path) if path else encryption.encryption_of(settings.BACKUP_KEY)

@@ -1,0 +1,64 @@
+"""manage.py check_lake: what it finds, what it repairs, and from where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.finops.backup.machine import empty_machine, run
+from tests.servers import LiveServer
+
+pytestmark = pytest.mark.django_db
+
+HERE = "tests.finops.backup.machine"
+
+
+@pytest.fixture
+def company(django_db_setup: None) -> Iterator[LiveServer]:
+    with empty_machine() as machine:
+        machine.run(f"{HERE}:company")
+        yield machine
+
+
+def test_a_lake_as_it_should_be_is_sound(company: LiveServer) -> None:
+    code, said = run(company, "check_lake")
+    assert (code, said.splitlines()) == (0, ["Checked 2 segments with 41 rows.", "The lake is sound."])
+
+
+def test_what_is_wrong_is_named_and_repaired_from_a_backup(company: LiveServer, tmp_path: Path) -> None:
+    run(company, "backup", str(tmp_path))
+    before = company.run(f"{HERE}:facts")
+    paths = company.run(f"{HERE}:lake_paths")
+    company.run(f"{HERE}:remove", paths["segment"])
+    company.run(f"{HERE}:damage", paths["rollup"])
+    orphan = company.run(f"{HERE}:add_orphan")
+
+    code, said = run(company, "check_lake")
+    assert code == 1
+    assert (
+        f"{paths['segment']} is missing. Run with --repair --from TARGET of a backup, or import 2026-02"
+        in said
+    )
+    assert f"{paths['rollup']} has another checksum than the manifest says." in said
+    assert f"{orphan} is named by no row." in said
+    assert "3 files of the lake need repair." in said
+
+    code, said = run(company, "check_lake", "--repair")
+    assert (code, "1 file of the lake need repair" in said) == (1, True), said
+    code, said = run(company, "check_lake", "--repair", "--from", str(tmp_path))
+    assert (code, f"{paths['segment']} is missing. Repaired." in said) == (0, True), said
+    assert run(company, "check_lake")[0] == 0
+    after = company.run(f"{HERE}:facts")
+    assert after["cost"] == before["cost"]
+
+
+def test_a_manifest_row_with_other_figures_than_its_file_takes_the_files(company: LiveServer) -> None:
+    path = company.run(f"{HERE}:lake_paths")["segment"]
+    company.run(f"{HERE}:misstate_rows", path)
+
+    code, said = run(company, "check_lake")
+    assert (code, f"{path} has rows 1, the manifest says 5." in said) == (1, True), said
+    assert run(company, "check_lake", "--repair")[0] == 0
+    assert run(company, "check_lake")[0] == 0
