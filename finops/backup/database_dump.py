@@ -1,6 +1,6 @@
 """The database at one moment: every table by COPY, inside one REPEATABLE READ transaction.
 
-COPY's text format is the same in every version of PostgreSQL, and needs no pg_dump of the server's version (ADR 0050). The
+COPY's text format is the same in every version of PostgreSQL, and needs no pg_dump of the server's version (ADR 0054). The
 schema is not dumped: migrations create it.
 """
 
@@ -70,7 +70,7 @@ class LiveFile:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class DatabaseSnapshot:
     """The database at `taken_at`: what was committed and answered before is in it."""
 
     cursor: Any
@@ -123,7 +123,7 @@ class Snapshot:
 
 
 @contextmanager
-def snapshot() -> Iterator[Snapshot]:
+def snapshot() -> Iterator[DatabaseSnapshot]:
     """A transaction of its own that sees the database of one moment while the block lasts. Vacuum cleans up nothing newer
     meanwhile, so the block ends as soon as the tables are read."""
     own = connection.copy()
@@ -135,7 +135,7 @@ def snapshot() -> Iterator[Snapshot]:
                 cursor.execute(f"SET LOCAL {timeout} = 0")
             # The statement's time is before its snapshot: nothing answered before it is left out.
             cursor.execute("SELECT statement_timestamp(), current_setting('server_version')")
-            yield Snapshot(cursor, *cursor.fetchone())
+            yield DatabaseSnapshot(cursor, *cursor.fetchone())
         own.rollback()
     finally:
         own.close()

@@ -31,7 +31,7 @@ Sums = dict[str, tuple[Decimal | None, ...]]
 
 
 @dataclass(frozen=True)
-class Problem:
+class LakeProblem:
     """What is wrong with a file, and what a person can do; `is_repaired` when nothing is left to do."""
 
     path: str
@@ -46,7 +46,7 @@ class CheckResult:
 
     files: int
     rows: int
-    problems: list[Problem]
+    problems: list[LakeProblem]
 
     @property
     def is_sound(self) -> bool:
@@ -73,7 +73,7 @@ def check_lake(*, repair: bool, backup: BackupFiles | None, progress: Callable[[
 
     Raises StorageUnreachable when the storage does not answer: then nothing is known, and nothing repaired.
     """
-    problems: list[Problem] = []
+    problems: list[LakeProblem] = []
     files = rows = 0
     # Unscoped: an operator checks the lake of every account.
     segments = LakeSegment.objects.unscoped().filter(retired_at=None).order_by("pk")
@@ -86,17 +86,19 @@ def check_lake(*, repair: bool, backup: BackupFiles | None, progress: Callable[[
     return CheckResult(files, rows, problems)
 
 
-def _check_segment(segment: LakeSegment, *, repair: bool, backup: BackupFiles | None) -> Iterator[Problem]:
+def _check_segment(
+    segment: LakeSegment, *, repair: bool, backup: BackupFiles | None
+) -> Iterator[LakeProblem]:
     text = _damage(segment.path, segment.checksum, segment.bytes)
     if text:
         is_repaired = repair and backup is not None and backup.restore(segment.path, segment.checksum)
-        yield Problem(segment.path, text, _import_advice(segment), is_repaired)
+        yield LakeProblem(segment.path, text, _import_advice(segment), is_repaired)
         if not is_repaired:
             return
     if difference := _difference(segment):
         if repair:
             _update_statistics(segment)
-        yield Problem(
+        yield LakeProblem(
             segment.path, difference, "Run with --repair: the manifest takes the file's figures.", repair
         )
     yield from _check_rollups(segment, repair=repair)
@@ -113,7 +115,7 @@ def _import_advice(segment: LakeSegment) -> str:
 
 def _damage(path: str, checksum: str, size: int) -> str:
     try:
-        with storage().stored(path) as file:
+        with storage().original(path) as file:
             if (actual := file.stat().st_size) != size:
                 return f"has {actual:,} bytes, the manifest says {size:,}"
             return "" if sha256(file) == checksum else "has another checksum than the manifest says"
@@ -131,7 +133,7 @@ class _Statistics:
 
 def _statistics(segment: LakeSegment) -> _Statistics:
     day = schema.day_column(Kind(segment.kind))
-    with storage().stored(segment.path) as path:
+    with storage().original(segment.path) as path:
         file = pq.ParquetFile(Path(path))
         days = file.read(columns=[day])[day]
         bounds = sorted(days.unique().to_pylist())
@@ -160,7 +162,7 @@ def _update_statistics(segment: LakeSegment) -> None:
     segment.save(update_fields=["rows", "columns", "first_day", "last_day"])
 
 
-def _check_rollups(segment: LakeSegment, *, repair: bool) -> Iterator[Problem]:
+def _check_rollups(segment: LakeSegment, *, repair: bool) -> Iterator[LakeProblem]:
     """A rollup is made of its segment, so what is wrong with one is repaired by making it again."""
     rollups = list(LakeRollup.objects.unscoped().filter(segment=segment))
     expected = _sums(segment.path, segment.checksum, segment.columns) if rollups else {}
@@ -172,7 +174,7 @@ def _check_rollups(segment: LakeSegment, *, repair: bool) -> Iterator[Problem]:
             continue
         if repair:
             _discard_rollups(segment)
-        yield Problem(rollup.path, text, "Run with --repair: rollups are created again.", repair)
+        yield LakeProblem(rollup.path, text, "Run with --repair: rollups are created again.", repair)
         if repair:
             return
 
@@ -208,7 +210,7 @@ def _sums(path: str, checksum: str, columns: list[str]) -> Sums:
         }
 
 
-def _orphans(*, repair: bool) -> Iterator[Problem]:
+def _orphans(*, repair: bool) -> Iterator[LakeProblem]:
     """Files that no row names and that are too old to be of an import under way."""
     oldest = clock.now() - ORPHAN_GRACE_PERIOD
     aged = [file.path for file in storage().files() if file.modified < oldest]
@@ -217,5 +219,5 @@ def _orphans(*, repair: bool) -> Iterator[Problem]:
         garbage_collection.sweep()
         left = {file.path for file in storage().files()}
     for path in orphans:
-        problem = Problem(path, "is named by no row", "Run with --repair, or wait for the hourly sweep.")
+        problem = LakeProblem(path, "is named by no row", "Run with --repair, or wait for the hourly sweep.")
         yield replace(problem, is_repaired=repair and path not in left)

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 from finops.backup.encryption import Encryption
 from finops.backup.errors import DamagedObject
 from finops.backup.records import StoredObject
-from finops.backup.targets import Target
+from finops.backup.targets import BackupTarget
 
 OBJECTS: Final = "objects"
 
@@ -20,7 +20,7 @@ OBJECTS: Final = "objects"
 class ObjectStore:
     """The objects of one target and one key."""
 
-    def __init__(self, target: Target, encryption: Encryption) -> None:
+    def __init__(self, target: BackupTarget, encryption: Encryption) -> None:
         self.target, self.encryption = target, encryption
         self.new_bytes = self.new_files = 0
         self._new: set[str] = set()
@@ -33,7 +33,7 @@ class ObjectStore:
 
     def put(self, source: BinaryIO, size: int, sha256: str) -> StoredObject:
         """Store content of this digest and size. Raises DamagedObject where the source has other bytes."""
-        if (known := self.known(sha256, size)) is not None:
+        if (known := self.find(sha256, size)) is not None:
             return known
         reader = _DigestReader(source)
         with self.target.new_file() as file:
@@ -59,7 +59,7 @@ class ObjectStore:
         """Whether this run stored it."""
         return stored.path in self._new
 
-    def known(self, sha256: str, size: int) -> StoredObject | None:
+    def find(self, sha256: str, size: int) -> StoredObject | None:
         """What the target has already of this content."""
         path, stored_bytes = self._stored.get(sha256, ("", 0))
         if not path or (not self.encryption.recipient and stored_bytes != size):

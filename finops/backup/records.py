@@ -56,7 +56,7 @@ class LakeFile(msgspec.Struct, frozen=True):
     object: StoredObject | None
 
 
-class UploadFile(msgspec.Struct, frozen=True):
+class WaitingUpload(msgspec.Struct, frozen=True):
     """A file below VAR_DIR that an import, push or upload waits with."""
 
     path: str
@@ -81,7 +81,7 @@ class BackupRecord(msgspec.Struct, frozen=True, kw_only=True):
     tables: list[TableRecord]
     sequences: list[SequenceRecord]
     lake: list[LakeFile]
-    uploads: list[UploadFile]
+    uploads: list[WaitingUpload]
 
     @property
     def missing(self) -> list[LakeFile]:
@@ -95,7 +95,7 @@ class BackupRecord(msgspec.Struct, frozen=True, kw_only=True):
         return {each.path: each for each in (*parts, *lake, *(upload.object for upload in self.uploads))}
 
 
-class _Sealed(msgspec.Struct):
+class _Envelope(msgspec.Struct):
     sha256: str
     backup: msgspec.Raw
 
@@ -103,13 +103,13 @@ class _Sealed(msgspec.Struct):
 def encode(record: BackupRecord) -> bytes:
     """The text of backup.json, with the digest of what it says."""
     body = msgspec.json.encode(record)
-    return msgspec.json.encode(_Sealed(hashlib.sha256(body).hexdigest(), msgspec.Raw(body)))
+    return msgspec.json.encode(_Envelope(hashlib.sha256(body).hexdigest(), msgspec.Raw(body)))
 
 
 def decode(text: bytes) -> BackupRecord:
     """Raises DamagedObject for a file that was changed, BackupError for the format of a newer version."""
     try:
-        sealed = msgspec.json.decode(text, type=_Sealed)
+        sealed = msgspec.json.decode(text, type=_Envelope)
         if hashlib.sha256(sealed.backup).hexdigest() != sealed.sha256:
             raise DamagedObject("backup.json is damaged: its digest differs.")
         number = msgspec.json.decode(sealed.backup, type=dict[str, msgspec.Raw]).get("format")

@@ -13,7 +13,7 @@ from finops.backup.fingerprints import differing_keys
 from finops.backup.objects import ObjectStore
 from finops.backup.records import BackupRecord, LakeFile
 from finops.backup.services import read_record
-from finops.backup.targets import Target
+from finops.backup.targets import BackupTarget
 from finops.backup.uploads import restore_uploads
 from finops.lake.storage.segments import sha256
 from finops.lake.storage.storage import storage
@@ -36,7 +36,7 @@ class RestoreResult:
 
 def restore_backup(
     *,
-    target: Target,
+    target: BackupTarget,
     encryption: Encryption,
     progress: Progress,
     backup_id: str = "",
@@ -95,7 +95,7 @@ def _restore_lake(store: ObjectStore, record: BackupRecord, progress: Progress) 
 def has_file(file: LakeFile) -> bool:
     """Whether the lake has this file already, with this content: a restore that was interrupted goes on."""
     try:
-        with storage().stored(file.path) as path:
+        with storage().original(file.path) as path:
             return sha256(path) == file.sha256
     except FileNotFoundError:
         return False

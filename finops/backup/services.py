@@ -12,13 +12,13 @@ import msgspec
 from django.conf import settings
 
 from finops.backup import records
-from finops.backup.database_dump import LiveFile, Snapshot, part_text, snapshot
+from finops.backup.database_dump import DatabaseSnapshot, LiveFile, part_text, snapshot
 from finops.backup.encryption import Encryption
 from finops.backup.errors import BackupError, DamagedObject
 from finops.backup.fingerprints import current_fingerprints
 from finops.backup.objects import ObjectStore
 from finops.backup.records import BackupRecord, LakeFile
-from finops.backup.targets import Target
+from finops.backup.targets import BackupTarget
 from finops.backup.uploads import HeldUploads, held_uploads
 from finops.lake.storage.locks import holding_files
 from finops.lake.storage.storage import storage
@@ -42,7 +42,7 @@ class BackupResult:
 
 
 def create_backup(
-    *, target: Target, encryption: Encryption, progress: Progress, verify_all: bool = False
+    *, target: BackupTarget, encryption: Encryption, progress: Progress, verify_all: bool = False
 ) -> BackupResult:
     """Write a backup and read it back: what it added, or with `verify_all` everything it needs.
 
@@ -76,7 +76,9 @@ def _store_content(store: ObjectStore, progress: Progress) -> BackupRecord:
     return msgspec.structs.replace(record, lake=lake)
 
 
-def _record_of(now: Snapshot, store: ObjectStore, uploads: HeldUploads, progress: Progress) -> BackupRecord:
+def _record_of(
+    now: DatabaseSnapshot, store: ObjectStore, uploads: HeldUploads, progress: Progress
+) -> BackupRecord:
     return BackupRecord(
         id=f"{now.taken_at:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}",
         taken_at=now.taken_at,
@@ -103,10 +105,10 @@ def _store_lake(store: ObjectStore, files: Sequence[LiveFile], progress: Progres
 
 def _store_file(store: ObjectStore, file: LiveFile, progress: Progress) -> LakeFile:
     """One file that the lake lost or damaged must not be the end of every backup: it is left out, and named."""
-    stored = store.known(file.sha256, file.bytes)
+    stored = store.find(file.sha256, file.bytes)
     if stored is None:
         try:
-            with storage().stored(file.path) as path, path.open("rb") as content:
+            with storage().original(file.path) as path, path.open("rb") as content:
                 stored = store.put(content, file.bytes, file.sha256)
         except (FileNotFoundError, DamagedObject) as error:
             progress(f"Not in the backup: {file.path} ({error})")
@@ -132,7 +134,7 @@ def verify_objects(store: ObjectStore, record: BackupRecord, progress: Progress,
                 )
 
 
-def _write_record(target: Target, record: BackupRecord) -> None:
+def _write_record(target: BackupTarget, record: BackupRecord) -> None:
     text = records.encode(record)
     path = f"{BACKUPS}/{record.id}/{RECORD}"
     with target.new_file() as file:
@@ -143,13 +145,13 @@ def _write_record(target: Target, record: BackupRecord) -> None:
             raise DamagedObject(f"{path} is not what was written.")
 
 
-def backup_ids(target: Target) -> list[str]:
+def backup_ids(target: BackupTarget) -> list[str]:
     """The finished backups of a target, oldest first."""
     paths = target.sizes(BACKUPS)
     return sorted(path.split("/")[1] for path in paths if path.endswith(f"/{RECORD}"))
 
 
-def read_record(target: Target, backup_id: str = "") -> BackupRecord:
+def read_record(target: BackupTarget, backup_id: str = "") -> BackupRecord:
     """A backup's record, of the newest without an id. Raises BackupError when there is none, DamagedObject."""
     ids = backup_ids(target)
     if not ids:

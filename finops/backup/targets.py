@@ -18,7 +18,7 @@ from finops.backup.errors import BackupError
 _UNFINISHED = ".unfinished"
 
 
-class Target(ABC):
+class BackupTarget(ABC):
     """Files by path. What `put` names is there whole, or not at all."""
 
     def __init__(self, spool: Path, name: str) -> None:
@@ -53,7 +53,7 @@ class Target(ABC):
         """Remove a file; one already gone is fine."""
 
 
-class FolderTarget(Target):
+class FolderTarget(BackupTarget):
     def __init__(self, root: Path) -> None:
         super().__init__(root / _UNFINISHED, str(root))
         self._root = root
@@ -76,7 +76,7 @@ class FolderTarget(Target):
         (self._root / path).unlink(missing_ok=True)
 
 
-class RemoteTarget(Target):
+class RemoteTarget(BackupTarget):
     def __init__(self, url: str) -> None:
         super().__init__(Path(settings.VAR_DIR, "backup-spool"), url)
         self._filesystem: Any
@@ -102,7 +102,7 @@ class RemoteTarget(Target):
             return
 
 
-def open_target(place: str) -> Target:
+def open_target(place: str) -> BackupTarget:
     """The target of this folder or URL. Raises BackupError for a URL of a kind that nothing here reads."""
     if "://" not in place or place.startswith("file://"):
         return FolderTarget(Path(place.removeprefix("file://")).absolute())

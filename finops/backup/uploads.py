@@ -14,7 +14,7 @@ from typing import Final
 from django.conf import settings
 
 from finops.backup.objects import ObjectStore
-from finops.backup.records import BackupRecord, UploadFile
+from finops.backup.records import BackupRecord, WaitingUpload
 from finops.costs.models import CostImport
 from ingestion.models import UsageUpload
 
@@ -44,7 +44,7 @@ class HeldUploads:
             with suppress(FileExistsError, FileNotFoundError):
                 os.link(file, link)
 
-    def store(self, store: ObjectStore) -> list[UploadFile]:
+    def store(self, store: ObjectStore) -> list[WaitingUpload]:
         """Store their content."""
         records = []
         for file in sorted(file for file in self._folder.rglob("*") if file.is_file()):
@@ -52,7 +52,7 @@ class HeldUploads:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
                 content.seek(0)
                 stored = store.put(content, file.stat().st_size, digest)
-            records.append(UploadFile(file.relative_to(self._folder).as_posix(), stored))
+            records.append(WaitingUpload(file.relative_to(self._folder).as_posix(), stored))
         return records
 
 
@@ -79,13 +79,13 @@ def restore_uploads(store: ObjectStore, record: BackupRecord) -> None:
 def _move_jobs(var_dir: str) -> None:
     """Jobs name their files whole. Unscoped: a restore is of every account."""
     for job in CostImport.objects.unscoped().filter(status__in=_UNFINISHED):
-        job.files = [{**file, "path": _moved(file["path"], var_dir)} for file in job.files]
+        job.files = [{**file, "path": _relocate(file["path"], var_dir)} for file in job.files]
         job.save(update_fields=["files"])
     for upload in UsageUpload.objects.unscoped().filter(status__in=_UNFINISHED):
-        upload.path = _moved(upload.path, var_dir)
+        upload.path = _relocate(upload.path, var_dir)
         upload.save(update_fields=["path"])
 
 
-def _moved(path: str, var_dir: str) -> str:
+def _relocate(path: str, var_dir: str) -> str:
     below = f"{var_dir}/"
     return str(Path(settings.VAR_DIR, path.removeprefix(below))) if path.startswith(below) else path

@@ -61,7 +61,7 @@ class Storage(ABC):
         turn out to be missing only when it is opened."""
 
     @abstractmethod
-    def stored(self, path: str) -> AbstractContextManager[Path]:
+    def original(self, path: str) -> AbstractContextManager[Path]:
         """The file as the storage has it now, past what is kept for speed: for backups and checks, readable in the block.
         Raises FileNotFoundError when it is gone, StorageUnreachable when the storage does not answer."""
 
@@ -99,7 +99,7 @@ class LocalStorage(Storage):
         return f"{self._root}/{path}"
 
     @contextmanager
-    def stored(self, path: str) -> Iterator[Path]:
+    def original(self, path: str) -> Iterator[Path]:
         file = self._root / path
         if not file.is_file():
             raise FileNotFoundError(str(file))
@@ -157,7 +157,8 @@ class RemoteStorage(Storage):
         return str(self._cache.file(path, checksum, download))
 
     @contextmanager
-    def stored(self, path: str) -> Iterator[Path]:
+    def original(self, path: str) -> Iterator[Path]:
+        """A download, gone after the block. Raises FileNotFoundError, or StorageUnreachable."""
         copy = self.new_file()
         try:
             filesystem, root = self._filesystem()

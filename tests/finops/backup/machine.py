@@ -114,6 +114,10 @@ def facts() -> dict[str, Any]:
     }
 
 
+def cost() -> str:
+    return str(total(Account.objects.get(slug="acme")))
+
+
 def event_counts(slug: str) -> dict[str, str]:
     """How often each pushed event counts, by its dimension `name`."""
     account = Account.objects.get(slug=slug)

@@ -108,7 +108,7 @@ def test_a_damaged_file_of_a_backup_is_found_and_named(
 
 
 def test_a_damaged_record_is_refused(target: Path, empty: LiveServer) -> None:
-    (file,) = target.rglob("backup.json")
+    file = target / "backups" / record_of(target).id / "backup.json"
     file.write_bytes(file.read_bytes().replace(b'"rows":40', b'"rows":41', 1))
     assert run(empty, "restore", str(target)) == (1, "backup.json is damaged: its digest differs.")
 
