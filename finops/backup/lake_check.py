@@ -90,6 +90,8 @@ def _check_segment(
     segment: LakeSegment, *, repair: bool, backup: BackupFiles | None
 ) -> Iterator[LakeProblem]:
     text = _damage(segment.path, segment.checksum, segment.bytes)
+    if text and not _is_live(segment):
+        return  # replaced since the check began, and its file is swept
     if text:
         is_repaired = repair and backup is not None and backup.restore(segment.path, segment.checksum)
         yield LakeProblem(segment.path, text, _import_advice(segment), is_repaired)
@@ -102,6 +104,10 @@ def _check_segment(
             segment.path, difference, "Run with --repair: the manifest takes the file's figures.", repair
         )
     yield from _check_rollups(segment, repair=repair)
+
+
+def _is_live(segment: LakeSegment) -> bool:
+    return LakeSegment.objects.unscoped().filter(pk=segment.pk, retired_at=None).exists()
 
 
 def _import_advice(segment: LakeSegment) -> str:
@@ -170,7 +176,7 @@ def _check_rollups(segment: LakeSegment, *, repair: bool) -> Iterator[LakeProble
         text = _damage(rollup.path, rollup.checksum, rollup.bytes) or _sum_difference(
             segment, rollup, expected
         )
-        if not text:
+        if not text or not _is_live(segment):
             continue
         if repair:
             _discard_rollups(segment)
@@ -180,10 +186,8 @@ def _check_rollups(segment: LakeSegment, *, repair: bool) -> Iterator[LakeProble
 
 
 def _discard_rollups(segment: LakeSegment) -> None:
-    for rollup in LakeRollup.objects.unscoped().filter(segment=segment):
-        path = rollup.path
-        rollup.delete()
-        storage().delete(path)
+    # Their files go with a sweep: a backup that runs may need them.
+    LakeRollup.objects.unscoped().filter(segment=segment).delete()
     segment.summarised_at = None
     segment.save(update_fields=["summarised_at"])
 

@@ -26,6 +26,9 @@ from finops.lib.advisory_lock import advisory_lock
 
 BACKUPS: Final = "backups"
 RECORD: Final = "backup.json"
+LOCK: Final = "backup"
+"""Of an advisory lock: one backup at a time."""
+
 WAIT_SECONDS: Final = 600.0
 """For a sweep of the lake that is under way."""
 
@@ -49,13 +52,14 @@ def create_backup(
     Files of the lake are held meanwhile. An interrupted one leaves content without a record, which the next one uses.
     Raises BackupError when another backup runs or the sweep does not end, DamagedObject when what was written differs.
     """
-    with advisory_lock("backup") as is_only, holding_files(WAIT_SECONDS if is_only else 0) as is_held:
+    with advisory_lock(LOCK) as is_only, holding_files(WAIT_SECONDS if is_only else 0) as is_held:
         if not is_only:
             raise BackupError("Another backup is running. Wait for its end.")
         if not is_held:
             raise BackupError(
                 "Files of the lake are being removed for more than 10 minutes. Try again later."
             )
+        target.clean_spool()
         store = ObjectStore(target, encryption)
         store.load_index()
         record = _store_content(store, progress)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import fsspec
 from django.conf import settings
 
 from finops.backup.errors import BackupError
 
-_UNFINISHED = ".unfinished"
+UNFINISHED_SECONDS: Final = 24 * 3600.0
+"""A file may be written for hours."""
+
+_UNFINISHED: Final = ".unfinished"
 
 
 class BackupTarget(ABC):
@@ -35,6 +39,13 @@ class BackupTarget(ABC):
             yield Path(name)
         finally:
             Path(name).unlink(missing_ok=True)
+
+    def clean_spool(self) -> None:
+        """Remove what programs that were killed left, a day after."""
+        oldest = time.time() - UNFINISHED_SECONDS
+        for file in self._spool.glob("*"):
+            if file.stat().st_mtime < oldest:
+                file.unlink(missing_ok=True)
 
     @abstractmethod
     def put(self, file: Path, path: str) -> None:

@@ -9,7 +9,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from finops.backup import encryption, services
-from finops.backup.targets import open_target
+from finops.backup.retention import remove_older
+from finops.backup.targets import BackupTarget, open_target
 from finops.lib.errors import UserError
 
 
@@ -22,6 +23,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--verify-all", action="store_true", help="read back older files of the backup too"
         )
+        parser.add_argument(
+            "--keep", type=int, help="remove older backups but the newest so many (default: none)"
+        )
+        parser.add_argument("--list", action="store_true", help="list the backups of the target and exit")
         parser.add_argument("--new-key", action="store_true", help="print a new key and exit")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -31,17 +36,32 @@ class Command(BaseCommand):
             return
         if not options["target"]:
             raise CommandError("Name a target: a folder, or s3://bucket/prefix.")
+        if options["keep"] is not None and options["keep"] < 1:
+            raise CommandError("--keep must be 1 or more.")
         self.quiet = options["verbosity"] == 0
         try:
+            target = open_target(options["target"])
+            if options["list"]:
+                self._list(target)
+                return
             result = services.create_backup(
-                target=open_target(options["target"]),
+                target=target,
                 encryption=chosen_encryption(options["key_file"]),
                 progress=self._say,
                 verify_all=options["verify_all"],
             )
+            if options["keep"] is not None and not result.record.missing:
+                remove_older(target=target, keep=options["keep"], progress=self._say)
         except UserError as error:
             raise CommandError(error.message) from error
         self._report(result)
+
+    def _list(self, target: BackupTarget) -> None:
+        for backup_id in services.backup_ids(target):
+            record = services.read_record(target, backup_id)
+            size = sum(each.stored_bytes for each in record.objects.values())
+            missing = f", {len(record.missing):,} lake files missing" if record.missing else ""
+            self.stdout.write(f"{backup_id}  {len(record.lake):,} lake files, {size:,} bytes{missing}")
 
     def _report(self, result: services.BackupResult) -> None:
         record = result.record

@@ -82,6 +82,24 @@ def test_a_second_backup_stores_only_what_is_new(django_db_setup: None, tmp_path
     assert len(backup_ids(open_target(str(tmp_path)))) == 3
 
 
+def test_older_backups_go_with_what_only_they_need(django_db_setup: None, tmp_path: Path) -> None:
+    with empty_machine() as machine, empty_machine() as other:
+        machine.run(f"{HERE}:company")
+        run(machine, "backup", str(tmp_path))
+        machine.run(f"{HERE}:more_cost")
+        run(machine, "backup", str(tmp_path))
+        assert len(run(machine, "backup", str(tmp_path), "--list")[1].splitlines()) == 2
+        assert "--keep must be 1 or more" in run(machine, "backup", str(tmp_path), "--keep", "0")[1]
+        code, said = run(machine, "backup", str(tmp_path), "--keep", "1")
+        assert (code, "Removed 2 older backups" in said) == (0, True), said
+
+        record = record_of(tmp_path)
+        assert objects(tmp_path).keys() == record.objects.keys()
+        assert backup_ids(open_target(str(tmp_path))) == [record.id]
+        assert run(other, "restore", str(tmp_path))[0] == 0
+        assert other.run(f"{HERE}:cost") == machine.run(f"{HERE}:cost")
+
+
 def test_a_backup_has_no_key_and_says_so(company: LiveServer, stored: Path) -> None:
     text = b"".join(file.read_bytes() for file in stored.rglob("backup.json"))
     assert b"secret key of the backup" not in text
