@@ -15,7 +15,7 @@ NODE_DEV_READY := node_modules/.ready-dev
 SCRIPTS := static/js tests/js vendor eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long lint format bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler clean clean-data
+.PHONY: help run test test-long lint format bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler promtool clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ test: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run all tests but the long ones
 test-long: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run the long tests: more widths and themes, kills at random
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m long
 
-lint: $(DEV_READY) $(NODE_DEV_READY) ## Check style, types, templates, scripts, import rules and migrations
+lint: $(DEV_READY) $(NODE_DEV_READY) promtool ## Check style, types, templates, scripts, import rules, migrations and alert rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -118,6 +118,17 @@ chromium:
 	  { apt-get update -qq && { apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null \
 	    || apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; } \
 	    || echo "apt-get could not install chromium."; \
+	fi
+
+# Prometheus's own check of the alert rules, unpacked from Debian's package; the tests hold them against the metrics besides.
+PROMTOOL := var/tools/usr/bin/promtool
+promtool:
+	@if ! test -x $(PROMTOOL) && command -v apt-get >/dev/null && command -v dpkg >/dev/null; then \
+	  mkdir -p var/tools && cd var/tools && { apt-get download -qq prometheus 2>/dev/null && dpkg -x prometheus_*.deb . \
+	    && rm -f prometheus_*.deb usr/bin/prometheus; } || echo "apt-get could not fetch promtool."; \
+	fi
+	@if test -x $(PROMTOOL); then \
+	  $(PROMTOOL) check rules ops/alerts.yml && $(PROMTOOL) test rules ops/alerts.test.yml; \
 	fi
 
 # Without it the test of several machines speaks to PostgreSQL itself.
