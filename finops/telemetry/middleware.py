@@ -17,6 +17,7 @@ DOORS: Final = (
     ("/api/usage/", "usage-push"),
     ("/api/costs/", "cost-push"),
     ("/api/mcp", "mcp"),
+    ("/api/v1/", "api"),
     ("/static/", "static"),
     ("/auth/", "sign-in"),
     ("/oauth/", "sign-in"),

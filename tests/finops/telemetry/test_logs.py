@@ -115,12 +115,16 @@ def test_both_forms_can_be_configured(json_lines: bool) -> None:
 def test_postgresql_sees_the_request_id_and_is_asked_nothing_more(
     django_assert_num_queries: Any,
 ) -> None:
-    with context.work(Work("request-9")), django_assert_num_queries(2), connection.cursor() as cursor:
+    with context.work(Work("request-9")), django_assert_num_queries(4), connection.cursor() as cursor:
         cursor.execute("SELECT current_query() WHERE '100%%' <> %s", [""])
-        (query,) = cursor.fetchone()
+        queries = [cursor.fetchone()[0]]
+        cursor.execute("SELECT current_query() WHERE %(a)s = 'a%%'", {"a": "a%"})
+        queries.append(cursor.fetchone()[0])
+        cursor.execute("SELECT current_query() WHERE 'a' LIKE '%'")
+        queries.append(cursor.fetchone()[0])
         prepared = prepared_statements.fetch("SELECT current_query()", [])
 
-    assert query.endswith(" /*request_id='request-9'*/")
+    assert [query.partition(" /*")[2] for query in queries] == ["request_id='request-9'*/"] * 3
     assert prepared == [("SELECT current_query()",)]
 
 
