@@ -1,0 +1,3 @@
+"""The command line of a FinOps console."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,5 @@
+import sys
+
+from finops_cli.main import main
+
+sys.exit(main())

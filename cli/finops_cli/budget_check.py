@@ -1,0 +1,126 @@
+"""`finops budget-check`: does a budget's forecast hold with the change that Infracost estimates?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from finops_cli.client import Client
+from finops_cli.errors import FAILED, CommandError
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a change adds a month; `unpriced`: resources that Infracost has no price of."""
+
+    delta: Decimal
+    currency: str
+    unpriced: int
+
+
+def run_budget_check(options: argparse.Namespace) -> None:
+    """Raises CommandError: with FAILED where a budget is exceeded, with ERROR where that cannot be said."""
+    estimate = read_estimate(options.delta)
+    if estimate.unpriced:
+        print(
+            f"Warning: the estimate leaves out {estimate.unpriced} resources without a price.",
+            file=sys.stderr,
+        )
+    client = Client("token")
+    budgets = _chosen(_budgets(client), options.budget)
+    today = datetime.now(timezone.utc).date()
+    exceeded = 0
+    for budget in budgets:
+        fits, sentence = verdict(budget, estimate, today)
+        print(sentence)
+        for warning in budget.get("warnings") or []:
+            print(f"Warning: {budget['name']}: {warning}", file=sys.stderr)
+        exceeded += not fits
+    if exceeded:
+        raise CommandError(f"{exceeded} of {len(budgets)} budgets exceeded.", FAILED)
+
+
+def read_estimate(name: str) -> Estimate:
+    """Infracost's JSON, of a file or standard input. Raises CommandError where it has no delta."""
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        body = json.loads(text)
+    except OSError as error:
+        raise CommandError(f"{name} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise CommandError(f"{name} is no JSON. Write it by: infracost diff --format json") from error
+    delta = body.get("diffTotalMonthlyCost") if isinstance(body, dict) else None
+    if delta in (None, ""):
+        raise CommandError(f"{name} has no diffTotalMonthlyCost. Write it by: infracost diff --format json")
+    try:
+        amount = Decimal(str(delta))
+    except InvalidOperation:
+        amount = Decimal("nan")
+    if not amount.is_finite():
+        raise CommandError(f"{name}: diffTotalMonthlyCost {delta!r} is no amount.")
+    summary = body.get("summary") or {}
+    return Estimate(
+        amount, str(body.get("currency") or "USD"), int(summary.get("totalUnsupportedResources") or 0)
+    )
+
+
+def _budgets(client: Client) -> list[dict[str, Any]]:
+    budgets: list[dict[str, Any]] = []
+    cursor = ""
+    while True:
+        answer = client.call("listBudgets", {"cursor": cursor} if cursor else {}, repeatable=True).json
+        budgets += answer["budgets"]
+        cursor = answer.get("cursor") or ""
+        if not cursor:
+            return budgets
+
+
+def _chosen(budgets: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
+    """The budgets of these names, else those of the whole account. Raises CommandError for a name that none has."""
+    existing = ", ".join(str(each["name"]) for each in budgets) or "none"
+    unknown = [name for name in names if all(each["name"] != name for each in budgets)]
+    if unknown:
+        raise CommandError(f"Budget {unknown[0]!r} does not exist. Budgets: {existing}.")
+    if names:
+        return [each for each in budgets if each["name"] in names]
+    of_account = [each for each in budgets if each["scope"] == "account"]
+    if not of_account:
+        raise CommandError(f"The account has no budget of its whole cost. Choose with --budget: {existing}.")
+    return of_account
+
+
+def verdict(budget: dict[str, Any], estimate: Estimate, today: date) -> tuple[bool, str]:
+    """Whether the forecast and the delta stay within the amount, and the sentence that says why.
+
+    The delta counts once for each month from today's to the last of the period. Raises CommandError for another
+    currency and for a budget without a forecast.
+    """
+    name, currency = budget["name"], budget["currency"]
+    if currency != estimate.currency:
+        raise CommandError(
+            f"Budget {name!r} is in {currency}, the estimate in {estimate.currency}. "
+            f"Set the currency of Infracost: infracost configure set currency {currency}"
+        )
+    if budget.get("forecast") is None:
+        reason = budget.get("forecast_reason") or budget.get("status_reason") or "no reason is given"
+        raise CommandError(f"Budget {name!r} has no forecast: {reason}")
+    end = date.fromisoformat(budget["end_date"])
+    months = max(1, (end.year - today.year) * 12 + end.month - today.month + 1)
+    forecast, amount = Decimal(budget["forecast"]), Decimal(budget["amount"])
+    total = forecast + estimate.delta * months
+    delta = f"{estimate.delta:+,.2f}" + (f" x {months} months" if months > 1 else "")
+    left = amount - total
+    how = f"within {amount:,.2f} {currency}, {left:,.2f} {currency} left"
+    if left < 0:
+        how = f"exceeds {amount:,.2f} {currency} by {-left:,.2f} {currency}"
+    sentence = (
+        f"{name} ({budget['start_date']} to {budget['end_date']}): "
+        f"forecast {forecast:,.2f} {delta} = {total:,.2f} {currency}, {how}."
+    )
+    return left >= 0, sentence

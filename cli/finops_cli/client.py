@@ -1,0 +1,133 @@
+"""HTTP with a credential: JSON in, JSON out, errors as sentences, no redirects."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from email.message import Message
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from finops_cli import VERSION
+from finops_cli.credentials import checked_url, value_of
+from finops_cli.errors import CommandError
+
+SECONDS = 60
+TRIES = 5
+MAX_WAIT = 60
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """urllib would send the credential on to wherever a redirect leads."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+_opener = build_opener(_NoRedirects)
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def json(self) -> Any:
+        """The body, its numbers exact. Raises CommandError for what is no JSON."""
+        try:
+            return json.loads(self.body, parse_float=Decimal)
+        except ValueError as error:
+            raise CommandError(
+                f"The server's answer ({self.status}) is no JSON. Is FINOPS_URL the address of a console?"
+            ) from error
+
+
+class Client:
+    """Requests with one credential. `kind` is one of credentials.KINDS."""
+
+    def __init__(self, kind: str) -> None:
+        self.url = checked_url(value_of("url"))
+        self._credential = value_of(kind)
+
+    def get(self, path: str) -> Answer:
+        return self.send("GET", path)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        *,
+        repeatable: bool = True,
+    ) -> Answer:
+        """The answer. 429 is waited for; 503 too where sending it twice does what once does.
+
+        Raises CommandError for every status from 300 on, with the server's own words, and where no answer comes.
+        """
+        sent = {
+            "Authorization": f"Bearer {self._credential}",
+            "User-Agent": f"finops-cli/{VERSION}",
+            "Content-Type": "application/octet-stream",
+            **(headers or {}),
+        }
+        statuses = (429, 503) if repeatable else (429,)
+        for tries_left in range(TRIES - 1, -1, -1):
+            answer = self._once(Request(self.url + path, data=body, headers=sent, method=method))
+            if answer.status not in statuses or not tries_left:
+                break
+            time.sleep(_seconds(answer.headers.get("retry-after", "")))
+        if answer.status >= 300:
+            raise CommandError(_problem(answer))
+        return answer
+
+    def _once(self, request: Request) -> Answer:
+        try:
+            with _opener.open(request, timeout=SECONDS) as response:
+                return Answer(response.status, response.read(), _names_lowered(response.headers))
+        except HTTPError as error:
+            with error:
+                return Answer(error.code, error.read(), _names_lowered(error.headers))
+        except (URLError, OSError, HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise CommandError(f"{self.url} does not answer: {reason}.") from error
+
+    def call(self, tool: str, arguments: Mapping[str, Any], *, repeatable: bool = False) -> Answer:
+        """One call of a tool. Raises CommandError with what to correct."""
+        body = json.dumps(arguments, default=str).encode()
+        headers = {"Content-Type": "application/json"}
+        return self.send("POST", f"/api/v1/tools/{tool}", body, headers, repeatable=repeatable)
+
+
+def _names_lowered(headers: Message) -> dict[str, str]:
+    """HTTP/2 proxies send names in lower case."""
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _seconds(text: str) -> float:
+    return min(float(text), MAX_WAIT) if text.isdigit() else 1.0
+
+
+def _problem(answer: Answer) -> str:
+    """`detail` of problem details, `message` of the push APIs, or the status."""
+    if answer.status in (301, 302, 303, 307, 308):
+        return (
+            f"The server redirects to {answer.headers.get('location', '?')}. Set FINOPS_URL to that address."
+        )
+    try:
+        body = json.loads(answer.body)
+    except ValueError:
+        body = None
+    if isinstance(body, dict):
+        error = body.get("error")
+        message = body.get("detail") or (error.get("message") if isinstance(error, dict) else "")
+        if message:
+            return str(message)
+    return f"The server answered {answer.status}. Is FINOPS_URL the address of a console?"
