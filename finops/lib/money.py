@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+from functools import reduce
 
 MONEY_SCALE = 18
 
 _SIX_PLACES = Decimal("0.000001")
+_ZERO = Decimal(0)
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 
 
@@ -25,10 +27,7 @@ def ratio(numerator: Decimal, denominator: Decimal) -> Decimal | None:
 
 def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
     """The exact sum. Python's own `sum` rounds to 28 digits, and an amount can have 38."""
-    total = Decimal(0)
-    for amount in amounts:
-        total = _CONTEXT.add(total, amount)
-    return total
+    return reduce(_CONTEXT.add, amounts, _ZERO)
 
 
 def currencies_by_amount(amounts: Mapping[str, Decimal]) -> list[str]:

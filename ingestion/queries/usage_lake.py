@@ -104,6 +104,19 @@ class UsageBuild:
         return reduce(lambda one, other: one.union(other), parts)
 
 
+@dataclass(frozen=True)
+class DailyUsageBuild:
+    """The quantity of each group on each day alone, of a plan by day; an average is of one day."""
+
+    plan: UsagePlan
+
+    def __call__(self, table: Any) -> Any:
+        days = _daily_rows(self.plan, table.filter(table.metric == self.plan.metric))
+        rows = days.filter(days.wanted)
+        sums = _quantity(self.plan, rows.mutate(bucket=rows.day), ["value", "bucket"])
+        return sums.filter(sums.quantity.notnull()).select("value", "bucket", "quantity")
+
+
 def _daily_rows(plan: UsagePlan, events: Any) -> Any:
     """Events as one row a group, unit and day, and customer where customers count each for itself.
 

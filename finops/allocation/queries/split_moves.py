@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -35,7 +36,7 @@ from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and
 from ingestion.queries import MetricQuery, metrics_of
-from ingestion.queries.usage import read_metric
+from ingestion.queries.usage import read_daily_usage
 
 _NOTHING = Decimal(0)
 
@@ -206,14 +207,15 @@ def _usage(
     if not splits:
         return {}
     metrics = {metric.name: metric for metric in metrics_of(question.account)}
-    usage: dict[tuple[str, date], dict[str, int]] = {}
+    usage: dict[tuple[str, date], Mapping[str, int]] = {}
     for name in sorted({split.usage_metric for split in splits} & metrics.keys()):
         request = MetricQuery(name, _span(question.plan), "day", "customer", _customers(name, splits))
-        result = read_metric(question.account, metrics[name], request, deadline=question.deadline)
-        for group in result.groups:
-            for day, quantity in group.buckets.items():
-                usage.setdefault((name, day), {})[group.value or ""] = to_units(quantity)
-    return dict(usage)
+        by_day: dict[date, dict[str, int]] = defaultdict(dict)
+        rows = read_daily_usage(question.account, metrics[name], request, deadline=question.deadline)
+        for customer, day, quantity in rows:
+            by_day[day][customer or ""] = to_units(quantity)
+        usage |= {(name, day): quantities for day, quantities in by_day.items()}
+    return usage
 
 
 def _customers(metric: str, splits: Sequence[Split]) -> tuple[str, ...]:

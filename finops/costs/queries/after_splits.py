@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -53,6 +54,17 @@ class _Total:
     allocated: Decimal = _NOTHING
     incomplete: Decimal = _NOTHING
 
+    @classmethod
+    def of(cls, part: SpendSum) -> _Total:
+        return cls(
+            part.labels,
+            part.amount or _NOTHING,
+            part.compared or _NOTHING,
+            part.previous or _NOTHING,
+            part.allocated or _NOTHING,
+            part.incomplete or _NOTHING,
+        )
+
     def add(self, other: SpendSum | _Total) -> None:
         if other.labels != self.labels:
             pairs = zip(self.labels, other.labels, strict=True)
@@ -94,14 +106,14 @@ def _plus(one: Decimal, other: Decimal) -> Decimal:
 def _merge(*parts: Iterable[SpendSum]) -> dict[_Key, _Total]:
     """One total for all that is alike."""
     totals: dict[_Key, _Total] = {}
-    for each in parts:
-        for part in each:
-            key = _Key(
-                (part.keys, part.currency), part.bucket, part.charge_category, part.part, part.end, part.lump
-            )
-            total = totals.get(key)
-            if total is None:
-                total = totals[key] = _Total(part.labels)
+    for part in chain.from_iterable(parts):
+        key = _Key(
+            (part.keys, part.currency), part.bucket, part.charge_category, part.part, part.end, part.lump
+        )
+        total = totals.get(key)
+        if total is None:
+            totals[key] = _Total.of(part)
+        else:
             total.add(part)
     return totals
 
