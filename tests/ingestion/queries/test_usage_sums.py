@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal, localcontext
+from itertools import product
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from accounts.models import Account
 from finops.lib.periods import DateRange
 from ingestion.models import UsageMetric, UsageSource
 from ingestion.queries import MetricQuery, UsageGroup, read_usage
+from ingestion.queries.usage import read_daily_usage
 from tests.examples import examples
 from tests.world.usage import (
     Event,
@@ -106,6 +108,27 @@ def test_every_quantity_equals_a_plain_computation(
         plain.check(answer.groups, answer.group_count)
     else:
         assert answer.groups == []
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_usage_by_day_alone_is_that_of_the_whole_answer(
+    acme: Account, source: UsageSource, aggregation: str
+) -> None:
+    UsageMetric.objects.filter(name="requests").update(aggregation=aggregation)
+    found = [
+        event(START + timedelta(days=place % 5), customer, f"{place}.000000000007", unit=unit)
+        for place, (customer, unit) in enumerate(product(["a", "B", "ü'雪"], ["call", None, "call", "seat"]))
+    ]
+    store_usage(acme, with_positions(found), source=source)
+    asked = MetricQuery("requests", DateRange(START, END), "day", "customer", ("a", "ü'雪"))
+
+    rows = list(read_daily_usage(acme, UsageMetric.objects.get(name="requests"), asked))
+
+    groups = read_usage(acme, asked).groups
+    assert sorted(rows) == sorted(
+        (group.value, day, quantity) for group in groups for day, quantity in group.buckets.items()
+    )
+    assert {group.value for group in groups} == {"a", "ü'雪"}
 
 
 def with_positions(rows: Sequence[Event]) -> list[Event]:
