@@ -55,7 +55,7 @@ def report(result: CheckResult, output: OutputWrapper, *, quiet: bool) -> None:
         count = sum(not problem.is_repaired for problem in result.problems)
         raise CommandError(f"{count} {'file' if count == 1 else 'files'} of the lake need repair.")
     if not quiet:
-        output.write("The lake is sound.")
+        output.write("No problems found in the lake.")
 
 
 def _backup(options: dict[str, Any]) -> BackupFiles | None:
