@@ -29,6 +29,8 @@ class RowAction:
     run: Callable[[Any, Actor], str]
     is_offered: Callable[[Any], bool] = lambda row: True
     is_danger: bool = False
+    preview: Callable[[Any], list[tuple[str, int]]] | None = None
+    """What it would concern, with counts: the dry run on the page that asks again."""
     begin: Callable[[HttpRequest, Any], str] | None = None
     """What follows in the operator's session once it is done, and where she goes; by default to the row's page."""
 

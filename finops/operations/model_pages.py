@@ -127,6 +127,7 @@ class ModelPages(OperatorRoles):
                 "title": f"{action.label}: {row_name(row)}",
                 "action": action,
                 "row_href": row_href(row),
+                "preview": action.preview(row) if action.preview is not None else [],
             }
             return self._page(request, "operations/action.html", context)
         reauthenticate_first(request)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
+from django.apps import apps
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -12,6 +14,7 @@ from accounts.keys import revoke_mcp_key
 from accounts.models import Account, MCPKey, OAuthApplication, OAuthConnection, User
 from accounts.oauth.services import delete_client, disconnect
 from accounts.security import visits
+from accounts.services.deletion import ask_for_deletion, count_rows, restore_account
 from accounts.services.operators import VISIT, allow_visit, change_operator_role, end_access
 from accounts.services.suspension import resume_account, suspend_account
 from finops.alerts.models import AlertDelivery
@@ -35,6 +38,26 @@ def _visit(account: Account, actor: Actor) -> str:
 def _begin_visit(request: HttpRequest, account: Account) -> str:
     visits.begin(request, account, clock.now() + VISIT)
     return reverse("overview", args=[account.slug])
+
+
+def _delete(account: Account, actor: Actor) -> str:
+    when = ask_for_deletion(account=account, actor=actor, name=account.name)
+    return f"The account is deleted on {when:%Y-%m-%d}. Until then it can be restored."
+
+
+def _restore(account: Account, actor: Actor) -> str:
+    restore_account(account=account, actor=actor)
+    return "The account is kept."
+
+
+def _rows_of(account: Account) -> list[tuple[str, int]]:
+    """Rows by model, the most first; partitions of a table are one."""
+    names = {model._meta.db_table: str(model._meta.verbose_name_plural) for model in apps.get_models()}
+    counts: Counter[str] = Counter()
+    for table, count in count_rows(account.pk).items():
+        whole = table if table in names else table.rstrip("0123456789").rstrip("_")
+        counts[names.get(whole, whole)] += count
+    return [(f"{name[:1].upper()}{name[1:]}", count) for name, count in counts.most_common()]
 
 
 def _suspend(account: Account, actor: Actor) -> str:
@@ -135,6 +158,21 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             "Members, keys, apps and tasks work again.",
             _resume,
             lambda account: account.suspended_at is not None,
+        ),
+        "delete": RowAction(
+            "Delete account",
+            "In 14 days these rows and all files of the account are deleted for good. Owner and admins get an e-mail; until then the "
+            "account works and can be restored.",
+            _delete,
+            lambda account: account.delete_after is None,
+            True,
+            preview=_rows_of,
+        ),
+        "restore": RowAction(
+            "Restore account",
+            "The account is not deleted.",
+            _restore,
+            lambda account: account.delete_after is not None,
         ),
     },
     "accounts.User": {
