@@ -213,7 +213,7 @@ def doors() -> list[Door]:
             f"20 a minute and address; {_places('sign-in')}",
         ),
         Door("password reset", _post(stranger, "/auth/password/reset/", type_=FORM), dear.RESETS, 2**20),
-        Door("operators", _post(stranger, "/operators/login/", type_=FORM), dear.FORMS, 2**20),
+        Door("operators", _post(stranger, "/admin/login/", type_=FORM), dear.FORMS, 2**20),
         Door("metadata", _get(stranger, "/.well-known/oauth-authorization-server"), _OTHERS, 2**16),
         Door("no such page", _get(stranger, "/nothing/"), _OTHERS, 2**16),
         *(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import models
+from django.db import OperationalError, models
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -31,6 +31,7 @@ from finops.operations.model_list import (
     listing,
     of_relation,
 )
+from finops.operations.queries import STATEMENT_SECONDS, statement_limit
 from finops.operations.rows import Field, Row, all_rows, has_secret_key, plain_fields, row_name
 from finops.templatetags.components import cell_html
 
@@ -146,7 +147,14 @@ class ModelPages(OperatorRoles):
         is_csv = wants_csv(request)
         filters = self.entry.filters.split()
         declared = list_page(self.model, self.columns, filters, self.entry.label, linked=not is_csv)
-        shown = listing(declared, request, rows)
+        try:
+            with statement_limit():
+                shown = listing(declared, request, rows)
+        except OperationalError:
+            messages.error(
+                request, f"The search took longer than {STATEMENT_SECONDS} seconds. Choose an account first."
+            )
+            shown = listing(declared, request, rows.none())
         if is_csv:
             return declared.csv(shown.rows)
         context = {"title": self.entry.label, "listing": shown, "related": related}

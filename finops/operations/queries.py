@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -114,13 +116,23 @@ FROM accounts_account a CROSS JOIN LATERAL (
     SELECT status, created_at FROM alerts_alertdelivery WHERE account_id = a.id AND created_at >= %(since)s
 ) AS recent GROUP BY 2, 3
 """
-CHART_SECONDS: Final = 10
+STATEMENT_SECONDS: Final = 10
+
+
+@contextmanager
+def statement_limit() -> Iterator[None]:
+    """Statements within end with OperationalError after STATEMENT_SECONDS: an operator's look must not hold up the service."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT set_config('statement_timeout', %s, true)", [f"{STATEMENT_SECONDS * 1000:.0f}ms"]
+            )
+        yield
 
 
 def activity_counts(unit: str, since: datetime) -> list[tuple[str, str, datetime, int]]:
-    """Chart, series, start of the bucket (`unit` is hour or day, UTC) and count. Raises OperationalError after CHART_SECONDS: it
-    reads every push and call since then."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{CHART_SECONDS}s"])
+    """Chart, series, start of the bucket (`unit` is hour or day, UTC) and count. It reads every push and call since then; raises
+    OperationalError where that takes too long."""
+    with statement_limit(), connection.cursor() as cursor:
         cursor.execute(_ACTIVITY, {"unit": unit, "since": since})
         return [(chart, series, start, int(count)) for chart, series, start, count in cursor.fetchall()]

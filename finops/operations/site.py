@@ -21,7 +21,7 @@ from finops.operations.catalog import GROUPS, ModelGroup, entries
 from finops.operations.charts import RANGES, activity_charts
 from finops.operations.links import list_href
 from finops.operations.model_pages import ModelPages
-from finops.operations.queries import CHART_SECONDS, service_status
+from finops.operations.queries import STATEMENT_SECONDS, service_status
 from finops.operations.tiles import tiles
 
 
@@ -98,7 +98,7 @@ class OperatorSite(admin.AdminSite):
         try:
             context["charts"] = activity_charts(chart_range)
         except OperationalError:
-            context["problem"] = f"There are too many rows to count within {CHART_SECONDS} seconds."
+            context["problem"] = f"There are too many rows to count within {STATEMENT_SECONDS} seconds."
         return TemplateResponse(request, "operations/_charts.html", context)
 
     def group_view(self, request: HttpRequest, slug: str) -> HttpResponseBase:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.apps import apps
-from django.db import models
+from django.db import connection, models
 from django.test import Client
 from django.urls import reverse
 
@@ -12,6 +12,7 @@ from accounts.keys import mint_mcp_key
 from accounts.models import Account, User
 from finops.operations.catalog import GROUPS, entries
 from finops.operations.links import list_href, row_href
+from finops.operations.model_list import listing
 from finops.operations.rows import all_rows, has_secret_key
 from tests.cast import Cast, signed_in
 
@@ -122,7 +123,7 @@ def test_a_list_makes_as_many_queries_for_many_rows_as_for_one(
     url = reverse("admin:accounts_membership_changelist")
     operator.get(url)
 
-    with django_assert_num_queries(4):  # type: ignore[operator]
+    with django_assert_num_queries(7):  # type: ignore[operator]
         operator.get(url)
 
 
@@ -148,3 +149,21 @@ def test_the_scope_is_left_in_one_place(cast: Cast) -> None:
     rows: models.QuerySet[Account] = all_rows(Account)
 
     assert rows.count() == 2
+
+
+def test_a_search_that_takes_too_long_ends_with_what_to_do(
+    operator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_slowly(declared: object, request: object, rows: models.QuerySet[User]) -> object:
+        if not rows.query.is_empty():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_sleep(2)")
+        return listing(declared, request, rows)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("finops.operations.queries.STATEMENT_SECONDS", 0.1)
+    monkeypatch.setattr("finops.operations.model_pages.listing", read_slowly)
+
+    answer = operator.get("/admin/accounts/user/?q=operator")
+
+    assert answer.status_code == 200
+    assert "The search took longer than" in answer.content.decode()
