@@ -140,6 +140,7 @@ _ERRORS: dict[str, tuple[str, Schema]] = {
         "The key is missing, unknown, revoked or replaced.",
         {"WWW-Authenticate": {"description": "Bearer", "schema": {"type": "string"}}},
     ),
+    "403": ("The account is suspended by the operator of the server.", {}),
     "405": ("Use POST.", {"Allow": {"description": "POST", "schema": {"type": "string"}}, **_LIMITS}),
     "413": ("The body is too large. Send smaller batches.", _LIMITS),
     "415": (

@@ -97,6 +97,7 @@ _ERRORS: dict[str, tuple[str, Schema]] = {
         "The key is missing, unknown, revoked or replaced.",
         {"WWW-Authenticate": {"schema": {"type": "string", "const": "Bearer"}}},
     ),
+    "403": ("The account is suspended by the operator of the server.", {}),
     "404": ("The source has no push with this id.", _LIMITS),
     "405": ("The path does not allow this method.", {"Allow": {"schema": {"type": "string"}}, **_LIMITS}),
     "409": (
@@ -115,7 +116,7 @@ _ERRORS: dict[str, tuple[str, Schema]] = {
         {**_RETRY, **_LIMITS},
     ),
 }
-_ALWAYS = ("401", "405", "429", "500", "503")
+_ALWAYS = ("401", "403", "405", "429", "500", "503")
 _OF_BODY = ("400", "413", "415")
 
 

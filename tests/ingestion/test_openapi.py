@@ -20,8 +20,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from accounts.services.suspension import suspend_account
 from ingestion.openapi import document
-from tests.cast import Cast
+from tests.cast import ACTOR, Cast
 from tests.ingestion.push_client import PATH, event, open_door
 from tests.ingestion.test_any_push import INPUTS, SOAK
 from tests.servers import LiveServer
@@ -62,6 +63,8 @@ def test_every_header_of_an_answer_of_ours_is_documented(cast: Cast, monkeypatch
     for error in (RuntimeError, OperationalError):
         monkeypatch.setattr("ingestion.views.push.accept_events", fail_with(error))
         answers.append(door.push(event()))
+    suspend_account(account=cast.account, actor=ACTOR)
+    answers.append(door.push(event()))
 
     for answer in answers:
         documented = OPERATION["responses"][str(answer.status_code)]["headers"]
