@@ -73,7 +73,7 @@ def check_alone() -> None:
         (others,) = cursor.fetchone()
     if others:
         raise BackupError(
-            f"{others} other connections use the database. Stop web, workers and beat, then restore."
+            f"Other programs use the database ({others} connections). Stop web, workers and beat, then restore."
         )
 
 

@@ -18,10 +18,14 @@ OBJECTS: Final = "objects"
 
 
 class ObjectStore:
-    """The objects of one target and one key."""
+    """The objects of one target and one key. With `verify_found`, what the target has already is read before it counts, and
+    stored again where it is damaged: `damaged` are such paths."""
 
-    def __init__(self, target: BackupTarget, encryption: Encryption) -> None:
+    def __init__(self, target: BackupTarget, encryption: Encryption, *, verify_found: bool = False) -> None:
         self.target, self.encryption = target, encryption
+        self._verify_found = verify_found
+        self.damaged: list[str] = []
+        self._verified: set[str] = set()
         self.new_bytes = self.new_files = 0
         self._new: set[str] = set()
         self._stored: dict[str, tuple[str, int]] = {}
@@ -49,6 +53,7 @@ class ObjectStore:
             self.target.put(file, path)
         self._stored[sha256] = (path, stored_bytes)
         self._new.add(path)
+        self._verified.add(path)
         self.new_bytes, self.new_files = self.new_bytes + stored_bytes, self.new_files + 1
         return StoredObject(sha256, size, path, stored_sha256, stored_bytes)
 
@@ -65,7 +70,19 @@ class ObjectStore:
         if not path or (not self.encryption.recipient and stored_bytes != size):
             return None  # a damaged one is stored again, in its place
         stored_sha256 = path.rpartition("/")[2].rpartition(".")[2]
-        return StoredObject(sha256, size, path, stored_sha256, stored_bytes)
+        stored = StoredObject(sha256, size, path, stored_sha256, stored_bytes)
+        return stored if not self._verify_found or self._is_sound(stored) else None
+
+    def _is_sound(self, stored: StoredObject) -> bool:
+        if stored.path in self._verified:
+            return True
+        try:
+            self.verify(stored)
+        except DamagedObject:
+            self.damaged.append(stored.path)
+            return False
+        self._verified.add(stored.path)
+        return True
 
     def verify(self, stored: StoredObject) -> None:
         """Read it back whole, decrypted where the key can. Raises DamagedObject when its bytes differ."""

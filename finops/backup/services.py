@@ -47,7 +47,8 @@ class BackupResult:
 def create_backup(
     *, target: BackupTarget, encryption: Encryption, progress: Progress, verify_all: bool = False
 ) -> BackupResult:
-    """Write a backup and read it back: what it added, or with `verify_all` everything it needs.
+    """Write a backup and read it back: what it added, and with `verify_all` what it needs of earlier ones; what is damaged of
+    that is stored again.
 
     Files of the lake are held meanwhile. An interrupted one leaves content without a record, which the next one uses.
     Raises BackupError when another backup runs or the sweep does not end, DamagedObject when what was written differs.
@@ -60,10 +61,12 @@ def create_backup(
                 "Files of the lake are being removed for more than 10 minutes. Try again later."
             )
         target.clean_spool()
-        store = ObjectStore(target, encryption)
+        store = ObjectStore(target, encryption, verify_found=verify_all)
         store.load_index()
         record = _store_content(store, progress)
-        verify_objects(store, record, progress, new_only=not verify_all)
+        for path in store.damaged:
+            progress(f"Damaged in the target, and stored again: {path}")
+        _verify_new(store, record, progress)
         _write_record(target, record)
     return BackupResult(record, store.new_files, store.new_bytes)
 
@@ -119,19 +122,18 @@ def _store_file(store: ObjectStore, file: LiveFile, progress: Progress) -> LakeF
     return LakeFile(file.account_id, file.kind, file.path, file.rows, file.sha256, stored)
 
 
-def verify_objects(store: ObjectStore, record: BackupRecord, progress: Progress, *, new_only: bool) -> None:
-    """Read files of a backup back and compare digests, and rows of tables where the key opens them; with `new_only` those
-    that this run stored. Raises DamagedObject for the first that differs."""
-    objects = [each for each in record.objects.values() if not new_only or store.is_new(each)]
+def _verify_new(store: ObjectStore, record: BackupRecord, progress: Progress) -> None:
+    """Read back what this run stored: digests, and rows of tables where the key opens them. Raises DamagedObject for the first
+    that differs."""
+    objects = [each for each in record.objects.values() if store.is_new(each)]
     for number, stored in enumerate(objects, 1):
         store.verify(stored)
         if number % 500 == 0 or number == len(objects):
-            progress(f"Verified: {number:,} of {len(objects):,} files")
+            progress(f"Verified: {number:,} of {len(objects):,} new files")
     if not store.encryption.can_read:
         return
     for table in record.tables:
-        parts = [part for part in table.parts if not new_only or store.is_new(part.object)]
-        for part in parts:
+        for part in (part for part in table.parts if store.is_new(part.object)):
             if part_text(store, part).count(b"\n") != part.rows:
                 raise DamagedObject(
                     f"A part of table {table.name} has another number of rows than were read."

@@ -21,7 +21,9 @@ class Command(BaseCommand):
         parser.add_argument("target", nargs="?", help="a folder, or s3://bucket/prefix")
         parser.add_argument("--key-file", help="file with the backup key (default: BACKUP_KEY)")
         parser.add_argument(
-            "--verify-all", action="store_true", help="read back older files of the backup too"
+            "--verify-all",
+            action="store_true",
+            help="read older files of the backup too, and store damaged ones again",
         )
         parser.add_argument(
             "--keep", type=int, help="remove older backups but the newest so many (default: none)"

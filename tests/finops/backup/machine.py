@@ -95,7 +95,7 @@ def company() -> None:
     lines = [line(JANUARY, "0.10", resource_id=f"vm-{number}", service="Compute") for number in range(40)]
     store(account, lines)
     store(account, [line(FEBRUARY, "7.77")], month=FEBRUARY)
-    rollup_scheduler.roll_up_account(account, levels=(Level(RESOURCE_COLUMNS, share=10),), least_rows=1)
+    rollups_again()
 
 
 def more_cost() -> None:
@@ -201,3 +201,18 @@ def import_file() -> str:
 def foreign_table() -> None:
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE shop_orders (id int)")
+
+
+def rollups_again() -> int:
+    account = Account.objects.get(slug="acme")
+    rollup_scheduler.roll_up_account(account, levels=(Level(RESOURCE_COLUMNS, share=10),), least_rows=1)
+    return LakeRollup.objects.unscoped().count()
+
+
+def mistake_rollup() -> str:
+    """A rollup of January that has the lines of February."""
+    other = LakeSegment.objects.unscoped().get(month=FEBRUARY, retired_at=None)
+    LakeRollup.objects.unscoped().filter(segment__month=JANUARY).update(
+        path=other.path, checksum=other.checksum, bytes=other.bytes
+    )
+    return other.path

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from moto.server import ThreadedMotoServer
 
@@ -107,22 +108,34 @@ def test_a_backup_has_no_key_and_says_so(company: LiveServer, stored: Path) -> N
     assert "Not in the backup: SECRET_KEY" in run(company, "backup", str(stored))[1]
 
 
-def test_a_damaged_file_of_a_backup_is_found_and_named(
-    company: LiveServer, target: Path, empty: LiveServer
+def test_a_damaged_file_of_a_backup_is_named_and_stored_again_by_the_next(
+    company: LiveServer, target: Path
 ) -> None:
     (segment,) = (file for file in record_of(target).lake if file.kind == "cost" and file.rows == 1)
     assert segment.object is not None
     flip(target / segment.object.path)
 
-    code, said = run(company, "backup", str(target), "--verify-all")
-    assert code == 1
-    assert f"{segment.object.path} is damaged" in said
-
     with empty_machine() as machine:
-        code, said = run(machine, "restore", str(target), "--backup", record_of(target).id)
+        code, said = run(machine, "restore", str(target))
         assert code == 1
+        assert f"{segment.object.path} is damaged" in said
         assert f"{segment.path} is missing" in said
         assert "import 2026-02 of source 1 again" in said
+
+        code, said = run(company, "backup", str(target), "--verify-all")
+        assert (code, f"stored again: {segment.object.path}" in said) == (0, True), said
+        code, said = run(machine, "check_lake", "--repair", "--from", str(target))
+        assert (code, f"{segment.path} is missing. Repaired." in said) == (0, True), said
+        assert machine.run(f"{HERE}:cost") == company.run(f"{HERE}:cost")
+
+
+def test_a_restore_into_a_database_in_use_is_refused(target: Path) -> None:
+    with empty_machine() as machine, psycopg.connect(machine.environment["DATABASE_URL"]):
+        code, said = run(machine, "restore", str(target))
+    assert (code, said) == (
+        1,
+        "Other programs use the database (1 connections). Stop web, workers and beat, then restore.",
+    )
 
 
 def test_a_damaged_record_is_refused(target: Path, empty: LiveServer) -> None:

@@ -61,3 +61,13 @@ def test_a_manifest_row_with_other_figures_than_its_file_takes_the_files(company
     assert (code, f"{path} has rows 1, the manifest says 5." in said) == (1, True), said
     assert run(company, "check_lake", "--repair")[0] == 0
     assert run(company, "check_lake")[0] == 0
+
+
+def test_a_rollup_with_other_sums_than_its_segment_is_created_again(company: LiveServer) -> None:
+    path = company.run(f"{HERE}:mistake_rollup")
+
+    code, said = run(company, "check_lake")
+    assert (code, f"{path} adds up to other costs in USD than its segment" in said) == (1, True), said
+    assert run(company, "check_lake", "--repair")[0] == 0
+    assert run(company, "check_lake")[0] == 0
+    assert company.run(f"{HERE}:rollups_again") == 2
