@@ -210,8 +210,7 @@ CACHES = {
 }
 
 LAKE_URL: str = env.str("LAKE_URL", str(VAR_DIR / "lake"))
-# Encrypts backups: an age recipient, or the identity that reads them too (docs/operations.md).
-BACKUP_KEY: str = env.str("BACKUP_KEY", "")
+BACKUP_KEY: str = env.str("BACKUP_KEY", "")  # age recipient or identity (docs/operations.md)
 LAKE_CACHE_BYTES: int = env.int("LAKE_CACHE_BYTES", 10 * 1024**3)
 LAKE_CONCURRENCY: int = env.int("LAKE_CONCURRENCY", os.cpu_count() or 1)
 LAKE_MEMORY_BYTES: int = env.int("LAKE_MEMORY_BYTES", 0)
