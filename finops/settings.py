@@ -412,6 +412,7 @@ LOG_FORMAT: str = env.str("LOG_FORMAT", "json" if PRODUCTION else "plain")
 LOGGING = logs.configuration(json=LOG_FORMAT == "json", level=env.str("LOG_LEVEL", "INFO"))
 # Bearer token of /metrics; empty: no metrics.
 METRICS_TOKEN: str = env.str("METRICS_TOKEN", "")
+SENTRY_DSN: str = env.str("SENTRY_DSN", "")  # where errors are reported; empty: nowhere
 METRICS_DIR = Path(env.str("METRICS_DIR", str(VAR_DIR / "metrics")))  # shared by the programs of this machine
 
 # auth.W004: User.email is unique, by a constraint on its lower case that the check does not see.

@@ -1,4 +1,4 @@
-"""Where a program begins to count: a web process, a worker."""
+"""What a program begins to count and report: a web process, a worker."""
 
 from __future__ import annotations
 
@@ -16,9 +16,17 @@ logger = logging.getLogger(__name__)
 
 
 def start(program: str, bulkheads: Sequence[Bulkhead] = ()) -> None:
-    """Count in this process, where metrics are on. A disk that is full is no reason not to serve: then it does not count."""
-    if not settings.METRICS_TOKEN:
-        return
+    """Count and report errors in this process, where settings say so."""
+    if settings.SENTRY_DSN:
+        from finops.telemetry import error_reports
+
+        error_reports.start()
+    if settings.METRICS_TOKEN:
+        _start_metrics(program, bulkheads)
+
+
+def _start_metrics(program: str, bulkheads: Sequence[Bulkhead]) -> None:
+    # A disk that is full is no reason not to serve: then it does not count.
     try:
         metrics.enable(settings.METRICS_DIR)
     except OSError as error:

@@ -1,0 +1,67 @@
+"""Reports of errors to Sentry, or to what speaks its protocol (GlitchTip), where SENTRY_DSN is set.
+
+Everything that goes wrong is logged as an error, so the log alone is reported: no request is looked at, and so no body, cookie,
+header, address or person can be sent. sentry_sdk is imported here alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import sentry_sdk
+from django.conf import settings
+from sentry_sdk.integrations.atexit import AtexitIntegration
+from sentry_sdk.integrations.dedupe import DedupeIntegration
+from sentry_sdk.integrations.excepthook import ExcepthookIntegration
+from sentry_sdk.integrations.logging import LoggingIntegration
+
+from finops.lib.redaction import without_secrets
+from finops.lib.telemetry import context
+
+if TYPE_CHECKING:
+    from sentry_sdk.types import Event, Hint
+
+_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
+_VALUES: Final = re.compile(r"\n(?:DETAIL|CONTEXT):.*", re.DOTALL)
+"""Where PostgreSQL's messages name the values of a row."""
+
+
+def start() -> None:
+    """Report errors of this process from now on. Raises sentry_sdk.utils.BadDsn for a DSN that is none."""
+    sentry_sdk.init(
+        dsn=settings.SENTRY_DSN,
+        environment="production" if settings.PRODUCTION else "development",
+        default_integrations=False,
+        auto_enabling_integrations=False,
+        integrations=[
+            LoggingIntegration(level=None),
+            ExcepthookIntegration(),
+            AtexitIntegration(callback=lambda pending, timeout: None),
+            DedupeIntegration(),
+        ],
+        max_request_body_size="never",
+        include_local_variables=False,
+        max_breadcrumbs=0,
+        before_send=without_personal_data,
+    )
+
+
+def without_personal_data(event: Event, hint: Hint) -> Event:
+    """What was logged, without what was put into it: the text with its placeholders, the traceback, the request id, account
+    and task. No secret, no e-mail address, no value of a row."""
+    report: Any = event
+    for name in ("extra", "request", "user", "breadcrumbs", "server_name"):
+        report.pop(name, None)
+    if "logentry" in report:
+        report["logentry"] = {"message": _clean(str(report["logentry"]["message"]))}
+    for exception in report.get("exception", {}).get("values", []):
+        exception["value"] = _clean(str(exception.get("value") or ""))
+    at_hand = context.current()
+    if at_hand is not None:
+        report["tags"] = {name: str(value) for name, value in at_hand.fields.items()}
+    return event
+
+
+def _clean(text: str) -> str:
+    return _ADDRESS.sub("[address]", without_secrets(_VALUES.sub("", text)))
