@@ -412,6 +412,7 @@ LOG_FORMAT: str = env.str("LOG_FORMAT", "json" if PRODUCTION else "plain")
 LOGGING = logs.configuration(json=LOG_FORMAT == "json", level=env.str("LOG_LEVEL", "INFO"))
 # Bearer token of /metrics; empty: no metrics.
 METRICS_TOKEN: str = env.str("METRICS_TOKEN", "")
+TRACES_URL: str = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")  # of a collector; empty: no traces
 SENTRY_DSN: str = env.str("SENTRY_DSN", "")  # where errors are reported; empty: nowhere
 METRICS_DIR = Path(env.str("METRICS_DIR", str(VAR_DIR / "metrics")))  # shared by the programs of this machine
 

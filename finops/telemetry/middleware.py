@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 
-from finops.lib.telemetry import context, metrics
+from finops.lib.telemetry import context, metrics, spans
 from finops.lib.telemetry.context import Work
 
 HEADER: Final = "X-Request-Id"
@@ -37,8 +37,14 @@ def trace_request(
     def middleware(request: HttpRequest) -> HttpResponse:
         request_id = context.accepted_request_id(request.META.get("HTTP_X_REQUEST_ID"))
         began = perf_counter()
-        with context.work(Work(request_id, request.META)):
+        parent = request.META.get("HTTP_TRACEPARENT")
+        with (
+            context.work(Work(request_id, request.META)),
+            spans.span("request", "SERVER", parent=parent) as span,
+        ):
             response = get_response(request)
+            if span is not None:
+                _describe(span, request, response.status_code)
         response[HEADER] = request_id
         _count(request, response.status_code, perf_counter() - began)
         return response
@@ -46,11 +52,33 @@ def trace_request(
     return middleware
 
 
+def _describe(span: Any, request: HttpRequest, status: int) -> None:
+    """By door and name of the URL: a path may hold a token."""
+    name = _view(request)
+    span.update_name(f"{request.method} {name}")
+    span.set_attributes(
+        {
+            "http.request.method": str(request.method),
+            "http.route": name,
+            "http.response.status_code": status,
+            "finops.request_id": context.request_id(),
+        }
+    )
+
+
+def _door(request: HttpRequest) -> str:
+    return next((name for prefix, name in DOORS if request.path_info.startswith(prefix)), PAGES)
+
+
+def _view(request: HttpRequest) -> str:
+    """The name of a page's URL, the door of the others."""
+    door, match = _door(request), request.resolver_match
+    return ((match.view_name if match else "") or "unknown") if door == PAGES else door
+
+
 def _count(request: HttpRequest, status: int, seconds: float) -> None:
-    path = request.path_info
-    door = next((name for prefix, name in DOORS if path.startswith(prefix)), PAGES)
+    door = _door(request)
     metrics.REQUESTS.inc(door, str(status))
     metrics.REQUEST_SECONDS.observe(seconds, door)
     if door == PAGES:
-        match = request.resolver_match
-        metrics.PAGE_SECONDS.observe(seconds, (match.view_name if match else "") or "unknown")
+        metrics.PAGE_SECONDS.observe(seconds, _view(request))

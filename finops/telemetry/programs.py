@@ -21,6 +21,10 @@ def start(program: str, bulkheads: Sequence[Bulkhead] = ()) -> None:
         from finops.telemetry import error_reports
 
         error_reports.start()
+    if settings.TRACES_URL:
+        from finops.telemetry import traces
+
+        traces.start(program)
     if settings.METRICS_TOKEN:
         _start_metrics(program, bulkheads)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from celery import Task, signals
 
-from finops.lib.telemetry import context, metrics
+from finops.lib.telemetry import context, metrics, spans
 from finops.lib.telemetry.context import TENANT, Work
 
 REQUEST_ID = "request_id"
@@ -19,8 +19,11 @@ _thread = threading.local()
 def send_request_id(headers: dict[str, Any] | None = None, **signal_kwargs: Any) -> None:
     """A task that a request or another task asks for has its request id."""
     request_id = context.request_id()
-    if headers is not None and request_id:
+    if headers is None:
+        return
+    if request_id:
         headers[REQUEST_ID] = request_id
+    spans.carry(headers)
 
 
 @signals.task_prerun.connect
@@ -33,6 +36,9 @@ def begin(task_id: str = "", task: Task | None = None, args: Any = (), **signal_
     _thread.before = context.current()
     context.begin(Work(context.accepted_request_id(given or task_id), environment, task_id, name))
     _thread.began = perf_counter()
+    parent = getattr(task.request, spans.TRACE_PARENT, None) if task is not None else None
+    _thread.span = spans.span(f"task {name}", "CONSUMER", parent=parent, finops__task_id=task_id)
+    _thread.span.__enter__()
 
 
 @signals.task_postrun.connect
@@ -42,5 +48,9 @@ def end(task: Task | None = None, state: str | None = None, **signal_kwargs: Any
         metrics.TASK_SECONDS.observe(
             perf_counter() - getattr(_thread, "began", perf_counter()), str(task.name)
         )
+    span = getattr(_thread, "span", None)
+    if span is not None:
+        _thread.span = None
+        span.__exit__(None, None, None)
     # A task that was called and not sent: the work around it goes on.
     context.begin(getattr(_thread, "before", None))

@@ -36,7 +36,7 @@ from finops.lake.storage.manifest import Manifest, cost_manifest
 from finops.lake.storage.storage import storage
 from finops.lib import time_limit
 from finops.lib.errors import UserError
-from finops.lib.telemetry import metrics
+from finops.lib.telemetry import metrics, spans
 
 __all__ = ["LakeBusy", "LakeTimeout", "LakeTooLarge", "LakeUnavailable", "cost_table", "fact_table", "run"]
 
@@ -214,7 +214,7 @@ def _answer(
     if currency is not None and currency.rates is not None:
         tables[compiler.RATES_TABLE] = currency.rates.table
     count_files(query.kind, files)
-    with metrics.LAKE_SECONDS.time(str(query.kind)):
+    with metrics.LAKE_SECONDS.time(str(query.kind)), spans.span(f"lake {query.kind}"):
         table = _instance().execute(sql, deadline, tables)
     if table.schema != query.result:
         table = table.cast(query.result)

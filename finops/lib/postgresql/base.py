@@ -16,12 +16,13 @@ from django.db.backends.postgresql.base import ServerBindingCursor
 from psycopg_pool import ConnectionPool
 
 from finops.lib.telemetry import context as telemetry
+from finops.lib.telemetry import spans
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.execute_wrappers.append(add_request_id)
+        self.execute_wrappers += [add_request_id, span_of_statement]
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
         connection: psycopg.Connection[Any] = super().get_new_connection(conn_params)
@@ -56,6 +57,17 @@ def add_request_id(
         named = {**params, "request_id_": request_id}
         return execute(f"{sql} /*request_id=%(request_id_)s*/", named, many, context)
     return execute(f"{sql} /*request_id=%s*/", (*params, request_id), many, context)
+
+
+def span_of_statement(
+    execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
+) -> Any:
+    """The statement as a span, with its text and without its values."""
+    if not spans.are_on():
+        return execute(sql, params, many, context)
+    text = sql if isinstance(sql, str) and params is not None else ""
+    with spans.span("postgresql", "CLIENT", db__system__name="postgresql", db__query__text=text):
+        return execute(sql, params, many, context)
 
 
 def is_alive(connection: psycopg.Connection[Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from pythonjsonlogger.msgspec import MsgspecFormatter
 
 from finops.lib.redaction import without_secrets
-from finops.lib.telemetry import context
+from finops.lib.telemetry import context, spans
 
 
 class JsonFormatter(MsgspecFormatter):
@@ -29,4 +29,9 @@ class JsonFormatter(MsgspecFormatter):
             for name, value in log_data.items()
             if isinstance(value, str | int | float) or name == "timestamp"
         }
-        return {"timestamp": texts.pop("timestamp"), **texts, **(at_hand.fields if at_hand else {})}
+        return {
+            "timestamp": texts.pop("timestamp"),
+            **texts,
+            **(at_hand.fields if at_hand else {}),
+            **spans.fields(),
+        }

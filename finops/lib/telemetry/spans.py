@@ -1,0 +1,65 @@
+"""Spans of what takes time, for OpenTelemetry: requests, tasks, statements, queries of the lake.
+
+Off until `finops.telemetry.traces` gives a tracer: then `span` costs less than a microsecond and nothing is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+_tracers: Final[list[Any]] = []
+
+TRACE_PARENT: Final = "traceparent"
+"""W3C Trace Context: header of requests and of messages."""
+
+
+def use(tracer: Any | None) -> None:
+    """From now on spans are of this tracer; None: there are none."""
+    _tracers[:] = [] if tracer is None else [tracer]
+
+
+def are_on() -> bool:
+    return bool(_tracers)
+
+
+@contextmanager
+def span(name: str, kind: str = "INTERNAL", *, parent: object = None, **attributes: str) -> Iterator[Any]:
+    """What happens inside, by a name of few values; yields the span, None while there are none. `parent` is the value of a
+    traceparent, of another program. Attributes with `__` for a dot; never what people typed."""
+    if not _tracers:
+        yield None
+        return
+    from opentelemetry import propagate
+    from opentelemetry.trace import SpanKind
+
+    around = propagate.extract({TRACE_PARENT: parent}) if isinstance(parent, str) else None
+    named = {key.replace("__", "."): value for key, value in attributes.items() if value}
+    with _tracers[0].start_as_current_span(
+        name, context=around, kind=SpanKind[kind], attributes=named
+    ) as current:
+        yield current
+
+
+def carry(headers: dict[str, Any]) -> None:
+    """Put the span at hand into the headers of a message."""
+    if _tracers:
+        from opentelemetry import propagate
+
+        propagate.inject(headers)
+
+
+def fields() -> Mapping[str, str]:
+    """`trace_id` and `span_id` of the span at hand, for logs; empty without one."""
+    if not _tracers:
+        return {}
+    from opentelemetry import trace
+
+    at_hand = trace.get_current_span().get_span_context()
+    if not at_hand.is_valid:
+        return {}
+    return {
+        "trace_id": trace.format_trace_id(at_hand.trace_id),
+        "span_id": trace.format_span_id(at_hand.span_id),
+    }

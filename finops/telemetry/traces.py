@@ -1,0 +1,19 @@
+"""Traces by OTLP over HTTP, where OTEL_EXPORTER_OTLP_ENDPOINT is set. The SDK reads its other variables itself: sampling
+(OTEL_TRACES_SAMPLER), headers (OTEL_EXPORTER_OTLP_HEADERS), the name (OTEL_SERVICE_NAME). It is imported here alone."""
+
+from __future__ import annotations
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+from finops.lib.telemetry import spans
+
+
+def start(program: str) -> TracerProvider:
+    """Send spans of this process from now on, in a thread of its own; a collector that is away costs spans and nothing else."""
+    provider = TracerProvider(resource=Resource.create({"service.name": "finops", "finops.program": program}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    spans.use(provider.get_tracer("finops"))
+    return provider
