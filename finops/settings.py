@@ -410,12 +410,10 @@ LANGUAGE_CODE, TIME_ZONE, USE_I18N = "en-gb", "UTC", False
 # What operators see (docs/operations.md).
 LOG_FORMAT: str = env.str("LOG_FORMAT", "json" if PRODUCTION else "plain")
 LOGGING = logs.configuration(json=LOG_FORMAT == "json", level=env.str("LOG_LEVEL", "INFO"))
-# Bearer token of /metrics; empty: no metrics.
-METRICS_TOKEN: str = env.str("METRICS_TOKEN", "")
+METRICS_TOKEN: str = env.str("METRICS_TOKEN", "")  # bearer token of /metrics; empty: no metrics
 TRACES_URL: str = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")  # of a collector; empty: no traces
 SENTRY_DSN: str = env.str("SENTRY_DSN", "")  # where errors are reported; empty: nowhere
 METRICS_DIR = Path(env.str("METRICS_DIR", str(VAR_DIR / "metrics")))  # shared by the programs of this machine
-
 # auth.W004: User.email is unique, by a constraint on its lower case that the check does not see.
 # oauth2_provider.W008: http redirects serve programs on the person's own machine; OAuthApplication.clean allows no other.
 SILENCED_SYSTEM_CHECKS: list[str] = ["auth.W004", "oauth2_provider.W008"]
