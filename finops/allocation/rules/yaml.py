@@ -31,7 +31,24 @@ class YamlError(RuleError):
 
 def draft_to_yaml(draft: CostTagDraft) -> str:
     """The file that `draft_from_yaml` reads as an equal draft."""
-    return yaml.dump(write_draft(draft), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+    return write_yaml(write_draft(draft))
+
+
+def write_yaml(document: Any) -> str:
+    """The file from which `read_yaml` reads an equal document of texts, lists and maps."""
+    text: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+    return text
+
+
+def read_yaml(text: str) -> Any:
+    """Texts, lists and maps of a file. Raises YamlError that names the line."""
+    _check_size(text)
+    return _read(text, {})
+
+
+def _check_size(text: str) -> None:
+    if len(text.encode(errors="replace")) > MAX_BYTES:
+        raise YamlError(f"The file is larger than {MAX_BYTES >> 20} MB.", 0)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -46,8 +63,7 @@ class _Dumper(yaml.SafeDumper):
 
 def draft_from_yaml(text: str) -> CostTagDraft:
     """The cost tag that a file says. Raises YamlError that names line, rule and field."""
-    if len(text.encode(errors="replace")) > MAX_BYTES:
-        raise YamlError(f"The file is larger than {MAX_BYTES >> 20} MB.", 0)
+    _check_size(text)
     lines: dict[Path, int] = {}
     document = _read(text, lines)
     try:

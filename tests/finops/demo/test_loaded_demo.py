@@ -21,11 +21,13 @@ from pytest_django import DjangoDbBlocker
 from accounts.keys import authenticate_mcp_key
 from accounts.models import Account, AuditEntry, MCPKey, Membership, Role, User
 from accounts.scoping import account_scope
+from accounts.services import create_account
 from finops.activity.models import AssistantCall, CallOutcome
 from finops.allocation.cost_tags.schemas import CostTagQuery
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tags import list_cost_tags, preview, query_cost_tag
 from finops.allocation.services.cost_tags import draft_of
+from finops.configuration.services import apply_configuration, export_configuration, plan_configuration
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
@@ -387,3 +389,22 @@ def test_the_columns_of_files_are_those_recorded(demo_to_read: Path) -> None:
 
 def test_what_rows_hold_as_json_is_as_recorded(demo_to_read: Path) -> None:
     recorded.compare_json("interface/json_columns.json", json_columns())
+
+
+def test_the_configuration_of_the_demo_makes_an_empty_account_equal(demo_to_read: Path) -> None:
+    account = Account.objects.get(slug="lumenly")
+    owner = User.objects.create_user("empty@example.com", "a long enough secret")
+    empty = create_account(name="Empty", owner=owner, slug="empty")
+    text = export_configuration(account)
+    with account_scope(account):
+        names = list(CostSource.objects.values_list("name", flat=True))
+    with account_scope(empty):
+        # Sources are connections, with credentials: no configuration.
+        for name in names:
+            CostSource.objects.create(account=empty, name=name)
+
+    apply_configuration(account=empty, actor=ACTOR, text=text)
+
+    assert export_configuration(empty) == text
+    assert plan_configuration(empty, text, delete=True) == []
+    assert plan_configuration(account, text, delete=True) == []

@@ -1,0 +1,244 @@
+"""What configuration as code holds, a kind each: how its rows are written in a file, and which services write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from accounts.audit import Actor
+from accounts.models import Account
+from finops.allocation.models import CostTag, Team
+from finops.allocation.rules import CostTagDraft
+from finops.allocation.rules.document import dimensions_of, write_draft
+from finops.allocation.rules.parser import read_draft
+from finops.allocation.services import cost_tags, teams
+from finops.budgets import services as budgets
+from finops.budgets.models import Budget
+from finops.budgets.scopes import ScopeDraft, named_scope
+from finops.budgets.services import BudgetDraft
+
+Body = dict[str, Any]
+"""A row as the file has it: texts, lists and maps, without what is at its default."""
+
+Bodies = Mapping[str, Body]
+"""By the name that the file calls a row."""
+
+
+@dataclass(frozen=True)
+class ConfigurationKind:
+    """`read` gives a raw entry's name and body, and raises UserError or ValidationError of msgspec; `write` creates and
+    changes rows; `delete` takes the named ones away. The account is in scope for all but `read`."""
+
+    name: str
+    rows: Callable[[], dict[str, Body]]
+    read: Callable[[Any], tuple[str, Body]]
+    write: Callable[[Account, Actor, Bodies], None]
+    delete: Callable[[Actor, Sequence[str]], None]
+
+
+class _TeamEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    description: str = ""
+    values: list[str] = []
+
+
+def _team_rows() -> dict[str, Body]:
+    rows = Team.objects.prefetch_related("values")
+    return dict(
+        _team_body(row.name, row.description, [each.value for each in row.values.all()]) for row in rows
+    )
+
+
+def _team_body(name: str, description: str, values: Sequence[str]) -> tuple[str, Body]:
+    entry = _TeamEntry(name=name.strip(), description=description.strip(), values=sorted(values))
+    return entry.name, _without_defaults(entry)
+
+
+def _without_defaults(entry: msgspec.Struct) -> Body:
+    """By equality: `omit_defaults` of msgspec compares texts by identity, and a text of the database is another object."""
+    defaults = {field.name: field.default for field in msgspec.structs.fields(entry)}
+    body: Body = msgspec.to_builtins(entry)
+    return {name: value for name, value in body.items() if value and getattr(entry, name) != defaults[name]}
+
+
+def _read_team(raw: Any) -> tuple[str, Body]:
+    entry = msgspec.convert(raw, _TeamEntry, strict=False)
+    return _team_body(entry.name, entry.description, entry.values)
+
+
+def _write_teams(account: Account, actor: Actor, bodies: Bodies) -> None:
+    """A value that moves from one team to another is released before it is owned."""
+    rows = {row.name.casefold(): row for row in Team.objects.prefetch_related("values")}
+    for name, body in bodies.items():
+        row = rows.get(name.casefold())
+        for owned in row.values.all() if row else ():
+            if owned.value not in body.get("values", []):
+                teams.release_value(owned=owned, actor=actor)
+    for name, body in bodies.items():
+        row, description = rows.get(name.casefold()), body.get("description", "")
+        if row is None:
+            row = teams.create_team(account=account, actor=actor, name=name, description=description)
+        elif (row.name, row.description) != (name, description):
+            row = teams.change_team(team=row, actor=actor, name=name, description=description)
+        present = {each.value for each in row.values.all()}
+        for value in body.get("values", []):
+            if value not in present:
+                teams.own_value(team=row, actor=actor, value=value)
+
+
+def _delete_teams(actor: Actor, names: Sequence[str]) -> None:
+    for row in Team.objects.filter(name__in=names):
+        teams.delete_team(team=row, actor=actor)
+
+
+def _cost_tag_rows() -> dict[str, Body]:
+    drafts = [cost_tags.draft_of(row) for row in CostTag.objects.order_by("key")]
+    return {draft.key: write_draft(draft) for draft in drafts}
+
+
+def _read_cost_tag(raw: Any) -> tuple[str, Body]:
+    draft = cost_tags.validate_draft(read_draft(raw))
+    return draft.key, write_draft(draft)
+
+
+def _write_cost_tags(account: Account, actor: Actor, bodies: Bodies) -> None:
+    rows = {row.key.casefold(): row for row in CostTag.objects.all()}
+    for draft in _after_those_they_use([read_draft(body) for body in bodies.values()]):
+        row = rows.get(draft.key.casefold())
+        fields: dict[str, Any] = {
+            "actor": actor,
+            "rules": draft.rules,
+            "default_value": draft.default_value,
+            "description": draft.description,
+        }
+        if row is None:
+            cost_tags.create_cost_tag(account=account, key=draft.key, **fields)
+        else:
+            cost_tags.save_cost_tag(cost_tag=row, version=row.version, **fields)
+
+
+def _after_those_they_use(drafts: Sequence[CostTagDraft]) -> list[CostTagDraft]:
+    """Cost tags in an order in which each finds the ones that its rules name. A circle stays last, for the service to
+    refuse."""
+    ordered: list[CostTagDraft] = []
+    left = list(drafts)
+    while left:
+        names = {f"cost_tag:{draft.key}" for draft in left}
+        free = [
+            draft for draft in left if not names & set(dimensions_of(draft.rules)) - {f"cost_tag:{draft.key}"}
+        ]
+        ordered += free or left
+        left = [draft for draft in left if free and draft not in free]
+    return ordered
+
+
+def _delete_cost_tags(actor: Actor, names: Sequence[str]) -> None:
+    for row in CostTag.objects.filter(key__in=names):
+        cost_tags.delete_cost_tag(cost_tag=row, actor=actor)
+
+
+class _BudgetEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rows of a scope by name: ids are another account's."""
+
+    name: str
+    amount: Decimal
+    currency: str
+    period: str = "monthly"
+    cost_source: str = ""
+    team: str = ""
+    cost_tag: str = ""
+    cost_tag_value: str = ""
+    warning_percent: int = 80
+    amounts: dict[date, Decimal] = {}
+
+
+def _budget_rows() -> dict[str, Body]:
+    rows = Budget.objects.select_related("cost_source", "team", "cost_tag").prefetch_related("amounts")
+    return dict(_budget_body(_budget_entry(row)) for row in rows)
+
+
+def _budget_entry(row: Budget) -> _BudgetEntry:
+    return _BudgetEntry(
+        name=row.name,
+        amount=row.amount,
+        currency=row.currency,
+        period=row.period,
+        cost_source=row.cost_source.name if row.cost_source else "",
+        team=row.team.name if row.team else "",
+        cost_tag=row.cost_tag.key if row.cost_tag else "",
+        cost_tag_value=row.cost_tag_value,
+        warning_percent=row.warning_percent,
+        amounts={each.starts_on: each.amount for each in row.amounts.all()},
+    )
+
+
+def _budget_body(entry: _BudgetEntry) -> tuple[str, Body]:
+    """Amounts without trailing zeros, and everything as text: 1000 and 1000.00 are no change."""
+    body = _without_defaults(entry)
+    body["amount"] = _plain(entry.amount)
+    if "warning_percent" in body:
+        body["warning_percent"] = str(entry.warning_percent)
+    if entry.amounts:
+        body["amounts"] = {str(day): _plain(amount) for day, amount in sorted(entry.amounts.items())}
+    return entry.name, body
+
+
+def _plain(amount: Decimal) -> str:
+    return f"{amount.normalize():f}"
+
+
+def _read_budget(raw: Any) -> tuple[str, Body]:
+    return _budget_body(msgspec.convert(raw, _BudgetEntry, strict=False))
+
+
+def _write_budgets(account: Account, actor: Actor, bodies: Bodies) -> None:
+    rows = {row.name.casefold(): row for row in Budget.objects.all()}
+    for name, body in bodies.items():
+        draft = _budget_draft(msgspec.convert(body, _BudgetEntry, strict=False))
+        row = rows.get(name.casefold())
+        if row is None:
+            budgets.create_budget(account=account, actor=actor, draft=draft)
+        else:
+            budgets.change_budget(budget=row, actor=actor, draft=draft)
+
+
+def _budget_draft(entry: _BudgetEntry) -> BudgetDraft:
+    scope = named_scope(
+        cost_source=entry.cost_source,
+        team=entry.team,
+        cost_tag=entry.cost_tag,
+        cost_tag_value=entry.cost_tag_value,
+    )
+    return BudgetDraft(
+        name=entry.name,
+        amount=entry.amount,
+        currency=entry.currency,
+        period=entry.period,
+        scope=ScopeDraft(
+            scope=scope or "account",
+            cost_source=entry.cost_source,
+            team=entry.team,
+            cost_tag=entry.cost_tag,
+            cost_tag_value=entry.cost_tag_value,
+        ),
+        warning_percent=entry.warning_percent,
+        amounts=entry.amounts,
+    )
+
+
+def _delete_budgets(actor: Actor, names: Sequence[str]) -> None:
+    for row in Budget.objects.filter(name__in=names):
+        budgets.delete_budget(budget=row, actor=actor)
+
+
+KINDS: Final = (
+    ConfigurationKind("teams", _team_rows, _read_team, _write_teams, _delete_teams),
+    ConfigurationKind("cost_tags", _cost_tag_rows, _read_cost_tag, _write_cost_tags, _delete_cost_tags),
+    ConfigurationKind("budgets", _budget_rows, _read_budget, _write_budgets, _delete_budgets),
+)
+"""Each after those that its rows name."""

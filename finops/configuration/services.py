@@ -1,0 +1,147 @@
+"""Configuration as code: an account's teams, cost tags and budgets as one file, planned and applied whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope, lock_account
+from finops.allocation.rules.yaml import read_yaml, write_yaml
+from finops.configuration.kinds import KINDS, Bodies, Body, ConfigurationKind
+from finops.lib.errors import UserError, unknown_value
+
+VERSION = "1"
+
+
+@dataclass(frozen=True)
+class ConfigurationChange:
+    """What applying a file does to one row. `before` is None for a new one, `after` for one that goes."""
+
+    kind: str
+    name: str
+    before: Body | None
+    after: Body | None
+
+    @property
+    def action(self) -> str:
+        if self.before is None:
+            return "create"
+        return "delete" if self.after is None else "change"
+
+    @property
+    def fields(self) -> list[str]:
+        """What differs, by name; empty for a row that is new or goes."""
+        before, after = self.before or {}, self.after or {}
+        if not before or not after:
+            return []
+        return sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+
+
+def export_configuration(account: Account) -> str:
+    """The account's configuration as a YAML file. Applied to the same account it changes nothing."""
+    with account_scope(account):
+        rows = {kind.name: list(kind.rows().values()) for kind in KINDS}
+    return write_yaml({"version": VERSION, **rows})
+
+
+def plan_configuration(account: Account, text: str, *, delete: bool = False) -> list[ConfigurationChange]:
+    """What applying a file would do, in its order. With `delete`, rows of the kinds in the file go that it leaves out.
+
+    Raises UserError with the entry and the reason for a file that cannot be read. What only the services can say, such
+    as a cost source that does not exist, is said when it is applied.
+    """
+    configuration = _read(text)
+    with account_scope(account):
+        return [
+            change
+            for kind in KINDS
+            if kind.name in configuration
+            for change in _changes(kind, configuration[kind.name], delete=delete)
+        ]
+
+
+@transaction.atomic
+def apply_configuration(
+    *, account: Account, actor: Actor, text: str, delete: bool = False
+) -> list[ConfigurationChange]:
+    """Make the account what a file says, all or nothing, and give what changed. Applied again it changes nothing.
+
+    Raises UserError with the kind and the reason for what a service refuses; nothing is written then.
+    """
+    with account_scope(account):
+        lock_account(account)
+        changes = plan_configuration(account, text, delete=delete)
+        for kind in KINDS:
+            bodies = {each.name: each.after for each in changes if each.kind == kind.name and each.after}
+            with _named_errors(kind):
+                kind.write(account, actor, bodies)
+        for kind in reversed(KINDS):
+            names = [each.name for each in changes if each.kind == kind.name and each.action == "delete"]
+            with _named_errors(kind):
+                kind.delete(actor, names)
+    return changes
+
+
+@contextmanager
+def _named_errors(kind: ConfigurationKind) -> Iterator[None]:
+    """What a service refuses, with the kind in front. Raises UserError."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{kind.name}: {error.message}", field=error.field) from error
+    except ValidationError as error:
+        raise UserError(f"{kind.name}: {' '.join(error.messages)}") from error
+
+
+def _changes(kind: ConfigurationKind, desired: Bodies, *, delete: bool) -> Iterator[ConfigurationChange]:
+    """Names are compared without regard to case, as those of the console."""
+    present = {name.casefold(): (name, body) for name, body in kind.rows().items()}
+    for name, body in desired.items():
+        _present_name, before = present.get(name.casefold(), (name, None))
+        if before != body:
+            yield ConfigurationChange(kind.name, name, before, body)
+    kept = {name.casefold() for name in desired}
+    for folded, (name, body) in present.items() if delete else ():
+        if folded not in kept:
+            yield ConfigurationChange(kind.name, name, body, None)
+
+
+def _read(text: str) -> dict[str, dict[str, Body]]:
+    """The rows of each kind that a file has. Raises UserError with the entry and the reason."""
+    document = read_yaml(text)
+    if not isinstance(document, dict) or document.get("version") != VERSION:
+        raise UserError(f"version: the file must begin with version: {VERSION}.", field="version")
+    kinds = {kind.name: kind for kind in KINDS}
+    rows: dict[str, dict[str, Body]] = {}
+    for name, entries in document.items():
+        if name == "version":
+            continue
+        if name not in kinds:
+            raise unknown_value("kind", name, list(kinds), show=str)
+        rows[name] = _read_entries(kinds[name], entries or [])
+    return rows
+
+
+def _read_entries(kind: ConfigurationKind, entries: Any) -> dict[str, Body]:
+    if not isinstance(entries, list):
+        raise UserError(f"{kind.name} must be a list.", field=kind.name)
+    rows: dict[str, Body] = {}
+    for number, raw in enumerate(entries, 1):
+        try:
+            name, body = kind.read(raw)
+        except msgspec.ValidationError as error:
+            raise UserError(f"{kind.name}, entry {number}: {error}.", field=kind.name) from error
+        except UserError as error:
+            raise UserError(f"{kind.name}, entry {number}: {error.message}", field=kind.name) from error
+        if name.casefold() in {each.casefold() for each in rows}:
+            raise UserError(f"{kind.name}, entry {number}: {name!r} stands twice.", field=kind.name)
+        rows[name] = body
+    return rows

@@ -1,0 +1,193 @@
+"""Configuration as code: a file of an account is planned, applied whole or not at all, and the same again changes nothing."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import yaml
+from django.core.management import CommandError, call_command
+
+from accounts.models import Account, AuditEntry
+from accounts.scoping import account_scope
+from finops.allocation.models import Team
+from finops.allocation.services.cost_tags import cost_tag_from_yaml, create_cost_tag
+from finops.allocation.services.teams import create_team, own_value
+from finops.budgets.models import Budget
+from finops.configuration.services import (
+    apply_configuration,
+    export_configuration,
+    plan_configuration,
+)
+from finops.lib.errors import UserError
+from tests.cast import ACTOR, Cast
+from tests.isolation.walk import fingerprint
+from tests.world.budgets import cost_tag_scope, create_budget, team_scope
+
+FILE = """\
+version: 1
+teams:
+  - name: Core
+    values: [core, platform]
+cost_tags:
+  - key: b
+    rules:
+      - {value: shared, when: {dimension: "cost_tag:a", op: in, values: [x]}}
+  - key: a
+    rules:
+      - {value: x, when: {dimension: service, op: in, values: [Compute]}}
+budgets:
+  - {name: Core, amount: 1500.50, currency: USD, team: Core}
+  - {name: Tag, amount: 10, currency: USD, period: yearly, cost_tag: a, cost_tag_value: x}
+"""
+
+
+@pytest.fixture
+def filled(acme: Account) -> Account:
+    team = create_team(account=acme, actor=ACTOR, name="Core", description="Runs it.")
+    own_value(team=team, actor=ACTOR, value="core")
+    draft = cost_tag_from_yaml(
+        "key: env\ndefault_value: none\nrules:\n  - {value: no, when: {dimension: service, op: in, values: [Compute]}}\n"
+    )
+    create_cost_tag(account=acme, actor=ACTOR, key=draft.key, rules=draft.rules, default_value="none")
+    create_budget(acme, "Everything", "1000.50", warning_percent=70)
+    create_budget(acme, "Of the team", 20, period="quarterly", scope=team_scope("Core"))
+    create_budget(acme, "Of the tag", 30, scope=cost_tag_scope("env", "no"))
+    return acme
+
+
+def lines(account: Account, text: str, *, delete: bool = False) -> list[str]:
+    return [
+        f"{each.action} {each.kind} {each.name}" for each in plan_configuration(account, text, delete=delete)
+    ]
+
+
+def test_an_export_makes_an_empty_account_equal_and_changes_nothing_of_its_own(
+    cast: Cast, filled: Account
+) -> None:
+    text = export_configuration(filled)
+
+    assert plan_configuration(filled, text, delete=True) == []
+    changes = apply_configuration(account=cast.other_account, actor=ACTOR, text=text)
+
+    assert {each.action for each in changes} == {"create"}
+    assert len(changes) == 5
+    assert export_configuration(cast.other_account) == text
+    assert apply_configuration(account=cast.other_account, actor=ACTOR, text=text, delete=True) == []
+
+
+def test_a_file_by_hand_is_applied_in_the_order_that_its_rows_need(acme: Account) -> None:
+    apply_configuration(account=acme, actor=ACTOR, text=FILE)
+
+    assert Budget.objects.get(name="Core").amount == Decimal("1500.50")
+    assert plan_configuration(acme, FILE) == []
+
+
+def test_a_plan_writes_nothing_and_names_what_differs(acme: Account) -> None:
+    apply_configuration(account=acme, actor=ACTOR, text=FILE)
+    before = fingerprint()
+
+    (change,) = plan_configuration(acme, FILE.replace("1500.50", "1600"))
+
+    assert (change.action, change.kind, change.name, change.fields) == (
+        "change",
+        "budgets",
+        "Core",
+        ["amount"],
+    )
+    assert fingerprint() == before
+
+
+def test_rows_that_a_file_leaves_out_stay_unless_deletion_is_asked_for(filled: Account) -> None:
+    text = "version: 1\nbudgets:\n  - {name: everything, amount: 5, currency: USD}\n"
+
+    assert lines(filled, text) == ["change budgets everything"]
+    apply_configuration(account=filled, actor=ACTOR, text=text, delete=True)
+
+    assert [budget.name for budget in Budget.objects.all()] == ["everything"]
+    assert Team.objects.count() == 1  # no kind of the file
+
+
+def test_a_value_moves_from_one_team_to_another(acme: Account) -> None:
+    apply_configuration(account=acme, actor=ACTOR, text=FILE)
+    moved = FILE.replace("values: [core, platform]", "values: [core]").replace(
+        "cost_tags:", "  - name: Platform\n    values: [platform]\ncost_tags:"
+    )
+
+    apply_configuration(account=acme, actor=ACTOR, text=moved)
+
+    assert plan_configuration(acme, moved) == []
+    assert {each.value for each in Team.objects.get(name="Platform").values.all()} == {"platform"}
+
+
+def test_what_a_service_refuses_leaves_everything_as_it_was(acme: Account) -> None:
+    before = fingerprint()
+
+    with pytest.raises(UserError, match=r"^budgets: team: 'Nobody' does not exist"):
+        apply_configuration(account=acme, actor=ACTOR, text=FILE.replace("team: Core", "team: Nobody"))
+
+    assert fingerprint() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("teams: []", "must begin with version: 1"),
+        ("version: 2", "must begin with version: 1"),
+        ("version: 1\ncolours: []", "colours.* does not exist"),
+        ("version: 1\nteams: Core", "teams must be a list"),
+        ("version: 1\nteams:\n  - {name: A}\n  - {name: a}", "teams, entry 2: 'a' stands twice"),
+        ("version: 1\nteams:\n  - {nom: A}", "teams, entry 1: .*nom"),
+        ("version: 1\nbudgets:\n  - {name: A, amount: much, currency: USD}", "budgets, entry 1: .*amount"),
+        ("version: 1\ncost_tags:\n  - {key: a, rules: [{when: 1}]}", "cost_tags, entry 1: "),
+        ("version: &a 1", "anchor or alias"),
+        ("version: [", "not YAML"),
+    ],
+)
+def test_a_file_that_cannot_be_is_refused_with_the_entry(acme: Account, text: str, problem: str) -> None:
+    with pytest.raises(UserError, match=problem):
+        plan_configuration(acme, text)
+
+
+def test_each_row_is_audited_as_the_services_do(acme: Account) -> None:
+    apply_configuration(account=acme, actor=ACTOR, text=FILE)
+
+    actions = set(AuditEntry.objects.filter(account=acme).values_list("action", flat=True))
+    assert actions >= {"team.create", "team_value.own", "cost_tag.create", "budget.create"}
+
+
+def test_another_accounts_rows_are_neither_exported_nor_named(cast: Cast, filled: Account) -> None:
+    with account_scope(cast.other_account):
+        exported = yaml.safe_load(export_configuration(cast.other_account))
+        with pytest.raises(UserError, match="does not exist") as refused:
+            apply_configuration(
+                account=cast.other_account,
+                actor=ACTOR,
+                text="version: 1\nbudgets:\n  - {name: A, amount: 1, currency: USD, team: Cor}\n",
+            )
+
+    assert exported == {"version": "1", "teams": [], "cost_tags": [], "budgets": []}
+    assert "Nearest" not in refused.value.message
+
+
+def test_the_command_exports_plans_and_applies(filled: Account, tmp_path: Path) -> None:
+    def run(*arguments: str) -> str:
+        out = StringIO()
+        call_command("configuration", *arguments, stdout=out)
+        return out.getvalue()
+
+    path = tmp_path / "finops.yaml"
+    path.write_text(run("export", "acme"))
+    assert run("plan", "acme", str(path)) == "No changes.\n"
+    path.write_text(path.read_text().replace("Runs it.", "Runs all."))
+
+    assert run("plan", "acme", str(path)) == "change teams Core: description\n"
+    assert run("apply", "acme", str(path)) == "change teams Core: description\n"
+    assert run("apply", "acme", str(path)) == "No changes.\n"
+    path.write_text("version: 1\nteams: no")
+    with pytest.raises(CommandError, match="Nothing was changed"):
+        run("apply", "acme", str(path))
+    with pytest.raises(CommandError, match="does not exist"):
+        run("export", "nobody")
