@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
@@ -21,24 +20,8 @@ from finops.budgets import services as budgets
 from finops.budgets.models import Budget
 from finops.budgets.scopes import ScopeDraft, named_scope
 from finops.budgets.services import BudgetDraft
-
-Body = dict[str, Any]
-"""A row as the file has it: texts, lists and maps, without what is at its default."""
-
-Bodies = Mapping[str, Body]
-"""By the name that the file calls a row."""
-
-
-@dataclass(frozen=True)
-class ConfigurationKind:
-    """`read` gives a raw entry's name and body, and raises UserError or ValidationError of msgspec; `write` creates and
-    changes rows; `delete` takes the named ones away. The account is in scope for all but `read`."""
-
-    name: str
-    rows: Callable[[], dict[str, Body]]
-    read: Callable[[Any], tuple[str, Body]]
-    write: Callable[[Account, Actor, Bodies], None]
-    delete: Callable[[Actor, Sequence[str]], None]
+from finops.configuration import splits, unit_metrics
+from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of
 
 
 class _TeamEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,14 +39,7 @@ def _team_rows() -> dict[str, Body]:
 
 def _team_body(name: str, description: str, values: Sequence[str]) -> tuple[str, Body]:
     entry = _TeamEntry(name=name.strip(), description=description.strip(), values=sorted(values))
-    return entry.name, _without_defaults(entry)
-
-
-def _without_defaults(entry: msgspec.Struct) -> Body:
-    """By equality: `omit_defaults` of msgspec compares texts by identity, and a text of the database is another object."""
-    defaults = {field.name: field.default for field in msgspec.structs.fields(entry)}
-    body: Body = msgspec.to_builtins(entry)
-    return {name: value for name, value in body.items() if value and getattr(entry, name) != defaults[name]}
+    return entry.name, body_of(entry)
 
 
 def _read_team(raw: Any) -> tuple[str, Body]:
@@ -179,7 +155,7 @@ def _budget_entry(row: Budget) -> _BudgetEntry:
 
 def _budget_body(entry: _BudgetEntry) -> tuple[str, Body]:
     """Amounts without trailing zeros, and everything as text: 1000 and 1000.00 are no change."""
-    body = _without_defaults(entry)
+    body = body_of(entry)
     body["amount"] = _plain(entry.amount)
     if "warning_percent" in body:
         body["warning_percent"] = str(entry.warning_percent)
@@ -239,6 +215,8 @@ def _delete_budgets(actor: Actor, names: Sequence[str]) -> None:
 KINDS: Final = (
     ConfigurationKind("teams", _team_rows, _read_team, _write_teams, _delete_teams),
     ConfigurationKind("cost_tags", _cost_tag_rows, _read_cost_tag, _write_cost_tags, _delete_cost_tags),
+    splits.KIND,
+    unit_metrics.KIND,
     ConfigurationKind("budgets", _budget_rows, _read_budget, _write_budgets, _delete_budgets),
 )
 """Each after those that its rows name."""

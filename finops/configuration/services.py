@@ -1,8 +1,8 @@
-"""Configuration as code: an account's teams, cost tags and budgets as one file, planned and applied whole."""
+"""Configuration as code: an account's teams, cost tags, splits, unit metrics and budgets as one file, planned and applied whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,8 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope, lock_account
 from finops.allocation.rules.yaml import read_yaml, write_yaml
-from finops.configuration.kinds import KINDS, Bodies, Body, ConfigurationKind
+from finops.configuration.kind import Bodies, Body, ConfigurationKind
+from finops.configuration.kinds import KINDS
 from finops.lib.errors import UserError, unknown_value
 
 VERSION = "1"
@@ -45,10 +46,15 @@ class ConfigurationChange:
         return sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
 
 
-def export_configuration(account: Account) -> str:
-    """The account's configuration as a YAML file. Applied to the same account it changes nothing."""
+def export_configuration(account: Account, kinds: Collection[str] = ()) -> str:
+    """The account's configuration as a YAML file, of these kinds (left out: all). Applied to the same account it changes
+    nothing. Raises UserError for a kind that does not exist."""
+    names = [kind.name for kind in KINDS]
+    for name in kinds:
+        if name not in names:
+            raise unknown_value("kind", name, names, show=str)
     with account_scope(account):
-        rows = {kind.name: list(kind.rows().values()) for kind in KINDS}
+        rows = {kind.name: list(kind.rows().values()) for kind in KINDS if not kinds or kind.name in kinds}
     return write_yaml({"version": VERSION, **rows})
 
 

@@ -1,4 +1,4 @@
-"""manage.py configuration export|plan|apply: an account's teams, cost tags and budgets as a YAML file."""
+"""manage.py configuration export|plan|apply: an account's configuration as a YAML file."""
 
 from __future__ import annotations
 
@@ -26,16 +26,19 @@ class Command(BaseCommand):
         parser.add_argument("action", choices=("export", "plan", "apply"))
         parser.add_argument("account", help="slug of the account")
         parser.add_argument("file", nargs="?", default="-", help="YAML file; - for standard input")
+        parser.add_argument("--kind", action="append", default=[], help="export this kind only")
         parser.add_argument("--delete", action="store_true", help="delete rows that the file leaves out")
 
-    def handle(self, *_: Any, action: str, account: str, file: str, delete: bool, **__: Any) -> None:
+    def handle(
+        self, *_: Any, action: str, account: str, file: str, kind: list[str], delete: bool, **__: Any
+    ) -> None:
         row = Account.objects.filter(slug=account).first()
         if row is None:
             raise CommandError(f"Account {account!r} does not exist.")
-        if action == "export":
-            self.stdout.write(export_configuration(row), ending="")
-            return
         try:
+            if action == "export":
+                self.stdout.write(export_configuration(row, kind), ending="")
+                return
             text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
             if action == "plan":
                 changes = plan_configuration(row, text, delete=delete)

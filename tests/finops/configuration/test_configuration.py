@@ -26,6 +26,7 @@ from tests.cast import ACTOR, Cast
 from tests.isolation.walk import fingerprint
 from tests.world.budgets import cost_tag_scope, create_budget, team_scope
 
+KIND_NAMES = ("teams", "cost_tags", "splits", "unit_metrics", "budgets")
 FILE = """\
 version: 1
 teams:
@@ -168,7 +169,7 @@ def test_another_accounts_rows_are_neither_exported_nor_named(cast: Cast, filled
                 text="version: 1\nbudgets:\n  - {name: A, amount: 1, currency: USD, team: Cor}\n",
             )
 
-    assert exported == {"version": "1", "teams": [], "cost_tags": [], "budgets": []}
+    assert exported == {key: [] for key in KIND_NAMES} | {"version": "1"}
     assert "Nearest" not in refused.value.message
 
 
@@ -186,6 +187,7 @@ def test_the_command_exports_plans_and_applies(filled: Account, tmp_path: Path) 
     assert run("plan", "acme", str(path)) == "change teams Core: description\n"
     assert run("apply", "acme", str(path)) == "change teams Core: description\n"
     assert run("apply", "acme", str(path)) == "No changes.\n"
+    assert list(yaml.safe_load(run("export", "acme", "--kind", "teams"))) == ["version", "teams"]
     path.write_text("version: 1\nteams: no")
     with pytest.raises(CommandError, match="Nothing was changed"):
         run("apply", "acme", str(path))

@@ -1,0 +1,37 @@
+"""What a kind of configuration as code is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from accounts.audit import Actor
+from accounts.models import Account
+
+Body = dict[str, Any]
+"""A row as the file has it: texts, lists and maps, without what is at its default."""
+
+Bodies = Mapping[str, Body]
+"""By the name that the file calls a row."""
+
+
+@dataclass(frozen=True)
+class ConfigurationKind:
+    """`read` gives a raw entry's name and body, and raises UserError or ValidationError of msgspec; `write` creates and
+    changes rows; `delete` takes the named ones away. The account is in scope for all but `read`."""
+
+    name: str
+    rows: Callable[[], dict[str, Body]]
+    read: Callable[[Any], tuple[str, Body]]
+    write: Callable[[Account, Actor, Bodies], None]
+    delete: Callable[[Actor, Sequence[str]], None]
+
+
+def body_of(entry: msgspec.Struct) -> Body:
+    """By equality: `omit_defaults` of msgspec compares texts by identity, and a text of the database is another object."""
+    defaults = {field.name: field.default for field in msgspec.structs.fields(entry)}
+    body: Body = msgspec.to_builtins(entry)
+    return {name: value for name, value in body.items() if value and getattr(entry, name) != defaults[name]}
