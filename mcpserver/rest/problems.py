@@ -37,7 +37,7 @@ PROBLEM_TYPES: Final = {
     403: ProblemType(
         "NotAllowed",
         "Not allowed",
-        "The tool changes something and the credential is read-only, or the origin is not allowed.",
+        "The credential is read-only, the account is suspended, or the origin is not allowed.",
         ("WWW-Authenticate",),
     ),
     404: ProblemType("NotFound", "Not found", "The tool or path does not exist; the detail has the nearest."),

@@ -15,6 +15,7 @@ from accounts.audit import Actor
 from accounts.keys import mint_mcp_key, revoke_mcp_key
 from accounts.models import MCPKey, Membership, OAuthAccessToken
 from accounts.services import change_role
+from accounts.services.suspension import resume_account, suspend_account
 from finops.activity.models import CallMethod, CallOutcome
 from finops.budgets.models import Budget
 from finops.lib import clock
@@ -124,6 +125,16 @@ def test_a_revoked_key_an_unknown_one_and_none_are_refused(cast: Cast) -> None:
         problem = problem_of(response, 401)
         assert problem["title"] == "Credential missing or invalid"
         assert response["WWW-Authenticate"].startswith("Bearer ")
+
+
+def test_a_suspended_account_is_refused_until_it_is_resumed(cast: Cast, reader: RestDoor) -> None:
+    suspend_account(account=cast.account, actor=cast.actor)
+
+    for response in (reader.call("listBudgets"), reader.http(TOOLS, method="GET")):
+        assert "is suspended" in problem_of(response, 403)["detail"]
+
+    resume_account(account=cast.account, actor=cast.actor)
+    assert reader.call("listBudgets").status_code == 200
 
 
 def test_a_session_is_no_credential(cast: Cast) -> None:
