@@ -20,7 +20,7 @@ from finops.budgets import services as budgets
 from finops.budgets.models import Budget
 from finops.budgets.scopes import ScopeDraft, named_scope
 from finops.budgets.services import BudgetDraft
-from finops.configuration import splits, unit_metrics
+from finops.configuration import dashboards, splits, unit_metrics
 from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of
 
 
@@ -218,5 +218,6 @@ KINDS: Final = (
     splits.KIND,
     unit_metrics.KIND,
     ConfigurationKind("budgets", _budget_rows, _read_budget, _write_budgets, _delete_budgets),
+    dashboards.KIND,
 )
 """Each after those that its rows name."""

@@ -21,12 +21,13 @@ from finops.configuration.services import (
     export_configuration,
     plan_configuration,
 )
+from finops.dashboards.models import Dashboard
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
 from tests.isolation.walk import fingerprint
 from tests.world.budgets import cost_tag_scope, create_budget, team_scope
 
-KIND_NAMES = ("teams", "cost_tags", "splits", "unit_metrics", "budgets")
+KIND_NAMES = ("teams", "cost_tags", "splits", "unit_metrics", "budgets", "dashboards")
 FILE = """\
 version: 1
 teams:
@@ -84,6 +85,29 @@ def test_a_file_by_hand_is_applied_in_the_order_that_its_rows_need(acme: Account
 
     assert Budget.objects.get(name="Core").amount == Decimal("1500.50")
     assert plan_configuration(acme, FILE) == []
+
+
+BOARD = """\
+version: 1
+dashboards:
+  - name: Weekly
+    widgets:
+      - {type: budget_status, title: Ours, config: {budgets: [Core]}, position: {x: 0, y: 0, w: 4, h: 4}}
+"""
+
+
+def test_a_dashboard_names_its_budgets(cast: Cast, acme: Account) -> None:
+    apply_configuration(account=acme, actor=ACTOR, text=FILE)
+
+    apply_configuration(account=acme, actor=ACTOR, text=BOARD)
+
+    (widget,) = Dashboard.objects.get(name="Weekly").widgets.all()
+    assert widget.config["budgets"] == [Budget.objects.get(name="Core").pk]
+    assert plan_configuration(acme, BOARD) == []
+    with pytest.raises(UserError, match=r"^dashboards: budgets: 'Core' does not exist"):
+        apply_configuration(account=cast.other_account, actor=ACTOR, text=BOARD)
+    with pytest.raises(UserError, match=r"^dashboards, entry 1: type: 'clock' does not exist"):
+        plan_configuration(acme, BOARD.replace("budget_status", "clock"))
 
 
 def test_a_plan_writes_nothing_and_names_what_differs(acme: Account) -> None:

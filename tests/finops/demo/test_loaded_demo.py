@@ -411,17 +411,18 @@ def test_the_configuration_of_the_demo_makes_an_empty_account_equal(demo_to_read
     assert plan_configuration(account, text, delete=True) == []
 
 
-def test_splits_and_unit_metrics_of_the_demo_come_back_from_its_configuration(demo_to_read: Path) -> None:
+def test_splits_unit_metrics_and_dashboards_of_the_demo_come_back_from_its_configuration(
+    demo_to_read: Path,
+) -> None:
     account = Account.objects.get(slug="lumenly")
     text = export_configuration(account)
     assert plan_configuration(account, text, delete=True) == []
 
-    gone = apply_configuration(
-        account=account, actor=ACTOR, text="version: 1\nsplits: []\nunit_metrics: []\n", delete=True
-    )
+    nothing = "version: 1\ndashboards: []\nsplits: []\nunit_metrics: []\n"
+    gone = apply_configuration(account=account, actor=ACTOR, text=nothing, delete=True)
     back = apply_configuration(account=account, actor=ACTOR, text=text)
 
-    assert {each.kind for each in gone} == {"splits", "unit_metrics"}
+    assert {each.kind for each in gone} == {"splits", "unit_metrics", "dashboards"}
     assert [each.name for each in back] == [each.name for each in gone]
     assert {each.action for each in back} == {"create"}
     assert export_configuration(account) == text
