@@ -22,6 +22,7 @@ from finops.budgets.scopes import ScopeDraft, named_scope
 from finops.budgets.services import BudgetDraft
 from finops.configuration import dashboards, splits, unit_metrics
 from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of
+from finops.lib.errors import UserError
 
 
 class _TeamEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,6 +87,8 @@ def _write_cost_tags(account: Account, actor: Actor, bodies: Bodies) -> None:
     rows = {row.key.casefold(): row for row in CostTag.objects.all()}
     for draft in _after_those_they_use([read_draft(body) for body in bodies.values()]):
         row = rows.get(draft.key.casefold())
+        if row is not None and row.key != draft.key:
+            raise UserError(f"Cost tag {draft.key!r} exists as {row.key!r}. Write its key so.", field="key")
         fields: dict[str, Any] = {
             "actor": actor,
             "rules": draft.rules,

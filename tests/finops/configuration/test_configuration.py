@@ -176,6 +176,13 @@ def test_a_file_that_cannot_be_is_refused_with_the_entry(acme: Account, text: st
         plan_configuration(acme, text)
 
 
+def test_the_key_of_a_cost_tag_keeps_its_spelling(acme: Account) -> None:
+    apply_configuration(account=acme, actor=ACTOR, text=FILE)
+
+    with pytest.raises(UserError, match=r"Cost tag 'B' exists as 'b'\. Write its key so\."):
+        apply_configuration(account=acme, actor=ACTOR, text=FILE.replace("key: b", "key: B"))
+
+
 def test_each_row_is_audited_as_the_services_do(acme: Account) -> None:
     apply_configuration(account=acme, actor=ACTOR, text=FILE)
 
