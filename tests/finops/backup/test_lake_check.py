@@ -24,7 +24,10 @@ def company(django_db_setup: None) -> Iterator[LiveServer]:
 
 def test_a_lake_as_it_should_be_is_sound(company: LiveServer) -> None:
     code, said = run(company, "check_lake")
-    assert (code, said.splitlines()) == (0, ["Checked 2 segments with 41 rows.", "No problems found in the lake."])
+    assert (code, said.splitlines()) == (
+        0,
+        ["Checked 2 segments with 41 rows.", "No problems found in the lake."],
+    )
 
 
 def test_what_is_wrong_is_named_and_repaired_from_a_backup(company: LiveServer, tmp_path: Path) -> None:
