@@ -1,9 +1,13 @@
 // What every page needs, bound by data attributes: theme, copying, confirmation, one submission a form, sortable
 // tables.
-import { announce } from "./announce.js";
 import "./help.js";
 import "./menu.js";
 import { compareRows, nextOrder, sortKey } from "./lib/sorting.js";
+
+/** Says a sentence to screen readers, in the live region of every page (base.html). */
+export function announce(text) {
+  document.getElementById("announcer").textContent = text;
+}
 
 const root = document.documentElement;
 

@@ -1,6 +1,6 @@
 // The cost explorer: its chart leads on, by click to what is finer, by dragging to a range of days. All else are links
 // and forms.
-import { announce } from "./announce.js";
+import { announce } from "./console.js";
 import "./filter-form.js";
 import "./popover.js";
 

@@ -1,6 +1,6 @@
 // The editor of a cost tag: rules as cards to write, nest and order. The hidden field `rules` has them as one JSON
 // document.
-import { announce } from "./announce.js";
+import { announce } from "./console.js";
 import { addCondition, addRename, fillRule, removeEmptyTest, showAction } from "./cost-tag/fill.js";
 import { copyTemplate, part } from "./cost-tag/parts.js";
 import { readRule } from "./cost-tag/read.js";

@@ -1,6 +1,6 @@
 // A board: its widgets asked for again, in another currency, on the whole screen; and for those who may change it,
 // dragged and resized (Gridstack), or moved by keys and buttons. A change is saved at once, and can be undone.
-import { announce } from "./announce.js";
+import { announce } from "./console.js";
 import { layoutOf, placeText, sameLayout, stepOfKey, stepPlace } from "./lib/placement.js";
 
 const ROW_HEIGHT = 96; // with its gap, as in dashboards.css
