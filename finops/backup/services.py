@@ -87,7 +87,7 @@ def _record_of(
     now: DatabaseSnapshot, store: ObjectStore, uploads: HeldUploads, progress: Progress
 ) -> BackupRecord:
     return BackupRecord(
-        id=f"{now.taken_at:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}",
+        id=f"{now.taken_at:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(3)}",
         taken_at=now.taken_at,
         postgresql=now.postgresql,
         migrations=now.migrations(),
