@@ -4,9 +4,13 @@ import "./help.js";
 import "./menu.js";
 import { compareRows, nextOrder, sortKey } from "./lib/sorting.js";
 
-/** Says a sentence to screen readers, in the live region of every page (base.html). */
+/** Says a sentence to screen readers, in the log of every page (base.html). Two in a moment are both read. */
 export function announce(text) {
-  document.getElementById("announcer").textContent = text;
+  const log = document.getElementById("announcer");
+  const line = document.createElement("p");
+  line.textContent = text;
+  log.append(line);
+  if (log.children.length > 5) log.firstElementChild.remove();
 }
 
 const root = document.documentElement;

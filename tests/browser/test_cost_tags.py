@@ -236,4 +236,6 @@ def test_a_rule_is_duplicated_and_deleted_with_the_focus_kept(new_page: NewPage,
 
     assert titles(page) == ["aws", "machines", "Google"]
     expect(card(page, 3).locator("[data-toggle]")).to_be_focused()
-    expect(page.locator("#announcer")).to_contain_text("Rule Google (copy) removed, 3 left.")
+    announcements = page.get_by_role("log", name="Announcements")
+    expect(announcements).to_contain_text("Rule Google (copy) removed, 3 left.")
+    expect(announcements).to_contain_text("Not matched")
