@@ -15,7 +15,7 @@ NODE_DEV_READY := node_modules/.ready-dev
 SCRIPTS := static/js tests/js vendor eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long lint format bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler promtool clean clean-data
+.PHONY: help run test test-long lint format audit secrets sbom bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler promtool clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ test: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run all tests but the long ones
 test-long: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run the long tests: more widths and themes, kills at random
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m long
 
-lint: $(DEV_READY) $(NODE_DEV_READY) promtool ## Check style, types, templates, scripts, import rules, migrations and alert rules
+lint: $(DEV_READY) $(NODE_DEV_READY) promtool secrets audit ## Check style, types, templates, scripts, import rules, migrations, alert rules, secrets, vulnerabilities
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -47,6 +47,16 @@ format: $(DEV_READY) $(NODE_DEV_READY) ## Put sources, templates and scripts int
 	$(BIN)/ruff format --quiet .
 	$(BIN)/djlint templates --reformat --quiet || true
 	$(BIN)/node node_modules/.bin/prettier --write --log-level=warn $(SCRIPTS)
+
+audit: $(DEV_READY) $(NODE_DEV_READY) ## Look up known vulnerabilities of all packages; names what no service answered for
+	@$(BIN)/python -m ops.audit
+
+# .secrets.baseline leaves out the detectors of entropy and of words like "password": nearly all that they find are names.
+secrets: $(DEV_READY) ## Look for secrets in every file of the repository
+	@git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --no-verify --baseline .secrets.baseline
+
+sbom: $(DEV_READY) $(NODE_READY) ## Write bills of materials (CycloneDX) to var/sbom
+	@$(BIN)/python -m ops.sbom var/sbom
 
 bench-memory: $(DEV_READY) ## Measure what imports of 10 million lines hold in memory (20 minutes, 4 GB of disk)
 	$(BIN)/python -m benchmarks month_memory

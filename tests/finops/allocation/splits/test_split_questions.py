@@ -118,6 +118,7 @@ def test_proportional_goes_by_each_days_cost_and_what_has_no_weight_stays(payer:
     assert any("did not split 4.00 EUR and 7.00 USD on 'cluster'" in warning for warning in answer.warnings)
 
 
+# pragma: allowlist nextline secret
 def test_proportional_weighs_whole_targets_whatever_the_question_filters(payer: Account) -> None:
     split(payer, "proportional")
 
