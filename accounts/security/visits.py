@@ -44,6 +44,6 @@ def visit_of(request: HttpRequest, slug: str) -> Membership | None:
         return None
     membership = Membership(account=account, user=user, role=Role.VIEWER)
     membership.visit_until = until
-    proven = User.objects.filter(has_second_factor("pk"), pk=user.pk).exists()
-    membership.has_second_factor = proven  # type: ignore[attr-defined]  # as the door annotates it
+    has_factor = User.objects.filter(has_second_factor("pk"), pk=user.pk).exists()
+    membership.has_second_factor = has_factor  # type: ignore[attr-defined]  # as the door annotates it
     return membership

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
@@ -45,7 +45,7 @@ def default_columns(model: type[Row]) -> list[str]:
 
 
 def list_page(
-    model: type[Row], columns: list[str], filters: list[str], title: str, *, linked: bool = True
+    model: type[Row], columns: Sequence[str], filters: Sequence[str], title: str, *, linked: bool = True
 ) -> ListPage[Any]:
     """The declaration of a model's list; `linked` where its cells lead to the pages of rows."""
     fields = {field.name: field for field in plain_fields(model)}
@@ -109,8 +109,8 @@ def _existing(model: Any, value: str) -> Row | None:
 
 def _order(declared: ListPage[Any], request: HttpRequest) -> tuple[str, ...]:
     sort = request.GET.get("sort", "")
-    known = {column.name for column in declared.columns if column.sortable}
-    return (sort, "-pk") if sort.removeprefix("-") in known else ("-pk",)
+    sortable = {column.name for column in declared.columns if column.sortable}
+    return (sort, "-pk") if sort.removeprefix("-") in sortable else ("-pk",)
 
 
 def _column(field: Field, *, row_header: bool, linked: bool) -> Column[Any]:

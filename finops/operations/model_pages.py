@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +21,8 @@ from accounts.models import User
 from accounts.security.reauthentication import reauthenticate_first
 from finops.lib.listing import wants_csv
 from finops.operations.actions import offered_actions, run_action
-from finops.operations.catalog import GROUPS, Entry, ModelGroup, group_of
+from finops.operations.catalog import GROUPS, group_of
+from finops.operations.entry import Entry, ModelGroup
 from finops.operations.links import list_href, row_href
 from finops.operations.model_list import (
     default_columns,
@@ -88,12 +89,12 @@ class ModelPages(OperatorRoles):
     show_full_result_count = False
 
     @property
-    def columns(self) -> list[str]:
-        return self.entry.columns.split() or default_columns(self.model)
+    def columns(self) -> Sequence[str]:
+        return self.entry.columns or default_columns(self.model)
 
     def get_search_fields(self, request: HttpRequest) -> list[str]:
         account = ["account__name", "account__slug"] if _has_account(self.model) else []
-        return [*self.entry.search.split(), *account]
+        return [*self.entry.search, *account]
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         return all_rows(self.model)
@@ -145,19 +146,20 @@ class ModelPages(OperatorRoles):
         rows, related = of_relation(request, all_rows(self.model).select_related(*relations))
         rows, _has_duplicates = self.get_search_results(request, rows, request.GET.get("q", "").strip())
         is_csv = wants_csv(request)
-        filters = self.entry.filters.split()
-        declared = list_page(self.model, self.columns, filters, self.entry.label, linked=not is_csv)
+        declared = list_page(
+            self.model, self.columns, self.entry.filters, self.entry.label, linked=not is_csv
+        )
         try:
             with statement_limit():
-                shown = listing(declared, request, rows)
+                rows_listing = listing(declared, request, rows)
         except OperationalError:
             messages.error(
                 request, f"The search took longer than {STATEMENT_SECONDS} seconds. Choose an account first."
             )
-            shown = listing(declared, request, rows.none())
+            rows_listing = listing(declared, request, rows.none())
         if is_csv:
-            return declared.csv(shown.rows)
-        context = {"title": self.entry.label, "listing": shown, "related": related}
+            return declared.csv(rows_listing.rows)
+        context = {"title": self.entry.label, "listing": rows_listing, "related": related}
         return self._page(request, "operations/list.html", context)
 
     def _row(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -17,8 +17,9 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.security import visits
-from finops.operations.catalog import GROUPS, ModelGroup, entries
+from finops.operations.catalog import GROUPS, entries
 from finops.operations.charts import RANGES, activity_charts
+from finops.operations.entry import ModelGroup
 from finops.operations.links import list_href
 from finops.operations.model_pages import ModelPages
 from finops.operations.queries import STATEMENT_SECONDS, service_status

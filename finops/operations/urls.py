@@ -11,7 +11,7 @@ register_actions()
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", site.urls),
-    # Where the console was until ADR 0051.
+    # Where the console was until ADR 0053.
     path("operators/", RedirectView.as_view(url="/admin/", permanent=True), name="admin_moved"),
     path(
         "operators/<path:rest>",

@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from django.test import Client
 
 from accounts.keys import mint_mcp_key
-from finops.operations.catalog import Entry, entries
+from finops.operations.catalog import entries
+from finops.operations.entry import Entry
 from finops.operations.links import row_href
 from finops.operations.model_list import default_columns, list_page
 from finops.operations.model_pages import ModelPages
@@ -119,8 +120,8 @@ def test_the_page_of_a_row_of_each_model_has_no_secret(
 def test_a_list_of_each_model_has_no_secret(is_linked: bool) -> None:
     for entry in ENTRIES:
         row = row_with_marks(entry.model)
-        columns = entry.columns.split() or default_columns(entry.model)
-        page = list_page(entry.model, columns, entry.filters.split(), entry.label, linked=is_linked)
+        columns = entry.columns or default_columns(entry.model)
+        page = list_page(entry.model, columns, entry.filters, entry.label, linked=is_linked)
         cells = [cell_html(column.value(row)) for column in page.columns]
 
         assert not [cell for cell in cells if MARK in cell], entry.model

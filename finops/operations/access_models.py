@@ -1,0 +1,212 @@
+"""The models of access and of incoming data, for the catalog."""
+
+from __future__ import annotations
+
+from finops.operations.entry import Entry, ModelGroup
+
+ACCESS = ModelGroup(
+    "Accounts and access",
+    "users",
+    (
+        Entry(
+            "accounts.Account",
+            ("name", "slug", "created_at", "suspended_at", "delete_after", "display_currency"),
+            ("name", "slug"),
+        ),
+        Entry(
+            "accounts.User",
+            ("email", "name", "is_staff", "is_superuser", "is_active", "date_joined", "last_login"),
+            ("email", "name"),
+            ("is_staff", "is_superuser", "is_active"),
+            title="People",
+        ),
+        Entry("accounts.Membership", ("user", "account", "role", "created_at"), ("user__email",), ("role",)),
+        Entry(
+            "accounts.Invitation",
+            ("email", "account", "role", "invited_by_label", "expires_at", "sent_at"),
+            ("email",),
+            ("role",),
+        ),
+        Entry(
+            "accounts.MCPKey",
+            (
+                "name",
+                "account",
+                "scope",
+                "created_by_label",
+                "created_at",
+                "last_used_at",
+                "expires_at",
+                "revoked_at",
+            ),
+            ("name", "created_by_label"),
+            ("scope",),
+        ),
+        Entry(
+            "accounts.OAuthConnection",
+            ("application", "account", "user", "access", "created_at", "last_used_at"),
+            ("user__email", "application__name"),
+            ("access",),
+            title="Connected apps",
+        ),
+        Entry(
+            "accounts.OAuthApplication",
+            ("name", "client_id", "registration_source", "client_type", "created", "last_consent_at"),
+            ("client_id", "name"),
+            ("registration_source", "client_type"),
+            title="OAuth clients",
+        ),
+        Entry(
+            "accounts.OAuthGrant",
+            ("user", "application", "created", "expires", "used_at"),
+            ("user__email",),
+        ),
+        Entry("accounts.OAuthAccessToken", ("user", "application", "created", "expires"), ("user__email",)),
+        Entry("accounts.OAuthRefreshToken", ("user", "application", "created", "revoked"), ("user__email",)),
+        Entry("accounts.OAuthIDToken", ("user", "application", "created", "expires"), ("user__email",)),
+        Entry(
+            "accounts.OAuthDeviceGrant",
+            ("user", "client_id", "status", "expires"),
+            ("client_id",),
+            ("status",),
+        ),
+        Entry(
+            "accounts.Session",
+            ("user", "client", "address", "created_at", "last_seen_at", "expire_date"),
+            ("user__email", "address"),
+        ),
+        Entry(
+            "account.EmailAddress",
+            ("email", "user", "verified", "primary"),
+            ("email",),
+            ("verified", "primary"),
+            "E-mail addresses",
+        ),
+        Entry(
+            "account.EmailConfirmation",
+            ("email_address", "created", "sent"),
+            ("email_address__email",),
+            (),
+            "E-mail confirmations",
+        ),
+        Entry(
+            "mfa.Authenticator",
+            ("user", "type", "created_at", "last_used_at"),
+            ("user__email",),
+            ("type",),
+            "Second factors",
+        ),
+        Entry("accounts.UnsentMail"),
+        Entry("accounts.GlossaryTerm", ("term", "meaning", "account"), ("term", "meaning")),
+    ),
+)
+
+IMPORTS = ModelGroup(
+    "Connections and imports",
+    "plug-connected",
+    (
+        Entry(
+            "costs.CostSource",
+            ("name", "account", "kind", "created_at", "settle_days"),
+            ("name",),
+            ("kind",),
+        ),
+        Entry(
+            "connections.CostConnection",
+            (
+                "source",
+                "account",
+                "connector",
+                "failures",
+                "failing_since",
+                "last_success_at",
+                "next_sync_at",
+                "paused_at",
+            ),
+            ("source__name", "connector"),
+            ("connector",),
+        ),
+        Entry(
+            "connections.CostKey",
+            ("source", "account", "created_by_label", "created_at", "last_used_at", "revoked_at"),
+            ("source__name",),
+        ),
+        Entry(
+            "connections.CostPush",
+            ("public_id", "account", "source", "month", "status", "rows", "created_at", "finished_at"),
+            ("source__name",),
+            ("status",),
+        ),
+        Entry("connections.CostPushPart", ("push", "account", "number", "format", "bytes", "received_at")),
+        Entry("connections.SyncPeriod", ("connection", "account", "month", "rows", "bytes", "synced_at")),
+        Entry("costs.ColumnMapping"),
+        Entry("costs.SourceCompleteness", title="Source completeness"),
+        Entry("costs.SourceOverlap"),
+        Entry("costs.ImportReviewSettings", title="Import review settings"),
+        Entry("costs.CostView"),
+        Entry("costs.InvoiceDetail"),
+        Entry("costs.InvoiceTotal"),
+        Entry("costs.BillingPeriod"),
+        Entry("costs.ClosedMonth"),
+        Entry("costs.ClosedMonthSum"),
+        Entry("costs.ContractCommitment"),
+        Entry("costs.DailyCostSnapshot"),
+        Entry("exchange_rates.ExchangeRate"),
+        Entry("exchange_rates.ExchangeRateTable"),
+        Entry(
+            "lake.LakeSegment",
+            ("account", "kind", "source_id", "month", "rows", "bytes", "created_at", "retired_at"),
+            (),
+            ("kind",),
+        ),
+        Entry("lake.LakeRollup"),
+    ),
+)
+
+USAGE = ModelGroup(
+    "Usage",
+    "chart-bar",
+    (
+        Entry("ingestion.UsageSource", ("name", "account", "kind", "created_at"), ("name",), ("kind",)),
+        Entry(
+            "ingestion.UsageKey",
+            ("source", "account", "created_by_label", "created_at", "last_used_at", "revoked_at"),
+            ("source__name",),
+        ),
+        Entry(
+            "ingestion.UsageBatch",
+            (
+                "received_at",
+                "account",
+                "source",
+                "origin",
+                "accepted",
+                "rejected",
+                "duplicates",
+                "voided_at",
+            ),
+            ("source__name",),
+            ("origin",),
+        ),
+        Entry(
+            "ingestion.RejectedEvent",
+            ("received_at", "account", "source", "error", "excerpt"),
+            ("error",),
+        ),
+        Entry("ingestion.RejectedLine", ("upload", "account", "line", "error", "excerpt"), ("error",)),
+        Entry("ingestion.UsageMeter"),
+        Entry("ingestion.PushAnswer", ("created_at", "account", "status"), (), (), "Kept push answers"),
+        Entry("ingestion.UsageRetention"),
+        Entry(
+            "ingestion.Customer",
+            ("customer_id", "name", "account", "first_seen_at"),
+            ("customer_id", "name"),
+        ),
+        Entry("ingestion.UsageDimension"),
+        Entry("ingestion.UsageMetric"),
+        Entry("unitcosts.CustomerKey"),
+        Entry("unitcosts.CustomerAlias", title="Customer aliases"),
+        Entry("unitcosts.UsageDimensionMapping"),
+        Entry("unitcosts.UnitMetric"),
+    ),
+)
