@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from django.apps import apps
 from django.http import HttpRequest
@@ -11,15 +12,14 @@ from django.urls import reverse
 
 from accounts.audit import Actor
 from accounts.keys import revoke_mcp_key
-from accounts.models import Account, MCPKey, OAuthApplication, OAuthConnection, User
+from accounts.models import Account, OAuthApplication, User
 from accounts.oauth.services import delete_client, disconnect
 from accounts.security import visits
 from accounts.services.deletion import ask_for_deletion, count_rows, restore_account
 from accounts.services.operators import VISIT, allow_visit, change_operator_role, end_access
 from accounts.services.suspension import resume_account, suspend_account
-from finops.alerts.models import AlertDelivery
 from finops.alerts.services.deliveries import resend
-from finops.connections.models import CostConnection, CostSync
+from finops.connections.models import CostSync
 from finops.connections.services.syncs import cancel_sync, queue_sync
 from finops.costs.models import CostImport
 from finops.costs.services.reviews import cancel_import
@@ -28,6 +28,18 @@ from finops.lib.formats.numbers import plural
 from finops.operations.actions import RowAction, row_actions
 from ingestion.models import UsageUpload
 from ingestion.services.uploads import cancel_upload
+
+
+def _calls(
+    service: Callable[..., object], argument: str, outcome: str, **options: object
+) -> Callable[[Any, Actor], str]:
+    """The `run` of an action that is one call of a service; `argument` is what the service calls the row."""
+
+    def run(row: Any, actor: Actor) -> str:
+        service(**{argument: row}, actor=actor, **options)
+        return outcome
+
+    return run
 
 
 def _visit(account: Account, actor: Actor) -> str:
@@ -45,11 +57,6 @@ def _delete(account: Account, actor: Actor) -> str:
     return f"The account is deleted on {when:%Y-%m-%d}. Until then it can be restored."
 
 
-def _restore(account: Account, actor: Actor) -> str:
-    restore_account(account=account, actor=actor)
-    return "The account is kept."
-
-
 def _rows_of(account: Account) -> list[tuple[str, int]]:
     """Rows by model, the most first; partitions of a table are one."""
     names = {model._meta.db_table: str(model._meta.verbose_name_plural) for model in apps.get_models()}
@@ -60,44 +67,12 @@ def _rows_of(account: Account) -> list[tuple[str, int]]:
     return [(f"{name[:1].upper()}{name[1:]}", count) for name, count in counts.most_common()]
 
 
-def _suspend(account: Account, actor: Actor) -> str:
-    suspend_account(account=account, actor=actor)
-    return "The account is suspended."
-
-
-def _resume(account: Account, actor: Actor) -> str:
-    resume_account(account=account, actor=actor)
-    return "The account is active again."
-
-
 def _end_access(user: User, actor: Actor) -> str:
-    ended = end_access(user=user, actor=actor)
-    return f"Ended: {ended.sessions} sessions, {ended.connections} connected apps, {ended.keys} MCP keys."
-
-
-def _let_look(user: User, actor: Actor) -> str:
-    change_operator_role(user=user, may_look=True, may_act=False, actor=actor)
-    return "The operator can view only."
-
-
-def _let_act(user: User, actor: Actor) -> str:
-    change_operator_role(user=user, may_look=True, may_act=True, actor=actor)
-    return "The operator can view and act."
-
-
-def _end_role(user: User, actor: Actor) -> str:
-    change_operator_role(user=user, may_look=False, may_act=False, actor=actor)
-    return "The person is no operator."
-
-
-def _revoke_key(key: MCPKey, actor: Actor) -> str:
-    revoke_mcp_key(key=key, actor=actor)
-    return "The key is revoked."
-
-
-def _disconnect(connection: OAuthConnection, actor: Actor) -> str:
-    disconnect(connection=connection, actor=actor, reason="by the operator")
-    return "The app is disconnected."
+    access = end_access(user=user, actor=actor)
+    return (
+        f"Ended: {access.sessions} {plural('sessions', access.sessions)}, {access.connections} connected "
+        f"{plural('apps', access.connections)}, {access.keys} MCP {plural('keys', access.keys)}."
+    )
 
 
 def _delete_client(application: OAuthApplication, actor: Actor) -> str:
@@ -105,33 +80,8 @@ def _delete_client(application: OAuthApplication, actor: Actor) -> str:
     return f"The client is deleted, with {count} {plural('connections', count)}."
 
 
-def _cancel_import(job: CostImport, actor: Actor) -> str:
-    cancel_import(job=job, actor=actor)
-    return "The import is being canceled."
-
-
-def _cancel_sync(sync: CostSync, actor: Actor) -> str:
-    cancel_sync(sync=sync, actor=actor)
-    return "The sync is being canceled."
-
-
-def _queue_sync(connection: CostConnection, actor: Actor) -> str:
-    queue_sync(connection=connection, actor=actor)
-    return "A sync is queued."
-
-
 def _repeat_sync(sync: CostSync, actor: Actor) -> str:
-    return _queue_sync(sync.connection, actor)
-
-
-def _cancel_upload(job: UsageUpload, actor: Actor) -> str:
-    cancel_upload(job=job, actor=actor)
-    return "The upload is being canceled."
-
-
-def _resend(delivery: AlertDelivery, actor: Actor) -> str:
-    resend(delivery=delivery, actor=actor)
-    return "The message is queued again."
+    return _calls(queue_sync, "connection", "A sync is queued.")(sync.connection, actor)
 
 
 def _is_unfinished(job: CostImport | CostSync | UsageUpload) -> bool:
@@ -149,14 +99,14 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "suspend": RowAction(
             "Suspend account",
             "Pages, keys and connected apps get 403 at once, and no task runs. Data is kept. Members see why.",
-            _suspend,
+            _calls(suspend_account, "account", "The account is suspended."),
             lambda account: account.suspended_at is None,
             True,
         ),
         "resume": RowAction(
             "Resume account",
             "Members, keys, apps and tasks work again.",
-            _resume,
+            _calls(resume_account, "account", "The account is active again."),
             lambda account: account.suspended_at is not None,
         ),
         "delete": RowAction(
@@ -171,7 +121,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "restore": RowAction(
             "Restore account",
             "The account is not deleted.",
-            _restore,
+            _calls(restore_account, "account", "The deletion is canceled."),
             lambda account: account.delete_after is not None,
         ),
     },
@@ -186,19 +136,21 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "let-look": RowAction(
             "Make operator: view only",
             "The person can view all accounts in the admin console.",
-            _let_look,
+            _calls(change_operator_role, "user", "The operator can view only.", may_look=True, may_act=False),
             lambda user: not user.is_staff or user.is_superuser,
         ),
         "let-act": RowAction(
             "Make operator: view and act",
             "The person can view all accounts in the admin console and use every action, this one included.",
-            _let_act,
+            _calls(
+                change_operator_role, "user", "The operator can view and act.", may_look=True, may_act=True
+            ),
             lambda user: not user.is_superuser,
         ),
         "end-role": RowAction(
             "Remove operator",
             "The person keeps the memberships of accounts.",
-            _end_role,
+            _calls(change_operator_role, "user", "The person is no operator.", may_look=False, may_act=False),
             lambda user: user.is_staff or user.is_superuser,
             True,
         ),
@@ -207,14 +159,17 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "revoke": RowAction(
             "Revoke key",
             "Programs with this key get 401 at once. A revoked key cannot be restored.",
-            _revoke_key,
+            _calls(revoke_mcp_key, "key", "The key is revoked."),
             is_offered=lambda key: key.revoked_at is None,
             is_danger=True,
         )
     },
     "accounts.OAuthConnection": {
         "disconnect": RowAction(
-            "Disconnect app", "Its tokens stop working at once.", _disconnect, is_danger=True
+            "Disconnect app",
+            "Its tokens stop working at once.",
+            _calls(disconnect, "connection", "The app is disconnected.", reason="by the operator"),
+            is_danger=True,
         )
     },
     "accounts.OAuthApplication": {
@@ -227,12 +182,20 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
     },
     "costs.CostImport": {
         "cancel": RowAction(
-            "Cancel import", "Costs stay as they were before it.", _cancel_import, _is_unfinished, True
+            "Cancel import",
+            "Costs stay as they were before it.",
+            _calls(cancel_import, "job", "The import is being canceled."),
+            _is_unfinished,
+            True,
         )
     },
     "connections.CostSync": {
         "cancel": RowAction(
-            "Cancel sync", "Months already imported stay.", _cancel_sync, _is_unfinished, True
+            "Cancel sync",
+            "Months already imported stay.",
+            _calls(cancel_sync, "sync", "The sync is being canceled."),
+            _is_unfinished,
+            True,
         ),
         "repeat": RowAction(
             "Sync again",
@@ -242,13 +205,15 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         ),
     },
     "connections.CostConnection": {
-        "sync": RowAction("Sync now", "Queues a sync of this source.", _queue_sync)
+        "sync": RowAction(
+            "Sync now", "Queues a sync of this source.", _calls(queue_sync, "connection", "A sync is queued.")
+        )
     },
     "ingestion.UsageUpload": {
         "cancel": RowAction(
             "Cancel upload",
             "Events already stored stay until voided.",
-            _cancel_upload,
+            _calls(cancel_upload, "job", "The upload is being canceled."),
             _is_unfinished,
             True,
         )
@@ -257,7 +222,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "resend": RowAction(
             "Resend message",
             "Sends the same message to the same channel.",
-            _resend,
+            _calls(resend, "delivery", "The message is queued again."),
             lambda delivery: delivery.status != "waiting",
         )
     },
