@@ -28,12 +28,21 @@ LONG = (models.JSONField, models.TextField)
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # generic for the checker alone
-    """Counts MOST_ROWS rows at most: a table may have millions."""
+    """Has MOST_ROWS rows at most: a table may have millions."""
 
     @functools.cached_property
-    def count(self) -> int:
+    def _first_count(self) -> int:
         rows = self.object_list
-        return rows[:MOST_ROWS].count() if isinstance(rows, models.QuerySet) else len(rows)
+        return rows[: MOST_ROWS + 1].count() if isinstance(rows, models.QuerySet) else len(rows)
+
+    @property
+    def count(self) -> int:
+        return min(self._first_count, MOST_ROWS)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are rows beyond them."""
+        return self._first_count > MOST_ROWS
 
 
 def default_columns(model: type[Row]) -> list[str]:
@@ -61,7 +70,7 @@ def list_page(
 
 
 def listing(declared: ListPage[Any], request: HttpRequest, rows: models.QuerySet[Any]) -> Listing[Any]:
-    """The page of `rows`, which are searched already: filtered and sorted as the URL says, whole for a CSV."""
+    """The page of `rows`, which are searched already: filtered and sorted as the URL says. A CSV has MOST_ROWS of them."""
     for each in declared.filters:
         if choice := request.GET.get(each.name, ""):
             rows = rows.filter(**{each.name: choice}) if choice in dict(each.choices) else rows.none()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin, messages
@@ -25,6 +25,7 @@ from finops.operations.catalog import GROUPS, group_of
 from finops.operations.entry import Entry, ModelGroup
 from finops.operations.links import list_href, row_href
 from finops.operations.model_list import (
+    BoundedPaginator,
     default_columns,
     field_label,
     field_text,
@@ -44,7 +45,7 @@ else:
     ModelAdmin = admin.ModelAdmin
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class FieldValue:
     """A field of a row's page; `href` is the page of the row that it names, `pre` text to be shown as it is."""
 
@@ -54,7 +55,7 @@ class FieldValue:
     pre: str = ""
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class RelatedList:
     """A list of rows that name the one of this page."""
 
@@ -144,7 +145,10 @@ class ModelPages(OperatorRoles):
     def _list(self, request: HttpRequest) -> HttpResponseBase:
         relations = [name for name in self.columns if self.opts.get_field(name).is_relation]
         rows, related = of_relation(request, all_rows(self.model).select_related(*relations))
-        rows, _has_duplicates = self.get_search_results(request, rows, request.GET.get("q", "").strip())
+        text = request.GET.get("q", "").strip()
+        if text and not self.get_search_fields(request):
+            rows = rows.none()
+        rows, _has_duplicates = self.get_search_results(request, rows, text)
         is_csv = wants_csv(request)
         declared = list_page(
             self.model, self.columns, self.entry.filters, self.entry.label, linked=not is_csv
@@ -157,9 +161,12 @@ class ModelPages(OperatorRoles):
                 request, f"The search took longer than {STATEMENT_SECONDS} seconds. Choose an account first."
             )
             rows_listing = listing(declared, request, rows.none())
+        paginator = cast(BoundedPaginator, cast(Any, rows_listing.page).paginator)
+        cut = paginator.count if paginator.is_cut else 0
         if is_csv:
-            return declared.csv(rows_listing.rows)
-        context = {"title": self.entry.label, "listing": rows_listing, "related": related}
+            name = f"{declared.name} first {cut}" if cut else declared.name
+            return dataclasses.replace(declared, name=name).csv(rows_listing.rows)
+        context = {"title": self.entry.label, "listing": rows_listing, "related": related, "cut": cut}
         return self._page(request, "operations/list.html", context)
 
     def _row(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -16,7 +16,7 @@ from finops.operations.status import DatabaseStatus, ServiceStatus, findings, ve
 LATE: Final = timedelta(hours=1)
 """A sync that is due for so long is late."""
 
-# Tables that grow with traffic are read account by account, since their indexes begin with it.
+# What waits in a suspended account is not counted: no task of it runs. Tables that grow with traffic are read account by account, since their indexes begin with it.
 _STATUS: Final = """
 WITH batches AS (
     SELECT count(*) AS n, sum(accepted) AS accepted, sum(rejected) AS rejected
@@ -35,19 +35,21 @@ WITH batches AS (
         SELECT status FROM alerts_alertdelivery WHERE account_id = a.id AND created_at >= %(day)s
     ) AS recent
 ), jobs AS (
-    SELECT status, created_at FROM costs_costimport WHERE status IN ('queued', 'running')
-    UNION ALL SELECT status, created_at FROM connections_costsync WHERE status IN ('queued', 'running')
-    UNION ALL SELECT status, created_at FROM connections_costpush WHERE status IN ('queued', 'running')
-    UNION ALL SELECT status, created_at FROM ingestion_usageupload WHERE status IN ('queued', 'running')
+    SELECT account_id, status, created_at FROM costs_costimport WHERE status IN ('queued', 'running')
+    UNION ALL SELECT account_id, status, created_at FROM connections_costsync WHERE status IN ('queued', 'running')
+    UNION ALL SELECT account_id, status, created_at FROM connections_costpush WHERE status IN ('queued', 'running')
+    UNION ALL SELECT account_id, status, created_at FROM ingestion_usageupload WHERE status IN ('queued', 'running')
 ), queue AS (
     SELECT count(*) FILTER (WHERE status = 'queued') AS waiting, count(*) FILTER (WHERE status = 'running') AS running,
-        min(created_at) FILTER (WHERE status = 'queued') AS oldest FROM jobs
+        min(jobs.created_at) FILTER (WHERE status = 'queued') AS oldest
+    FROM jobs JOIN accounts_account a ON a.id = account_id AND a.suspended_at IS NULL
 ), inbox AS (
     SELECT coalesce(sum(events), 0) AS events, min(received_at) AS oldest FROM lake_usageinbox
 ), connections AS (
     SELECT count(*) AS n, count(*) FILTER (WHERE failures > 0) AS failing,
         count(*) FILTER (WHERE next_sync_at < %(late)s) AS late
-    FROM connections_costconnection WHERE paused_at IS NULL
+    FROM connections_costconnection JOIN accounts_account a ON a.id = account_id AND a.suspended_at IS NULL
+    WHERE paused_at IS NULL
 ), accounts AS (
     SELECT count(*) AS n, count(*) FILTER (WHERE suspended_at IS NOT NULL) AS suspended,
         count(*) FILTER (WHERE delete_after IS NOT NULL) AS to_delete FROM accounts_account

@@ -73,19 +73,25 @@ _JOBS: Final = {
 """Table, what waits, what runs, since when."""
 
 
+_AT_WORK: Final = (
+    " AND NOT EXISTS (SELECT FROM accounts_account a WHERE a.id = account_id AND a.suspended_at IS NOT NULL)"
+)
+"""No task of a suspended account runs: what waits there is no sign of a stuck worker."""
+
+
 def _jobs_sql(job: str) -> str:
     table, waiting, running, since = _JOBS[job]
     return f"""
     SELECT gauges.name, '{job}' AS label, gauges.value FROM (
         SELECT count(*) FILTER (WHERE {waiting}) AS waiting, count(*) FILTER (WHERE {running}) AS running,
                coalesce(extract(epoch FROM now() - min({since}) FILTER (WHERE {waiting})), 0) AS oldest
-        FROM {table} WHERE ({waiting}) OR ({running})
+        FROM {table} WHERE (({waiting}) OR ({running})){_AT_WORK if job != "mail" else ""}
     ) AS jobs CROSS JOIN LATERAL (VALUES ('jobs_waiting', waiting::float8), ('jobs_running', running::float8),
         ('job_oldest_waiting_seconds', oldest::float8)) AS gauges(name, value)
     """  # noqa: S608 - of our own constants
 
 
-_STATE_SQL: Final = """
+_STATE_SQL: Final = f"""
 SELECT 'database_up', '', 1
 UNION ALL SELECT 'database_size_bytes', '', pg_database_size(current_database())
 UNION ALL SELECT 'accounts', '', count(*) FROM accounts_account
@@ -108,11 +114,11 @@ UNION ALL SELECT 'lake_compactions_due', '', count(*) FROM (
 UNION ALL SELECT 'cost_connections', state, count(*) FROM (
     SELECT CASE WHEN paused_at IS NOT NULL THEN 'paused' WHEN failures > 0 THEN 'failing'
                 WHEN next_sync_at < now() - interval '1 hour' THEN 'late' ELSE 'ok' END AS state
-    FROM connections_costconnection
+    FROM connections_costconnection WHERE true{_AT_WORK}
 ) AS connections GROUP BY state
 UNION ALL SELECT 'alert_channels_failing', '', count(DISTINCT channel_id) FROM alerts_alertdelivery
     WHERE status = 'failed' AND created_at > now() - interval '1 day'
-"""
+"""  # noqa: S608 - of our own constants
 _STATEMENT: Final = " UNION ALL ".join([*map(_jobs_sql, _JOBS), _STATE_SQL])
 
 Sample = tuple[str, str, float]

@@ -9,7 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.keys import mint_mcp_key
-from accounts.models import Account, User
+from accounts.models import Account, UnsentMail, User
+from finops.lib import clock
 from finops.operations.catalog import GROUPS, entries
 from finops.operations.links import list_href, row_href
 from finops.operations.model_list import listing
@@ -96,6 +97,29 @@ def test_a_list_has_rows_of_every_account_and_of_the_one_that_is_asked_for(
     assert "Key of Acme" not in searched
     assert "Key of Elsewhere" not in one
     assert "Key of Acme" in one
+
+
+def test_a_long_list_and_its_csv_say_where_they_end(
+    cast: Cast, operator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("finops.operations.model_list.MOST_ROWS", 3)
+    people = User.objects.count()
+
+    page = operator.get("/admin/accounts/user/").content.decode()
+    file = operator.get("/admin/accounts/user/?format=csv")
+    short = operator.get("/admin/accounts/user/?q=operator&format=csv")
+
+    assert people > 3
+    assert "The list and its CSV end after 3 rows." in page
+    assert "-first-3-" in file.headers["Content-Disposition"]
+    assert len(b"".join(file.streaming_content).splitlines()) == 1 + 3  # type: ignore[attr-defined]
+    assert "-first-" not in short.headers["Content-Disposition"]
+
+
+def test_a_search_of_what_has_no_text_finds_nothing(operator: Client) -> None:
+    UnsentMail.objects.create(sealed="x", next_attempt_at=clock.now())
+
+    assert "matches “x”" in operator.get("/admin/accounts/unsentmail/?q=x").content.decode()
 
 
 @pytest.mark.parametrize("value", ["0", "999999", "x", "1 OR 1=1"])

@@ -10,6 +10,7 @@ from django.test import Client
 
 from accounts.models import UnsentMail
 from accounts.scoping import account_scope
+from accounts.services.suspension import suspend_account
 from finops.connections.models import CostConnection
 from finops.lib import clock
 from finops.operations.charts import RANGES, activity_charts
@@ -72,6 +73,21 @@ def test_a_connection_that_fails_and_one_that_is_late_are_named(cast: Cast) -> N
     shown = tile("Syncs failing")
 
     assert (shown.figure, shown.notes[0], shown.is_bad) == ("1", "1 late", True)
+
+
+def test_what_waits_in_a_suspended_account_is_no_alarm(cast: Cast) -> None:
+    for maker in ("sync_id", "import_id", "usage_upload_id"):
+        MAKERS[maker](cast.account)
+    with account_scope(cast.account):
+        late = clock.now() - timedelta(hours=2)
+        CostConnection.objects.update(next_sync_at=late, failures=3, failing_since=late)
+    suspend_account(account=cast.account, actor=cast.actor)
+
+    with clock.frozen(clock.now() + timedelta(hours=3)):
+        alarms = [each.label for each in tiles(service_status()) if each.is_bad]
+
+    assert alarms == []
+    assert tile("Jobs waiting").figure == "0"
 
 
 def test_an_email_that_was_not_sent_is_an_alarm(db: None) -> None:

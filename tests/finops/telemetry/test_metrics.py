@@ -10,6 +10,7 @@ from django.conf import settings as project
 from django.test import Client
 from pytest_django import Settings
 
+from accounts.services.suspension import suspend_account
 from finops.lib.telemetry import metrics
 from finops.lib.telemetry.slots import Slots
 from finops.telemetry.collector import STATES
@@ -17,6 +18,7 @@ from ingestion.models import UsageSource
 from tests.cast import Cast, signed_in
 from tests.finops.telemetry.scrape import BEARER, Scrape
 from tests.ingestion.push_client import event, open_door
+from tests.isolation.rows import MAKERS
 from tests.mcpserver.door import Door, mint
 
 
@@ -93,6 +95,21 @@ def test_the_state_of_the_database_is_asked_by_one_statement(client: Client, cas
         "finops_jobs_running",
         "finops_job_oldest_waiting_seconds",
     }
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("counting")
+def test_what_waits_in_a_suspended_account_is_not_counted(client: Client, cast: Cast) -> None:
+    MAKERS["sync_id"](cast.account)
+    waiting = scrape(client)
+    suspend_account(account=cast.account, actor=cast.actor)
+    suspended = scrape(client)
+
+    for name, labels in (
+        ("finops_jobs_waiting", {"job": "cost_sync"}),
+        ("finops_cost_connections", {"state": "ok"}),
+    ):
+        assert (waiting.value(name, **labels), suspended.value(name, **labels)) == (1, 0), name
 
 
 @pytest.mark.usefixtures("counting")
