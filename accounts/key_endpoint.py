@@ -15,7 +15,6 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Protocol
 
 import msgspec
-from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from rest_framework import views
@@ -27,6 +26,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 
+from accounts.limits import limit_of
 from accounts.models import Account
 from accounts.services.suspension import suspension_message
 from finops.lib.push_body import PushError
@@ -80,11 +80,11 @@ class AccountThrottle(BaseThrottle):
 
     scope: ClassVar[str]
     setting: ClassVar[str]
-    """The setting with the limit."""
+    """The setting with the limit, unless the account has its own (accounts/limits.py)."""
 
     def allow_request(self, request: Request, view: views.APIView) -> bool:
         """Raises PushError, 429, for a request over the limit."""
-        self._limit: int = getattr(settings, self.setting)
+        self._limit = limit_of(request.auth.account, self.setting)
         hit = rate_limiter().hit(f"{self.scope}:{request.auth.account.pk}", limit=self._limit)
         view.headers |= {
             "RateLimit-Limit": str(self._limit),

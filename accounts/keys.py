@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import secrets
 import zlib
 from datetime import datetime
@@ -121,7 +122,7 @@ UPDATE accounts_mcpkey k
  WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL
    AND (k.expires_at IS NULL OR k.expires_at > %(now)s) AND a.id = k.account_id
 RETURNING k.id, k.name, k.scope, k.lookup, k.digest, a.id, a.name, a.slug, a.fiscal_start_month,
-    a.holiday_country, a.display_currency, a.suspended_at
+    a.holiday_country, a.display_currency, a.suspended_at, a.limits::text
 """
 
 
@@ -148,5 +149,5 @@ def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
         "display_currency",
         "suspended_at",
     )
-    account = Account(**dict(zip(names, row[5:], strict=True)))
+    account = Account(**dict(zip(names, row[5:12], strict=True)), limits=json.loads(row[12]))
     return MCPKey(id=row[0], name=row[1], scope=row[2], lookup=row[3], account=account)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hmac
+import json
 from typing import TypeVar
 
 from accounts.keys import digest_of, lookup_of
@@ -31,7 +32,8 @@ UPDATE {table} k
    SET last_used_at = %(now)s
   FROM accounts_account a, async_commit
  WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL AND a.id = k.account_id
-RETURNING k.id, k.digest, k.source_id, a.id, a.name, a.slug, a.fiscal_start_month, a.suspended_at
+RETURNING k.id, k.digest, k.source_id, a.id, a.name, a.slug, a.fiscal_start_month, a.suspended_at,
+    a.limits::text
 """
 # KEY SHARE, because requests with one key and the last-used update above do not wait for each other under it; what ends
 # a key takes FOR UPDATE first, which waits for all of them and makes later ones wait.
@@ -52,7 +54,8 @@ def authenticate_source_key(plaintext: str, *, prefix: str, table: str, credenti
     row = rows[0] if rows else None
     if row is None or not hmac.compare_digest(bytes(row[1]), digest):
         return None
-    account = Account(id=row[3], name=row[4], slug=row[5], fiscal_start_month=row[6], suspended_at=row[7])
+    names = ("id", "name", "slug", "fiscal_start_month", "suspended_at")
+    account = Account(**dict(zip(names, row[3:8], strict=True)), limits=json.loads(row[8]))
     return credential(key_id=row[0], source_id=row[2], account=account, lookup=lookup)
 
 

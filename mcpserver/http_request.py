@@ -14,6 +14,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 
 from accounts.credentials import Credential, authenticate_bearer
+from accounts.limits import limit_of
 from accounts.oauth.resource import RESOURCE_PATH
 from accounts.services.suspension import suspension_message
 from finops.lib import request_body
@@ -65,7 +66,11 @@ def admit(request: HttpRequest) -> ToolCall:
 def seconds_to_wait(credential: Credential, *, requests: int = 1) -> int:
     """Counts the requests and gives 0, or counts nothing and gives the seconds until the next may come."""
     key = f"mcp:{credential.kind.value}:{credential.id}"
-    return rate_limiter().hit(key, limit=settings.MCP_RATE_LIMIT_PER_MINUTE, cost=requests).wait
+    return rate_limiter().hit(key, limit=_rate_limit(credential), cost=requests).wait
+
+
+def _rate_limit(credential: Credential) -> int:
+    return limit_of(credential.account, "MCP_RATE_LIMIT_PER_MINUTE")
 
 
 def _check_admission(request: HttpRequest) -> None:
@@ -112,7 +117,7 @@ def check_rate(credential: Credential, *, requests: int = 1, body: bytes | None 
     """Counts the requests. Raises HttpError where they are too many."""
     wait = seconds_to_wait(credential, requests=requests)
     if wait:
-        message = f"More than {settings.MCP_RATE_LIMIT_PER_MINUTE} requests in a minute; wait {wait} s."
+        message = f"More than {_rate_limit(credential)} requests in a minute; wait {wait} s."
         raise HttpError(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": str(wait)}, body=body)
 
 

@@ -126,6 +126,12 @@ class Account(models.Model):
         editable=False,
         help_text="Set by an operator: nobody comes in and no task runs until it is resumed; data stays.",
     )
+    limits: models.JSONField[dict[str, int], dict[str, int]] = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text="Set by an operator, by the name of the setting that has the default.",
+    )
     transfer_to = models.ForeignKey(
         User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"
     )

@@ -42,7 +42,7 @@ used AS (
 )
 SELECT c.id, c.access, c.scope, c.role, u.id, u.email, u.name, p.id, p.client_id, p.name,
        a.id, a.name, a.slug, a.fiscal_start_month, a.holiday_country, a.display_currency,
-       a.suspended_at
+       a.suspended_at, a.limits::text
   FROM used c
   JOIN accounts_user u ON u.id = c.user_id AND u.is_active
   JOIN accounts_account a ON a.id = c.account_id
@@ -86,6 +86,7 @@ def use_access_token(token: str, *, client: str = "") -> TokenUse | None:
             holiday_country=account_row[4],
             display_currency=account_row[5],
             suspended_at=account_row[6],
+            limits=json.loads(account_row[7]),
         ),
     )
     may_write = (

@@ -8,12 +8,12 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.limits import limit_of
 from accounts.models import Account
 from accounts.scoping import account_scope, existing, lock_account
 from finops.budgets.cycles import MONTHS, is_first_day, period_of
@@ -52,7 +52,7 @@ def create_budget(*, account: Account, actor: Actor, draft: BudgetDraft) -> Budg
     with account_scope(account):
         lock_account(account)
         _check_name(draft.name, but=None)
-        _check_cap()
+        _check_cap(account)
         budget = Budget(account=account, created_by=actor.user)
         _fill(budget, draft, account)
         budget.full_clean(exclude=["account"])
@@ -134,8 +134,8 @@ def _check_name(name: str, *, but: int | None) -> None:
         )
 
 
-def _check_cap() -> None:
-    cap, count = settings.BUDGETS_PER_ACCOUNT, Budget.objects.count()
+def _check_cap(account: Account) -> None:
+    cap, count = limit_of(account, "BUDGETS_PER_ACCOUNT"), Budget.objects.count()
     if count >= cap:
         raise UserError(f"The account has {count} budgets; the maximum is {cap}. Delete a budget first.")
 

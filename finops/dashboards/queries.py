@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 
+from accounts.limits import limit_of
 from accounts.models import Account, User
 from finops.costs.answers import AccountRef
 from finops.dashboards.layouts import layout_of
@@ -73,7 +73,7 @@ def list_dashboards(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=f"{quote(account.name)} has {len(every)} shared {noun}{match_note}.",
         dashboards=[_row(each) for each in page],
-        places_left=max(0, settings.DASHBOARDS_PER_ACCOUNT - len(every)),
+        places_left=max(0, limit_of(account, "DASHBOARDS_PER_ACCOUNT") - len(every)),
         cursor=next_cursor(next_offset, "dashboards", search) if remaining else "",
         truncated=f"{remaining} more dashboards. Use cursor for the next page." if remaining else "",
         warnings=[],

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.limits import limit_of
 from accounts.models import Account, User
 from accounts.scoping import account_scope, existing, lock_account
 from finops.dashboards.layouts import PlacedWidget, WidgetDraft, arrange_widgets, draft_of, settings_of
@@ -42,7 +42,7 @@ def create_dashboard(
         lock_account(account)
         _check_name(name, owner, but=None)
         if owner is None:
-            _check_cap()
+            _check_cap(account)
         now = clock.now()
         dashboard = Dashboard(
             account=account,
@@ -70,7 +70,7 @@ def change_dashboard(*, dashboard: Dashboard, actor: Actor, name: str, owner: Us
         row = existing(Dashboard.objects.all(), dashboard, "dashboard")
         _check_name(name, owner, but=row.pk)
         if owner is None and not row.is_shared:
-            _check_cap()
+            _check_cap(account)
         was_shared, before = row.is_shared, {"name": row.name, "shared": row.is_shared}
         row.name, row.owner, row.changed_at = name.strip(), owner, clock.now()
         row.full_clean(exclude=["account"])
@@ -231,8 +231,8 @@ def _check_name(name: str, owner: User | None, *, but: int | None) -> None:
         )
 
 
-def _check_cap() -> None:
-    cap, count = settings.DASHBOARDS_PER_ACCOUNT, Dashboard.objects.filter(owner=None).count()
+def _check_cap(account: Account) -> None:
+    cap, count = limit_of(account, "DASHBOARDS_PER_ACCOUNT"), Dashboard.objects.filter(owner=None).count()
     if count >= cap:
         raise UserError(f"The account has {count} shared dashboards; the maximum is {cap}. Delete one first.")
 

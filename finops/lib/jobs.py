@@ -73,9 +73,9 @@ def _too_long(what: str) -> str:
     )
 
 
-def check_job_limit(unfinished: int, what: str, *, field: str) -> None:
+def check_job_limit(unfinished: int, what: str, *, limit: int, field: str) -> None:
     """Raise UserError when `unfinished` of an account's jobs ("import") leave no room for another."""
-    if unfinished >= settings.JOBS_PER_ACCOUNT:
+    if unfinished >= limit:
         raise UserError(
             f"This account has {unfinished} {what}{('' if unfinished == 1 else 's')} waiting or "
             "running, the maximum. Try again when one has finished, or cancel one on its page.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
+from django.forms import Form
 from django.http import HttpRequest
 
 from accounts.audit import Actor
@@ -22,17 +23,19 @@ from finops.operations.rows import Row, row_name
 @dataclass(frozen=True)
 class RowAction:
     """`run` calls a service, which validates and audits, and returns what happened in a sentence; it raises UserError for what
-    cannot be done. `effect` is what the page that asks again says. `is_offered` says of which rows the button is."""
+    cannot be done. `effect` is what the page that asks again says. `is_offered` says of which rows the button is. `form` takes
+    the row and the POST data; its values go to `run` as `values`."""
 
     label: str
     effect: str
-    run: Callable[[Any, Actor], str]
+    run: Callable[..., str]
     is_offered: Callable[[Any], bool] = lambda row: True
     is_danger: bool = False
     preview: Callable[[Any], list[tuple[str, int]]] | None = None
     """What it would concern, with counts: the dry run on the page that asks again."""
     begin: Callable[[HttpRequest, Any], str] | None = None
     """What follows in the operator's session once it is done, and where she goes; by default to the row's page."""
+    form: Callable[[Any, Mapping[str, Any] | None], Form] | None = None
 
 
 row_actions: Registry[dict[str, RowAction]] = Registry("actions of a model")
@@ -51,13 +54,16 @@ def operator_actor(user: User) -> Actor:
 
 
 @transaction.atomic
-def run_action(*, row: Row, action: RowAction, operator: User) -> str:
+def run_action(
+    *, row: Row, action: RowAction, operator: User, values: Mapping[str, Any] | None = None
+) -> str:
     """Do it with the row's account in scope, and note it in the operator log; what happened. Raises UserError as the service
     does."""
     name, model, pk = row_name(row), type(row), str(row.pk)
     scope = account_scope(row.account) if isinstance(row, AccountModel) else nullcontext()
     with scope:
-        outcome = action.run(row, operator_actor(operator))
+        extra = {} if values is None else {"values": values}
+        outcome = action.run(row, operator_actor(operator), **extra)
     LogEntry.objects.create(
         user=operator,
         content_type=ContentType.objects.get_for_model(model),

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, cast
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import OperationalError, models
+from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_safe
 
-from accounts.forms import ErrorMessages
+from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import User
 from accounts.security.reauthentication import reauthenticate_first
 from finops.lib.listing import wants_csv
-from finops.operations.actions import offered_actions, run_action
+from finops.operations.actions import RowAction, offered_actions, run_action
 from finops.operations.catalog import GROUPS, group_of
 from finops.operations.entry import Entry, ModelGroup
 from finops.operations.links import list_href, row_href
@@ -126,21 +127,36 @@ class ModelPages(OperatorRoles):
         if action is None:
             raise Http404("no such action of this row")
         if request.method != "POST":
-            context = {
-                "title": f"{action.label}: {row_name(row)}",
-                "action": action,
-                "row_href": row_href(row),
-                "preview": action.preview(row) if action.preview is not None else [],
-            }
-            return self._page(request, "operations/action.html", context)
+            form = action.form(row, None) if action.form is not None else None
+            return self._confirmation(request, row, action, form)
         reauthenticate_first(request)
-        with ErrorMessages(request):
-            outcome = run_action(row=row, action=action, operator=cast(User, request.user))
+        form = action.form(row, request.POST) if action.form is not None else None
+        if form is not None and not form.is_valid():
+            return self._confirmation(request, row, action, form)
+        with ErrorMessages(request) if form is None else FormErrors(form):
+            values = None if form is None else form.cleaned_data
+            outcome = run_action(row=row, action=action, operator=cast(User, request.user), values=values)
             if action.begin is not None:
                 return redirect(action.begin(request, row))
             messages.success(request, outcome)
+        if form is not None and form.errors:
+            return self._confirmation(request, row, action, form)
         is_left = all_rows(self.model).filter(pk=object_id).exists()
         return redirect(row_href(row) if is_left else list_href(self.model))
+
+    def _confirmation(
+        self, request: HttpRequest, row: Row, action: RowAction, form: Form | None
+    ) -> HttpResponse:
+        context = {
+            "title": f"{action.label}: {row_name(row)}",
+            "action": action,
+            "form": form,
+            "row_href": row_href(row),
+            "preview": action.preview(row) if action.preview is not None else [],
+        }
+        page = self._page(request, "operations/action.html", context)
+        page.status_code = 422 if form is not None and form.is_bound else 200
+        return page
 
     def _list(self, request: HttpRequest) -> HttpResponseBase:
         relations = [name for name in self.columns if self.opts.get_field(name).is_relation]

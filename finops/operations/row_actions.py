@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from django.apps import apps
@@ -16,6 +16,7 @@ from accounts.models import Account, OAuthApplication, User
 from accounts.oauth.services import delete_client, disconnect
 from accounts.security import visits
 from accounts.services.deletion import ask_for_deletion, count_rows, restore_account
+from accounts.services.limits import change_limits
 from accounts.services.operators import VISIT, allow_visit, change_operator_role, end_access
 from accounts.services.suspension import resume_account, suspend_account
 from finops.alerts.services.deliveries import resend
@@ -26,6 +27,7 @@ from finops.costs.services.reviews import cancel_import
 from finops.lib import clock
 from finops.lib.formats.numbers import plural
 from finops.operations.actions import RowAction, row_actions
+from finops.operations.forms import LimitsForm
 from ingestion.models import UsageUpload
 from ingestion.services.uploads import cancel_upload
 
@@ -65,6 +67,11 @@ def _rows_of(account: Account) -> list[tuple[str, int]]:
         whole = table if table in names else table.rstrip("0123456789").rstrip("_")
         counts[names.get(whole, whole)] += count
     return [(f"{name[:1].upper()}{name[1:]}", count) for name, count in counts.most_common()]
+
+
+def _change_limits(account: Account, actor: Actor, values: Mapping[str, int | None]) -> str:
+    limits = change_limits(account=account, actor=actor, limits=values)
+    return f"{len(limits)} {plural('limits', len(limits))} differ from the defaults."
 
 
 def _end_access(user: User, actor: Actor) -> str:
@@ -117,6 +124,12 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             lambda account: account.delete_after is None,
             True,
             preview=_rows_of,
+        ),
+        "limits": RowAction(
+            "Change limits",
+            "Empty fields have the server's default. New values count from the next request.",
+            _change_limits,
+            form=LimitsForm,
         ),
         "restore": RowAction(
             "Restore account",

@@ -20,6 +20,7 @@ from django.db.models import Q, QuerySet
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.limits import limit_of
 from accounts.models import Account
 from finops.lib import child_process, clock, disk
 from finops.lib.advisory_lock import advisory_lock
@@ -125,13 +126,13 @@ def _create_or_resume(source: UsageSource, stored_file: UploadFile, actor: Actor
     try:
         with transaction.atomic():
             # Writers wait for each other, so that the count holds until the commit.
-            Account.objects.select_for_update(no_key=True).get(pk=source.account_id)
+            account = Account.objects.select_for_update(no_key=True).get(pk=source.account_id)
             uploads = UsageUpload.objects.unscoped().select_for_update().exclude(status=Status.VOIDED)
             previous = uploads.filter(account=source.account, digest=stored_file.digest).first()
             if previous is None or not previous.is_unfinished:
-                check_job_limit(
-                    _unfinished_uploads().filter(account=source.account).count(), "upload", field="upload"
-                )
+                count = _unfinished_uploads().filter(account=account).count()
+                limit = limit_of(account, "JOBS_PER_ACCOUNT")
+                check_job_limit(count, "upload", limit=limit, field="upload")
             return (
                 _resume(previous, source, stored_file, actor)
                 if previous

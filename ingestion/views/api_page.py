@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.limits import limit_of
 from ingestion.openapi import document
 from ingestion.parsing import MAX_EVENTS
 from ingestion.reference import reference, snippets_for
@@ -34,7 +35,7 @@ def api(request: AccountRequest) -> HttpResponse:
         "snippets": snippets_for(push_url(), KEY),
         "max_events": MAX_EVENTS,
         "max_bytes": settings.USAGE_MAX_BODY_BYTES,
-        "rate_limit": settings.USAGE_RATE_LIMIT_PER_MINUTE,
+        "rate_limit": limit_of(request.account, "USAGE_RATE_LIMIT_PER_MINUTE"),
         "event_id_days": DAYS,
     }
     return render(request, "ingestion/api.html", context)

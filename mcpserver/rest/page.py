@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.limits import limit_of
 from accounts.snippets import Snippet
 from finops.lib.openapi_reference import Field, ResponseStatus, fields_of, status_of
 from mcpserver.registry import Tool, registry
@@ -35,7 +36,7 @@ class ToolEntry:
 def rest_api(request: AccountRequest) -> HttpResponse:
     context = {
         "base_url": f"{settings.PUBLIC_URL}/api/v1",
-        "rate_limit": settings.MCP_RATE_LIMIT_PER_MINUTE,
+        "rate_limit": limit_of(request.account, "MCP_RATE_LIMIT_PER_MINUTE"),
         "max_bytes": settings.MCP_MAX_BODY_BYTES,
         "snippets": snippets_for(f"{settings.PUBLIC_URL}/api/v1/tools", _KEY),
         "tools": [_entry(tool) for tool in registry],

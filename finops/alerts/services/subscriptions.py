@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.limits import limit_of
 from accounts.models import Account
 from accounts.scoping import account_scope, existing, lock_account
 from finops.alerts.models import AlertEvaluation, AlertFiring, AlertSubscription
@@ -63,7 +63,7 @@ def create_alert_subscription(
         lock_account(account)
         resolved = resolve_draft(draft)
         check_is_new(resolved)
-        _check_cap()
+        _check_cap(account)
         row = _create_row(account, actor, resolved)
         notes = _watch(account, actor, row)
         suppress(row, _existing_keys(row))
@@ -202,8 +202,8 @@ def _advice(same: AlertSubscription, resolved: ResolvedSubscription, *, is_new: 
     return "No new subscription is needed."
 
 
-def _check_cap() -> None:
-    cap, count = settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT, AlertSubscription.objects.count()
+def _check_cap(account: Account) -> None:
+    cap, count = limit_of(account, "ALERT_SUBSCRIPTIONS_PER_ACCOUNT"), AlertSubscription.objects.count()
     if count >= cap:
         raise UserError(
             f"The account has {count} alert subscriptions; the maximum is {cap}. Delete a subscription first."

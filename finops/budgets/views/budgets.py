@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.limits import limit_of
 from finops.budgets.charts import Bar, bar_of
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses, suggestion
@@ -113,7 +113,7 @@ BUDGETS = ListPage[BudgetEntry](
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     """`?status=` and `?scope=` narrow the list; the worst come first."""
-    context: dict[str, Any] = {"cap": settings.BUDGETS_PER_ACCOUNT}
+    context: dict[str, Any] = {"cap": limit_of(request.account, "BUDGETS_PER_ACCOUNT")}
     try:
         sources = load_sources(request.account).for_planning
         statuses = budget_statuses(request.account, sources=sources)

@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.limits import limit_of
 from finops.connections.openapi import document
 from finops.connections.push_reference import push_reference
 from finops.connections.push_snippets import push_snippets
@@ -37,6 +38,6 @@ def api(request: AccountRequest) -> HttpResponse:
         "max_parts": settings.COST_PUSH_MAX_PARTS,
         "max_open": MAX_OPEN,
         "open_hours": int(OPEN_TIME.total_seconds() // 3600),
-        "rate_limit": settings.COST_PUSH_RATE_LIMIT_PER_MINUTE,
+        "rate_limit": limit_of(request.account, "COST_PUSH_RATE_LIMIT_PER_MINUTE"),
     }
     return render(request, "connections/api.html", context)

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
+from accounts.limits import limit_of
 from accounts.models import Account
 from finops.costs.models import CostImport, CostSource
 from finops.lib import clock
@@ -63,7 +64,7 @@ def check_import_room(*, account: Account) -> None:
     for a person, and is not counted."""
     # Unscoped: the account is named.
     count = CostImport.objects.unscoped().filter(_UNFINISHED, account=account).count()
-    check_job_limit(count, "import", field="files")
+    check_job_limit(count, "import", limit=limit_of(account, "JOBS_PER_ACCOUNT"), field="files")
 
 
 def earlier_open_imports(job: CostImport) -> list[int]:

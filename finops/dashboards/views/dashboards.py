@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -10,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
+from accounts.limits import limit_of
 from accounts.models import Role
 from finops.dashboards import services
 from finops.dashboards.forms import DashboardForm, NewDashboardForm
@@ -45,7 +45,10 @@ DASHBOARDS = ListPage[Dashboard](
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     rows = list(dashboards_of(request.user))
-    context = {"shared": sum(row.is_shared for row in rows), "cap": settings.DASHBOARDS_PER_ACCOUNT}
+    context = {
+        "shared": sum(row.is_shared for row in rows),
+        "cap": limit_of(request.account, "DASHBOARDS_PER_ACCOUNT"),
+    }
     return DASHBOARDS.response(request, rows, "dashboards/dashboards.html", context)
 
 
@@ -98,6 +101,10 @@ def delete(request: AccountRequest, dashboard_id: int) -> HttpResponse:
 
 
 def _page(request: AccountRequest, form: DashboardForm, dashboard: Dashboard | None) -> HttpResponse:
-    context = {"form": form, "dashboard": dashboard, "cap": settings.DASHBOARDS_PER_ACCOUNT}
+    context = {
+        "form": form,
+        "dashboard": dashboard,
+        "cap": limit_of(request.account, "DASHBOARDS_PER_ACCOUNT"),
+    }
     status = 422 if form.is_bound else 200
     return render(request, "dashboards/dashboard_form.html", context, status=status)

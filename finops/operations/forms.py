@@ -1,0 +1,28 @@
+"""Forms of actions that ask for more than a confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from accounts.limits import LIMITS
+from accounts.models import Account
+from finops.lib.formats import numbers
+
+
+class LimitsForm(forms.Form):
+    """The limits of an account, each empty where the server's default counts."""
+
+    def __init__(self, account: Account, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data)
+        for limit in LIMITS:
+            self.fields[limit.setting] = forms.IntegerField(
+                label=limit.label,
+                required=False,
+                min_value=1,
+                max_value=limit.maximum,
+                initial=account.limits.get(limit.setting),
+                help_text=f"Default: {numbers.number(limit.default)}. Maximum: {numbers.number(limit.maximum)}.",
+            )
