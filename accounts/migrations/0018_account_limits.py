@@ -4,15 +4,19 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0017_suspension'),
+        ("accounts", "0017_suspension"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='account',
-            name='limits',
-            field=models.JSONField(blank=True, default=dict, editable=False, help_text='Set by an operator, by the name of the setting that has the default.'),
+            model_name="account",
+            name="limits",
+            field=models.JSONField(
+                blank=True,
+                default=dict,
+                editable=False,
+                help_text="Set by an operator, by the name of the setting that has the default.",
+            ),
         ),
     ]
