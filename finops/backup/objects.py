@@ -18,12 +18,12 @@ OBJECTS: Final = "objects"
 
 
 class ObjectStore:
-    """The objects of one target and one key. With `verify_found`, what the target has already is read before it counts, and
-    stored again where it is damaged: `damaged` are such paths."""
+    """The objects of one target and one key. With `verify_all`, what the target has already is read before it counts, and
+    replaced where it is damaged: `damaged` are such paths."""
 
-    def __init__(self, target: BackupTarget, encryption: Encryption, *, verify_found: bool = False) -> None:
+    def __init__(self, target: BackupTarget, encryption: Encryption, *, verify_all: bool = False) -> None:
         self.target, self.encryption = target, encryption
-        self._verify_found = verify_found
+        self._verify_all = verify_all
         self.damaged: list[str] = []
         self._verified: set[str] = set()
         self.new_bytes = self.new_files = 0
@@ -37,8 +37,8 @@ class ObjectStore:
 
     def put(self, source: BinaryIO, size: int, sha256: str) -> StoredObject:
         """Store content of this digest and size. Raises DamagedObject where the source has other bytes."""
-        if (known := self.find(sha256, size)) is not None:
-            return known
+        if (earlier := self.find(sha256, size)) is not None:
+            return earlier
         reader = _DigestReader(source)
         with self.target.new_file() as file:
             with file.open("wb") as into:
@@ -51,11 +51,18 @@ class ObjectStore:
             name = sha256 if not self.encryption.recipient else f"{sha256}.{stored_sha256}"
             path = f"{OBJECTS}/{self.encryption.folder}/{sha256[:2]}/{name}"
             self.target.put(file, path)
+        self._remove_damaged(sha256, path)
         self._stored[sha256] = (path, stored_bytes)
         self._new.add(path)
         self._verified.add(path)
         self.new_bytes, self.new_files = self.new_bytes + stored_bytes, self.new_files + 1
         return StoredObject(sha256, size, path, stored_sha256, stored_bytes)
+
+    def _remove_damaged(self, sha256: str, path: str) -> None:
+        """Encrypted anew it has another path, and a later backup must not choose the damaged one."""
+        earlier, _ = self._stored.get(sha256, ("", 0))
+        if earlier in self.damaged and earlier != path:
+            self.target.delete(earlier)
 
     def put_bytes(self, content: bytes) -> StoredObject:
         return self.put(io.BytesIO(content), len(content), hashlib.sha256(content).hexdigest())
@@ -71,7 +78,7 @@ class ObjectStore:
             return None  # a damaged one is stored again, in its place
         stored_sha256 = path.rpartition("/")[2].rpartition(".")[2]
         stored = StoredObject(sha256, size, path, stored_sha256, stored_bytes)
-        return stored if not self._verify_found or self._is_sound(stored) else None
+        return stored if not self._verify_all or self._is_sound(stored) else None
 
     def _is_sound(self, stored: StoredObject) -> bool:
         if stored.path in self._verified:
@@ -109,10 +116,21 @@ class ObjectStore:
     @contextmanager
     def _reader(self, stored: StoredObject) -> Iterator[_DigestReader]:
         try:
-            with self.target.open(stored.path) as source:
-                yield _DigestReader(source)
+            source = self.target.open(stored.path)
         except FileNotFoundError as error:
-            raise DamagedObject(f"{stored.path} is missing in {self.target.name}.") from error
+            path = self._replacement(stored)
+            if not path:
+                raise DamagedObject(f"{stored.path} is missing in {self.target.name}.") from error
+            source = self.target.open(path)
+        with source:
+            yield _DigestReader(source)
+
+    def _replacement(self, stored: StoredObject) -> str:
+        """The path of the same content where a later backup replaced a damaged file; empty without one."""
+        if not self._stored:
+            self.load_index()
+        path, _ = self._stored.get(stored.sha256, ("", 0))
+        return "" if path == stored.path else path
 
     def _decrypt(self, reader: _DigestReader, into: BinaryIO | None, stored: StoredObject) -> None:
         writer = _DigestWriter(into)

@@ -61,7 +61,7 @@ def create_backup(
                 "Files of the lake are being removed for more than 10 minutes. Try again later."
             )
         target.clean_spool()
-        store = ObjectStore(target, encryption, verify_found=verify_all)
+        store = ObjectStore(target, encryption, verify_all=verify_all)
         store.load_index()
         record = _store_content(store, progress)
         for path in store.damaged:

@@ -91,8 +91,8 @@ def test_older_backups_go_with_what_only_they_need(django_db_setup: None, tmp_pa
         run(machine, "backup", str(tmp_path))
         assert len(run(machine, "backup", str(tmp_path), "--list")[1].splitlines()) == 2
         assert "--keep must be 1 or more" in run(machine, "backup", str(tmp_path), "--keep", "0")[1]
-        code, said = run(machine, "backup", str(tmp_path), "--keep", "1")
-        assert (code, "Removed 2 older backups" in said) == (0, True), said
+        code, output = run(machine, "backup", str(tmp_path), "--keep", "1")
+        assert (code, "Removed 2 older backups" in output) == (0, True), output
 
         record = record_of(tmp_path)
         assert objects(tmp_path).keys() == record.objects.keys()
@@ -116,23 +116,43 @@ def test_a_damaged_file_of_a_backup_is_named_and_stored_again_by_the_next(
     flip(target / segment.object.path)
 
     with empty_machine() as machine:
-        code, said = run(machine, "restore", str(target))
+        code, output = run(machine, "restore", str(target))
         assert code == 1
-        assert f"{segment.object.path} is damaged" in said
-        assert f"{segment.path} is missing" in said
-        assert "import 2026-02 of source 1 again" in said
+        assert f"{segment.object.path} is damaged" in output
+        assert f"{segment.path} is missing" in output
+        assert "import 2026-02 of source 1 again" in output
 
-        code, said = run(company, "backup", str(target), "--verify-all")
-        assert (code, f"stored again: {segment.object.path}" in said) == (0, True), said
-        code, said = run(machine, "check_lake", "--repair", "--from", str(target))
-        assert (code, f"{segment.path} is missing. Repaired." in said) == (0, True), said
+        code, output = run(company, "backup", str(target), "--verify-all")
+        assert (code, f"stored again: {segment.object.path}" in output) == (0, True), output
+        code, output = run(machine, "check_lake", "--repair", "--from", str(target))
+        assert (code, f"{segment.path} is missing. Repaired." in output) == (0, True), output
+        assert machine.run(f"{HERE}:cost") == company.run(f"{HERE}:cost")
+
+
+@pytest.mark.parametrize("backup", ["older", "newer"])
+def test_a_damaged_encrypted_file_is_replaced_for_older_and_newer_backups(
+    company: LiveServer, tmp_path: Path, backup: str
+) -> None:
+    target, key = tmp_path / "target", ("--key-file", key_file(tmp_path, IDENTITY))
+    run(company, "backup", str(target), *key)
+    older = record_of(target)
+    (segment,) = (file for file in older.lake if file.kind == "cost" and file.rows == 1)
+    assert segment.object is not None
+    flip(target / segment.object.path)
+    assert run(company, "backup", str(target), "--verify-all", *key)[0] == 0
+    assert "New: 0 files" in run(company, "backup", str(target), *key)[1]
+
+    with empty_machine() as machine:
+        backup_id = older.id if backup == "older" else record_of(target).id
+        code, output = run(machine, "restore", str(target), "--backup", backup_id, *key)
+        assert code == 0, output
         assert machine.run(f"{HERE}:cost") == company.run(f"{HERE}:cost")
 
 
 def test_a_restore_into_a_database_in_use_is_refused(target: Path) -> None:
     with empty_machine() as machine, psycopg.connect(machine.environment["DATABASE_URL"]):
-        code, said = run(machine, "restore", str(target))
-    assert (code, said) == (
+        code, output = run(machine, "restore", str(target))
+    assert (code, output) == (
         1,
         "Other programs use the database (1 connections). Stop web, workers and beat, then restore.",
     )
@@ -158,10 +178,10 @@ def test_an_encrypted_backup_is_read_with_its_key_alone(company: LiveServer, tmp
             (RECIPIENT, "The backup key is a public one"),
             ("secret", "must be one line that begins with"),
         ):
-            code, said = run(machine, "restore", target, "--key-file", key_file(tmp_path, wrong))
-            assert (code, text in said) == (1, True), said
-        code, said = run(machine, "restore", target, "--key-file", key_file(tmp_path, IDENTITY))
-        assert code == 0, said
+            code, output = run(machine, "restore", target, "--key-file", key_file(tmp_path, wrong))
+            assert (code, text in output) == (1, True), output
+        code, output = run(machine, "restore", target, "--key-file", key_file(tmp_path, IDENTITY))
+        assert code == 0, output
         assert machine.run(f"{HERE}:facts")["cost"] == "11.770000000000000000"
 
 
@@ -170,8 +190,8 @@ def test_a_server_with_the_public_key_alone_adds_to_the_same_backups(
 ) -> None:
     target = str(tmp_path / "target")
     assert run(company, "backup", target, "--key-file", key_file(tmp_path, RECIPIENT))[0] == 0
-    code, said = run(company, "backup", target, "--key-file", key_file(tmp_path, IDENTITY), "--verify-all")
-    assert (code, "New: 0 files" in said) == (0, True), said
+    code, output = run(company, "backup", target, "--key-file", key_file(tmp_path, IDENTITY), "--verify-all")
+    assert (code, "New: 0 files" in output) == (0, True), output
 
 
 def test_an_interrupted_backup_leaves_the_older_one_and_is_gone_on_with(
@@ -190,8 +210,8 @@ def test_an_interrupted_backup_leaves_the_older_one_and_is_gone_on_with(
     done = objects(target)
     assert record_of(target) == older
 
-    code, said = run(company, "backup", str(target), "--key-file", key)
-    assert (code, "New: 0 files" in said) == (0, True), said
+    code, output = run(company, "backup", str(target), "--key-file", key)
+    assert (code, "New: 0 files" in output) == (0, True), output
     assert objects(target) == done
 
 
@@ -210,8 +230,8 @@ def test_a_restore_that_would_do_harm_is_refused(
     with empty_machine(settings) as machine:
         if change:
             machine.run(f"{HERE}:{change}")
-        code, said = run(machine, "restore", str(target))
-        assert (code, said.startswith(text)) == (1, True), said
+        code, output = run(machine, "restore", str(target))
+        assert (code, output.startswith(text)) == (1, True), output
 
 
 def test_an_earlier_secret_key_is_no_other(target: Path) -> None:
@@ -229,15 +249,15 @@ def test_a_backup_of_a_newer_version_is_refused_and_of_an_older_one_migrated(
         machine.run(f"{HERE}:company")
         machine.run(f"{HERE}:older_version")
         assert run(machine, "backup", str(tmp_path / "older"))[0] == 0
-        code, said = run(machine, "restore", str(tmp_path / "older"), "--replace")
-        assert code == 0, said
+        code, output = run(machine, "restore", str(tmp_path / "older"), "--replace")
+        assert code == 0, output
         assert machine.run(f"{HERE}:facts")["cost"] == "11.770000000000000000"
         machine.run(f"{HERE}:pretend_newer")
         assert run(machine, "backup", str(tmp_path / "newer"))[0] == 0
 
-    code, said = run(empty, "restore", str(tmp_path / "newer"))
+    code, output = run(empty, "restore", str(tmp_path / "newer"))
     assert code == 1
-    assert "lacks 1 of its migrations, such as lake.0999_of_next_year" in said
+    assert "lacks 1 of its migrations, such as lake.0999_of_next_year" in output
 
 
 def test_an_upload_that_waits_is_found_by_its_import_on_another_machine(
@@ -274,8 +294,8 @@ def test_backups_in_a_bucket_of_a_lake_in_a_bucket(
         machine.run(f"{HERE}:company")
         assert run(machine, "backup", "s3://backups/finops")[0] == 0
         assert "New: 0 files" in run(machine, "backup", "s3://backups/finops", "--verify-all")[1]
-        code, said = run(other, "restore", "s3://backups/finops")
-        assert code == 0, said
+        code, output = run(other, "restore", "s3://backups/finops")
+        assert code == 0, output
         assert other.run(f"{HERE}:facts") == machine.run(f"{HERE}:facts")
 
 

@@ -23,8 +23,8 @@ def company(django_db_setup: None) -> Iterator[LiveServer]:
 
 
 def test_a_lake_as_it_should_be_is_sound(company: LiveServer) -> None:
-    code, said = run(company, "check_lake")
-    assert (code, said.splitlines()) == (
+    code, output = run(company, "check_lake")
+    assert (code, output.splitlines()) == (
         0,
         ["Checked 2 segments with 41 rows.", "No problems found in the lake."],
     )
@@ -38,20 +38,20 @@ def test_what_is_wrong_is_named_and_repaired_from_a_backup(company: LiveServer, 
     company.run(f"{HERE}:damage", paths["rollup"])
     orphan = company.run(f"{HERE}:add_orphan")
 
-    code, said = run(company, "check_lake")
+    code, output = run(company, "check_lake")
     assert code == 1
     assert (
         f"{paths['segment']} is missing. Run with --repair --from TARGET of a backup, or import 2026-02"
-        in said
+        in output
     )
-    assert f"{paths['rollup']} has another checksum than the manifest says." in said
-    assert f"{orphan} is named by no row." in said
-    assert "3 files of the lake need repair." in said
+    assert f"{paths['rollup']} has another checksum than the manifest says." in output
+    assert f"{orphan} is named by no row." in output
+    assert "3 problems left in the lake." in output
 
-    code, said = run(company, "check_lake", "--repair")
-    assert (code, "1 file of the lake need repair" in said) == (1, True), said
-    code, said = run(company, "check_lake", "--repair", "--from", str(tmp_path))
-    assert (code, f"{paths['segment']} is missing. Repaired." in said) == (0, True), said
+    code, output = run(company, "check_lake", "--repair")
+    assert (code, "1 problem left in the lake" in output) == (1, True), output
+    code, output = run(company, "check_lake", "--repair", "--from", str(tmp_path))
+    assert (code, f"{paths['segment']} is missing. Repaired." in output) == (0, True), output
     assert run(company, "check_lake")[0] == 0
     assert company.run(f"{HERE}:cost") == before
 
@@ -60,8 +60,8 @@ def test_a_manifest_row_with_other_figures_than_its_file_takes_the_files(company
     path = company.run(f"{HERE}:lake_paths")["segment"]
     company.run(f"{HERE}:misstate_rows", path)
 
-    code, said = run(company, "check_lake")
-    assert (code, f"{path} has rows 1, the manifest says 5." in said) == (1, True), said
+    code, output = run(company, "check_lake")
+    assert (code, f"{path} has rows 1, the manifest says 5." in output) == (1, True), output
     assert run(company, "check_lake", "--repair")[0] == 0
     assert run(company, "check_lake")[0] == 0
 
@@ -69,8 +69,8 @@ def test_a_manifest_row_with_other_figures_than_its_file_takes_the_files(company
 def test_a_rollup_with_other_sums_than_its_segment_is_created_again(company: LiveServer) -> None:
     path = company.run(f"{HERE}:mistake_rollup")
 
-    code, said = run(company, "check_lake")
-    assert (code, f"{path} adds up to other costs in USD than its segment" in said) == (1, True), said
+    code, output = run(company, "check_lake")
+    assert (code, f"{path} adds up to other costs in USD than its segment" in output) == (1, True), output
     assert run(company, "check_lake", "--repair")[0] == 0
     assert run(company, "check_lake")[0] == 0
     assert company.run(f"{HERE}:rollups_again") == 2

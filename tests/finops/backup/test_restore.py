@@ -31,13 +31,13 @@ def company(django_db_setup: None) -> Iterator[LiveServer]:
 
 
 def test_everything_is_there_after_a_restore_on_an_empty_machine(company: LiveServer, tmp_path: Path) -> None:
-    code, said = run(company, "backup", str(tmp_path / "target"))
-    assert (code, "is complete and verified" in said) == (0, True)
-    assert "Not in the backup: SECRET_KEY" in said
+    code, output = run(company, "backup", str(tmp_path / "target"))
+    assert (code, "is complete and verified" in output) == (0, True)
+    assert "Not in the backup: SECRET_KEY" in output
 
     with empty_machine(migrated=False) as empty:
-        code, said = run(empty, "restore", str(tmp_path / "target"))
-        assert (code, "4 lake files" in said) == (0, True), said
+        code, output = run(empty, "restore", str(tmp_path / "target"))
+        assert (code, "4 lake files" in output) == (0, True), output
         assert empty.run(f"{HERE}:facts") == company.run(f"{HERE}:facts")
 
 
@@ -105,8 +105,8 @@ def test_every_push_answered_before_the_moment_of_a_backup_under_load_is_there_o
             for thread in threads:
                 thread.join()
 
-        code, said = run(empty, "restore", str(tmp_path / "target"))
-        assert code == 0, said
+        code, output = run(empty, "restore", str(tmp_path / "target"))
+        assert code == 0, output
         counts = empty.run(f"{HERE}:event_counts", "push-live")
 
     moment = record_of(tmp_path / "target").taken_at.timestamp()
