@@ -29,6 +29,12 @@ LARGE_TABLE_ROWS: Final = 10_000
 NOT_DUMPED: Final = frozenset({MigrationRecorder.Migration._meta.db_table})
 """The restore migrates to the state that the record names."""
 
+_SETTINGS: Final = {
+    "idle_in_transaction_session_timeout": "0",
+    "statement_timeout": "0",
+    # Rows in the order of the table: parts that did not change are equal to those of the last backup.
+    "synchronize_seqscans": "off",
+}
 _TABLES: Final = """
 SELECT c.relname, array(
     SELECT a.attname::text FROM pg_attribute a
@@ -131,8 +137,8 @@ def snapshot() -> Iterator[DatabaseSnapshot]:
         own.set_autocommit(False)
         with own.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            for timeout in ("idle_in_transaction_session_timeout", "statement_timeout"):
-                cursor.execute(f"SET LOCAL {timeout} = 0")
+            for setting, value in _SETTINGS.items():
+                cursor.execute(f"SET LOCAL {setting} = {value}")
             # The statement's time is before its snapshot: nothing answered before it is left out.
             cursor.execute("SELECT statement_timestamp(), current_setting('server_version')")
             yield DatabaseSnapshot(cursor, *cursor.fetchone())
