@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -20,9 +20,8 @@ from finops.lake.models import LakeRollup, LakeSegment
 from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
 from finops.lake.storage import garbage_collection
-from finops.lake.storage.segments import ORPHAN_GRACE_PERIOD, manifest_paths, sha256
+from finops.lake.storage.segments import sha256
 from finops.lake.storage.storage import storage
-from finops.lib import clock
 from finops.lib.money import exact_sum
 
 _AMOUNTS: Final = ("billed_cost", "effective_cost")
@@ -71,7 +70,7 @@ class BackupFiles:
 def check_lake(*, repair: bool, backup: BackupFiles | None, progress: Callable[[str], None]) -> CheckResult:
     """Read every live segment and rollup, and compare: a pass over the whole lake. Nothing is written without `repair`.
 
-    Raises StorageUnreachable when the storage does not answer: then nothing is known, and nothing repaired.
+    Raises StorageUnreachable when the storage does not answer: nothing is reported or repaired then.
     """
     problems: list[LakeProblem] = []
     files = rows = 0
@@ -216,12 +215,16 @@ def _sums(path: str, checksum: str, columns: list[str]) -> Sums:
 
 def _orphans(*, repair: bool) -> Iterator[LakeProblem]:
     """Files that no row names and that are too old to be of an import under way."""
-    oldest = clock.now() - ORPHAN_GRACE_PERIOD
-    aged = [file.path for file in storage().files() if file.modified < oldest]
-    orphans = [path for path in aged if path not in manifest_paths([path])]
-    if repair and orphans:
+    orphans = sorted(garbage_collection.orphans())
+    if not orphans:
+        return
+    if repair:
         garbage_collection.sweep()
-        left = {file.path for file in storage().files()}
+    remaining = {file.path for file in storage().files()} if repair else set(orphans)
     for path in orphans:
-        problem = LakeProblem(path, "is named by no row", "Run with --repair, or wait for the hourly sweep.")
-        yield replace(problem, is_repaired=repair and path not in left)
+        yield LakeProblem(
+            path,
+            "is named by no row",
+            "Run with --repair, or wait for the hourly sweep.",
+            is_repaired=path not in remaining,
+        )

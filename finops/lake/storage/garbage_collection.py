@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -66,11 +67,16 @@ def _sweep_retired_segments() -> int:
 
 
 def _sweep_orphans() -> int:
+    count = 0
+    for path in orphans():
+        storage().delete(path)
+        count += 1
+    return count
+
+
+def orphans() -> Iterator[str]:
+    """Paths of files that no row names, and that are too old to be of an import under way. One query for 1,000 files."""
     oldest = clock.now() - ORPHAN_GRACE_PERIOD
     aged = (file.path for file in storage().files() if file.modified < oldest)
-    count = 0
     while paths := set(islice(aged, 1_000)):
-        for path in paths - manifest_paths(paths):
-            storage().delete(path)
-            count += 1
-    return count
+        yield from paths - manifest_paths(paths)
