@@ -71,10 +71,12 @@ class FolderTarget(BackupTarget):
 
     def put(self, file: Path, path: str) -> None:
         final = self._root / path
+        new_folders = [folder for folder in final.parents if not folder.exists()]
         final.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _fsync(file)
         file.replace(final)
-        _fsync(final.parent)
+        for folder in (final.parent, *(each.parent for each in new_folders)):
+            _fsync(folder)
 
     def open(self, path: str) -> BinaryIO:
         return (self._root / path).open("rb")
@@ -103,8 +105,8 @@ class RemoteTarget(BackupTarget):
 
     def sizes(self, below: str) -> dict[str, int]:
         self._filesystem.invalidate_cache()
-        found = self._filesystem.find(f"{self._root}/{below}", detail=True)
-        return {name.removeprefix(self._root).lstrip("/"): int(each["size"]) for name, each in found.items()}
+        files = self._filesystem.find(f"{self._root}/{below}", detail=True)
+        return {name.removeprefix(self._root).lstrip("/"): int(each["size"]) for name, each in files.items()}
 
     def delete(self, path: str) -> None:
         try:
