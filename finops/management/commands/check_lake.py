@@ -14,6 +14,7 @@ from finops.backup.services import read_record
 from finops.backup.targets import open_target
 from finops.lake.storage.storage import StorageUnreachable
 from finops.lib.errors import UserError
+from finops.lib.formats.numbers import plural
 from finops.management.commands.backup import chosen_encryption
 
 
@@ -53,7 +54,7 @@ def report(result: CheckResult, output: OutputWrapper, *, quiet: bool) -> None:
         output.write(f"Checked {result.files:,} segments with {result.rows:,} rows.")
     if not result.is_sound:
         count = sum(not problem.is_repaired for problem in result.problems)
-        raise CommandError(f"{count} {'file' if count == 1 else 'files'} of the lake need repair.")
+        raise CommandError(f"{count} {plural('problems', count)} left in the lake.")
     if not quiet:
         output.write("No problems found in the lake.")
 
