@@ -25,19 +25,19 @@ def check_migrations(record: BackupRecord) -> None:
     """Raises BackupError for a backup of a newer version: it has migrations that this code lacks."""
     loader = MigrationLoader(None, load=False)
     loader.load_disk()
-    known = set(loader.disk_migrations)
-    known |= {key for migration in loader.disk_migrations.values() for key in migration.replaces}
-    unknown = [
+    installed = set(loader.disk_migrations)
+    installed |= {key for migration in loader.disk_migrations.values() for key in migration.replaces}
+    lacking = [
         f"{app}.{name}"
         for app, names in sorted(record.migrations.items())
         # Of an app that is gone since, only the rows of django_migrations stay.
         if app in loader.migrated_apps or any(table.name.startswith(f"{app}_") for table in record.tables)
         for name in names
-        if (app, name) not in known
+        if (app, name) not in installed
     ]
-    if unknown:
+    if lacking:
         raise BackupError(
-            f"The backup is of a newer version: this one lacks {len(unknown)} of its migrations, such as {unknown[-1]}. "
+            f"The backup is of a newer version: this one lacks {len(lacking)} of its migrations, such as {lacking[-1]}. "
             "Install that version or a later one, and restore with it."
         )
 
@@ -46,10 +46,8 @@ def check_empty(record: BackupRecord, *, replace: bool) -> None:
     """Raises BackupError for a database with accounts or people unless they are to be replaced, and for one with tables of
     another program in any case."""
     tables = set(_tables())
-    known = (
-        {table.name for table in record.tables} | set(connection.introspection.django_table_names()) | _OWN
-    )
-    if foreign := sorted(tables - known):
+    own = {table.name for table in record.tables} | set(connection.introspection.django_table_names()) | _OWN
+    if foreign := sorted(tables - own):
         raise BackupError(
             f"The database has tables of another program, such as {foreign[0]}. Restore into a database of its own."
         )

@@ -61,9 +61,9 @@ def restore_backup(
 def check_key(record: BackupRecord, encryption: Encryption) -> None:
     """Raises BackupError for a key that does not open this backup."""
     if record.recipient != encryption.recipient:
-        theirs = f"encrypted to {record.recipient}" if record.recipient else "not encrypted"
-        given = f"is that of {encryption.recipient}" if encryption.recipient else "is not set"
-        raise BackupError(f"The backup is {theirs}, and BACKUP_KEY {given}. Set the key that belongs to it.")
+        backup = f"encrypted to {record.recipient}" if record.recipient else "not encrypted"
+        key = f"is that of {encryption.recipient}" if encryption.recipient else "is not set"
+        raise BackupError(f"The backup is {backup}, and BACKUP_KEY {key}. Set the key that belongs to it.")
     if not encryption.can_read:
         raise BackupError(
             "The backup key is a public one. Set BACKUP_KEY to its AGE-SECRET-KEY-1… to restore."
