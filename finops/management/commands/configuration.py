@@ -47,6 +47,8 @@ class Command(BaseCommand):
                 changes = apply_configuration(account=row, actor=actor, text=text, delete=delete)
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+        except UnicodeDecodeError as error:
+            raise CommandError(f"{file} is not a text file in UTF-8.") from error
         except UserError as error:
             raise CommandError(f"{error.message} Nothing was changed.") from error
         self.stdout.write("".join(_line(change) for change in changes) or "No changes.\n", ending="")

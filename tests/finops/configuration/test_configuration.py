@@ -222,5 +222,8 @@ def test_the_command_exports_plans_and_applies(filled: Account, tmp_path: Path) 
     path.write_text("version: 1\nteams: no")
     with pytest.raises(CommandError, match="Nothing was changed"):
         run("apply", "acme", str(path))
+    (tmp_path / "latin-1.yaml").write_bytes("version: 1  # é".encode("latin-1"))
+    with pytest.raises(CommandError, match="is not a text file in UTF-8"):
+        call_command("configuration", "plan", "acme", str(tmp_path / "latin-1.yaml"))
     with pytest.raises(CommandError, match="does not exist"):
         run("export", "nobody")
