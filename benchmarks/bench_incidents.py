@@ -21,25 +21,27 @@ JOIN_SHARES = ("0.2", "0.35", "0.5", "0.65", "0.8", "0.95")
 
 def measure() -> list[Row]:
     rows: list[Row] = []
-    kept = grouping.JOIN_SHARE
+    default_share = grouping.JOIN_SHARE
     for name, world in WORLDS.items():
-        given = cases(world)
-        plain = [replace(case, views=[replace(view, overlaps={}) for view in case.views]) for case in given]
+        world_cases = cases(world)
+        plain = [
+            replace(case, views=[replace(view, overlaps={}) for view in case.views]) for case in world_cases
+        ]
         for share in JOIN_SHARES:
             grouping.JOIN_SHARE = Decimal(share)  # type: ignore[misc]
-            rows.append({"world": name, "joins from": share, **_figures(given)})
-        grouping.JOIN_SHARE = kept  # type: ignore[misc]
+            rows.append({"world": name, "joins from": share, **_figures(world_cases)})
+        grouping.JOIN_SHARE = default_share  # type: ignore[misc]
         rows.append({"world": name, "joins from": "0.5, causes alone", **_figures(plain)})
     return rows
 
 
-def _figures(given: Sequence[Case]) -> dict[str, float]:
+def _figures(world_cases: Sequence[Case]) -> dict[str, float]:
     together = same = right = incidents = views = 0
     counted = planted = every = 0.0
     began = process_time()
-    groups_of = [grouping.incident_groups(case.views) for case in given]
+    groups_of = [grouping.incident_groups(case.views) for case in world_cases]
     seconds = process_time() - began
-    for case, groups in zip(given, groups_of, strict=True):
+    for case, groups in zip(world_cases, groups_of, strict=True):
         group_of = {member: place for place, group in enumerate(groups) for member in group.members}
         for one, other in combinations(case.events, 2):
             is_same, is_together = case.events[one] == case.events[other], group_of[one] == group_of[other]
@@ -56,5 +58,5 @@ def _figures(given: Sequence[Case]) -> dict[str, float]:
         "money of all anomalies": round(every / planted, 2),
         "anomalies": views,
         "incidents": incidents,
-        "ms of CPU an account": round(seconds * 1_000 / len(given), 2),
+        "ms of CPU an account": round(seconds * 1_000 / len(world_cases), 2),
     }

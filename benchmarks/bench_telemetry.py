@@ -76,16 +76,16 @@ def _percent(these: list[float], those: list[float]) -> float:
 def _variant(variant: str, folder: Path) -> Iterator[WSGIHandler]:
     middleware = [each for each in MIDDLEWARE if variant != "bare" or "telemetry" not in each]
     wrappers = connection.execute_wrappers
-    kept = list(wrappers)
+    originals = list(wrappers)
     if variant == "bare":
-        wrappers[:] = [each for each in kept if each is not add_request_id]
+        wrappers[:] = [each for each in originals if each is not add_request_id]
     if variant == "on":
         metrics.enable(folder)
     try:
         with override_settings(MIDDLEWARE=middleware):
             yield WSGIHandler()
     finally:
-        wrappers[:] = kept
+        wrappers[:] = originals
         if variant == "on":
             metrics.disable()
 
