@@ -8,14 +8,9 @@ from typing import Annotated
 import msgspec
 
 from finops.connections.connector import ConnectorConfig, Fetch, SecretText, SetupStep
+from finops.connections.transports.database_query import FOCUS_QUERY, FocusQuery, TlsCheck, query_relation
 from finops.connections.transports.flight_sql import FlightLogin, FlightSqlSource
-from finops.connections.transports.sql import (
-    FOCUS_QUERY,
-    FocusQuery,
-    FocusRelation,
-    SqlConnector,
-    TlsCheck,
-)
+from finops.connections.transports.sql import FocusRelation, SqlConnector
 
 
 class FlightSqlConfig(ConnectorConfig, frozen=True, kw_only=True):
@@ -75,4 +70,4 @@ class FlightSql(SqlConnector[FlightSqlConfig, FlightSqlSource]):
         return FlightSqlSource(FlightLogin(config.host, config.port, config.user, config.secret, is_verified))
 
     def bill(self, config: FlightSqlConfig, source: FlightSqlSource) -> FocusRelation:
-        return FocusRelation(source, f"(\n{config.query.strip().rstrip(';')}\n) AS focus_lines")
+        return query_relation(source, config.query)

@@ -26,16 +26,19 @@ from finops.connections.connector import (
     SourceError,
     SourceUnavailable,
 )
+from finops.connections.transports.database_query import (
+    FOCUS_QUERY,
+    DatabaseSource,
+    FocusQuery,
+    TlsCheck,
+    query_relation,
+)
 from finops.connections.transports.sql import (
     BATCH_ROWS,
-    FOCUS_QUERY,
-    FocusQuery,
     FocusRelation,
-    QueryResult,
     SqlConnector,
     SqlSource,
     TextRow,
-    TlsCheck,
     text_of,
 )
 from finops.lib import time_limit
@@ -99,19 +102,12 @@ class Postgresql(SqlConnector[PostgresqlConfig, SqlSource]):
         return _Database(config)
 
     def bill(self, config: PostgresqlConfig, source: SqlSource) -> FocusRelation:
-        return FocusRelation(source, f"(\n{config.query.strip().rstrip(';')}\n) AS focus_lines")
+        return query_relation(source, config.query)
 
 
-class _Database(SqlSource):
-    vendor = "The database"
-    field = "query"
-
+class _Database(DatabaseSource):
     def __init__(self, config: PostgresqlConfig) -> None:
         self._config = config
-
-    def query(self, statement: str) -> QueryResult:
-        """One connection a statement, which ends with its last row."""
-        return QueryResult.of(self._batches(statement))
 
     def moment(self, expression: str) -> str:
         return f"({expression})::timestamptz"
@@ -119,8 +115,7 @@ class _Database(SqlSource):
     def exact(self, expression: str) -> str:
         return f"({expression})::numeric"
 
-    def _batches(self, statement: str) -> Iterator[list[TextRow]]:
-        """First the names and types of the columns as two rows, then the rows."""
+    def batches(self, statement: str) -> Iterator[list[TextRow]]:
         with self._explain_errors(), self._connect() as connection:
             connection.execute("SET TRANSACTION READ ONLY")
             connection.execute("SET LOCAL TimeZone = 'UTC'")

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from finops.connections.connector import AccessError, SourceError, SourceUnavailable
-from finops.connections.transports.sql import BATCH_ROWS, QueryResult, SqlSource, TextRow, text_of
+from finops.connections.transports.database_query import DatabaseSource
+from finops.connections.transports.sql import BATCH_ROWS, TextRow, text_of
 from finops.lib import time_limit
 from finops.lib.outbound.endpoints import DeliveryTimeout, resolve_endpoint
 from finops.lib.sentences import truncate
@@ -46,18 +47,11 @@ class FlightLogin:
     is_verified: bool
 
 
-class FlightSqlSource(SqlSource):
+class FlightSqlSource(DatabaseSource):
     """Times that name no zone are in UTC, so the server's or the connection's zone has to be UTC."""
-
-    vendor = "The database"
-    field = "query"
 
     def __init__(self, login: FlightLogin) -> None:
         self._login = login
-
-    def query(self, statement: str) -> QueryResult:
-        """One connection a statement, which ends with its last row."""
-        return QueryResult.of(self._batches(statement))
 
     def moment(self, expression: str) -> str:
         moment = expression.replace("+00:00'", "'")
@@ -66,8 +60,7 @@ class FlightSqlSource(SqlSource):
     def exact(self, expression: str) -> str:
         return f"CAST({expression} AS DECIMAL(38, 18))"
 
-    def _batches(self, statement: str) -> Iterator[list[TextRow]]:
-        """First the names and types of the columns as two rows, then the rows."""
+    def batches(self, statement: str) -> Iterator[list[TextRow]]:
         from pyarrow import flight
 
         with self._explain_errors(), self._connect() as client:

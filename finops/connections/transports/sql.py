@@ -18,9 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import zip_longest
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar
-
-import msgspec
+from typing import Any, Final, Generic, TypeVar
 
 from finops.connections.checks import check_list
 from finops.connections.connector import (
@@ -51,31 +49,6 @@ MAX_ROWS: Final = 200_000_000
 MAX_PERIODS: Final = 10_000
 """Different values of BillingPeriodStart."""
 
-FOCUS_QUERY: Final = """\
-SELECT billed AS "BilledCost", amortized AS "EffectiveCost", currency AS "BillingCurrency",
-       month_start AS "BillingPeriodStart", "day" AS "ChargePeriodStart", 'Usage' AS "ChargeCategory",
-       'Data centre' AS "ProviderName", service AS "ServiceName"
-FROM billing.focus_costs"""
-"""An example with the columns that are required."""
-
-FocusQuery = Annotated[
-    str,
-    msgspec.Meta(
-        title="Query",
-        description="A SELECT whose columns are named as FOCUS names them. A view is best: SELECT * FROM it.",
-        examples=["SELECT * FROM billing.focus_costs"],
-        min_length=8,
-        max_length=20_000,
-    ),
-]
-TlsCheck = Annotated[
-    Literal["verify-full", "require"],
-    msgspec.Meta(
-        title="TLS",
-        description="verify-full checks the server's certificate; require encrypts without the check.",
-    ),
-]
-
 TextRow = Sequence[str | None]
 """The values of a row as text, exact: a number in full, a time in ISO 8601, nested values as JSON."""
 
@@ -89,12 +62,6 @@ class QueryResult:
     total: int | None = None
     types: list[str] = field(default_factory=list)
     """Of the columns, as the database names them; none where it does not say."""
-
-    @classmethod
-    def of(cls, batches: Iterator[list[TextRow]]) -> QueryResult:
-        """Of batches that begin with the names and the types of the columns, as two rows."""
-        names, types = next(batches)
-        return cls([name or "" for name in names], batches, types=[each or "" for each in types])
 
     def checked_batches(self) -> Iterator[list[TextRow]]:
         """Raises SourceUnavailable at the end where rows are missing, or are too many."""
@@ -167,8 +134,8 @@ class FocusRelation(SqlBill):
         self._source = source
         self._relation = relation
         columns = source.columns(relation)
-        found = focus_columns(columns, source.field)
-        self._columns = {name: source.name(column.name) for name, column in found.items()}
+        focus = focus_columns(columns, source.field)
+        self._columns = {name: source.name(column.name) for name, column in focus.items()}
         others = other_columns_text(columns)
         self.title = "Read the FOCUS columns" + (
             f". Not read, since FOCUS has none of these: {others}" if others else ""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
-from datetime import date
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +17,6 @@ from finops.connections.connector import AccessError, CheckFinding, Fetch, Sourc
 from finops.connections.connectors import connector_of
 from finops.connections.models import CostConnection
 from finops.connections.transports import flight_sql
-from finops.costs.queries.spend import query_spend
-from finops.costs.spend_query import SpendQuery
 from finops.lib.outbound import UrlRefusal
 from tests.cast import Cast
 from tests.finops.connections.databases.flight_server import (
@@ -31,9 +26,12 @@ from tests.finops.connections.databases.flight_server import (
     FlightServer,
     flight_server,
 )
-from tests.finops.connections.databases.lines import ROWS
+from tests.finops.connections.databases.lines import (
+    ROWS,
+    assert_only_changed_month_is_read,
+    assert_sync_brings_rows,
+)
 from tests.finops.connections.databases.warehouse import FOCUS_TABLE
-from tests.finops.connections.syncs.sync_steps import actions, sync_now
 
 CONFIG = connector_of("flight_sql").Config
 ELSEWHERE = "grpc+tls://169.254.169.254:443"
@@ -90,24 +88,7 @@ def test_a_sync_brings_each_month_to_the_last_digit(
     connection = connect(cast, server, **login)
 
     with account_scope(cast.account):
-        sync = sync_now(connection)
-
-        assert (sync.status, sync.error) == ("done", "")
-        assert actions(sync) == {"2026-07": "imported", "2026-06": "imported", "2026-05": "imported"}
-        expected: dict[str, Decimal] = defaultdict(Decimal)
-        for billed, *_others, service in ROWS:
-            expected[service] += Decimal(billed)
-        answer = query_spend(
-            cast.account,
-            SpendQuery(
-                start_date=date(2026, 5, 1),
-                end_date=date(2026, 7, 31),
-                group_by=["service", "tag:team"],
-                basis="billed",
-            ),
-        )
-    assert {row.group["service"]: row.amount for row in answer.rows} == expected
-    assert {row.group["tag:team"] for row in answer.rows} == {"core"}
+        assert_sync_brings_rows(connection, cast.account)
 
 
 @pytest.mark.django_db
@@ -117,13 +98,10 @@ def test_a_month_is_read_again_when_its_lines_change_and_not_otherwise(
     connection = connect(cast, server)
 
     with account_scope(cast.account):
-        sync_now(connection)
-        unchanged = sync_now(connection)
-        server.database.execute("UPDATE lines SET EffectiveCost = 1 WHERE BilledCost = 100")
-        changed = sync_now(connection)
-
-    assert set(actions(unchanged).values()) == {"unchanged"}
-    assert actions(changed) == {"2026-07": "unchanged", "2026-06": "imported", "2026-05": "unchanged"}
+        assert_only_changed_month_is_read(
+            connection,
+            lambda: server.database.execute("UPDATE lines SET EffectiveCost = 1 WHERE BilledCost = 100"),
+        )
 
 
 @pytest.mark.django_db

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -27,7 +26,12 @@ from finops.costs.queries.spend import query_spend
 from finops.costs.spend_query import SpendQuery
 from finops.lib.outbound import UrlRefusal
 from tests.cast import Cast
-from tests.finops.connections.databases.lines import ROWS, Line
+from tests.finops.connections.databases.lines import (
+    ROWS,
+    Line,
+    assert_only_changed_month_is_read,
+    assert_sync_brings_rows,
+)
 from tests.finops.connections.syncs.endless_sources import LoopbackPostgresql
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.tls_proxy import postgresql_with_tls
@@ -111,20 +115,7 @@ def test_a_sync_brings_each_month_to_the_last_digit(cast: Cast, shop: Shop) -> N
     connection = connect(cast, shop)
 
     with account_scope(cast.account):
-        sync = sync_now(connection)
-
-        assert (sync.status, sync.error) == ("done", "")
-        assert actions(sync) == {"2026-07": "imported", "2026-06": "imported", "2026-05": "imported"}
-        expected: dict[str, Decimal] = defaultdict(Decimal)
-        for billed, *_others, service in ROWS:
-            expected[service] += Decimal(billed)
-        answer = query_spend(
-            cast.account,
-            SpendQuery(
-                start_date=date(2026, 5, 1), end_date=date(2026, 7, 31), group_by=["service"], basis="billed"
-            ),
-        )
-        assert {row.group["service"]: row.amount for row in answer.rows} == expected
+        assert_sync_brings_rows(connection, cast.account)
 
 
 def test_a_month_is_read_again_when_its_lines_change_and_not_otherwise(cast: Cast, shop: Shop) -> None:
@@ -132,13 +123,10 @@ def test_a_month_is_read_again_when_its_lines_change_and_not_otherwise(cast: Cas
     connection = connect(cast, shop)
 
     with account_scope(cast.account):
-        sync_now(connection)
-        unchanged = sync_now(connection)
-        shop.admin.execute('UPDATE lines SET "EffectiveCost" = 1 WHERE "BilledCost" = 100')
-        changed = sync_now(connection)
-
-    assert set(actions(unchanged).values()) == {"unchanged"}
-    assert actions(changed) == {"2026-07": "unchanged", "2026-06": "imported", "2026-05": "unchanged"}
+        assert_only_changed_month_is_read(
+            connection,
+            lambda: shop.admin.execute('UPDATE lines SET "EffectiveCost" = 1 WHERE "BilledCost" = 100'),
+        )
 
 
 def test_a_change_behind_the_longest_sums_is_seen(cast: Cast, shop: Shop) -> None:
