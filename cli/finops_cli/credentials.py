@@ -35,14 +35,28 @@ def credentials_path() -> Path:
 
 
 def value_of(name: str) -> str:
-    """The address or a credential. Raises CommandError where there is none."""
-    if value := os.environ.get(VARIABLES[name], "").strip() or load().get(name, ""):
+    """The address or a credential. Raises CommandError where there is none, or where the stored one is another console's."""
+    if value := os.environ.get(VARIABLES[name], "").strip():
+        return value
+    values = load()
+    if name != "url" and name in values:
+        _check_console(value_of("url"), values.get("url", ""))
+    if value := values.get(name, ""):
         return value
     if name == "url":
         raise CommandError(
             f"No address of the console. Set {VARIABLES[name]} or run: finops login --url ADDRESS"
         )
     raise CommandError(f"No {KINDS[name]}. Set {VARIABLES[name]} or run: finops login --kind {name}")
+
+
+def _check_console(url: str, stored_url: str) -> None:
+    """Raises CommandError for a stored credential that would go to another console than its own."""
+    if checked_url(url) != stored_url:
+        raise CommandError(
+            f"The stored credentials belong to {stored_url or 'no console'}, not to {url}. "
+            "Set the credential by its variable or run: finops login --url " + url
+        )
 
 
 def load() -> dict[str, str]:

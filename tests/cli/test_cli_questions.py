@@ -147,6 +147,14 @@ def test_login_to_another_console_keeps_no_credential_of_the_first(bare_shell: S
     assert json.loads(path.read_text()) == {"url": "https://two.example", "cost-key": "fcst_two"}
 
 
+def test_a_stored_credential_goes_to_its_own_console_alone(bare_shell: Shell) -> None:
+    bare_shell.run("login", "--url", "https://one.example", stdin="fmcp_one\n")
+
+    problem = bare_shell.problem("ask", "listBudgets", FINOPS_URL="http://127.0.0.1:9")
+
+    assert "belong to https://one.example, not to http://127.0.0.1:9" in problem
+
+
 class _Redirect(BaseHTTPRequestHandler):
     paths: list[str] = []
 
