@@ -32,14 +32,16 @@ def run_budget_check(options: argparse.Namespace) -> None:
             f"Warning: the estimate leaves out {estimate.unpriced} resources without a price.",
             file=sys.stderr,
         )
-    client = Client("token")
-    budgets = _chosen(_budgets(client), options.budget)
+    every, warnings = _budgets(Client("token"))
+    budgets = _select(every, options.budget)
+    for warning in warnings:
+        print(f"Warning: {warning}", file=sys.stderr)
     today = datetime.now(timezone.utc).date()
     exceeded = 0
     for budget in budgets:
         fits, sentence = verdict(budget, estimate, today)
         print(sentence)
-        for warning in budget.get("warnings") or []:
+        for warning in _warnings(budget):
             print(f"Warning: {budget['name']}: {warning}", file=sys.stderr)
         exceeded += not fits
     if exceeded:
@@ -64,13 +66,15 @@ def read_estimate(name: str) -> Estimate:
         amount = Decimal("nan")
     if not amount.is_finite():
         raise CommandError(f"{name}: diffTotalMonthlyCost {delta!r} is no amount.")
-    summary = body.get("summary") or {}
-    return Estimate(
-        amount, str(body.get("currency") or "USD"), int(summary.get("totalUnsupportedResources") or 0)
-    )
+    if not body.get("currency"):
+        raise CommandError(f"{name} has no currency. Write it by: infracost diff --format json")
+    summary = body.get("summary")
+    unpriced = summary.get("totalUnsupportedResources") if isinstance(summary, dict) else 0
+    return Estimate(amount, str(body["currency"]), unpriced if isinstance(unpriced, int) else 0)
 
 
-def _budgets(client: Client) -> list[dict[str, Any]]:
+def _budgets(client: Client) -> tuple[list[dict[str, Any]], list[str]]:
+    """Every budget, and the warnings of the answer: what all of their amounts leave out."""
     budgets: list[dict[str, Any]] = []
     cursor = ""
     while True:
@@ -78,10 +82,19 @@ def _budgets(client: Client) -> list[dict[str, Any]]:
         budgets += answer["budgets"]
         cursor = answer.get("cursor") or ""
         if not cursor:
-            return budgets
+            return budgets, answer["warnings"]
 
 
-def _chosen(budgets: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
+def _warnings(budget: dict[str, Any]) -> list[str]:
+    """Those of the budget, and its cost in currencies that it does not count."""
+    others = budget.get("other_currencies") or []
+    return [
+        *(budget.get("warnings") or []),
+        *(f"{each['amount']:,.2f} {each['currency']} of its cost is not counted." for each in others),
+    ]
+
+
+def _select(budgets: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
     """The budgets of these names, else those of the whole account. Raises CommandError for a name that none has."""
     existing = ", ".join(str(each["name"]) for each in budgets) or "none"
     unknown = [name for name in names if all(each["name"] != name for each in budgets)]
@@ -89,10 +102,10 @@ def _chosen(budgets: list[dict[str, Any]], names: list[str]) -> list[dict[str, A
         raise CommandError(f"Budget {unknown[0]!r} does not exist. Budgets: {existing}.")
     if names:
         return [each for each in budgets if each["name"] in names]
-    of_account = [each for each in budgets if each["scope"] == "account"]
-    if not of_account:
+    account_budgets = [each for each in budgets if each["scope"] == "account"]
+    if not account_budgets:
         raise CommandError(f"The account has no budget of its whole cost. Choose with --budget: {existing}.")
-    return of_account
+    return account_budgets
 
 
 def verdict(budget: dict[str, Any], estimate: Estimate, today: date) -> tuple[bool, str]:
@@ -115,12 +128,12 @@ def verdict(budget: dict[str, Any], estimate: Estimate, today: date) -> tuple[bo
     forecast, amount = Decimal(budget["forecast"]), Decimal(budget["amount"])
     total = forecast + estimate.delta * months
     delta = f"{estimate.delta:+,.2f}" + (f" x {months} months" if months > 1 else "")
-    left = amount - total
-    how = f"within {amount:,.2f} {currency}, {left:,.2f} {currency} left"
-    if left < 0:
-        how = f"exceeds {amount:,.2f} {currency} by {-left:,.2f} {currency}"
+    remainder = amount - total
+    result = f"within {amount:,.2f} {currency}, {remainder:,.2f} {currency} left"
+    if remainder < 0:
+        result = f"exceeds {amount:,.2f} {currency} by {-remainder:,.2f} {currency}"
     sentence = (
         f"{name} ({budget['start_date']} to {budget['end_date']}): "
-        f"forecast {forecast:,.2f} {delta} = {total:,.2f} {currency}, {how}."
+        f"forecast {forecast:,.2f} {delta} = {total:,.2f} {currency}, {result}."
     )
-    return left >= 0, sentence
+    return remainder >= 0, sentence

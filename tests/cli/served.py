@@ -8,10 +8,12 @@ from accounts.models import User
 from accounts.scoping import account_scope
 from accounts.services import create_account
 from finops.connections.services.cost_keys import create_pushed_source
+from finops.lib import clock
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.finops.connections.pushes import push_steps
 from tests.isolation.marks import fill_with_marks
 from tests.world.budgets import create_budget
+from tests.world.costs import add_source, cost
 
 
 def with_keys() -> dict[str, str]:
@@ -19,6 +21,7 @@ def with_keys() -> dict[str, str]:
     account, actor = create_account(name="Command line", owner=owner, slug="cli"), Actor.of_user(owner)
     fill_with_marks(account)
     with account_scope(account):
+        add_source(account, [cost(clock.today().replace(day=1), 5, currency="EUR")], name="Euro bill")
         create_budget(account, "Everything", 1_000)
         create_budget(account, "A year", 10_000, period="yearly")
     source = create_usage_source(account=account, actor=actor, name="Backend")

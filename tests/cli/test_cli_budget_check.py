@@ -74,6 +74,7 @@ def test_without_a_delta_a_budget_or_its_name_it_does_not_guess(shell: Shell) ->
         return shell.problem("budget-check", "--delta", "-", *chosen, stdin=text)
 
     assert "has no diffTotalMonthlyCost" in problem(estimate(None), "Everything")
+    assert "has no currency" in problem(estimate("1", currency=""), "Everything")
     assert "is no amount" in problem(estimate("much"), "Everything")
     assert "is no JSON" in problem("no", "Everything")
     assert "Budget 'Nobody' does not exist." in problem(estimate("1"), "Nobody")
@@ -85,6 +86,16 @@ def test_resources_without_a_price_are_said_first(shell: Shell) -> None:
     done = shell.run("budget-check", "--delta", "-", "--budget", "Everything", stdin=text)
 
     assert done.stderr.splitlines()[0] == "Warning: the estimate leaves out 3 resources without a price."
+
+
+def test_what_the_amounts_leave_out_stands_on_standard_error(shell: Shell) -> None:
+    answer = json.loads(shell.run("ask", "listBudgets", "--format", "json").stdout)
+
+    warnings = shell.run("budget-check", "--delta", "-", "--budget", "Everything", stdin=estimate("1")).stderr
+
+    assert answer["warnings"]
+    assert [each for each in answer["warnings"] if f"Warning: {each}" not in warnings.splitlines()] == []
+    assert "Warning: Everything: 5.00 EUR of its cost is not counted." in warnings.splitlines()
 
 
 def test_each_budget_of_the_account_counts_the_delta_for_every_month_that_is_left(shell: Shell) -> None:
