@@ -21,13 +21,15 @@ Bodies = Mapping[str, Body]
 @dataclass(frozen=True)
 class ConfigurationKind:
     """`read` gives a raw entry's name and body, and raises UserError or ValidationError of msgspec; `write` creates and
-    changes rows; `delete` takes the named ones away. The account is in scope for all but `read`."""
+    changes rows; `delete` deletes the named ones, whose claims `release` ends before anything is written. The account
+    is in scope for all but `read`."""
 
     name: str
     rows: Callable[[], dict[str, Body]]
     read: Callable[[Any], tuple[str, Body]]
     write: Callable[[Account, Actor, Bodies], None]
     delete: Callable[[Actor, Sequence[str]], None]
+    release: Callable[[Actor, Sequence[str]], None] | None = None
 
 
 def body_of(entry: msgspec.Struct) -> Body:

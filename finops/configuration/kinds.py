@@ -52,20 +52,29 @@ def _write_teams(account: Account, actor: Actor, bodies: Bodies) -> None:
     """A value that moves from one team to another is released before it is owned."""
     rows = {row.name.casefold(): row for row in Team.objects.prefetch_related("values")}
     for name, body in bodies.items():
-        row = rows.get(name.casefold())
-        for owned in row.values.all() if row else ():
-            if owned.value not in body.get("values", []):
-                teams.release_value(owned=owned, actor=actor)
+        if row := rows.get(name.casefold()):
+            _release_values(row, actor, keep=body.get("values", []))
     for name, body in bodies.items():
         row, description = rows.get(name.casefold()), body.get("description", "")
         if row is None:
             row = teams.create_team(account=account, actor=actor, name=name, description=description)
         elif (row.name, row.description) != (name, description):
             row = teams.change_team(team=row, actor=actor, name=name, description=description)
-        present = {each.value for each in row.values.all()}
+        values = {each.value for each in row.values.all()}
         for value in body.get("values", []):
-            if value not in present:
+            if value not in values:
                 teams.own_value(team=row, actor=actor, value=value)
+
+
+def _release_values(row: Team, actor: Actor, *, keep: Sequence[str] = ()) -> None:
+    for each in row.values.all():
+        if each.value not in keep:
+            teams.release_value(owned=each, actor=actor)
+
+
+def _release_teams(actor: Actor, names: Sequence[str]) -> None:
+    for row in Team.objects.filter(name__in=names).prefetch_related("values"):
+        _release_values(row, actor)
 
 
 def _delete_teams(actor: Actor, names: Sequence[str]) -> None:
@@ -85,7 +94,7 @@ def _read_cost_tag(raw: Any) -> tuple[str, Body]:
 
 def _write_cost_tags(account: Account, actor: Actor, bodies: Bodies) -> None:
     rows = {row.key.casefold(): row for row in CostTag.objects.all()}
-    for draft in _after_those_they_use([read_draft(body) for body in bodies.values()]):
+    for draft in _in_order_of_use([read_draft(body) for body in bodies.values()]):
         row = rows.get(draft.key.casefold())
         if row is not None and row.key != draft.key:
             raise UserError(f"Cost tag {draft.key!r} exists as {row.key!r}. Write its key so.", field="key")
@@ -101,19 +110,19 @@ def _write_cost_tags(account: Account, actor: Actor, bodies: Bodies) -> None:
             cost_tags.save_cost_tag(cost_tag=row, version=row.version, **fields)
 
 
-def _after_those_they_use(drafts: Sequence[CostTagDraft]) -> list[CostTagDraft]:
-    """Cost tags in an order in which each finds the ones that its rules name. A circle stays last, for the service to
+def _in_order_of_use(drafts: Sequence[CostTagDraft]) -> list[CostTagDraft]:
+    """Cost tags in an order in which each finds the ones that its rules name. A cycle comes last, for the service to
     refuse."""
-    ordered: list[CostTagDraft] = []
-    left = list(drafts)
-    while left:
-        names = {f"cost_tag:{draft.key}" for draft in left}
-        free = [
-            draft for draft in left if not names & set(dimensions_of(draft.rules)) - {f"cost_tag:{draft.key}"}
+    order: list[CostTagDraft] = []
+    rest = list(drafts)
+    while rest:
+        names = {f"cost_tag:{draft.key}" for draft in rest}
+        independent = [
+            draft for draft in rest if not names & set(dimensions_of(draft.rules)) - {f"cost_tag:{draft.key}"}
         ]
-        ordered += free or left
-        left = [draft for draft in left if free and draft not in free]
-    return ordered
+        order += independent or rest
+        rest = [draft for draft in rest if independent and draft not in independent]
+    return order
 
 
 def _delete_cost_tags(actor: Actor, names: Sequence[str]) -> None:
@@ -216,7 +225,7 @@ def _delete_budgets(actor: Actor, names: Sequence[str]) -> None:
 
 
 KINDS: Final = (
-    ConfigurationKind("teams", _team_rows, _read_team, _write_teams, _delete_teams),
+    ConfigurationKind("teams", _team_rows, _read_team, _write_teams, _delete_teams, _release_teams),
     ConfigurationKind("cost_tags", _cost_tag_rows, _read_cost_tag, _write_cost_tags, _delete_cost_tags),
     splits.KIND,
     unit_metrics.KIND,

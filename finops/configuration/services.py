@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -59,19 +59,17 @@ def export_configuration(account: Account, kinds: Collection[str] = ()) -> str:
 
 
 def plan_configuration(account: Account, text: str, *, delete: bool = False) -> list[ConfigurationChange]:
-    """What applying a file would do, in its order. With `delete`, rows of the kinds in the file go that it leaves out.
+    """What applying a file would do, kind by kind. With `delete`, rows of the kinds in the file go that it leaves out.
 
-    Raises UserError with the entry and the reason for a file that cannot be read. What only the services can say, such
-    as a cost source that does not exist, is said when it is applied.
+    The file is applied and rolled back, so it raises UserError for all that `apply_configuration` refuses. Meanwhile
+    the account's other writes wait.
     """
-    configuration = _read(text)
-    with account_scope(account):
-        return [
-            change
-            for kind in KINDS
-            if kind.name in configuration
-            for change in _changes(kind, configuration[kind.name], delete=delete)
-        ]
+    with transaction.atomic():
+        changes = apply_configuration(
+            account=account, actor=Actor.command("configuration plan"), text=text, delete=delete
+        )
+        transaction.set_rollback(True)
+    return changes
 
 
 @transaction.atomic
@@ -80,20 +78,38 @@ def apply_configuration(
 ) -> list[ConfigurationChange]:
     """Make the account what a file says, all or nothing, and give what changed. Applied again it changes nothing.
 
-    Raises UserError with the kind and the reason for what a service refuses; nothing is written then.
+    Raises UserError with the entry and the reason for a file that cannot be read, with the kind and the reason for what
+    a service refuses; nothing is written then.
     """
+    configuration = _read(text)
     with account_scope(account):
         lock_account(account)
-        changes = plan_configuration(account, text, delete=delete)
-        for kind in KINDS:
-            bodies = {each.name: each.after for each in changes if each.kind == kind.name and each.after}
-            with _named_errors(kind):
-                kind.write(account, actor, bodies)
-        for kind in reversed(KINDS):
-            names = [each.name for each in changes if each.kind == kind.name and each.action == "delete"]
-            with _named_errors(kind):
-                kind.delete(actor, names)
+        changes = [
+            change
+            for kind in KINDS
+            if kind.name in configuration
+            for change in _changes(kind, configuration[kind.name], delete=delete)
+        ]
+        _write(account, actor, changes)
     return changes
+
+
+def _write(account: Account, actor: Actor, changes: Sequence[ConfigurationChange]) -> None:
+    """What rows that go hold is released first, for rows that want it; they go last, after what names them."""
+    deletions = {
+        kind.name: [each.name for each in changes if each.kind == kind.name and each.action == "delete"]
+        for kind in KINDS
+    }
+    for kind in KINDS:
+        if kind.release and deletions[kind.name]:
+            kind.release(actor, deletions[kind.name])
+    for kind in KINDS:
+        bodies = {each.name: each.after for each in changes if each.kind == kind.name and each.after}
+        with _named_errors(kind):
+            kind.write(account, actor, bodies)
+    for kind in reversed(KINDS):
+        with _named_errors(kind):
+            kind.delete(actor, deletions[kind.name])
 
 
 @contextmanager
@@ -109,14 +125,14 @@ def _named_errors(kind: ConfigurationKind) -> Iterator[None]:
 
 def _changes(kind: ConfigurationKind, desired: Bodies, *, delete: bool) -> Iterator[ConfigurationChange]:
     """Names are compared without regard to case, as those of the console."""
-    present = {name.casefold(): (name, body) for name, body in kind.rows().items()}
+    current = {name.casefold(): (name, body) for name, body in kind.rows().items()}
     for name, body in desired.items():
-        _present_name, before = present.get(name.casefold(), (name, None))
+        _name, before = current.get(name.casefold(), (name, None))
         if before != body:
             yield ConfigurationChange(kind.name, name, before, body)
-    kept = {name.casefold() for name in desired}
-    for folded, (name, body) in present.items() if delete else ():
-        if folded not in kept:
+    desired_names = {name.casefold() for name in desired}
+    for folded_name, (name, body) in current.items() if delete else ():
+        if folded_name not in desired_names:
             yield ConfigurationChange(kind.name, name, body, None)
 
 
@@ -148,6 +164,6 @@ def _read_entries(kind: ConfigurationKind, entries: Any) -> dict[str, Body]:
         except UserError as error:
             raise UserError(f"{kind.name}, entry {number}: {error.message}", field=kind.name) from error
         if name.casefold() in {each.casefold() for each in rows}:
-            raise UserError(f"{kind.name}, entry {number}: {name!r} stands twice.", field=kind.name)
+            raise UserError(f"{kind.name}, entry {number}: {name!r} is in the file twice.", field=kind.name)
         rows[name] = body
     return rows

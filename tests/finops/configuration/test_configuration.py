@@ -137,14 +137,34 @@ def test_rows_that_a_file_leaves_out_stay_unless_deletion_is_asked_for(filled: A
 
 def test_a_value_moves_from_one_team_to_another(acme: Account) -> None:
     apply_configuration(account=acme, actor=ACTOR, text=FILE)
-    moved = FILE.replace("values: [core, platform]", "values: [core]").replace(
+    text = FILE.replace("values: [core, platform]", "values: [core]").replace(
         "cost_tags:", "  - name: Platform\n    values: [platform]\ncost_tags:"
     )
 
-    apply_configuration(account=acme, actor=ACTOR, text=moved)
+    apply_configuration(account=acme, actor=ACTOR, text=text)
 
-    assert plan_configuration(acme, moved) == []
+    assert plan_configuration(acme, text) == []
     assert {each.value for each in Team.objects.get(name="Platform").values.all()} == {"platform"}
+
+
+def test_a_team_with_a_new_name_takes_over_the_values_of_the_one_that_is_deleted(acme: Account) -> None:
+    apply_configuration(account=acme, actor=ACTOR, text=FILE)
+    text = FILE.replace("name: Core\n", "name: Base\n").replace("team: Core", "team: Base")
+
+    assert lines(acme, text, delete=True) == ["create teams Base", "delete teams Core", "change budgets Core"]
+    apply_configuration(account=acme, actor=ACTOR, text=text, delete=True)
+
+    assert {each.value for each in Team.objects.get(name="Base").values.all()} == {"core", "platform"}
+    assert plan_configuration(acme, text, delete=True) == []
+
+
+def test_a_plan_refuses_what_applying_would(acme: Account) -> None:
+    before = fingerprint()
+
+    with pytest.raises(UserError, match=r"^budgets: team: 'Nobody' does not exist"):
+        plan_configuration(acme, FILE.replace("team: Core", "team: Nobody"))
+
+    assert fingerprint() == before
 
 
 def test_what_a_service_refuses_leaves_everything_as_it_was(acme: Account) -> None:
@@ -163,7 +183,7 @@ def test_what_a_service_refuses_leaves_everything_as_it_was(acme: Account) -> No
         ("version: 2", "must begin with version: 1"),
         ("version: 1\ncolours: []", "colours.* does not exist"),
         ("version: 1\nteams: Core", "teams must be a list"),
-        ("version: 1\nteams:\n  - {name: A}\n  - {name: a}", "teams, entry 2: 'a' stands twice"),
+        ("version: 1\nteams:\n  - {name: A}\n  - {name: a}", "teams, entry 2: 'a' is in the file twice"),
         ("version: 1\nteams:\n  - {nom: A}", "teams, entry 1: .*nom"),
         ("version: 1\nbudgets:\n  - {name: A, amount: much, currency: USD}", "budgets, entry 1: .*amount"),
         ("version: 1\ncost_tags:\n  - {key: a, rules: [{when: 1}]}", "cost_tags, entry 1: "),
@@ -193,7 +213,7 @@ def test_each_row_is_audited_as_the_services_do(acme: Account) -> None:
 def test_another_accounts_rows_are_neither_exported_nor_named(cast: Cast, filled: Account) -> None:
     with account_scope(cast.other_account):
         exported = yaml.safe_load(export_configuration(cast.other_account))
-        with pytest.raises(UserError, match="does not exist") as refused:
+        with pytest.raises(UserError, match="does not exist") as refusal:
             apply_configuration(
                 account=cast.other_account,
                 actor=ACTOR,
@@ -201,7 +221,7 @@ def test_another_accounts_rows_are_neither_exported_nor_named(cast: Cast, filled
             )
 
     assert exported == {key: [] for key in KIND_NAMES} | {"version": "1"}
-    assert "Nearest" not in refused.value.message
+    assert "Nearest" not in refusal.value.message
 
 
 def test_the_command_exports_plans_and_applies(filled: Account, tmp_path: Path) -> None:
