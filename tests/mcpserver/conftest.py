@@ -1,10 +1,27 @@
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterator
 
-from tests.cast import Cast
+import pytest
+from pytest_django import DjangoDbBlocker
+
+from finops.lib import clock
+from tests.cast import Cast, make_cast
+from tests.isolation.marks import fill_with_marks
 from tests.mcpserver.door import Door, mint, toy_server
 from tests.mcpserver.toys import make_toys
+from tests.world.module_scope import module_world
+
+
+@pytest.fixture(scope="module")
+def account_with_marks(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cast]:
+    """The cast, whose account has cost and usage: a world that the tests of a module only read."""
+    with module_world(django_db_blocker, tmp_path_factory.mktemp("marked"), clock.now()):
+        cast = make_cast()
+        fill_with_marks(cast.account)
+        yield cast
 
 
 @pytest.fixture

@@ -10,22 +10,18 @@ from typing import Any
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator
-from pytest_django import DjangoDbBlocker
 
 from accounts.keys import mint_mcp_key
 from accounts.models import MCPKey
-from finops.lib import clock
 from mcpserver.registry import ANSWER_FIELDS, Tool, ToolAccess, registry
 from mcpserver.results import MAX_ANSWER_BYTES
 from mcpserver.schema import whole_answer_schema
 from mcpserver.server import INSTRUCTIONS
-from tests.cast import Cast, make_cast, signed_in
+from tests.cast import Cast, signed_in
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
-from tests.isolation.marks import fill_with_marks
 from tests.isolation.walk import fingerprint
 from tests.mcpserver.door import Door, mint
-from tests.world.module_scope import module_world
 
 TOOLS = list(registry)
 READ_TOOLS = [tool for tool in TOOLS if tool.access is ToolAccess.READ]
@@ -50,16 +46,6 @@ NOT_MONEY = (
     "rate",
     "usage",
 )
-
-
-@pytest.fixture(scope="module")
-def account_with_marks(
-    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Cast]:
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("marked"), clock.now()):
-        cast = make_cast()
-        fill_with_marks(cast.account)
-        yield cast
 
 
 @pytest.fixture

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from pytest_django import DjangoDbBlocker
 
-from finops.lib import clock
 from mcpserver.registry import Tool, ToolAccess, registry
 from mcpserver.rest.openapi import document
-from tests.cast import Cast, make_cast
+from tests.cast import Cast
 from tests.examples import examples
-from tests.isolation.marks import fill_with_marks
 from tests.mcpserver.door import Door, mint
 from tests.mcpserver.rest.rest_client import RestDoor
-from tests.world.module_scope import module_world
 
 READ_TOOLS = [tool for tool in registry if tool.access is ToolAccess.READ]
 each_read_tool = pytest.mark.parametrize("tool", READ_TOOLS, ids=lambda tool: tool.name)
@@ -36,16 +31,6 @@ VALUES = st.one_of(
     st.lists(st.sampled_from(["service", "region", "colour"]), max_size=3),
     st.dictionaries(st.text(max_size=5), st.integers(), max_size=2),
 )
-
-
-@pytest.fixture(scope="module")
-def account_with_marks(
-    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Cast]:
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("marked"), clock.now()):
-        cast = make_cast()
-        fill_with_marks(cast.account)
-        yield cast
 
 
 @pytest.fixture
