@@ -17,8 +17,8 @@ _HEADERS: Final = {
     "Allow": {"schema": {"type": "string"}, "description": "The method of this path."},
     "Retry-After": {"schema": {"type": "integer", "minimum": 0}, "description": "Seconds to wait."},
 }
-_OF_EVERY_PATH: Final = (401, 403, 405, 429, 500, 503)
-_OF_A_TOOL: Final = (400, 413, 422)
+_COMMON_STATUSES: Final = (401, 403, 405, 429, 500, 503)
+_TOOL_STATUSES: Final = (400, 413, 422)
 _DISPLAY_CURRENCY_TEXT: Final = "Such as EUR, or own for the currencies of the bills."
 
 
@@ -65,7 +65,7 @@ def _operation(tool: Tool) -> Schema:
                 "description": "The answer.",
                 "content": {"application/json": {"schema": _answer_schema(tool)}},
             },
-            **_problems(*_OF_EVERY_PATH, *_OF_A_TOOL),
+            **_problems(*_COMMON_STATUSES, *_TOOL_STATUSES),
         },
     }
 
@@ -93,7 +93,10 @@ def _list_operation() -> Schema:
         "operationId": "listTools",
         "summary": "List tools",
         "description": "The tools that the credential can call.",
-        "responses": {"200": {"description": "The tools.", "content": content}, **_problems(*_OF_EVERY_PATH)},
+        "responses": {
+            "200": {"description": "The tools.", "content": content},
+            **_problems(*_COMMON_STATUSES),
+        },
     }
 
 

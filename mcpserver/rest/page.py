@@ -9,6 +9,7 @@ from typing import Final
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
@@ -35,6 +36,7 @@ class ToolEntry:
 @require_safe
 def rest_api(request: AccountRequest) -> HttpResponse:
     context = {
+        "openapi_url": reverse("rest_openapi"),
         "base_url": f"{settings.PUBLIC_URL}/api/v1",
         "rate_limit": limit_of(request.account, "MCP_RATE_LIMIT_PER_MINUTE"),
         "max_bytes": settings.MCP_MAX_BODY_BYTES,

@@ -7,6 +7,7 @@ from typing import Final
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
@@ -32,6 +33,7 @@ def openapi(request: HttpRequest) -> JsonResponse:
 def api(request: AccountRequest) -> HttpResponse:
     context = {
         "reference": push_reference(KEY),
+        "openapi_url": reverse("cost_openapi"),
         "push_url": push_url(),
         "snippets": push_snippets(push_url(), KEY),
         "max_part_bytes": settings.COST_PUSH_MAX_PART_BYTES,
