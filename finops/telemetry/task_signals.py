@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +13,16 @@ from finops.lib.telemetry import context, metrics, spans
 from finops.lib.telemetry.context import TENANT, Work
 
 REQUEST_ID = "request_id"
-_thread = threading.local()
+
+
+class _Running(threading.local):
+    """Tasks that this thread is in, each with when it started: one that a task calls by `apply` is in both."""
+
+    def __init__(self) -> None:
+        self.tasks: list[tuple[ExitStack, float]] = []
+
+
+_running = _Running()
 
 
 @signals.before_task_publish.connect
@@ -29,28 +39,25 @@ def send_request_id(headers: dict[str, Any] | None = None, **signal_kwargs: Any)
 @signals.task_prerun.connect
 def begin(task_id: str = "", task: Task | None = None, args: Any = (), **signal_kwargs: Any) -> None:
     """A task of an account takes its id first (`finops.worker.pool`)."""
-    given = getattr(task.request, REQUEST_ID, None) if task is not None else None
-    account = args[0] if args and isinstance(args[0], int) else ""
-    environment = {TENANT: f"account {account}"}
-    name = str(task.name) if task is not None else ""
-    _thread.before = context.current()
-    context.begin(Work(context.accepted_request_id(given or task_id), environment, task_id, name))
-    _thread.began = perf_counter()
+    sender_id = getattr(task.request, REQUEST_ID, None) if task is not None else None
     parent = getattr(task.request, spans.TRACE_PARENT, None) if task is not None else None
-    _thread.span = spans.span(f"task {name}", "CONSUMER", parent=parent, finops__task_id=task_id)
-    _thread.span.__enter__()
+    account = args[0] if args and isinstance(args[0], int) else ""
+    name = str(task.name) if task is not None else ""
+    work = Work(
+        context.accepted_request_id(sender_id or task_id), {TENANT: f"account {account}"}, task_id, name
+    )
+    stack = ExitStack()
+    stack.enter_context(context.work(work))
+    stack.enter_context(spans.span(f"task {name}", "CONSUMER", parent=parent, finops__task_id=task_id))
+    _running.tasks.append((stack, perf_counter()))
 
 
 @signals.task_postrun.connect
 def end(task: Task | None = None, state: str | None = None, **signal_kwargs: Any) -> None:
+    if not _running.tasks:
+        return
+    stack, start = _running.tasks.pop()
     if task is not None:
         metrics.TASKS.inc(str(task.name), (state or "unknown").lower())
-        metrics.TASK_SECONDS.observe(
-            perf_counter() - getattr(_thread, "began", perf_counter()), str(task.name)
-        )
-    span = getattr(_thread, "span", None)
-    if span is not None:
-        _thread.span = None
-        span.__exit__(None, None, None)
-    # A task that was called and not sent: the work around it goes on.
-    context.begin(getattr(_thread, "before", None))
+        metrics.TASK_SECONDS.observe(perf_counter() - start, str(task.name))
+    stack.close()

@@ -36,14 +36,14 @@ class Work:
 
     @property
     def fields(self) -> dict[str, str | int]:
-        """What is known of it, by the name that it has in logs."""
-        known = {
+        """Those that are not empty, by their names in logs."""
+        fields = {
             "request_id": self.request_id,
             "account_id": self.account_id,
             "task_id": self.task_id,
             "task": self.task,
         }
-        return {name: value for name, value in known.items() if value}
+        return {name: value for name, value in fields.items() if value}
 
 
 _current: Final[ContextVar[Work | None]] = ContextVar("work", default=None)
@@ -59,12 +59,12 @@ def request_id() -> str:
     return at_hand.request_id if at_hand is not None else ""
 
 
-def accepted_request_id(given: object) -> str:
+def accepted_request_id(value: object) -> str:
     """The id that a client or a proxy gave where it is 1 to 64 letters, digits, dots, dashes or underscores; else a new one.
 
     Nothing else gets into logs, headers and comments of SQL.
     """
-    return given if isinstance(given, str) and _ID.fullmatch(given) else secrets.token_hex(16)
+    return value if isinstance(value, str) and _ID.fullmatch(value) else secrets.token_hex(16)
 
 
 @contextmanager
@@ -75,8 +75,3 @@ def work(at_hand: Work) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
-
-
-def begin(at_hand: Work | None) -> None:
-    """As `work`, where the end is told apart from the begin, by another call."""
-    _current.set(at_hand)

@@ -21,6 +21,7 @@ from finops.lib.telemetry import context
 from finops.lib.telemetry.context import TENANT, Work
 from finops.lib.telemetry.json_logs import JsonFormatter
 from finops.lib.telemetry.logs import PlainFormatter, configuration
+from finops.telemetry import task_signals
 from finops.telemetry.middleware import trace_request
 
 log = logging.getLogger("finops.tests.logs")
@@ -63,15 +64,15 @@ def test_a_line_has_the_request_and_its_account(lines: Lines) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["", "a b", "x" * 65, "a\r\nSet-Cookie: b", "*/ DROP TABLE x --", "é", "a'b"]
+    "value", ["", "a b", "x" * 65, "a\r\nSet-Cookie: b", "*/ DROP TABLE x --", "é", "a'b"]
 )
-def test_an_id_that_could_break_a_line_is_replaced(given: str) -> None:
-    made = context.accepted_request_id(given)
+def test_an_id_that_could_break_a_line_is_replaced(value: str) -> None:
+    request_id = context.accepted_request_id(value)
 
-    assert made != given
-    assert len(made) == 32
-    assert made.isalnum()
-    assert made != context.accepted_request_id(given)
+    assert request_id != value
+    assert len(request_id) == 32
+    assert request_id.isalnum()
+    assert request_id != context.accepted_request_id(value)
 
 
 def test_every_answer_has_an_id(client: Client) -> None:
@@ -106,9 +107,9 @@ def test_secrets_are_hidden_in_messages_arguments_and_tracebacks(lines: Lines) -
 @pytest.mark.parametrize("json_lines", [True, False])
 def test_both_forms_can_be_configured(json_lines: bool) -> None:
     chosen = configuration(json=json_lines, level="INFO")
-    made = logging.config.DictConfigurator(chosen).configure_formatter(chosen["formatters"]["line"])
+    formatter = logging.config.DictConfigurator(chosen).configure_formatter(chosen["formatters"]["line"])
 
-    assert isinstance(made, JsonFormatter if json_lines else PlainFormatter)
+    assert isinstance(formatter, JsonFormatter if json_lines else PlainFormatter)
 
 
 @pytest.mark.django_db
@@ -136,3 +137,16 @@ def test_a_message_to_a_worker_has_the_request_id() -> None:
     messages = [json.loads(file.read_text()) for file in folder.glob("*.msg")]
     (mine,) = [message for message in messages if message["headers"]["id"] == task_id]
     assert mine["headers"]["request_id"] == "request-5"
+
+
+def test_a_task_within_a_task_leaves_the_outer_one_as_it_was() -> None:
+    outer = inner = app.tasks["finops.note_worker"]
+    task_signals.begin("outer", outer)
+    task_signals.begin("inner", inner)
+    task_ids = [context.request_id()]
+    task_signals.end(inner, "SUCCESS")
+    task_ids.append(context.request_id())
+    task_signals.end(outer, "SUCCESS")
+
+    assert task_ids == ["inner", "outer"]
+    assert context.current() is None
