@@ -6,6 +6,7 @@ Every web process answers the same, so a sum over several would count twice: use
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection, transaction
 
+from finops.lake.usage.compaction import COMPACTION_FAN_IN, FULL_ROWS
 from finops.lib import disk
 from finops.worker import liveness
 from finops.worker.queues import QUEUES
@@ -57,14 +59,37 @@ STATES: Final = {
     )
 }
 
+_ACTIVE: Final = "account_id IN (SELECT id FROM accounts_account WHERE suspended_at IS NULL)"
+"""What is due for a suspended account waits until it is resumed: nobody has to see to it."""
+
 _JOBS: Final = {
-    "cost_import": ("costs_costimport", "status = 'queued'", "status = 'running'", "created_at"),
-    "cost_sync": ("connections_costsync", "status = 'queued'", "status = 'running'", "created_at"),
-    "cost_push": ("connections_costpush", "status = 'queued'", "status = 'running'", "committed_at"),
-    "usage_upload": ("ingestion_usageupload", "status = 'queued'", "status = 'running'", "created_at"),
+    "cost_import": (
+        "costs_costimport",
+        f"status = 'queued' AND {_ACTIVE}",
+        "status = 'running'",
+        "created_at",
+    ),
+    "cost_sync": (
+        "connections_costsync",
+        f"status = 'queued' AND {_ACTIVE}",
+        "status = 'running'",
+        "created_at",
+    ),
+    "cost_push": (
+        "connections_costpush",
+        f"status = 'queued' AND {_ACTIVE}",
+        "status = 'running'",
+        "committed_at",
+    ),
+    "usage_upload": (
+        "ingestion_usageupload",
+        f"status = 'queued' AND {_ACTIVE}",
+        "status = 'running'",
+        "created_at",
+    ),
     "alert_delivery": (
         "alerts_alertdelivery",
-        "status = 'waiting' AND next_attempt_at <= now()",
+        f"status = 'waiting' AND next_attempt_at <= now() AND {_ACTIVE}",
         "false",
         "next_attempt_at",
     ),
@@ -73,23 +98,22 @@ _JOBS: Final = {
 """Table, what waits, what runs, since when."""
 
 
-_AT_WORK: Final = (
-    " AND NOT EXISTS (SELECT FROM accounts_account a WHERE a.id = account_id AND a.suspended_at IS NOT NULL)"
-)
-"""No task of a suspended account runs: what waits there is no sign of a stuck worker."""
-
-
 def _jobs_sql(job: str) -> str:
     table, waiting, running, since = _JOBS[job]
     return f"""
     SELECT gauges.name, '{job}' AS label, gauges.value FROM (
         SELECT count(*) FILTER (WHERE {waiting}) AS waiting, count(*) FILTER (WHERE {running}) AS running,
                coalesce(extract(epoch FROM now() - min({since}) FILTER (WHERE {waiting})), 0) AS oldest
-        FROM {table} WHERE (({waiting}) OR ({running})){_AT_WORK if job != "mail" else ""}
+        FROM {table} WHERE ({waiting}) OR ({running})
     ) AS jobs CROSS JOIN LATERAL (VALUES ('jobs_waiting', waiting::float8), ('jobs_running', running::float8),
         ('job_oldest_waiting_seconds', oldest::float8)) AS gauges(name, value)
     """  # noqa: S608 - of our own constants
 
+
+SIZE_CLASSES: Final = [
+    COMPACTION_FAN_IN**power for power in range(1, round(math.log(FULL_ROWS, COMPACTION_FAN_IN)))
+]
+"""Rows from which on a segment is of the next class (`compaction.size_class`)."""
 
 _STATE_SQL: Final = f"""
 SELECT 'database_up', '', 1
@@ -107,17 +131,20 @@ UNION ALL SELECT gauges.name, kind, gauges.value FROM (
 ) AS lake CROSS JOIN LATERAL (VALUES ('lake_segments', files::float8), ('lake_rows', rows::float8),
     ('lake_size_bytes', bytes::float8)) AS gauges(name, value)
 UNION ALL SELECT 'lake_compactions_due', '', count(*) FROM (
-    SELECT FROM lake_lakesegment WHERE kind = 'usage' AND retired_at IS NULL AND rows < 2097152
-    GROUP BY account_id, source_id, month, width_bucket(rows, ARRAY[8, 64, 512, 4096, 32768, 262144]::bigint[])
-    HAVING count(*) >= 8
+    SELECT FROM lake_lakesegment WHERE kind = 'usage' AND retired_at IS NULL AND rows < {FULL_ROWS}
+    GROUP BY account_id, source_id, month, width_bucket(rows, ARRAY{SIZE_CLASSES}::bigint[])
+    HAVING count(*) >= {COMPACTION_FAN_IN}
 ) AS due
 UNION ALL SELECT 'cost_connections', state, count(*) FROM (
-    SELECT CASE WHEN paused_at IS NOT NULL THEN 'paused' WHEN failures > 0 THEN 'failing'
+    SELECT CASE WHEN paused_at IS NOT NULL OR NOT {_ACTIVE} THEN 'paused' WHEN failures > 0 THEN 'failing'
                 WHEN next_sync_at < now() - interval '1 hour' THEN 'late' ELSE 'ok' END AS state
-    FROM connections_costconnection WHERE true{_AT_WORK}
+    FROM connections_costconnection
 ) AS connections GROUP BY state
-UNION ALL SELECT 'alert_channels_failing', '', count(DISTINCT channel_id) FROM alerts_alertdelivery
-    WHERE status = 'failed' AND created_at > now() - interval '1 day'
+UNION ALL SELECT 'alert_channels_failing', '', count(DISTINCT channel_id)
+    FROM accounts_account AS account CROSS JOIN LATERAL (
+        SELECT channel_id FROM alerts_alertdelivery
+        WHERE account_id = account.id AND status = 'failed' AND created_at > now() - interval '1 day'
+    ) AS deliveries
 """  # noqa: S608 - of our own constants
 _STATEMENT: Final = " UNION ALL ".join([*map(_jobs_sql, _JOBS), _STATE_SQL])
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from bisect import bisect_right
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,15 +12,19 @@ from django.conf import settings as project
 from django.test import Client
 from pytest_django import Settings
 
+from accounts.scoping import account_scope
 from accounts.services.suspension import suspend_account
+from finops.connections.models import CostConnection
+from finops.costs.models import CostImport, CostSource
+from finops.lake.usage.compaction import size_class
+from finops.lib import clock
 from finops.lib.telemetry import metrics
 from finops.lib.telemetry.slots import Slots
-from finops.telemetry.collector import STATES
+from finops.telemetry.collector import SIZE_CLASSES, STATES
 from ingestion.models import UsageSource
 from tests.cast import Cast, signed_in
 from tests.finops.telemetry.scrape import BEARER, Scrape
 from tests.ingestion.push_client import event, open_door
-from tests.isolation.rows import MAKERS
 from tests.mcpserver.door import Door, mint
 
 
@@ -82,15 +88,15 @@ def test_counts_rise_by_exactly_the_calls_that_were_made(cast: Cast, client: Cli
 @pytest.mark.usefixtures("counting")
 def test_the_state_of_the_database_is_asked_by_one_statement(client: Client, cast: Cast) -> None:
     open_door(cast)
-    found = scrape(client)
+    values = scrape(client)
 
-    assert found.value("finops_database_up") == 1
-    assert found.value("finops_accounts") == 2
-    assert found.value("finops_database_size_bytes") > 1_000_000
-    assert found.value("finops_disk_free_bytes") > 0
+    assert values.value("finops_database_up") == 1
+    assert values.value("finops_accounts") == 2
+    assert values.value("finops_database_size_bytes") > 1_000_000
+    assert values.value("finops_disk_free_bytes") > 0
     jobs = ("cost_import", "cost_sync", "cost_push", "usage_upload", "alert_delivery", "mail")
-    assert [found.value("finops_jobs_waiting", job=job) for job in jobs] == [0] * 6
-    assert {name for name in found.names if name.startswith("finops_job")} == {
+    assert [values.value("finops_jobs_waiting", job=job) for job in jobs] == [0] * 6
+    assert {name for name in values.names if name.startswith("finops_job")} == {
         "finops_jobs_waiting",
         "finops_jobs_running",
         "finops_job_oldest_waiting_seconds",
@@ -99,27 +105,41 @@ def test_the_state_of_the_database_is_asked_by_one_statement(client: Client, cas
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("counting")
-def test_what_waits_in_a_suspended_account_is_not_counted(client: Client, cast: Cast) -> None:
-    MAKERS["sync_id"](cast.account)
-    waiting = scrape(client)
+def test_what_waits_for_a_suspended_account_wakes_nobody(client: Client, cast: Cast) -> None:
+    with account_scope(cast.account):
+        source = CostSource.objects.create(account=cast.account, name="Bills")
+        CostImport.objects.create(account=cast.account, source=source, file_name="may.csv")
+        CostConnection.objects.create(
+            account=cast.account,
+            source=source,
+            connector="folder",
+            external_id="bills",
+            next_sync_at=clock.now() - timedelta(hours=2),
+        )
+    running = scrape(client)
     suspend_account(account=cast.account, actor=cast.actor)
     suspended = scrape(client)
 
-    for name, labels in (
-        ("finops_jobs_waiting", {"job": "cost_sync"}),
-        ("finops_cost_connections", {"state": "ok"}),
-    ):
-        assert (waiting.value(name, **labels), suspended.value(name, **labels)) == (1, 0), name
+    assert running.value("finops_jobs_waiting", job="cost_import") == 1
+    assert running.value("finops_cost_connections", state="late") == 1
+    assert suspended.value("finops_jobs_waiting", job="cost_import") == 0
+    assert suspended.value("finops_cost_connections", state="late") == 0
+    assert suspended.value("finops_cost_connections", state="paused") == 1
+
+
+@pytest.mark.parametrize("rows", [1, 7, 8, 63, 64, 511, 4_096, 262_143, 262_144, 2_097_151])
+def test_segments_are_grouped_as_compaction_groups_them(rows: int) -> None:
+    assert bisect_right(SIZE_CLASSES, rows) == size_class(rows)
 
 
 @pytest.mark.usefixtures("counting")
 def test_counts_are_served_while_the_database_is_away(client: Client) -> None:
     """pytest-django refuses the connection here, as a database that is down does."""
     client.get("/healthz")
-    found = scrape(client)
+    values = scrape(client)
 
-    assert found.value("finops_database_up") == 0
-    assert found.value("finops_http_requests_total", door="probes", status="200") == 1
+    assert values.value("finops_database_up") == 0
+    assert values.value("finops_http_requests_total", door="probes", status="200") == 1
 
 
 @pytest.mark.django_db
@@ -137,12 +157,12 @@ def test_no_label_names_an_account_or_what_people_typed(cast: Cast, client: Clie
 
 
 def test_names_follow_the_conventions_of_prometheus() -> None:
-    for metric in metrics.declared:
+    for metric in metrics.instruments:
         assert metric.name.startswith("finops_")
         assert metric.help.endswith(".")
         assert metric.name.endswith("_total") == (metric.kind == "Counter")
         assert metric.name.endswith("_seconds") == (metric.kind in ("Histogram", "Summary"))
-    names = [*(metric.name for metric in metrics.declared), *(f"finops_{name}" for name in STATES)]
+    names = [*(metric.name for metric in metrics.instruments), *(f"finops_{name}" for name in STATES)]
     assert len(names) == len(set(names))
 
 
