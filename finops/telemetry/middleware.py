@@ -36,7 +36,7 @@ def trace_request(
 
     def middleware(request: HttpRequest) -> HttpResponse:
         request_id = context.accepted_request_id(request.META.get("HTTP_X_REQUEST_ID"))
-        began = perf_counter()
+        start = perf_counter()
         parent = request.META.get("HTTP_TRACEPARENT")
         with (
             context.work(Work(request_id, request.META)),
@@ -46,7 +46,7 @@ def trace_request(
             if span is not None:
                 _describe(span, request, response.status_code)
         response[HEADER] = request_id
-        _count(request, response.status_code, perf_counter() - began)
+        _count(request, response.status_code, perf_counter() - start)
         return response
 
     return middleware

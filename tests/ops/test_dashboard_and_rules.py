@@ -24,12 +24,12 @@ CASES = yaml.safe_load((OPS / "alerts.test.yml").read_text())["tests"]
 
 LABELS: dict[str, set[str]] = {
     series: {*metric.labels, *(["le"] if series.endswith("_bucket") else [])}
-    for metric in metrics.declared
+    for metric in metrics.instruments
     for series in metric.series
 }
 LABELS |= {f"finops_{name}": {state.label} - {""} for name, state in STATES.items()}
 OF_PROMETHEUS = {"up": {"job", "instance"}}
-KNOWN = LABELS | OF_PROMETHEUS
+LABELS_OF = LABELS | OF_PROMETHEUS
 
 
 def panels() -> Iterator[dict[str, Any]]:
@@ -39,13 +39,13 @@ def panels() -> Iterator[dict[str, Any]]:
 
 def expressions() -> dict[str, str]:
     """By the panel or alert that has it. Grafana's own variables stand for a time."""
-    found = {f"alert {rule['alert']}": rule["expr"] for rule in RULES}
+    by_place = {f"alert {rule['alert']}": rule["expr"] for rule in RULES}
     for panel in panels():
         for target in panel.get("targets", []):
-            found[f"panel {panel['title']} {target['refId']}"] = target["expr"].replace(
+            by_place[f"panel {panel['title']} {target['refId']}"] = target["expr"].replace(
                 "$__rate_interval", "5m"
             )
-    return found
+    return by_place
 
 
 def selectors(node: Any) -> Iterator[Any]:
@@ -72,11 +72,11 @@ def selectors(node: Any) -> Iterator[Any]:
 def test_an_expression_names_metrics_and_labels_that_there_are(place: str) -> None:
     tree = promql_parser.parse(expressions()[place])
 
-    found = list(selectors(tree))
-    assert found
-    for selector in found:
-        assert selector.name in KNOWN, f"{selector.name} is no metric"
-        assert {matcher.name for matcher in selector.matchers.matchers} <= KNOWN[selector.name]
+    tree_selectors = list(selectors(tree))
+    assert tree_selectors
+    for selector in tree_selectors:
+        assert selector.name in LABELS_OF, f"{selector.name} is no metric"
+        assert {matcher.name for matcher in selector.matchers.matchers} <= LABELS_OF[selector.name]
 
 
 @pytest.mark.parametrize("place", expressions())
@@ -84,9 +84,9 @@ def test_an_expression_groups_by_labels_that_its_metrics_have(place: str) -> Non
     def walk(node: Any) -> None:
         match node:
             case promql_parser.AggregateExpr():
-                wanted = set(node.modifier.labels) if node.modifier is not None else set()
+                by = set(node.modifier.labels) if node.modifier is not None else set()
                 for selector in selectors(node.expr):
-                    assert wanted <= KNOWN[selector.name], (wanted, selector.name)
+                    assert by <= LABELS_OF[selector.name], (by, selector.name)
                 walk(node.expr)
             case promql_parser.BinaryExpr():
                 walk(node.lhs)
@@ -101,29 +101,29 @@ def test_an_expression_groups_by_labels_that_its_metrics_have(place: str) -> Non
 
 
 def test_every_metric_is_on_the_dashboard_or_in_a_rule() -> None:
-    named = {
+    in_use = {
         selector.name
         for expression in expressions().values()
         for selector in selectors(promql_parser.parse(expression))
     }
-    kept = {metric.name for metric in metrics.declared if named.isdisjoint(metric.series)}
-    kept |= {f"finops_{name}" for name in STATES} - named
+    unused = {metric.name for metric in metrics.instruments if in_use.isdisjoint(metric.series)}
+    unused |= {f"finops_{name}" for name in STATES} - in_use
 
-    assert kept == set()
+    assert unused == set()
 
 
 def test_gauges_of_the_database_are_not_summed_over_web_processes() -> None:
-    asked = {f"finops_{name}" for name in STATES}
+    gauges = {f"finops_{name}" for name in STATES}
 
-    def summed(node: Any) -> Iterator[str]:
+    def sums(node: Any) -> Iterator[str]:
         match node:
             case promql_parser.AggregateExpr() if str(node.op) == "sum":
-                yield from (each.name for each in selectors(node) if each.name in asked)
+                yield from (each.name for each in selectors(node) if each.name in gauges)
             case promql_parser.BinaryExpr():
-                yield from [*summed(node.lhs), *summed(node.rhs)]
+                yield from [*sums(node.lhs), *sums(node.rhs)]
 
-    found = {place: list(summed(promql_parser.parse(text))) for place, text in expressions().items()}
-    assert {place: names for place, names in found.items() if names} == {}
+    by_place = {place: list(sums(promql_parser.parse(text))) for place, text in expressions().items()}
+    assert {place: names for place, names in by_place.items() if names} == {}
 
 
 def test_every_alert_says_what_happened_and_what_to_do() -> None:
@@ -132,23 +132,23 @@ def test_every_alert_says_what_happened_and_what_to_do() -> None:
     for rule in RULES:
         assert rule["labels"]["severity"] in ("warning", "critical")
         assert rule["annotations"].keys() == {"summary", "action"}
-    tried = {case["alertname"] for test in CASES for case in test["alert_rule_test"]}
-    assert tried <= set(names)
+    cases = {case["alertname"] for test in CASES for case in test["alert_rule_test"]}
+    assert cases <= set(names)
 
 
 def test_panels_have_a_place_of_their_own() -> None:
-    taken: set[tuple[int, int]] = set()
+    occupied: set[tuple[int, int]] = set()
     for panel in panels():
         at = panel["gridPos"]
         cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
         assert max(x for x, _ in cells) < 24
-        assert not cells & taken, panel["title"]
-        taken |= cells
+        assert not cells & occupied, panel["title"]
+        occupied |= cells
     assert len({panel["id"] for panel in panels()}) == len(list(panels()))
 
 
 def test_every_metric_is_documented() -> None:
     text = (Path(settings.BASE_DIR) / "docs" / "operations.md").read_text()
 
-    names = [*(metric.name for metric in metrics.declared), *(f"finops_{name}" for name in STATES)]
+    names = [*(metric.name for metric in metrics.instruments), *(f"finops_{name}" for name in STATES)]
     assert [name for name in names if f"`{name}" not in text] == []

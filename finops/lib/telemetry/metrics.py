@@ -23,9 +23,9 @@ from finops.lib.telemetry.slots import Slots, remove_stale_gauges
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 SAMPLE_SECONDS: Final = 5.0
-"""How often a process says what it holds: places, connections."""
+"""How often a process writes what it holds: places, connections."""
 
-declared: Final[list[Instrument]] = []
+instruments: Final[list[Instrument]] = []
 
 
 @dataclass(eq=False)
@@ -41,7 +41,7 @@ class Instrument:
     _children: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        declared.append(self)
+        instruments.append(self)
 
     @property
     def series(self) -> list[str]:
@@ -55,11 +55,10 @@ class Instrument:
                 return [self.name]
 
     def child(self, values: tuple[str, ...]) -> Any:
-        found = self._children.get(values)
-        if found is None:
-            found = self._parent.labels(*values) if values else self._parent
-            self._children[values] = found
-        return found
+        child = self._children.get(values)
+        if child is None:
+            child = self._children[values] = self._parent.labels(*values) if values else self._parent
+        return child
 
     def enable(self, module: Any, registry: Any) -> None:
         self._children = {}
@@ -93,11 +92,11 @@ class Distribution(Instrument):
 
     @contextmanager
     def time(self, *values: str) -> Iterator[None]:
-        began = perf_counter()
+        start = perf_counter()
         try:
             yield
         finally:
-            self.observe(perf_counter() - began, *values)
+            self.observe(perf_counter() - start, *values)
 
 
 class Gauge(Instrument):
@@ -175,7 +174,7 @@ def enable(parent: Path) -> None:
 
     values.ValueClass = values.MultiProcessValue(slots.identifier)  # type: ignore[no-untyped-call]
     registry = prometheus_client.CollectorRegistry()
-    for metric in declared:
+    for metric in instruments:
         metric.enable(prometheus_client, registry)
     _directory = folder
 
@@ -188,14 +187,14 @@ def disable() -> None:
     close_all_multiprocess_files()  # type: ignore[no-untyped-call]
     if _slots is not None:
         _slots.release()
-    for metric in declared:
+    for metric in instruments:
         metric.disable()
     _directory = None
     del os.environ[_FOLDER]
 
 
 def start_sampling(program: str) -> None:
-    """Say each SAMPLE_SECONDS what this process holds, in a thread of its own."""
+    """Write each SAMPLE_SECONDS what this process holds, in a thread of its own."""
 
     def sample() -> None:
         PROCESSES.set(1, program)
@@ -225,6 +224,6 @@ def exposition(*collectors: Any) -> tuple[str, bytes]:
 
 
 def _fingerprint() -> str:
-    """Of all that is declared: a version that counts other things counts in other files."""
-    said = repr([(each.kind, each.name, each.help, each.labels, each.options) for each in declared])
-    return hashlib.blake2b(said.encode(), digest_size=6).hexdigest()
+    """Of all instruments: a version that counts other things counts in other files."""
+    text = repr([(each.kind, each.name, each.help, each.labels, each.options) for each in instruments])
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

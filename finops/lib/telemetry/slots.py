@@ -56,7 +56,7 @@ def _take(directory: Path) -> tuple[int, int]:
 
 
 def remove_stale_gauges(directory: Path) -> None:
-    """What processes that have ended said of themselves is over. Their counts stay."""
+    """Gauges of processes that have ended are removed. Their counts stay."""
     for file in directory.glob("slot_*.lock"):
         lock = _lock(file)
         if lock is not None:

@@ -35,9 +35,9 @@ def span(name: str, kind: str = "INTERNAL", *, parent: object = None, **attribut
     from opentelemetry.trace import SpanKind
 
     around = propagate.extract({TRACE_PARENT: parent}) if isinstance(parent, str) else None
-    named = {key.replace("__", "."): value for key, value in attributes.items() if value}
+    texts = {key.replace("__", "."): value for key, value in attributes.items() if value}
     with _tracers[0].start_as_current_span(
-        name, context=around, kind=SpanKind[kind], attributes=named
+        name, context=around, kind=SpanKind[kind], attributes=texts
     ) as current:
         yield current
 

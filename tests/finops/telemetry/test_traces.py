@@ -69,15 +69,15 @@ def attributes(span: Any) -> dict[str, str]:
 def test_a_request_and_its_statements_are_spans_of_the_callers_trace(collector: Any, client: Client) -> None:
     client.get("/readyz?secret=planted", headers={"traceparent": PARENT, "X-Request-Id": "walk-5"})
 
-    found = collector()
-    (request,) = [span for span in found if span.name == "GET probes"]
-    statements = [span for span in found if span.name == "postgresql"]
+    spans_sent = collector()
+    (request,) = [span for span in spans_sent if span.name == "GET probes"]
+    statements = [span for span in spans_sent if span.name == "postgresql"]
     assert request.trace_id.hex() == TRACE
     assert request.parent_span_id.hex() == "b7ad6b7169203331"
     assert attributes(request)["http.response.status_code"] == "200"
     assert attributes(request)["finops.request_id"] == "walk-5"
     assert {span.parent_span_id for span in statements} == {request.span_id}
-    assert "planted" not in str(found)
+    assert "planted" not in str(spans_sent)
 
 
 @pytest.mark.usefixtures("collector")
