@@ -5,10 +5,12 @@ It knows tasks by name alone, so it loads none of them: 58 MB, where a worker ho
 
 from __future__ import annotations
 
+import logging.config
 import os
 from pathlib import Path
+from typing import Any
 
-from celery import Celery
+from celery import Celery, signals
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "finops.settings")
@@ -21,6 +23,12 @@ def make_folders() -> None:
         folders += [Path(str(folder)) for folder in settings.CELERY_BROKER_TRANSPORT_OPTIONS.values()]
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+@signals.setup_logging.connect
+def configure_logging(**signal_kwargs: Any) -> None:
+    """Of beat and workers: without a receiver Celery writes its own form of lines, at its own level."""
+    logging.config.dictConfig(settings.LOGGING)
 
 
 # Without the fixup of Celery, which loads all of Django's apps.

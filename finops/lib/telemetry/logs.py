@@ -8,6 +8,10 @@ from typing import Any, Final
 from finops.lib.redaction import without_secrets
 from finops.lib.telemetry import metrics
 
+PACKAGES: Final = ("finops", "accounts", "ingestion", "mcpserver")
+"""Whose loggers have LOG_LEVEL."""
+FORMATTERS: Final = {"json": "json_logs.JsonFormatter", "plain": "logs.PlainFormatter"}
+"""By LOG_FORMAT. By name: what formats JSON is imported where it is wanted."""
 PLAIN: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -28,17 +32,22 @@ class PlainFormatter(logging.Formatter):
         return without_secrets(super().format(record))
 
 
-def configuration(*, json: bool, level: str) -> dict[str, Any]:
-    """What `logging.config.dictConfig` and Django's LOGGING take."""
-    # By name: what formats JSON is imported where it is wanted.
-    formatter = "json_logs.JsonFormatter" if json else "logs.PlainFormatter"
+def configuration(*, form: str, level: str) -> dict[str, Any]:
+    """What `logging.config.dictConfig` and Django's LOGGING take. Libraries log from WARNING on: at INFO those of HTTP name each
+    address, and an address of a webhook is a secret. Raises ValueError for a form or level that there is not."""
+    if form not in FORMATTERS:
+        raise ValueError(f"LOG_FORMAT is {form!r}. Set json or plain.")
+    number = logging.getLevelNamesMapping().get(level.upper())
+    if number is None:
+        raise ValueError(f"LOG_LEVEL is {level!r}. Set DEBUG, INFO, WARNING or ERROR.")
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"line": {"()": f"finops.lib.telemetry.{formatter}"}},
+        "formatters": {"line": {"()": f"finops.lib.telemetry.{FORMATTERS[form]}"}},
         "handlers": {
             "console": {"class": "logging.StreamHandler", "formatter": "line"},
             "counter": {"class": f"{RecordCounter.__module__}.{RecordCounter.__name__}", "level": "WARNING"},
         },
-        "root": {"handlers": ["console", "counter"], "level": level},
+        "root": {"handlers": ["console", "counter"], "level": max(number, logging.WARNING)},
+        "loggers": {name: {"level": number} for name in PACKAGES},
     }

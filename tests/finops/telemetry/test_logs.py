@@ -104,12 +104,33 @@ def test_secrets_are_hidden_in_messages_arguments_and_tracebacks(lines: Lines) -
     assert PlainFormatter().format(record).endswith("INFO x: with [hidden]")
 
 
-@pytest.mark.parametrize("json_lines", [True, False])
-def test_both_forms_can_be_configured(json_lines: bool) -> None:
-    chosen = configuration(json=json_lines, level="INFO")
+@pytest.mark.parametrize(("form", "formatter_class"), [("json", JsonFormatter), ("plain", PlainFormatter)])
+def test_both_forms_can_be_configured(form: str, formatter_class: type) -> None:
+    chosen = configuration(form=form, level="INFO")
     formatter = logging.config.DictConfigurator(chosen).configure_formatter(chosen["formatters"]["line"])
 
-    assert isinstance(formatter, JsonFormatter if json_lines else PlainFormatter)
+    assert isinstance(formatter, formatter_class)
+
+
+@pytest.mark.parametrize(
+    ("form", "level", "problem"),
+    [("JSON", "INFO", "LOG_FORMAT is 'JSON'"), ("plain", "LOUD", "LOG_LEVEL is 'LOUD'")],
+)
+def test_a_form_or_level_that_there_is_not_is_named(form: str, level: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        configuration(form=form, level=level)
+
+
+@pytest.mark.parametrize(
+    ("level", "ours", "libraries"),
+    [("debug", "DEBUG", "WARNING"), ("INFO", "INFO", "WARNING"), ("ERROR", "ERROR", "ERROR")],
+)
+def test_libraries_log_from_warnings_on(level: str, ours: str, libraries: str) -> None:
+    """httpx logs the address of each request at INFO, and that of a webhook is a secret."""
+    levels = configuration(form="plain", level=level)
+
+    assert logging.getLevelName(levels["loggers"]["mcpserver"]["level"]) == ours
+    assert logging.getLevelName(levels["root"]["level"]) == libraries
 
 
 @pytest.mark.django_db

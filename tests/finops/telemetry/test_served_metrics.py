@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
 
-from finops.worker.programs import worker_commands
+from tests.finops.telemetry.programs import lines, program
 from tests.finops.telemetry.scrape import BEARER, TOKEN, Scrape
 from tests.servers import LiveServer, serve
 from tests.waiting import wait_until
@@ -35,7 +32,8 @@ def test_two_web_processes_and_a_worker_are_one_scrape(tmp_path: Path) -> None:
             for _ in range(times):
                 with get(server, "/auth/login/") as answer:
                     assert answer.headers["X-Request-Id"] == "walk-7"
-        with worker(one):
+        one.run("tests.finops.telemetry.messages:send_note")
+        with program("worker", tmp_path / "worker.log", one.environment):
             wait_until(
                 lambda: (
                     scrape(two).value("finops_tasks_total", task="finops.note_worker", outcome="success") > 0
@@ -51,22 +49,4 @@ def test_two_web_processes_and_a_worker_are_one_scrape(tmp_path: Path) -> None:
         assert after.value("finops_processes", program="web") == 2
         assert after.value("finops_processes", program="worker-short") == 0
         assert after.value("finops_database_pool_connections", state="open") >= 1
-        logged = [json.loads(line) for line in one.log.read_text().splitlines()]
-        assert all({"timestamp", "level", "logger", "message"} <= line.keys() for line in logged)
-
-
-class worker:
-    """The worker program of what is due, with a message that waits for it."""
-
-    def __init__(self, server: LiveServer) -> None:
-        self._server = server
-
-    def __enter__(self) -> None:
-        self._server.run("tests.finops.telemetry.messages:send_note")
-        self._process = subprocess.Popen(
-            dict(worker_commands())["worker"], env={**os.environ, **self._server.environment}
-        )
-
-    def __exit__(self, *error: object) -> None:
-        self._process.kill()
-        self._process.wait()
+        assert all({"timestamp", "level", "logger", "message"} <= line.keys() for line in lines(one.log))
