@@ -23,6 +23,7 @@ from finops.worker.queues import CONNECTIONS as WORKER_CONNECTIONS
 
 TAG = "production"
 MIN_SECRET_LENGTH = 50
+MIN_TOKEN_LENGTH = 32
 MIN_DIFFERENT_CHARACTERS = 10
 PROCESSES_MISSING_REDIS = "finops.E005"
 
@@ -168,6 +169,12 @@ def _rest() -> Iterator[CheckMessage]:
             hint="Set it to a PostgreSQL 15 or later, e.g. postgres://user:password@host/finops.",
             id="finops.E004",
         )
+    if settings.METRICS_TOKEN and (problem := _token_problem(settings.METRICS_TOKEN)):
+        yield Error(
+            f"METRICS_TOKEN {problem}: who guesses it reads how the service is doing.",
+            hint=f"{_MAKE_SECRET} Put it in METRICS_TOKEN, and where Prometheus reads it.",
+            id="finops.E011",
+        )
     if "console" in settings.EMAIL_BACKEND:
         yield checks.Warning(
             "EMAIL_URL is not set: verification and reset mails go to the log only.",
@@ -179,13 +186,20 @@ def _rest() -> Iterator[CheckMessage]:
 _MAKE_SECRET = "Make one: python -c 'import secrets; print(secrets.token_urlsafe(48))'."  # noqa: S105 - advice
 
 
-def _secret_problem(secret: str) -> str:
+def _token_problem(token: str) -> str:
+    """A bearer token is a word of ASCII (RFC 6750)."""
+    if not (token.isascii() and token.isprintable() and " " not in token):
+        return "has a space or a character that headers cannot have"
+    return _secret_problem(token, MIN_TOKEN_LENGTH)
+
+
+def _secret_problem(secret: str, min_length: int = MIN_SECRET_LENGTH) -> str:
     if not secret:
         return "is not set"
     if secret in _development_secrets():
         return "is the development default, stored in a file"
-    if len(secret) < MIN_SECRET_LENGTH:
-        return f"has {len(secret)} characters; {MIN_SECRET_LENGTH} are the least"
+    if len(secret) < min_length:
+        return f"has {len(secret)} characters; {min_length} are the least"
     if len(set(secret)) < MIN_DIFFERENT_CHARACTERS or secret.startswith("django-insecure-"):
         return "is not random"
     return ""

@@ -28,6 +28,7 @@ SAFE: dict[str, Any] = {
     "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
     "WEB_PROCESSES": 1,
     "REDIS_URL": "",
+    "METRICS_TOKEN": secrets.token_urlsafe(48),
 }
 
 
@@ -57,11 +58,18 @@ def test_a_safe_production_passes(settings: Settings) -> None:
         ({"WEB_PROCESSES": 2}, "finops.E005"),
         ({"ALLOWED_HOSTS": ["*"]}, "finops.E006"),
         ({"PUBLIC_URL": "http://finops.example.com"}, "finops.E007"),
+        ({"METRICS_TOKEN": "prometheus"}, "finops.E011"),
+        ({"METRICS_TOKEN": "a" * 64}, "finops.E011"),
+        ({"METRICS_TOKEN": "a token with spaces, of many characters 0123456789"}, "finops.E011"),
         ({"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"}, "finops.W001"),
     ],
 )
 def test_each_danger_has_its_own_id(settings: Settings, changes: dict[str, Any], expected: str) -> None:
     assert checks(settings, **changes) == {expected}
+
+
+def test_without_metrics_no_token_is_needed(settings: Settings) -> None:
+    assert checks(settings, METRICS_TOKEN="") == set()
 
 
 def test_a_secret_that_development_made_up_is_refused(settings: Settings, tmp_path: Path) -> None:
