@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,10 +19,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from finops.lib.telemetry.slots import Slots, remove_stale_gauges
+from finops.lib.telemetry.slots import Slots, exclusive, remove_stale_gauges, remove_unused
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
+_FINGERPRINT: Final = re.compile(r"[0-9a-f]{12}")
 SAMPLE_SECONDS: Final = 5.0
 """How often a process writes what it holds: places, connections."""
 
@@ -161,12 +163,18 @@ def directory() -> Path | None:
 
 
 def enable(parent: Path) -> None:
-    """Count from now on, in files below `parent`. Raises OSError where they cannot be made."""
+    """Count from now on, in files below `parent`, and remove those of versions that run no more. Raises OSError where they
+    cannot be made."""
     global _directory, _slots
     folder = parent / _fingerprint()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    slots = _slots = Slots(folder)
-    slots.identifier()
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with exclusive(parent):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        slots = _slots = Slots(folder)
+        slots.identifier()
+        for other in parent.iterdir():
+            if other != folder and _FINGERPRINT.fullmatch(other.name):
+                remove_unused(other)
     # prometheus_client looks for it when it is imported.
     os.environ[_FOLDER] = str(folder)
     import prometheus_client

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -61,6 +63,31 @@ def remove_stale_gauges(directory: Path) -> None:
         lock = _lock(file)
         if lock is not None:
             (directory / f"{LIVE}_{file.stem.removeprefix('slot_')}.db").unlink(missing_ok=True)
+            os.close(lock)
+
+
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """No other process that asks for the same is within."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def remove_unused(folder: Path) -> None:
+    """Remove the files of slots, and the folder when it had nothing else, unless a process has one of its slots."""
+    locks = [_lock(file) for file in folder.glob("slot_*.lock")]
+    if None not in locks:
+        for pattern in ("slot_*.lock", *(f"{kind}_*.db" for kind in KINDS)):
+            for file in folder.glob(pattern):
+                file.unlink(missing_ok=True)
+        with suppress(OSError):
+            folder.rmdir()
+    for lock in locks:
+        if lock is not None:
             os.close(lock)
 
 

@@ -201,6 +201,26 @@ def test_counts_of_processes_that_ended_stay_and_what_they_held_goes(counting: P
     assert len(list(folder.glob("counter_*.db"))) == 2
 
 
+def test_files_of_versions_that_run_no_more_are_removed(tmp_path: Path) -> None:
+    ended, running, foreign = tmp_path / ("a" * 12), tmp_path / ("b" * 12), tmp_path / "notes"
+    slots = []
+    for folder in (ended, running, foreign):
+        folder.mkdir()
+        slots.append(Slots(folder))
+        slots[-1].identifier()
+    slots[0].release()
+    slots[2].release()
+    metrics.enable(tmp_path)
+    try:
+        current = metrics.directory()
+        assert current is not None
+        assert {folder.name for folder in tmp_path.iterdir()} == {current.name, running.name, foreign.name}
+        assert len(list(foreign.iterdir())) == 5
+    finally:
+        metrics.disable()
+        slots[1].release()
+
+
 def test_a_child_of_a_fork_counts_for_itself(tmp_path: Path) -> None:
     slots = Slots(tmp_path)
     mine = slots.identifier()
