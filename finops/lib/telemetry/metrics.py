@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from finops.lib.telemetry.slots import Slots, exclusive, remove_stale_gauges, remove_unused
+from finops.lib.telemetry.slots import Slots, exclusive, remove_stale_files, remove_stale_gauges
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
@@ -174,7 +174,7 @@ def enable(parent: Path) -> None:
         slots.identifier()
         for other in parent.iterdir():
             if other != folder and _FINGERPRINT.fullmatch(other.name):
-                remove_unused(other)
+                remove_stale_files(other)
     # prometheus_client looks for it when it is imported.
     os.environ[_FOLDER] = str(folder)
     import prometheus_client

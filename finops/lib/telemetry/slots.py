@@ -77,7 +77,7 @@ def exclusive(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def remove_unused(folder: Path) -> None:
+def remove_stale_files(folder: Path) -> None:
     """Remove the files of slots, and the folder when it had nothing else, unless a process has one of its slots."""
     locks = [_lock(file) for file in folder.glob("slot_*.lock")]
     if None not in locks:
