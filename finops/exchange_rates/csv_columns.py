@@ -9,16 +9,19 @@ from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 from finops.exchange_rates.display import Display, used_rates
-from finops.exchange_rates.models import ExchangeRate
 from finops.exchange_rates.rates import RateSpan, plain_rate
+from finops.exchange_rates.rates_column import source_text
 from finops.lake.engine.conversion import currency_scope
-from finops.lib.money import exact_difference
+from finops.lib.money import exact_difference, exact_sum
 
 Answer = TypeVar("Answer")
 
 Figures = Sequence[Decimal | None]
 CsvRow = tuple[Hashable, str, Figures]
 """What a row is of, its currency, and those of its figures that are amounts."""
+
+BilledFigures = Mapping[tuple[Hashable, str], Figures]
+"""By row and currency of the bills."""
 
 RATE_COLUMNS: Final = ("lowest rate", "highest rate", "rate dates", "rate source")
 
@@ -31,8 +34,7 @@ class OriginalAmounts:
     figures: Sequence[str] = ()
     rates: Mapping[str, Sequence[RateSpan]] = field(default_factory=dict)
     """Of the days of the answer, by currency."""
-    amounts: Mapping[tuple[Hashable, str], Figures] = field(default_factory=dict)
-    """In the currency of the bills, without what has no rate."""
+    amounts: BilledFigures = field(default_factory=dict)
 
     @property
     def header(self) -> list[str]:
@@ -72,34 +74,63 @@ def original_amounts(
         rates.setdefault(span.currency, []).append(span)
     if not rates:
         return NONE
-    without_rate = {(key, code): values for key, code, values in rows(answer)}
     with currency_scope(None):
-        own = {
-            (key, code): _difference(values, without_rate.get((key, code)))
-            for key, code, values in rows(ask())
-            if code != display.currency
-        }
+        billed = billed_figures(answer, ask(), rows, display.currency)
     return OriginalAmounts(
         display.currency,
         figures,
         dict(sorted(rates.items())),
-        {place: values for place, values in own.items() if any(values) or not figures},
+        {place: values for place, values in billed.items() if any(values) or not figures},
     )
 
 
-def _difference(values: Figures, left_out: Figures | None) -> Figures:
-    if left_out is None:
-        return values
-    return [
-        value if value is None or other is None else exact_difference(value, other)
-        for value, other in zip(values, left_out, strict=True)
-    ]
+def billed_figures(
+    answer: Answer, own: Answer, rows: Callable[[Answer], Iterable[CsvRow]], target: str
+) -> BilledFigures:
+    """What the figures of `answer`, converted to `target`, were billed as, the target's own lines among them. `own` answers the
+    same question in the currencies of the bills. Without what has no rate, which has rows of its own in `answer`; None
+    where the converted figure is unknown. Figures of rows with equal keys are added up."""
+    shown = _by_row(rows(answer))
+    billed: dict[tuple[Hashable, str], Figures] = {}
+    for (key, code), values in _by_row(rows(own)).items():
+        converted = shown.get((key, target))
+        if converted is None:
+            continue
+        rateless = shown.get((key, code)) if code != target else None
+        billed[key, code] = [
+            _billed_figure(value, missing, figure)
+            for value, missing, figure in zip(
+                values, rateless or [None] * len(values), converted, strict=True
+            )
+        ]
+    return billed
+
+
+def _billed_figure(
+    value: Decimal | None, missing: Decimal | None, converted: Decimal | None
+) -> Decimal | None:
+    if value is None or converted is None:
+        return None
+    return value if missing is None else exact_difference(value, missing)
+
+
+def _by_row(rows: Iterable[CsvRow]) -> dict[tuple[Hashable, str], Figures]:
+    by_row: dict[tuple[Hashable, str], Figures] = {}
+    for key, code, values in rows:
+        before = by_row.get((key, code))
+        by_row[key, code] = values if before is None else list(map(_sum, before, values))
+    return by_row
+
+
+def _sum(one: Decimal | None, other: Decimal | None) -> Decimal | None:
+    values = [value for value in (one, other) if value is not None]
+    return exact_sum(values) if values else None
 
 
 def _rate_cells(spans: Sequence[RateSpan]) -> list[Any]:
     """In the order of RATE_COLUMNS: the days are those that the rates are of."""
     rates, days = [span.rate for span in spans], [span.rate_day for span in spans]
-    sources = dict.fromkeys(ExchangeRate.Source(span.source).label for span in spans)
+    sources = dict.fromkeys(map(source_text, spans))
     first, last = min(days), max(days)
     when = first.isoformat() if first == last else f"{first} to {last}"
-    return [plain_rate(min(rates)), plain_rate(max(rates)), when, ", ".join(map(str, sources))]
+    return [plain_rate(min(rates)), plain_rate(max(rates)), when, " and ".join(sources)]

@@ -7,13 +7,13 @@ from typing import Final
 
 from finops.exchange_rates.display import current_display, used_rates
 from finops.exchange_rates.models import ExchangeRate
-from finops.exchange_rates.rates import RateSpan
+from finops.exchange_rates.rates import RateSpan, plain_rate
 from finops.lib.answers import group_by
 from finops.lib.errors import UserError
 
 HEADER: Final = "exchange rates"
-LISTED: Final = 4
-"""Rates that are written one by one; of more, the range of each currency."""
+MAX_RATES: Final = 4
+"""Written one by one; of more, the range of each currency."""
 
 
 def rates_column() -> tuple[str, str] | None:
@@ -32,9 +32,9 @@ def rates_column() -> tuple[str, str] | None:
 def rates_text(spans: Sequence[RateSpan], target: str) -> str:
     """`1 EUR = 1.0861 USD (2026-02-27, European Central Bank)`; of many `1 EUR = 1.0412 to 1.0861 USD (20 rates of 2026-02-02 to
     2026-02-27, European Central Bank)`."""
-    if len(spans) <= LISTED:
+    if len(spans) <= MAX_RATES:
         return "; ".join(
-            f"1 {each.currency} = {each.rate.normalize():f} {target} ({each.rate_day}, {source_text(each)})"
+            f"1 {each.currency} = {plain_rate(each.rate)} {target} ({each.rate_day}, {source_text(each)})"
             for each in spans
         )
     return "; ".join(_range_text(own, target) for own in group_by(spans, lambda each: each.currency).values())
@@ -50,6 +50,6 @@ def _range_text(spans: Sequence[RateSpan], target: str) -> str:
     rates, days = [each.rate for each in spans], [each.rate_day for each in spans]
     sources = " and ".join(dict.fromkeys(map(source_text, spans)))
     return (
-        f"1 {spans[0].currency} = {min(rates).normalize():f} to {max(rates).normalize():f} {target} "
+        f"1 {spans[0].currency} = {plain_rate(min(rates))} to {plain_rate(max(rates))} {target} "
         f"({len(spans)} rates of {min(days)} to {max(days)}, {sources})"
     )

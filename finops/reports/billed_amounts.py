@@ -1,65 +1,62 @@
-"""What the converted amounts of a report were billed as."""
+"""What the converted amounts of a report were billed as, as texts: `100 EUR; 8 USD`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
 from decimal import Decimal
+from itertools import chain
 from typing import Final
 
 from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal
+from finops.exchange_rates.csv_columns import CsvRow, Figures, billed_figures
 from finops.lake.engine.conversion import display_currency
-from finops.lib.answers import group_by
-from finops.lib.money import currencies_by_amount, exact_sum
+from finops.lib.money import currencies_by_amount
 
-HEADER: Final = "original amounts"
+_OTHER: Final = "other"
 
 
 class BilledAmounts:
-    """What the converted amounts of a section were billed as: `100 EUR; 8 USD`. Without what has no rate: that has lines of its
-    own."""
+    """Of a section, by its own answer in the currencies of the bills; no text where nothing is converted. What has no rate is not
+    in it: that has lines of its own."""
 
-    def __init__(self, answer: SpendAnswer, original: SpendAnswer | None) -> None:
-        self.answer, self.original = answer, original
-        self.is_whole = all(map(is_converted, answer.totals))
-        self._billed = group_by(original.rows if original else (), _key_of)
-        self._rateless = group_by((row for row in answer.rows if not is_converted(row)), _key_of)
-        self._listed = {_key_of(row) for row in answer.rows if not row.other_groups}
+    def __init__(self, answer: SpendAnswer, own: SpendAnswer | None) -> None:
+        self._buckets = list(answer.totals[0].series) if answer.totals else []
+        self._listed = {tuple(row.group.values()) for row in answer.rows if not row.other_groups}
+        self._is_whole = all(map(is_converted, answer.totals))
+        self._by_row: dict[Hashable, dict[str, Figures]] = defaultdict(dict)
+        billed = billed_figures(answer, own, self._rows, display_currency()) if own is not None else {}
+        for (key, currency), figures in billed.items():
+            self._by_row[key][currency] = figures
 
-    @property
-    def total(self) -> str:
-        if self.original is None:
+    def of(self, row: SpendRow | SpendTotal, day: str = "") -> str:
+        """Of a row or total, in the bucket that begins on `day`, the largest amount first. Empty for what is not converted, and for
+        the sum of many groups where some have no rate."""
+        if not is_converted(row):
             return ""
-        rateless = [total for total in self.answer.totals if not is_converted(total)]
-        return _amounts_text(self.original.totals, rateless)
+        place = self._buckets.index(day) + 1 if day else 0
+        figures = self._by_row.get(self._key_of(row), {})
+        amounts = {currency: values[place] or Decimal(0) for currency, values in figures.items()}
+        return amounts_text({currency: amount for currency, amount in amounts.items() if amount})
 
-    def of(self, row: SpendRow, day: str = "") -> str:
-        """Of a row, in the bucket that begins on `day`. Empty for what is not converted, and for the sum of many groups where some
-        have no rate."""
-        if self.original is None or not is_converted(row) or (row.other_groups and not self.is_whole):
-            return ""
-        keys = self._billed.keys() - self._listed if row.other_groups else {_key_of(row)}
-        billed = [each for key in keys for each in self._billed.get(key, ())]
-        return _amounts_text(billed, self._rateless.get(_key_of(row), ()), day)
+    def _rows(self, answer: SpendAnswer) -> Iterator[CsvRow]:
+        for row in chain[SpendRow | SpendTotal](answer.totals, answer.rows):
+            key = self._key_of(row)
+            if key != _OTHER or self._is_whole:
+                yield key, row.currency, [row.amount, *(row.series.get(day) for day in self._buckets)]
 
-
-def _key_of(row: SpendRow) -> tuple[str, ...]:
-    return tuple(row.group.values())
+    def _key_of(self, row: SpendRow | SpendTotal) -> Hashable:
+        """Groups that the section does not list are its other groups."""
+        if isinstance(row, SpendTotal):
+            return None
+        key = tuple(row.group.values())
+        return key if key in self._listed and not row.other_groups else _OTHER
 
 
 def is_converted(part: SpendRow | SpendTotal) -> bool:
     return part.currency == display_currency()
 
 
-def _amounts_text(
-    billed: Iterable[SpendRow | SpendTotal], less: Iterable[SpendRow | SpendTotal], day: str = ""
-) -> str:
-    """`100 EUR; 8 USD`, the most first."""
-    parts = [(row.currency, _amount(row, day)) for row in billed]
-    parts += [(row.currency, _amount(row, day).copy_negate()) for row in less]
-    by_currency = group_by(parts, lambda part: part[0])
-    amounts = {code: exact_sum(amount for _, amount in own) for code, own in by_currency.items()}
-    return "; ".join(f"{amounts[code]:f} {code}" for code in currencies_by_amount(amounts) if amounts[code])
-
-
-def _amount(row: SpendRow | SpendTotal, day: str) -> Decimal:
-    return (row.series.get(day) if day else row.amount) or Decimal(0)
+def amounts_text(amounts: dict[str, Decimal]) -> str:
+    """`100 EUR; 8 USD`, the largest first."""
+    return "; ".join(f"{amounts[code]:f} {code}" for code in currencies_by_amount(amounts))

@@ -14,7 +14,7 @@ from finops.exchange_rates.display import current_display, used_rates
 from finops.exchange_rates.rates_column import source_text
 from finops.insights.charts import move_name
 from finops.lake.engine.conversion import display_currency
-from finops.reports.billed_amounts import BilledAmounts, is_converted
+from finops.reports.billed_amounts import BilledAmounts
 from finops.reports.notes import report_notes
 from finops.reports.report import Report, ReportScope, Section, UnitCostSection
 
@@ -60,14 +60,11 @@ def period_text(answer: Any) -> str:
 
 
 def _cover(report: Report) -> Iterator[Line]:
-    when, originals = (
-        period_text(report.spend.period),
-        BilledAmounts(report.spend, report.originals.get("Services")),
-    )
+    when = period_text(report.spend.period)
+    originals = BilledAmounts(report.spend, report.originals.get("Services"))
     yield "Notes", "", when, "note", report_notes(report).first_sentence
     for total in report.spend.totals:
-        original = originals.total if is_converted(total) else ""
-        yield "Summary", "Total", when, "spend", total.amount, total.currency, "", original
+        yield "Summary", "Total", when, "spend", total.amount, total.currency, "", originals.of(total)
         yield from _change_lines("Summary", "Total", when, total.change)
         for part in total.inside:
             yield "Summary", part.part, when, "included", part.amount, part.currency, ""

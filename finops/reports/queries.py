@@ -106,20 +106,22 @@ def build_report(
     sources = (sources or load_sources(account)).for_several_questions
     reader = _Reader(account, scope, sources, deadline)
     unit_costs, more_unit_costs = reader.unit_costs()
+    teams = None if scope.team or not team_names(account) else _section(reader.teams)
+    has_teams = teams is not None and teams.answer is not None
     return Report(
         account=account,
         scope=scope,
         spend=reader.spend(),
         trend=reader.trend(),
         change=_section(reader.change),
-        teams=None if scope.team or not team_names(account) else _section(reader.teams),
+        teams=teams,
         budgets=_section(reader.budgets),
         anomalies=_section(reader.anomalies),
         savings=_section(reader.savings),
         unit_costs=unit_costs,
         more_unit_costs=more_unit_costs,
         other_currencies=reader.other_currencies(),
-        originals=reader.originals() if with_originals else {},
+        originals=reader.originals(with_teams=has_teams) if with_originals else {},
     )
 
 
@@ -164,11 +166,13 @@ class _Reader:
     def teams(self) -> SpendAnswer:
         return self._spend(self.teams_query())
 
-    def originals(self) -> dict[str, SpendAnswer]:
+    def originals(self, *, with_teams: bool) -> dict[str, SpendAnswer]:
         """What is converted as it was billed, with every group, by the section's title; empty where nothing is."""
         if not display_currency():
             return {}
-        queries = {"Services": self.spend_query(), "Trend": self.trend_query(), "Teams": self.teams_query()}
+        queries = {"Services": self.spend_query(), "Trend": self.trend_query()}
+        if with_teams:
+            queries["Teams"] = self.teams_query()
         with currency_scope(None):
             return {
                 name: self._spend(replace(query, compare_to="none", top=ALL_ROWS))

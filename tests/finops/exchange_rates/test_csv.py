@@ -104,6 +104,27 @@ def test_totals_and_the_previous_period_have_them_too(bill: Account, member: Cli
     assert Decimal(figures["previous amount"]) == 100
 
 
+def test_beside_an_unknown_previous_amount_there_is_none_of_the_bill(bill: Account, member: Client) -> None:
+    lines = [
+        cost(date(2026, 3, 16), 50, currency="EUR", service="VM"),
+        cost(date(2026, 3, 18), 1, service="VM"),
+    ]
+    add_source(bill, lines, name="Second")
+    question = {
+        "start_date": "2026-03-17",
+        "end_date": "2026-03-17",
+        "compare_to": "previous_period",
+        "format": "csv",
+        "currency": "USD",
+        "group_by": "service",
+    }
+    vm = next(row for row in csv_rows(member.get(EXPLORER, question)) if row["currency"] == "USD")
+
+    assert Decimal(vm["amount"]) == 2 * Decimal(vm["EUR amount"]) == 200
+    # The 50 EUR of the day before have no rate: neither figure of that day may look like all of it.
+    assert (vm["previous amount"], vm["EUR previous amount"]) == ("", "")
+
+
 def test_after_shared_cost_splits_there_are_rates_alone(bill: Account, member: Client) -> None:
     SharedCostSplit.objects.create(
         account=bill,
