@@ -13,7 +13,7 @@ from finops.alerts.triggers.figures import amount, signed_amount
 from finops.costs.coverage import Coverage
 from finops.costs.dictionary_encoding import fold_case
 from finops.insights.anomalies.display import AS_STORED, AnomalyDisplay, IncidentAmounts, anomaly_figures
-from finops.insights.anomalies.rows import headline_row, incident_figures
+from finops.insights.anomalies.rows import headline_row, incident_figures, root_cause_text
 from finops.insights.anomalies.schemas import AnomalyRow, RootCause
 from finops.insights.models import SERVICE, Anomaly, Incident
 from finops.lib import sentences
@@ -122,7 +122,7 @@ def anomaly_message(account: Account, anomaly: Anomaly, display: AnomalyDisplay 
     more = "more" if row.impact > 0 else "less"
     size = numbers.money(row.impact.copy_abs(), row.currency)
     return Message(
-        title=f"{sentences.quote(account.name)}: {sentences.quote(_name(row))} cost {size} {more} than expected",
+        title=f"{sentences.quote(account.name)}: {sentences.quote(_name(row))} cost {size} {more} than expected{root_cause_text(row)}",
         summary=_summary(row),
         facts=tuple(_facts(account, row)),
         url=console_url(account, "anomaly", anomaly_key=row.id),
@@ -157,7 +157,10 @@ def combined_message(
 ) -> Message:
     """Of many in one; largest first, their sources loaded."""
     rows = [headline_row(each, display) for each in anomalies]
-    facts = [Fact(f"{_name(row)}, {row.source}", signed_amount(row.impact, row.currency)) for row in rows]
+    facts = [
+        Fact(f"{_name(row)}{root_cause_text(row)}, {row.source}", signed_amount(row.impact, row.currency))
+        for row in rows
+    ]
     omitted_count = len(rows) - MOST_LISTED
     return Message(
         title=f"{sentences.quote(account.name)}: {len(rows)} more anomalies",

@@ -31,7 +31,7 @@ from finops.insights.anomalies.display import (
     part_of_impact,
 )
 from finops.insights.anomalies.lake import impacts_in_scope
-from finops.insights.anomalies.rows import incident_figures, row_of, with_members
+from finops.insights.anomalies.rows import incident_figures, root_cause_text, row_of, with_members
 from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery, AnomalyRow
 from finops.insights.cost_scope import CostReader, CostScope, check_currency, resolve_scope
 from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings, Incident
@@ -307,7 +307,7 @@ def _summary(
         return f"{counted}{incomplete}."
     worst = shown[0]
     return (
-        f"{counted}; listed first: {quote(worst.name or worst.value)} of {quote(worst.source)}, "
+        f"{counted}; listed first: {quote(worst.name or worst.value)}{root_cause_text(worst)} of {quote(worst.source)}, "
         f"{worst.first_day} to {worst.last_day}, {_signed_amount(worst.impact, worst.currency)} against what was "
         f"expected{', and it goes on' if worst.ongoing else ''}{incomplete}."
     )

@@ -30,14 +30,16 @@ from finops.insights.anomalies.grouping import BROAD_DIMENSIONS, ROOT_CAUSE_SHAR
 from finops.insights.anomalies.schemas import AnomalyRow, RootCause
 from finops.insights.models import SERVICE, Anomaly, Incident
 from finops.lib.money import exact_sum, ratio
+from finops.lib.sentences import truncate
 
 SHOWN_CAUSES = 3
+MAX_TITLE = 120
 
 
 def anomaly_name(anomaly: AnomalyRow | Anomaly) -> str:
     """`Amazon CloudFront`; of another dimension than the service with its name: `Team: Payments`."""
     label = anomaly.name if isinstance(anomaly, AnomalyRow) else anomaly.label
-    name = label or anomaly.value
+    name = label or anomaly.value or "(none)"
     if anomaly.dimension == SERVICE:
         return name
     dimension = anomaly.dimension.replace("_", " ").replace(":", " ")
@@ -48,6 +50,12 @@ def title_of(anomaly: Anomaly) -> str:
     """`Resource: gpu-sandbox`; without a root cause the anomaly's own name."""
     root = root_cause_of(anomaly)
     return f"{root[0]}: {root[1].name}" if root else anomaly_name(anomaly)
+
+
+def root_cause_text(row: AnomalyRow) -> str:
+    """` (Resource: gpu-sandbox)`, to stand behind the name of what the amounts are of: a root cause is most of them, not all.
+    Empty where the title is that name."""
+    return "" if row.title == anomaly_name(row) else f" ({truncate(row.title, MAX_TITLE)})"
 
 
 def with_members(rows: QuerySet[Incident]) -> QuerySet[Incident]:

@@ -15,6 +15,8 @@ from finops.alerts.models import AlertFiring
 from finops.allocation.models import CostTag, Team, TeamKey, TeamValue
 from finops.costs.models import CostSource
 from finops.costs.services import change_settle_days, create_cost_source, import_files
+from finops.insights.anomalies.queries import list_anomalies
+from finops.insights.anomalies.schemas import AnomaliesQuery
 from finops.insights.anomalies.services import detect_if_due, mark_expected_anomaly, resolve
 from finops.insights.models import Anomaly, Incident
 from finops.lib import clock
@@ -58,7 +60,6 @@ def test_an_anomaly_is_told_once_with_figures_and_a_link(acme: Account, source: 
 
     anomaly = Anomaly.objects.get()
     message, facts = sent.message, {fact["label"]: fact["value"] for fact in sent.message["facts"]}
-    assert message["title"].startswith("'Acme': 'Compute' cost ")
     assert re.fullmatch(r"'Acme': 'Compute' cost \$[\d,]+\.\d\d more than expected", message["title"])
     assert facts["Impact"].startswith("+$")
     assert facts["Source"] == "Bill"
@@ -68,6 +69,25 @@ def test_an_anomaly_is_told_once_with_figures_and_a_link(acme: Account, source: 
     assert message["data"]["impact"]["currency"] == "USD"
     assert message["data"]["impact"]["amount"] == pytest.approx(float(anomaly.impact))
     assert detect_and_evaluate(acme) == []
+
+
+def test_it_is_named_by_its_root_cause_as_pages_name_it(acme: Account, source: CostSource) -> None:
+    subscribe_to_anomalies(acme, 100)
+    first, then = (
+        bill(resource_id="vm-1"),
+        bill(with_extra(SPIKE, LAST, "300", base=lambda _day: 0), resource_id="vm-2"),
+    )
+    store_lines(acme, source, [*first, *then])
+    detect_if_due(acme)
+
+    (sent,) = services.evaluate(acme)
+
+    assert re.fullmatch(
+        r"'Acme': 'Compute' cost \S+ more than expected \(Resource: vm-2\)", sent.message["title"]
+    )
+    assert (
+        "listed first: 'Compute' (Resource: vm-2) of 'Bill'" in list_anomalies(acme, AnomaliesQuery()).summary
+    )
 
 
 def test_one_that_grows_is_not_told_again(acme: Account, source: CostSource) -> None:
