@@ -146,6 +146,8 @@ class DetectionRun:
         self.months: dict[str, Decimal] = {}
         """What the account's last 30 days cost, by currency."""
         self._minimums: dict[str, Decimal | None] = {}
+        self._scopes: set[tuple[str, ScopeKey]] = set()
+        """With their dimension, those that have lines."""
         coverage, health = self.reader.sources.coverage, self.reader.sources.health
         days = coverage.last_complete_days
         self.last_complete_days = {source: last for source, last in days.items() if source in health}
@@ -163,6 +165,7 @@ class DetectionRun:
         for name in monitored:
             explainer = Explainer(self.reader, name, monitored)
             costs = daily_costs(self.reader, explainer.scope, DateRange(self.start, self.window.end))
+            self._scopes |= {(name, key) for key in costs}
             if name == SERVICE:
                 self._set_months(costs)
             for key, cost in sorted(costs.items(), key=lambda pair: repr(pair[0])):
@@ -253,6 +256,10 @@ class DetectionRun:
         if through is None or last > through:
             return False
         return all(_is_in(ranges, day) for day in each_day(DateRange(first, last)))
+
+    def has_cost(self, row: Anomaly) -> bool:
+        """Whether any line of its scope is in its currency. To be called after `candidates`."""
+        return (row.dimension, ScopeKey(row.source_id, row.value, row.currency)) in self._scopes
 
 
 def _is_in(ranges: Sequence[DateRange], day: date) -> bool:

@@ -71,12 +71,19 @@ STAYS = Decimal("0.5")
 """A known anomaly stays while its impact is at least this share of the smallest one, so that it does not flicker."""
 
 Covers = Callable[[int, date, date], bool]
+HasCost = Callable[[Anomaly], bool]
+"""Whether any line of an anomaly's scope is in its currency."""
 
 
 def record(
-    account: Account, candidates: Sequence[AnomalyCandidate], *, window: DateRange, covered: Covers
+    account: Account,
+    candidates: Sequence[AnomalyCandidate],
+    *,
+    window: DateRange,
+    covered: Covers,
+    has_cost: HasCost,
 ) -> None:
-    """Bring the account's anomalies and incidents up to date with what was found. Call it in a transaction."""
+    """Bring the account's anomalies and incidents up to date with a detection's candidates. Call it in a transaction."""
     incidents = {each.pk: each for each in Incident.objects.select_for_update().order_by("pk")}
     rows = list(
         Anomaly.objects.select_for_update()
@@ -85,40 +92,40 @@ def record(
     )
     for row in rows:
         row.incident = incidents.get(row.incident_id or 0)  # one object of each, as several rows change it
-    kept: set[int] = set()
-    for candidate, match_row in _with_rows(candidates, rows):
+    stored_keys: set[int] = set()
+    for candidate, match_row in _with_rows(candidates, rows, has_cost):
         stored = _store(account, AnomalyScope.of_candidate(candidate), candidate, match_row)
-        kept |= {stored.pk} if stored is not None else set()
+        stored_keys |= {stored.pk} if stored is not None else set()
     for row in rows:
-        if row.pk not in kept and covered(row.source_id, row.first_day, row.last_day):
+        if row.pk not in stored_keys and covered(row.source_id, row.first_day, row.last_day):
             _retract(row)
     regroup(account, window.start)
 
 
 def _with_rows(
-    candidates: Sequence[AnomalyCandidate], rows: Sequence[Anomaly]
+    candidates: Sequence[AnomalyCandidate], rows: Sequence[Anomaly], has_cost: HasCost
 ) -> list[tuple[AnomalyCandidate, Anomaly | None]]:
-    """Each candidate with its row: one of its scope that is not gone; else one of the same days in another currency, which a
-    bill that changed its currency left, or detector 5, which stored the display currency; else one that is gone."""
-    known = [row for row in rows if row.gone_at is None]
+    """Each candidate with its row: one of its scope that is not gone; else one of the same days in a currency of no line any
+    more, which a bill that changed its currency left, or detector 5, which stored the display currency; else one that is
+    gone."""
+    live = [row for row in rows if row.gone_at is None]
+    in_other_currency = [row for row in live if not has_cost(row)]
     gone = [row for row in rows if row.gone_at is not None]
     pairs: list[tuple[AnomalyCandidate, Anomaly | None]] = []
-    waiting = list(candidates)
-    for among, currency in ((known, None), (known, ""), (gone, None)):
-        taken = {row.pk for _each, row in pairs if row is not None}
-        found = _match_by_scope(waiting, [row for row in among if row.pk not in taken], currency)
-        pairs += [pair for pair in found if pair[1] is not None]
-        waiting = [each for each, row in found if row is None]
-    return [*pairs, *((each, None) for each in waiting)]
+    unmatched = list(candidates)
+    for among, any_currency in ((live, False), (in_other_currency, True), (gone, False)):
+        used = {row.pk for _each, row in pairs if row is not None}
+        matches = _match_by_scope(unmatched, [row for row in among if row.pk not in used], any_currency)
+        pairs += [pair for pair in matches if pair[1] is not None]
+        unmatched = [each for each, row in matches if row is None]
+    return [*pairs, *((each, None) for each in unmatched)]
 
 
 def _match_by_scope(
-    candidates: Sequence[AnomalyCandidate], rows: Sequence[Anomaly], currency: str | None
+    candidates: Sequence[AnomalyCandidate], rows: Sequence[Anomaly], any_currency: bool
 ) -> list[tuple[AnomalyCandidate, Anomaly | None]]:
-    """By scope; by scope with this in place of its currency, if there is one."""
-
     def scope_of(scope: AnomalyScope) -> AnomalyScope:
-        return scope if currency is None else replace(scope, currency=currency)
+        return replace(scope, currency="") if any_currency else scope
 
     rows_of = group_by(rows, lambda row: scope_of(AnomalyScope.of(row)))
     pairs: list[tuple[AnomalyCandidate, Anomaly | None]] = []

@@ -223,7 +223,7 @@ def _detect(account: Account, due: _Due) -> None:
         _finish(account, due, data_version="", error=error.message)
         return
     with transaction.atomic():
-        record(account, candidates, window=run.window, covered=run.covers)
+        record(account, candidates, window=run.window, covered=run.covers, has_cost=run.has_cost)
         through = run.window.end
         _finish(account, due, data_version=due.version, error="", data_through=through, series=run.series)
 

@@ -20,7 +20,7 @@ from finops.insights.models import Anomaly, AnomalyRun, Incident
 from tests.cast import ACTOR
 from tests.finops.insights.anomalies.bills import LAST, bill, look, with_extra
 from tests.world.alerts import create_channel, evaluate, subscribe_to_anomalies
-from tests.world.costs import add_source
+from tests.world.costs import add_source, store_lines
 
 pytestmark = pytest.mark.django_db
 
@@ -161,3 +161,15 @@ def test_a_review_of_one_that_was_stored_in_a_display_currency_holds(euros: Acco
         (same,) = look(euros)
         assert (same.pk, same.state) == (found.pk, "expected")
         AnomalyRun.objects.update(data_version="")
+
+
+def test_a_review_in_one_currency_hides_no_anomaly_in_another_of_the_same_service(acme: Account) -> None:
+    """Compute is billed in euros and in dollars; its rise in euros is expected, one in dollars follows."""
+    euros = bill(with_extra(SPIKE, LAST, "300"), currency="EUR")
+    source = add_source(acme, [*euros, *bill()])
+    (expected,) = look(acme)
+    mark_expected_anomaly(account=acme, actor=ACTOR, anomaly=expected)
+
+    store_lines(acme, source, [*bill(currency="EUR"), *bill(with_extra(SPIKE, LAST, "300"))])
+
+    assert {(each.currency, each.state) for each in look(acme)} == {("EUR", "expected"), ("USD", "open")}
