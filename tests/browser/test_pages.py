@@ -270,6 +270,22 @@ def test_the_navigation_names_its_groups_and_shows_where_one_is(new_page: NewPag
     expect(page.get_by_role("list", name="Costs").get_by_role("link")).to_have_count(6)
 
 
+TRANSITIONS = """() => [...document.querySelectorAll("*")].filter((node) => {
+  const { transitionProperty, transitionDuration, animationName } = getComputedStyle(node);
+  return (transitionProperty !== "none" && transitionDuration !== "0s") || animationName !== "none";
+}).length"""
+
+
+def test_nothing_moves_for_a_person_who_prefers_less_motion(new_page: NewPage) -> None:
+    """Thousands of transitions, however short, took a page of 100 rows half a minute to draw at another width."""
+    page = new_page("owner")
+    page.goto("/a/acme/settings/audit-log/")
+
+    assert page.evaluate(TRANSITIONS) == 0
+    page.emulate_media(reduced_motion="no-preference")
+    assert 0 < page.evaluate(TRANSITIONS) < 100
+
+
 BADGES = """(theme) => {
   document.documentElement.setAttribute("data-bs-theme", theme);
   const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
