@@ -1,4 +1,4 @@
-"""The pages: the list, a board and its widgets, adding and arranging, and who may."""
+"""The pages: the list, a board and its widgets, arranging them, and who may."""
 
 from __future__ import annotations
 
@@ -13,47 +13,18 @@ from django.test import Client
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.cost_tags.uses import uses_of
-from finops.allocation.models import CostTag
-from finops.budgets.models import Budget
 from finops.costs.services.saved_views import create_saved_view
 from finops.costs.spend_query import SpendQuery
 from finops.dashboards.layouts import place_of
-from finops.dashboards.models import Dashboard, Widget
+from finops.dashboards.models import Dashboard
 from finops.dashboards.placement import Place
 from finops.dashboards.widgets import CATALOGUE
-from finops.unitcosts.models import UnitMetric
 from tests.cast import ACTOR, Cast, signed_in
+from tests.finops.dashboards.conftest import URL, get_html
 from tests.world.costs import add_source, cost
 from tests.world.dashboards import REQUIRED_SETTINGS, create_board, widget
-from tests.world.usage import event, push_events
 
 pytestmark = pytest.mark.django_db
-URL = "/a/acme/dashboards/"
-
-
-@pytest.fixture
-def payer(acme: Account) -> Account:
-    """Seventy days of EC2 in two regions, and of requests."""
-    first = date(2026, 1, 8)
-    days = [first + timedelta(days=count) for count in range(70)]
-    lines = [
-        cost(day, amount, service="EC2", region=region)
-        for day in days
-        for region, amount in (("eu", "2.50"), ("us", "7.25"))
-    ]
-    add_source(acme, lines)
-    push_events(acme, [event(day, "globex", "10", metric="requests") for day in days])
-    UnitMetric.objects.create(name="Per request", usage_metric="requests")
-    CostTag.objects.create(key="env", rules=[])
-    Budget.objects.create(name="Everything", amount=500, currency="USD")
-    return acme
-
-
-def get_html(client: Client, url: str, status: int = 200) -> str:
-    answer = client.get(url)
-    assert answer.status_code == status
-    body = b"".join(answer) if answer.streaming else answer.content
-    return body.decode()
 
 
 def test_the_list_has_shared_boards_and_ones_own(acme: Account, cast: Cast, member: Client) -> None:
@@ -207,149 +178,6 @@ def test_a_personal_board_of_another_is_not_there(acme: Account, cast: Cast) -> 
     for url in (f"{mine.pk}/delete/", f"{mine.pk}/layout/", f"{mine.pk}/undo/", f"widgets/{pk}/remove/"):
         assert owner.post(f"{URL}{url}").status_code == 404
     assert "secret" in get_html(signed_in(cast.member), f"{URL}widgets/{pk}/")
-
-
-def test_a_widget_is_added_configured_and_removed(payer: Account, member: Client) -> None:
-    dashboard = create_board(payer, "Weekly")
-    assert get_html(member, f"{URL}{dashboard.pk}/widgets/new/").count("?type=") == len(CATALOGUE)
-    for name in CATALOGUE:
-        get_html(member, f"{URL}{dashboard.pk}/widgets/new/?type={name}")
-
-    form = {
-        "title": "Costly",
-        "period": "last_7_days",
-        "group_by": "region",
-        "top": "3",
-        "basis": "",
-        "splits": "before",
-    }
-    filters = {"f0": "service", "f0op": "in", "f0v": ["EC2", ""], "f1": "region", "f1op": "in", "f1v": ""}
-    added = member.post(f"{URL}{dashboard.pk}/widgets/new/?type=spend_by", {**form, **filters})
-    assert added["Location"] == f"{URL}{dashboard.pk}/"
-    row = dashboard.widgets.get()
-    assert (row.title, row.config) == (
-        "Costly",
-        {
-            "period": "last_7_days",
-            "group_by": "region",
-            "top": 3,
-            "filters": [{"dimension": "service", "op": "in", "values": ["EC2"]}],
-        },
-    )
-
-    bad = member.post(f"{URL}widgets/{row.pk}/edit/", {**form, "group_by": "regoin"})
-    assert (bad.status_code, "Nearest: region" in bad.content.decode()) == (422, True)
-    member.post(f"{URL}widgets/{row.pk}/edit/", {**form, "title": ""})
-    row.refresh_from_db()
-    assert (row.title, "filters" in row.config) == ("", False)
-
-    member.post(f"{URL}widgets/{row.pk}/remove/")
-    assert not Widget.objects.exists()
-
-
-def test_filters_of_a_widget_are_chips_whose_fields_its_form_has(payer: Account, member: Client) -> None:
-    region = {"dimension": "region", "op": "in", "values": ["eu", "us"]}
-    dashboard = create_board(payer, "Weekly", widget("spend_by", filters=[region]))
-    url = f"{URL}widgets/{dashboard.widgets.get().pk}/edit/"
-
-    page = get_html(member, url)
-    other = get_html(member, f"{url}?draft=1&f0=service&f0op=in&f0v=EC2&f1=region&f1op=in")
-    none = get_html(member, f"{url}?draft=1")
-
-    assert 'title="Region is eu, us"' in page
-    for value in ("eu", "us"):
-        assert f'<input type="hidden" form="query" name="f0v" value="{value}">' in page
-    assert 'href="?draft=1"' in page
-    assert 'title="Service is EC2"' in other
-    assert 'title="Region' not in other
-    assert '<input type="hidden" form="query"' not in none
-
-
-def test_htmx_replaces_the_filters_of_a_widget_and_asks_for_its_preview(
-    payer: Account, member: Client
-) -> None:
-    url = f"{URL}{create_board(payer, 'Weekly').pk}/widgets/new/?type=total"
-
-    part = member.get(f"{url}&draft=1&f0=region&f0op=in&f0v=eu", headers={"HX-Request": "true"})
-    html = part.content.decode()
-
-    assert 'title="Region is eu"' in html
-    assert 'name="type" value="total"' in html
-    assert "<html" not in html
-    assert part["HX-Trigger-After-Swap"] == '{"filter-change": {}}'
-    assert not Widget.objects.exists()
-
-
-def test_a_widget_whose_form_is_refused_keeps_its_filters(payer: Account, member: Client) -> None:
-    url = f"{URL}{create_board(payer, 'Weekly').pk}/widgets/new/?type=spend_by"
-
-    answer = member.post(url, {"group_by": "regoin", "f0": "region", "f0op": "in", "f0v": "eu"})
-
-    assert answer.status_code == 422
-    assert 'title="Region is eu"' in answer.content.decode()
-
-
-def test_a_preview_shows_what_the_form_says_and_stores_nothing(payer: Account, member: Client) -> None:
-    dashboard = create_board(payer, "Weekly")
-    url = f"{URL}{dashboard.pk}/widgets/preview/?type=spend_by&group_by=region&top=5"
-
-    both = get_html(member, f"{url}&f0=region&f0op=in")
-    one = get_html(member, f"{url}&f0=region&f0op=in&f0v=eu")
-
-    assert ">us</a>" in both
-    assert ">eu</a>" in one
-    assert ">us</a>" not in one
-    assert "Nearest: region" in get_html(
-        member, f"{URL}{dashboard.pk}/widgets/preview/?type=spend_by&group_by=regoin"
-    )
-    assert not Widget.objects.exists()
-
-
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_every_type_of_widget_has_a_preview(payer: Account, member: Client, name: str) -> None:
-    dashboard = create_board(payer, "Weekly")
-    settings = "&".join(f"{key}={value}" for key, value in REQUIRED_SETTINGS.get(name, {}).items())
-
-    page = get_html(member, f"{URL}{dashboard.pk}/widgets/preview/?type={name}&{settings}")
-
-    assert "alert-danger" not in page
-
-
-@pytest.mark.parametrize(
-    ("name", "said", "stored"),
-    [
-        (
-            "table",
-            {"group_by": ["service", "region"], "compare_to": "none"},
-            {"group_by": ["service", "region"]},
-        ),
-        ("spend_over_time", {"group_by": "", "granularity": "week"}, {"group_by": "", "granularity": "week"}),
-        (
-            "usage",
-            {"metric": "requests", "group_by": "customer"},
-            {"metric": "requests", "group_by": "customer"},
-        ),
-        ("text", {"text": "Hello"}, {"text": "Hello"}),
-        (
-            "anomalies",
-            {"min_impact": "12.5", "currency": "USD", "state": "all"},
-            {"state": "all", "min_impact": "12.5", "currency": "USD"},
-        ),
-        ("budget_status", {"top": "2"}, {"top": 2}),
-    ],
-    ids=["table", "spend over time", "usage", "text", "anomalies", "budgets"],
-)
-def test_what_a_form_says_is_kept(
-    payer: Account, member: Client, name: str, said: dict[str, Any], stored: dict[str, Any]
-) -> None:
-    dashboard = create_board(payer, "Weekly")
-
-    answer = member.post(f"{URL}{dashboard.pk}/widgets/new/?type={name}", said)
-
-    assert answer.status_code == 302, answer.content.decode()
-    row = dashboard.widgets.get()
-    assert row.config == stored
-    assert "alert-danger" not in get_html(member, f"{URL}widgets/{row.pk}/edit/")
 
 
 def places_json(*places: tuple[int, int, int, int, int]) -> str:

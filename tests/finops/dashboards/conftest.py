@@ -1,0 +1,42 @@
+"""An account with something for every type of widget, and its pages."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+from django.test import Client
+
+from accounts.models import Account
+from finops.allocation.models import CostTag
+from finops.budgets.models import Budget
+from finops.unitcosts.models import UnitMetric
+from tests.world.costs import add_source, cost
+from tests.world.usage import event, push_events
+
+URL = "/a/acme/dashboards/"
+
+
+@pytest.fixture
+def payer(acme: Account) -> Account:
+    """Seventy days of EC2 in two regions, and of requests."""
+    first = date(2026, 1, 8)
+    days = [first + timedelta(days=count) for count in range(70)]
+    lines = [
+        cost(day, amount, service="EC2", region=region)
+        for day in days
+        for region, amount in (("eu", "2.50"), ("us", "7.25"))
+    ]
+    add_source(acme, lines)
+    push_events(acme, [event(day, "globex", "10", metric="requests") for day in days])
+    UnitMetric.objects.create(name="Per request", usage_metric="requests")
+    CostTag.objects.create(key="env", rules=[])
+    Budget.objects.create(name="Everything", amount=500, currency="USD")
+    return acme
+
+
+def get_html(client: Client, url: str, status: int = 200) -> str:
+    answer = client.get(url)
+    assert answer.status_code == status
+    body = b"".join(answer) if answer.streaming else answer.content
+    return body.decode()
