@@ -18,8 +18,8 @@ SECRETS = {
 
 
 def look_at(path: Path) -> subprocess.CompletedProcess[str]:
-    program = Path(sys.executable).with_name("detect-secrets-hook")
-    command = [program, "--no-verify", "--baseline", ".secrets.baseline", path]
+    program = str(Path(sys.executable).with_name("detect-secrets-hook"))
+    command = [program, "--no-verify", "--baseline", ".secrets.baseline", str(path)]
     return subprocess.run(command, cwd=settings.BASE_DIR, capture_output=True, text=True, check=False)
 
 

@@ -61,6 +61,10 @@ class FlightSqlSource(DatabaseSource):
         return f"CAST({expression} AS DECIMAL(38, 18))"
 
     def batches(self, statement: str) -> Iterator[list[TextRow]]:
+        """The names of the columns with their types, then the rows of the answer, each chunk as it comes.
+
+        Errors: SourceError where the database refuses, or answers in too many parts or with other columns than announced.
+        """
         from pyarrow import flight
 
         with self._explain_errors(), self._connect() as client:
