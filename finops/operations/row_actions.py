@@ -21,8 +21,10 @@ from accounts.services.operators import VISIT, allow_visit, change_operator_role
 from accounts.services.suspension import resume_account, suspend_account
 from finops.alerts.services.deliveries import resend
 from finops.connections.models import CostSync
+from finops.connections.services.pushes import cancel_cost_push
 from finops.connections.services.syncs import cancel_sync, queue_sync
 from finops.costs.models import CostImport
+from finops.costs.services.imports import retry_import
 from finops.costs.services.reviews import cancel_import
 from finops.lib import clock
 from finops.lib.formats.numbers import plural
@@ -85,6 +87,10 @@ def _end_access(user: User, actor: Actor) -> str:
 def _delete_client(application: OAuthApplication, actor: Actor) -> str:
     count = delete_client(application=application, actor=actor)
     return f"The client is deleted, with {count} {plural('connections', count)}."
+
+
+def _retry_import(job: CostImport, actor: Actor) -> str:
+    return f"Import {retry_import(job=job, actor=actor).pk} is queued."
 
 
 def _repeat_sync(sync: CostSync, actor: Actor) -> str:
@@ -199,6 +205,21 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             "Costs stay as they were before it.",
             _calls(cancel_import, "job", "The import is being canceled."),
             _is_unfinished,
+            True,
+        ),
+        "retry": RowAction(
+            "Retry import",
+            "Imports the same files again, as a new import. Billing months in them are replaced.",
+            _retry_import,
+            lambda job: job.status == "failed" and job.origin == "upload" and bool(job.files),
+        ),
+    },
+    "connections.CostPush": {
+        "cancel": RowAction(
+            "Cancel push",
+            "Its parts are deleted. Costs stay as they were before it.",
+            _calls(cancel_cost_push, "push", "The push is canceled."),
+            lambda push: push.status in {"open", "queued"},
             True,
         )
     },

@@ -17,6 +17,8 @@ from django.db import transaction
 from django.db.models import Sum
 
 from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.connections.models import CostPush, CostPushPart, month_name
 from finops.connections.push_files import PartFormat, detect_format, has_rows
@@ -138,15 +140,28 @@ def cancel_push(*, credential: CostCredential, push_id: uuid.UUID) -> CostPush:
     lock_living_key(credential)
     with account_scope(credential.account):
         push = _push_of(credential, push_id, lock=True)
-        if push.status == PushStatus.CANCELED:
-            return push
-        if push.status not in (PushStatus.OPEN, PushStatus.QUEUED):
-            raise PushConflict(f"This push is {push.status} and can no longer be canceled.")
-        push.status, push.finished_at = PushStatus.CANCELED, clock.now()
-        push.save(update_fields=["status", "finished_at"])
-        _record(credential, push, "cancel")
-        transaction.on_commit(lambda: push_folders.remove(push.public_id))
+        _cancel(push, credential.account, credential.actor)
         return push
+
+
+@transaction.atomic
+def cancel_cost_push(*, push: CostPush, actor: Actor) -> CostPush:
+    """The same by a person. Raises PushConflict for one that runs or has ended."""
+    with account_scope(push.account):
+        row = CostPush.objects.select_for_update(of=("self",)).get(pk=push.pk)
+        _cancel(row, push.account, actor)
+        return row
+
+
+def _cancel(push: CostPush, account: Account, actor: Actor) -> None:
+    if push.status == PushStatus.CANCELED:
+        return
+    if push.status not in (PushStatus.OPEN, PushStatus.QUEUED):
+        raise PushConflict(f"This push is {push.status} and can no longer be canceled.")
+    push.status, push.finished_at = PushStatus.CANCELED, clock.now()
+    push.save(update_fields=["status", "finished_at"])
+    _record(push, account, actor, "cancel")
+    transaction.on_commit(lambda: push_folders.remove(push.public_id))
 
 
 def expire_pushes() -> int:
@@ -258,7 +273,7 @@ def _commit(credential: CostCredential, push: CostPush, parts: int) -> CostPush:
         )
     push.status, push.committed_parts, push.committed_at = PushStatus.QUEUED, parts, clock.now()
     push.save(update_fields=["status", "committed_parts", "committed_at"])
-    _record(credential, push, "commit")
+    _record(push, credential.account, credential.actor, "commit")
     account_id, pk = push.account_id, push.pk
     transaction.on_commit(lambda: publish(RUN_TASK, account_id, pk, expires=MESSAGE_SECONDS))
     return push
@@ -290,10 +305,10 @@ def _push_of(credential: CostCredential, push_id: uuid.UUID, *, lock: bool = Fal
     return push
 
 
-def _record(credential: CostCredential, push: CostPush, what: str) -> None:
+def _record(push: CostPush, account: Account, actor: Actor, what: str) -> None:
     audit.record(
-        account=credential.account,
-        actor=credential.actor,
+        account=account,
+        actor=actor,
         action=f"cost_push.{what}",
         target=CostSource.objects.get(pk=push.source_id).name,
         detail={"push": str(push.public_id), "month": month_name(push.month), "parts": push.committed_parts},

@@ -14,6 +14,7 @@ from finops.costs.services.imports import (
     due_imports,
     import_files,
     queue_import,
+    retry_import,
     run_import,
 )
 from finops.costs.services.mapping_samples import keep_sample, sample_file, store_sample
@@ -57,6 +58,7 @@ __all__ = [
     "remove_column_mapping",
     "remove_forgotten_uploads",
     "rename_cost_source",
+    "retry_import",
     "run_import",
     "sample_file",
     "save_column_mapping",

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from typing import Final
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
@@ -23,6 +25,8 @@ from finops.lib.jobs import CANCEL_GRACE_PERIOD, JobCancellation, check_job_limi
 MAX_ATTEMPTS = 3
 """An import that takes its worker down three times will do so again."""
 
+RETRY_TIME: Final = timedelta(days=1)
+"""The files of a failed upload are kept so long."""
 _UNFINISHED = Q(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])
 
 
@@ -57,6 +61,19 @@ def waiting_imports() -> list[CostImport]:
     """Imports that need a person's decision, over all accounts; their files are still needed."""
     # Unscoped: the sweep serves every account.
     return list(CostImport.objects.unscoped().filter(status=CostImport.Status.WAITING).order_by("pk"))
+
+
+def imports_with_files() -> list[CostImport]:
+    """Imports whose files are still needed, over all accounts: those that wait, run or need review, and uploads that failed
+    within RETRY_TIME, which `retry_import` reads again."""
+    failed = Q(
+        status=CostImport.Status.FAILED,
+        origin=CostImport.Origin.UPLOAD,
+        finished_at__gte=clock.now() - RETRY_TIME,
+    )
+    # Unscoped: the sweep serves every account.
+    rows = CostImport.objects.unscoped()
+    return list(rows.filter(_UNFINISHED | Q(status=CostImport.Status.WAITING) | failed))
 
 
 def check_import_room(*, account: Account) -> None:

@@ -123,11 +123,7 @@ def _folder(name: str) -> Path:
 
 def remove_forgotten_uploads() -> int:
     """Remove uploads older than a day that no import will read any more; how many went."""
-    needed_paths = {
-        file["path"]
-        for job in (*claims.unfinished_imports(), *claims.waiting_imports())
-        for file in job.files
-    }
+    needed_paths = {file["path"] for job in claims.imports_with_files() for file in job.files}
     oldest = (clock.now() - UPLOAD_RETENTION).timestamp()
     count = 0
     own = (uploads(), work(), samples())

@@ -71,6 +71,32 @@ def queue_import(
     return job
 
 
+def retry_import(*, job: CostImport, actor: Actor) -> CostImport:
+    """Import the files of a failed upload again, as a new import that has them from now on.
+
+    Raises UserError for an import that has not failed or is no upload, for files that are gone, where a later import into the
+    source is done, which the older files would replace, and as `queue_import`.
+    """
+    with transaction.atomic():
+        # Unscoped: the row is named.
+        rows = CostImport.objects.unscoped().select_related("source", "account")
+        row = rows.select_for_update(of=("self",)).get(pk=job.pk)
+        if row.status != CostImport.Status.FAILED:
+            raise UserError("This import has not failed.")
+        if row.origin != CostImport.Origin.UPLOAD:
+            raise UserError("Only uploads can be retried. Sync or push the month again.")
+        if not row.files or not all(Path(file["path"]).is_file() for file in row.files):
+            raise UserError("The files of this import are no longer stored. Upload them again.")
+        if rows.filter(source=row.source, pk__gt=row.pk, status=CostImport.Status.DONE).exists():
+            raise UserError("A later import into this source is done. Upload the files again.")
+        disk.check_disk()
+        formats = FormatChoice.of(row.number_format, row.date_order)
+        new = _create_where_room(row.source, row.files, row.defaults, actor, formats)
+        CostImport.objects.unscoped().filter(pk=row.pk).update(files=[])
+        transaction.on_commit(lambda: ask_worker(new))
+    return new
+
+
 def import_files(
     *,
     account: Account,
@@ -137,7 +163,7 @@ def run_import(
         with account_scope(job.account):
             # What an open transaction has written, no other process sees.
             attempts.run_attempt(job, on_progress, in_child=in_child and not connection.in_atomic_block)
-    if job.pk not in {one.pk for one in (*claims.unfinished_imports(), *claims.waiting_imports())}:
+    if disk.low_disk() or job.pk not in {one.pk for one in claims.imports_with_files()}:
         job.refresh_from_db(fields=["files"])  # those of an archive take its place
         files.remove(job.files)
     ask_next(job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from finops.costs.models import ContractCommitment, CostImport, CostSource
 from finops.costs.services import claims
 from finops.lake import queries
 from finops.lake.schema import Kind
+from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.due import run_due
@@ -90,12 +92,18 @@ def test_an_upload_is_queued_run_by_the_task_and_removed(
     assert total(cast.account) == Decimal("1.5")
 
 
-def test_a_failed_upload_says_why_and_is_removed(cast: Cast, source: CostSource) -> None:
+def test_a_failed_upload_says_why_and_is_kept_for_a_day(cast: Cast, source: CostSource) -> None:
     upload = SimpleUploadedFile("bill.csv", b"Amount\n2\n")
     job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
     services.run_import(job.pk)
     job.refresh_from_db()
-    assert (job.status, Path(job.files[0]["path"]).exists()) == ("failed", False)
+    path = Path(job.files[0]["path"])
+    os.utime(path, (0, 0))
+    tasks.remove_forgotten_uploads()
+    assert (job.status, path.exists()) == ("failed", True)
+    with clock.frozen(clock.now() + timedelta(hours=25)):
+        tasks.remove_forgotten_uploads()
+    assert not path.exists()
     assert "bill.csv is not a FOCUS file: its 1 columns begin with 'Amount'" in job.error
 
 

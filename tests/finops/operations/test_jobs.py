@@ -1,0 +1,127 @@
+"""An operator retries a failed import and cancels a push of cost: by services, asked again, in both logs."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+
+from accounts.models import AuditEntry, User
+from finops.connections.models import CostPush
+from finops.connections.services import push_folders
+from finops.connections.services.pushes import PushConflict, cancel_cost_push
+from finops.costs.models import CostImport, CostSource
+from finops.costs.services import retry_import, run_import
+from finops.lib.errors import UserError
+from tests.cast import Cast, reauthenticated
+from tests.finops.connections.pushes.push_steps import CostDoor, open_door
+from tests.world.imports import import_bill, queue_import, total, write_bill
+
+BILL = (
+    "BillingPeriodStart,ChargePeriodStart,ProviderName,ServiceName,ChargeCategory,BillingCurrency,BilledCost,EffectiveCost\n"
+    "2026-05-01T00:00:00Z,2026-05-03T00:00:00Z,AWS,S3,Usage,USD,1.50,1.25\n"
+)
+
+
+@pytest.fixture
+def acting(operator: Client) -> Client:
+    return reauthenticated(operator, User.objects.get(email="operator@example.com"))
+
+
+@pytest.fixture
+def failed(cast: Cast, source: CostSource, settings: Any) -> CostImport:
+    """An upload that took too long; the next may take its time."""
+    job = queue_import(cast, source, BILL.encode())
+    limit, settings.JOB_MAX_SECONDS = settings.JOB_MAX_SECONDS, 0
+    run_import(job.pk)
+    settings.JOB_MAX_SECONDS = limit
+    job.refresh_from_db()
+    assert job.status == "failed"
+    return job
+
+
+def retry_url(job: CostImport) -> str:
+    return f"/admin/costs/costimport/{job.pk}/actions/retry/"
+
+
+def test_a_failed_import_is_retried_with_the_same_files(
+    cast: Cast, acting: Client, failed: CostImport
+) -> None:
+    assert "Retry import" in acting.get(f"/admin/costs/costimport/{failed.pk}/change/").content.decode()
+    acting.post(retry_url(failed))
+    new = CostImport.objects.unscoped().exclude(pk=failed.pk).get()
+    path = Path(new.files[0]["path"])
+    run_import(new.pk)
+
+    new.refresh_from_db()
+    assert (new.status, new.source_id, new.rows, path.exists()) == ("done", failed.source_id, 1, False)
+    assert total(cast.account) == Decimal("1.5")
+    queued = AuditEntry.objects.unscoped().filter(action="cost_import.queue").order_by("-pk")[0]
+    assert (queued.account, queued.actor_label) == (cast.account, "Operator operator@example.com")
+    assert LogEntry.objects.get().change_message == f"Retry import: Import {new.pk} is queued."
+    assert acting.post(retry_url(failed)).status_code == 404
+
+
+def test_what_cannot_be_retried_says_why(
+    cast: Cast, source: CostSource, failed: CostImport, tmp_path: Path
+) -> None:
+    done = import_bill(cast, source, write_bill(tmp_path, BILL))
+
+    with pytest.raises(UserError, match="has not failed"):
+        retry_import(job=done, actor=cast.actor)
+    with pytest.raises(UserError, match="A later import into this source is done"):
+        retry_import(job=failed, actor=cast.actor)
+    Path(failed.files[0]["path"]).unlink()
+    with pytest.raises(UserError, match="no longer stored"):
+        retry_import(job=failed, actor=cast.actor)
+    CostImport.objects.unscoped().filter(pk=failed.pk).update(origin="sync")
+    with pytest.raises(UserError, match="Only uploads can be retried"):
+        retry_import(job=failed, actor=cast.actor)
+
+
+def test_a_retry_counts_as_a_job_of_the_account(
+    cast: Cast, source: CostSource, failed: CostImport, settings: Any
+) -> None:
+    settings.JOBS_PER_ACCOUNT = 1
+    queue_import(cast, source, BILL.encode())
+
+    with pytest.raises(UserError, match="the maximum"):
+        retry_import(job=failed, actor=cast.actor)
+    failed.refresh_from_db()
+    assert Path(failed.files[0]["path"]).exists()
+
+
+@pytest.fixture
+def door(cast: Cast) -> CostDoor:
+    return open_door(cast)
+
+
+def test_an_open_push_is_canceled_and_its_parts_go(cast: Cast, acting: Client, door: CostDoor) -> None:
+    address = door.open()
+    door.send("PUT", f"{address}/parts/1", BILL)
+    push = CostPush.objects.unscoped().get()
+    assert push_folders.folder_of(push.public_id).exists()
+
+    url = f"/admin/connections/costpush/{push.pk}/actions/cancel/"
+    assert "Its parts are deleted." in acting.get(url).content.decode()
+    acting.post(url)
+
+    push.refresh_from_db()
+    assert push.status == "canceled"
+    entry = AuditEntry.objects.unscoped().get(action="cost_push.cancel")
+    assert (entry.account, entry.actor_label) == (cast.account, "Operator operator@example.com")
+    assert door.send("GET", address).json()["status"] == "canceled"
+    assert acting.post(url).status_code == 404
+
+
+def test_a_push_that_ended_cannot_be_canceled(cast: Cast, door: CostDoor) -> None:
+    door.open()
+    push = CostPush.objects.unscoped().get()
+    CostPush.objects.unscoped().update(status="expired", finished_at=push.created_at)
+
+    with pytest.raises(PushConflict, match="expired and can no longer be canceled"):
+        cancel_cost_push(push=push, actor=cast.actor)
