@@ -61,10 +61,7 @@ class FlightSqlSource(DatabaseSource):
         return f"CAST({expression} AS DECIMAL(38, 18))"
 
     def batches(self, statement: str) -> Iterator[list[TextRow]]:
-        """The names of the columns with their types, then the rows of the answer, each chunk as it comes.
-
-        Errors: SourceError where the database refuses, or answers in too many parts or with other columns than announced.
-        """
+        """Raises SourceError for more than MAX_TICKETS parts and for columns that were not announced, and as `query` does."""
         from pyarrow import flight
 
         with self._explain_errors(), self._connect() as client:
