@@ -112,6 +112,20 @@ def check_networks(**kwargs: Any) -> list[CheckMessage]:
     ]
 
 
+@register(TAG)
+def check_backups(**kwargs: Any) -> list[CheckMessage]:
+    """In every environment: a schedule that cannot be kept would look like one."""
+    if settings.BACKUP_HOURS > 0 and settings.BACKUP_KEEP >= 1:
+        return []
+    return [
+        Error(
+            f"BACKUP_HOURS is {settings.BACKUP_HOURS:g} and BACKUP_KEEP {settings.BACKUP_KEEP}.",
+            hint="Set BACKUP_HOURS above 0, such as 24, and BACKUP_KEEP to 1 or more.",
+            id="finops.E012",
+        )
+    ]
+
+
 def _is_network(text: str) -> bool:
     try:
         ip_network(text, strict=False)

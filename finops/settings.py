@@ -96,6 +96,7 @@ INSTALLED_APPS = [
     "finops.issues",
     "finops.dashboards",
     "finops.reports",
+    "finops.backup",
     "mcpserver",
 ]
 
@@ -210,7 +211,8 @@ CACHES = {
 }
 
 LAKE_URL: str = env.str("LAKE_URL", str(VAR_DIR / "lake"))
-BACKUP_KEY: str = env.str("BACKUP_KEY", "")  # age recipient or identity (docs/operations.md)
+BACKUP_KEY, BACKUP_TARGET = env.str("BACKUP_KEY", ""), env.str("BACKUP_TARGET", "")  # docs/operations.md
+BACKUP_HOURS, BACKUP_KEEP = env.float("BACKUP_HOURS", 24.0), env.int("BACKUP_KEEP", 30)
 LAKE_CACHE_BYTES: int = env.int("LAKE_CACHE_BYTES", 10 * 1024**3)
 LAKE_CONCURRENCY: int = env.int("LAKE_CONCURRENCY", os.cpu_count() or 1)
 LAKE_MEMORY_BYTES: int = env.int("LAKE_MEMORY_BYTES", 0)
@@ -367,7 +369,6 @@ FILE_UPLOAD_HANDLERS = ["finops.costs.uploads.SignedInUploadHandler"]
 FILE_UPLOAD_TEMP_DIR = str(VAR_DIR / "uploads")
 Path(FILE_UPLOAD_TEMP_DIR).mkdir(parents=True, exist_ok=True)
 FILE_UPLOAD_PERMISSIONS = 0o600
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 UPLOAD_MAX_BYTES: int = env.int("UPLOAD_MAX_BYTES", 20 * 1024**3)
 # Beneath so much room on a disk of this machine, imports, uploads and merges wait (finops.lib.disk).
 LOW_DISK_BYTES: int = env.int("LOW_DISK_BYTES", 10**9)

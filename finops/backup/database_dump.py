@@ -17,6 +17,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
+from finops.backup.models import BackupRun
 from finops.backup.objects import ObjectStore
 from finops.backup.records import SequenceRecord, TablePart, TableRecord
 
@@ -26,8 +27,8 @@ PART_BYTES: Final = 32 * 2**20
 LARGE_TABLE_ROWS: Final = 10_000
 """Smaller ones are not named in the progress."""
 
-NOT_DUMPED: Final = frozenset({MigrationRecorder.Migration._meta.db_table})
-"""The restore migrates to the state that the record names."""
+NOT_DUMPED: Final = frozenset({MigrationRecorder.Migration._meta.db_table, BackupRun._meta.db_table})
+"""The restore migrates to the state that the record names. Runs of backups are of a server."""
 
 _SETTINGS: Final = {
     "idle_in_transaction_session_timeout": "0",

@@ -51,14 +51,14 @@ class ObjectStore:
             name = sha256 if not self.encryption.recipient else f"{sha256}.{stored_sha256}"
             path = f"{OBJECTS}/{self.encryption.folder}/{sha256[:2]}/{name}"
             self.target.put(file, path)
-        self._remove_damaged_content(sha256, path)
+        self._delete_bad_copy(sha256, path)
         self._stored[sha256] = (path, stored_bytes)
         self._new.add(path)
         self._verified.add(path)
         self.new_bytes, self.new_files = self.new_bytes + stored_bytes, self.new_files + 1
         return StoredObject(sha256, size, path, stored_sha256, stored_bytes)
 
-    def _remove_damaged_content(self, sha256: str, path: str) -> None:
+    def _delete_bad_copy(self, sha256: str, path: str) -> None:
         """Encrypted anew it has another path, and a later backup must not choose the damaged one."""
         earlier, _ = self._stored.get(sha256, ("", 0))
         if earlier in self.damaged and earlier != path:

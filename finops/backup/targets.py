@@ -15,6 +15,7 @@ import fsspec
 from django.conf import settings
 
 from finops.backup.errors import BackupError
+from finops.lib.redaction import without_secrets
 
 UNFINISHED_SECONDS: Final = 24 * 3600.0
 """A file may be written for hours."""
@@ -91,7 +92,7 @@ class FolderTarget(BackupTarget):
 
 class RemoteTarget(BackupTarget):
     def __init__(self, url: str) -> None:
-        super().__init__(Path(settings.VAR_DIR, "backup-spool"), url)
+        super().__init__(Path(settings.VAR_DIR, "backup-spool"), target_name(url))
         self._filesystem: Any
         self._filesystem, root = fsspec.core.url_to_fs(url)
         self._root = root.rstrip("/")
@@ -117,14 +118,25 @@ class RemoteTarget(BackupTarget):
 
 def open_target(place: str) -> BackupTarget:
     """The target of this folder or URL. Raises BackupError for a URL of a kind that nothing here reads."""
-    if "://" not in place or place.startswith("file://"):
-        return FolderTarget(Path(place.removeprefix("file://")).absolute())
+    if _is_folder(place):
+        return FolderTarget(Path(target_name(place)))
     try:
         return RemoteTarget(place)
     except (ImportError, ValueError) as error:
         raise BackupError(
-            f"Target {place!r} cannot be opened: {error}. Use a folder or s3://bucket/prefix."
+            f"Target {target_name(place)!r} cannot be opened: {error}. Use a folder or s3://bucket/prefix."
         ) from error
+
+
+def target_name(place: str) -> str:
+    """The folder's whole path, or the URL without a password."""
+    return (
+        str(Path(place.removeprefix("file://")).absolute()) if _is_folder(place) else without_secrets(place)
+    )
+
+
+def _is_folder(place: str) -> bool:
+    return "://" not in place or place.startswith("file://")
 
 
 def _fsync(path: Path) -> None:

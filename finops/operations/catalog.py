@@ -204,6 +204,12 @@ JOBS = ModelGroup(
         ),
         Entry("alerts.AlertEvaluation", ("account", "finished_at", "asks", "version", "error"), ("error",)),
         Entry(
+            "backup.BackupRun",
+            ("started_at", "trigger", "status", "bytes", "new_bytes", "finished_at", "backup_id", "error"),
+            ("backup_id", "error"),
+            ("status", "trigger"),
+        ),
+        Entry(
             "lake.UsageFlushTrouble",
             ("account", "since", "attempts", "retry_at", "error"),
             ("error",),

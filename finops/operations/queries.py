@@ -10,6 +10,7 @@ from typing import Any, Final
 from django.db import connection, transaction
 
 from finops import health
+from finops.backup.queries import backup_status
 from finops.lib import clock, disk
 from finops.operations.status import DatabaseStatus, ServiceStatus, findings, versions
 
@@ -90,10 +91,11 @@ def database_status() -> DatabaseStatus:
 
 
 def service_status() -> ServiceStatus:
-    """Three statements, one of them /readyz's."""
+    """Four statements, one of them /readyz's."""
     database = database_status()
     return ServiceStatus(
         database=database,
+        backup=backup_status(),
         disk_free_bytes=disk.free_bytes(),
         is_disk_low=bool(disk.low_disk()),
         checks=health.check_results(),

@@ -29,6 +29,7 @@ PLAIN = frozenset(
         "accounts.OAuthAccessToken.source_refresh_token",
         "accounts.OAuthAccessToken.id_token",
         "accounts.OAuthRefreshToken.token_family",  # a random number that opens nothing
+        "backup.BackupRun.target",  # a folder or URL, whose password is hidden
         "alerts.AlertSubscription.target",  # the unit cost that it compares with
     }
 )

@@ -12,6 +12,8 @@ from importlib.metadata import version
 from django.conf import settings
 from django.core.checks import run_checks
 
+from finops.backup.queries import BackupStatus
+
 MINUTES = 60
 """Of the window that rates are of."""
 
@@ -75,6 +77,7 @@ class ServiceStatus:
     """The whole: of the database, of this machine, of this process."""
 
     database: DatabaseStatus
+    backup: BackupStatus
     disk_free_bytes: int
     is_disk_low: bool
     checks: dict[str, bool]

@@ -9,6 +9,8 @@ from typing import Final
 from accounts.models import Account, User
 from finops.activity.models import AssistantCall
 from finops.alerts.models import AlertDelivery
+from finops.backup.models import BackupRun
+from finops.backup.queries import BackupStatus
 from finops.connections.models import CostConnection
 from finops.costs.models import CostImport
 from finops.lake.models import LakeSegment, UsageFlushTrouble
@@ -59,6 +61,7 @@ def tiles(status: ServiceStatus) -> list[Tile]:
             ["Imports and uploads are paused"] if status.is_disk_low else [],
             is_bad=status.is_disk_low,
         ),
+        _backup(status.backup),
         Tile("E-mails not sent", numbers.number(db.mails_waiting), [], is_bad=db.mails_waiting > 0),
     ]
 
@@ -133,6 +136,17 @@ def _deliveries(db: DatabaseStatus) -> Tile:
     failed = db.deliveries_failed_24h
     href = list_href(AlertDelivery, status="failed")
     return Tile("Deliveries failed", numbers.number(failed), notes, href, failed > 0)
+
+
+def _backup(backup: BackupStatus) -> Tile:
+    last, done = backup.last, backup.last_done
+    notes = [numbers.filesize(done.bytes or 0)] if done else []
+    if last and last.status != last.Status.DONE:
+        notes.append(f"The newest run is {last.get_status_display().lower()}")
+    if not backup.is_scheduled:
+        notes.append("No schedule")
+    figure = dates.ago(clock.now() - done.started_at) if done else "None"
+    return Tile("Last backup", figure, notes, list_href(BackupRun), backup.is_bad)
 
 
 def _rate(value: float) -> str:

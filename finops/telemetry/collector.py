@@ -53,6 +53,8 @@ STATES: Final = {
         StateGauge("lake_compactions_due", "Groups of small files that wait for a compaction."),
         StateGauge("cost_connections", "Cost connections by state: ok, failing, late, paused.", "state"),
         StateGauge("alert_channels_failing", "Channels whose delivery failed in the last day."),
+        StateGauge("backup_age_seconds", "Since the start of the last complete backup, or of the first run."),
+        StateGauge("backup_runs_failed", "Runs since then that failed or lack files of the lake."),
         StateGauge("queue_messages", "Messages in the broker.", "queue"),
         StateGauge("program_up", "1 when the program was alive in the last minute.", "program"),
         StateGauge("disk_free_bytes", "Room on the fullest disk of this machine."),
@@ -145,6 +147,13 @@ UNION ALL SELECT 'alert_channels_failing', '', count(DISTINCT channel_id)
         SELECT channel_id FROM alerts_alertdelivery
         WHERE account_id = account.id AND status = 'failed' AND created_at > now() - interval '1 day'
     ) AS deliveries
+UNION ALL SELECT gauges.name, '', gauges.value FROM (
+    SELECT coalesce(max(started_at) FILTER (WHERE status = 'done'), min(started_at)) AS since,
+        max(started_at) FILTER (WHERE status = 'done') AS done FROM backup_backuprun
+) AS backups CROSS JOIN LATERAL (VALUES ('backup_age_seconds', extract(epoch FROM now() - since)::float8),
+    ('backup_runs_failed', (SELECT count(*) FROM backup_backuprun WHERE status IN ('failed', 'incomplete')
+        AND (done IS NULL OR started_at > done))::float8)) AS gauges(name, value)
+WHERE since IS NOT NULL
 """  # noqa: S608 - of our own constants
 _STATEMENT: Final = " UNION ALL ".join([*map(_jobs_sql, _JOBS), _STATE_SQL])
 

@@ -41,6 +41,7 @@ TASK_SECONDS: Final[dict[str, int]] = {
     "notifications.sweep": 86_400,
     "exchange_rates.fetch": 43_200,
     "reports.send_due": 600,
+    "backup.run_due": 600,
 }
 
 

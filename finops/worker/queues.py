@@ -44,6 +44,8 @@ ANALYSIS: Final = Lane("insights", INSIGHTS, 2, seconds=600)
 MERGES: Final = Lane("merges", INSIGHTS, 2, seconds=3600)
 """Seconds each of one account, and nothing is due by them: so no flush waits behind a merge of another account."""
 MAINTENANCE: Final = Lane("maintenance", INSIGHTS, 1, seconds=3600)
+BACKUPS: Final = Lane("backups", INSIGHTS, 1)
+"""Of a lake of terabytes the first one takes hours."""
 
 LANE_OF: Final[dict[str, Lane]] = {
     # Beat sends it to each queue.
@@ -104,6 +106,8 @@ LANE_OF: Final[dict[str, Lane]] = {
     "issues.sweep": MAINTENANCE,
     "activity.sweep": MAINTENANCE,
     "notifications.sweep": MAINTENANCE,
+    "backup.run_due": CLOCK,
+    "backup.run": BACKUPS,
 }
 QUEUES: Final = (SHORT, IMPORTS, INSIGHTS)
 TASK_QUEUES: Final = [Queue(name, Exchange(name), routing_key=name) for name in QUEUES]
@@ -116,7 +120,10 @@ def threads_of(queue: str) -> int:
 
 
 CONNECTIONS: Final = (
-    2 * sum(lane.threads for lane in set(LANE_OF.values())) + JOBS.threads + 2 * SYNCS.threads
+    2 * sum(lane.threads for lane in set(LANE_OF.values()))
+    + JOBS.threads
+    + 2 * SYNCS.threads
+    + 2 * BACKUPS.threads
 )
 """To the database, of one worker program for each queue, at most: a thread's own and that of its lock, and a child's of each
-import; a sync has the lock of its import besides."""
+import; a sync has the lock of its import besides, a backup that of the lake's files and its snapshot."""

@@ -15,6 +15,7 @@ GLOBAL = {
     "Membership": "resolves who may enter, before an account is in scope",
     "Session": "of a browser, before anybody is signed in",
     "SecurityEvent": "of a person, who may belong to several accounts",
+    "BackupRun": "of the whole service, seen by operators alone",
     "UnsentMail": "of sign-up and password reset, which come before an account",
     "OAuthApplication": "a client is known to the server, not to one account",
     "OAuthGrant": "queried by django-oauth-toolkit before an account is known; carries one",

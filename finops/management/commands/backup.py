@@ -8,8 +8,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from finops.backup import encryption, services
-from finops.backup.retention import remove_older
+from finops.backup import services
+from finops.backup.encryption import Encryption, encryption_of, key_file, new_key
+from finops.backup.models import BackupRun
+from finops.backup.runs import run_backup
 from finops.backup.targets import BackupTarget, open_target
 from finops.lib.errors import UserError
 
@@ -18,7 +20,9 @@ class Command(BaseCommand):
     help = "Back up database and lake at one moment. Exit code 1: no backup, or files of the lake are missing in it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("target", nargs="?", help="a folder, or s3://bucket/prefix")
+        parser.add_argument(
+            "target", nargs="?", help="a folder, or s3://bucket/prefix (default: BACKUP_TARGET)"
+        )
         parser.add_argument("--key-file", help="file with the backup key (default: BACKUP_KEY)")
         parser.add_argument(
             "--verify-all",
@@ -33,27 +37,29 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["new_key"]:
-            identity, recipient = encryption.new_key()
+            identity, recipient = new_key()
             self.stdout.write(f"# public key: {recipient}\n{identity}")
             return
-        if not options["target"]:
+        place = options["target"] or settings.BACKUP_TARGET
+        if not place:
             raise CommandError("Name a target: a folder, or s3://bucket/prefix.")
         if options["keep"] is not None and options["keep"] < 1:
             raise CommandError("--keep must be 1 or more.")
         self.quiet = options["verbosity"] == 0
         try:
-            target = open_target(options["target"])
+            target = open_target(place)
             if options["list"]:
                 self._list(target)
                 return
-            result = services.create_backup(
-                target=target,
-                encryption=chosen_encryption(options["key_file"]),
+            encryption = chosen_encryption(options["key_file"])
+            result = run_backup(
+                target=target.name,
+                open_backup=lambda: (target, encryption),
+                trigger=BackupRun.Trigger.COMMAND,
+                keep=options["keep"],
                 progress=self._say,
                 verify_all=options["verify_all"],
             )
-            if options["keep"] is not None and not result.record.missing:
-                remove_older(target=target, keep=options["keep"], progress=self._say)
         except UserError as error:
             raise CommandError(error.message) from error
         self._report(result)
@@ -90,6 +96,6 @@ class Command(BaseCommand):
             self.stdout.flush()
 
 
-def chosen_encryption(path: str | None) -> encryption.Encryption:
+def chosen_encryption(path: str | None) -> Encryption:
     """Of the key file, else of BACKUP_KEY. Raises BackupError."""
-    return encryption.key_file(path) if path else encryption.encryption_of(settings.BACKUP_KEY)
+    return key_file(path) if path else encryption_of(settings.BACKUP_KEY)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
@@ -19,8 +20,10 @@ from accounts.models import Account, User
 from accounts.scoping import account_scope
 from accounts.services import create_account
 from finops.backup import records
+from finops.backup.models import BackupRun
+from finops.backup.runs import run_scheduled_backup
 from finops.backup.services import read_record
-from finops.backup.targets import open_target
+from finops.backup.targets import open_target, target_name
 from finops.costs.models import CostImport, CostSource
 from finops.costs.services import files
 from finops.lake.models import LakeRollup, LakeSegment
@@ -42,7 +45,7 @@ KEYS = {"SECRET_KEY": "secret key of the backup's tests", "KEY_PEPPER": "pepper 
 
 @contextmanager
 def empty_machine(
-    settings: Mapping[str, str] = NO_SETTINGS, *, migrated: bool = True
+    variables: Mapping[str, str] = NO_SETTINGS, *, migrated: bool = True
 ) -> Iterator[LiveServer]:
     """No rows, no files, no web process; without `migrated` no tables either."""
     with (
@@ -56,7 +59,7 @@ def empty_machine(
             "VAR_DIR": var,
             "DATABASE_POOL": "0",
             **KEYS,
-            **settings,
+            **variables,
         }
         machine = LiveServer("", environment, Path(var) / "log")
         machine.keeps_caller = True
@@ -77,6 +80,24 @@ def record_of(target: Path) -> records.BackupRecord:
 
 
 # In the machine's process
+
+
+def scheduled_runs(hours: int = 0) -> list[tuple[str, str, str]]:
+    """Status, trigger and error of each run, oldest first, after the worker's task so many hours from now."""
+    with clock.frozen(datetime.now(UTC) + timedelta(hours=hours)):
+        run_scheduled_backup()
+    return backup_runs()
+
+
+def backup_runs() -> list[tuple[str, str, str]]:
+    return list(BackupRun.objects.order_by("pk").values_list("status", "trigger", "error"))
+
+
+def add_interrupted_run() -> None:
+    target = target_name(settings.BACKUP_TARGET)
+    BackupRun.objects.create(
+        trigger="schedule", target=target, started_at=datetime.now(UTC) - timedelta(hours=5)
+    )
 
 
 def manage(*arguments: str) -> tuple[int, str]:
