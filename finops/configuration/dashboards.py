@@ -105,7 +105,9 @@ def _draft(entry: _WidgetEntry, ids: Mapping[str, int]) -> WidgetDraft:
         config[_BUDGETS] = [ids[name] for name in config[_BUDGETS]]
     kind, at = CATALOGUE[entry.type], entry.position
     place = Place(at.x, at.y, at.w, at.h)
-    return WidgetDraft(type=kind, config=kind.read_config(config), title=entry.title, place=place)
+    return WidgetDraft(
+        type=kind, config=kind.read_config(config), title=entry.title, place=place, plans_ahead=True
+    )
 
 
 def _delete(actor: Actor, names: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -37,3 +38,8 @@ def body_of(entry: msgspec.Struct) -> Body:
     defaults = {field.name: field.default for field in msgspec.structs.fields(entry)}
     body: Body = msgspec.to_builtins(entry)
     return {name: value for name, value in body.items() if value and getattr(entry, name) != defaults[name]}
+
+
+def plain_decimal(amount: Decimal) -> str:
+    """Without trailing zeros and exponent: 1000 and 1000.00 are the same text."""
+    return f"{amount.normalize():f}"

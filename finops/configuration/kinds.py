@@ -20,8 +20,8 @@ from finops.budgets import services as budgets
 from finops.budgets.models import Budget
 from finops.budgets.scopes import ScopeDraft, named_scope
 from finops.budgets.services import BudgetDraft
-from finops.configuration import dashboards, splits, unit_metrics
-from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of
+from finops.configuration import alerts, dashboards, keys, saved_views, splits, unit_metrics
+from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, plain_decimal
 from finops.lib.errors import UserError
 
 
@@ -126,8 +126,9 @@ def _in_order_of_use(drafts: Sequence[CostTagDraft]) -> list[CostTagDraft]:
 
 
 def _delete_cost_tags(actor: Actor, names: Sequence[str]) -> None:
-    for row in CostTag.objects.filter(key__in=names):
-        cost_tags.delete_cost_tag(cost_tag=row, actor=actor)
+    rows = {row.key: row for row in CostTag.objects.filter(key__in=names)}
+    for draft in reversed(_in_order_of_use([cost_tags.draft_of(row) for row in rows.values()])):
+        cost_tags.delete_cost_tag(cost_tag=rows[draft.key], actor=actor)
 
 
 class _BudgetEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -168,16 +169,12 @@ def _budget_entry(row: Budget) -> _BudgetEntry:
 def _budget_body(entry: _BudgetEntry) -> tuple[str, Body]:
     """Amounts without trailing zeros, and everything as text: 1000 and 1000.00 are no change."""
     body = body_of(entry)
-    body["amount"] = _plain(entry.amount)
+    body["amount"] = plain_decimal(entry.amount)
     if "warning_percent" in body:
         body["warning_percent"] = str(entry.warning_percent)
     if entry.amounts:
-        body["amounts"] = {str(day): _plain(amount) for day, amount in sorted(entry.amounts.items())}
+        body["amounts"] = {str(day): plain_decimal(amount) for day, amount in sorted(entry.amounts.items())}
     return entry.name, body
-
-
-def _plain(amount: Decimal) -> str:
-    return f"{amount.normalize():f}"
 
 
 def _read_budget(raw: Any) -> tuple[str, Body]:
@@ -227,9 +224,12 @@ def _delete_budgets(actor: Actor, names: Sequence[str]) -> None:
 KINDS: Final = (
     ConfigurationKind("teams", _team_rows, _read_team, _write_teams, _delete_teams, _release_teams),
     ConfigurationKind("cost_tags", _cost_tag_rows, _read_cost_tag, _write_cost_tags, _delete_cost_tags),
+    keys.KIND,
     splits.KIND,
     unit_metrics.KIND,
+    saved_views.KIND,
     ConfigurationKind("budgets", _budget_rows, _read_budget, _write_budgets, _delete_budgets),
     dashboards.KIND,
+    alerts.KIND,
 )
 """Each after those that its rows name."""

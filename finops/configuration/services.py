@@ -59,7 +59,8 @@ def export_configuration(account: Account, kinds: Collection[str] = ()) -> str:
 
 
 def plan_configuration(account: Account, text: str, *, delete: bool = False) -> list[ConfigurationChange]:
-    """What applying a file would do, kind by kind. With `delete`, rows of the kinds in the file go that it leaves out.
+    """What applying a file would do, kind by kind, what follows from it too: a budget that goes takes its alerts along.
+    With `delete`, rows of the kinds in the file go that it leaves out.
 
     The file is applied and rolled back, so it raises UserError for all that `apply_configuration` refuses. Meanwhile
     the account's other writes wait.
@@ -84,14 +85,34 @@ def apply_configuration(
     configuration = _read(text)
     with account_scope(account):
         lock_account(account)
-        changes = [
+        before = _all_rows()
+        candidates = [
             change
-            for kind in KINDS
-            if kind.name in configuration
-            for change in _changes(kind, configuration[kind.name], delete=delete)
+            for kind, bodies in configuration.items()
+            for change in _differences(kind, before[kind], bodies, delete=delete)
         ]
-        _write(account, actor, changes)
+        with transaction.atomic():
+            _write(account, actor, candidates)
+            after = _all_rows()
+            changes = [change for kind in after for change in _differences(kind, before[kind], after[kind])]
+            effective = _effective(candidates, changes)
+            if len(effective) < len(candidates):
+                transaction.set_rollback(True)
+        if len(effective) < len(candidates):
+            _write(account, actor, effective)
     return changes
+
+
+def _all_rows() -> dict[str, dict[str, Body]]:
+    return {kind.name: kind.rows() for kind in KINDS}
+
+
+def _effective(
+    candidates: Sequence[ConfigurationChange], changes: Sequence[ConfigurationChange]
+) -> list[ConfigurationChange]:
+    """Those that make a difference: services know spellings that a file does not, such as `core` for team Core."""
+    names = {(each.kind, each.name.casefold()) for each in changes}
+    return [each for each in candidates if each.before is None or (each.kind, each.name.casefold()) in names]
 
 
 def _write(account: Account, actor: Actor, changes: Sequence[ConfigurationChange]) -> None:
@@ -101,8 +122,9 @@ def _write(account: Account, actor: Actor, changes: Sequence[ConfigurationChange
         for kind in KINDS
     }
     for kind in KINDS:
-        if kind.release and deletions[kind.name]:
-            kind.release(actor, deletions[kind.name])
+        with _named_errors(kind):
+            if kind.release:
+                kind.release(actor, deletions[kind.name])
     for kind in KINDS:
         bodies = {each.name: each.after for each in changes if each.kind == kind.name and each.after}
         with _named_errors(kind):
@@ -123,17 +145,19 @@ def _named_errors(kind: ConfigurationKind) -> Iterator[None]:
         raise UserError(f"{kind.name}: {' '.join(error.messages)}") from error
 
 
-def _changes(kind: ConfigurationKind, desired: Bodies, *, delete: bool) -> Iterator[ConfigurationChange]:
+def _differences(
+    kind: str, before: Bodies, after: Bodies, *, delete: bool = True
+) -> Iterator[ConfigurationChange]:
     """Names are compared without regard to case, as those of the console."""
-    current = {name.casefold(): (name, body) for name, body in kind.rows().items()}
-    for name, body in desired.items():
-        _name, before = current.get(name.casefold(), (name, None))
-        if before != body:
-            yield ConfigurationChange(kind.name, name, before, body)
-    desired_names = {name.casefold() for name in desired}
-    for folded_name, (name, body) in current.items() if delete else ():
-        if folded_name not in desired_names:
-            yield ConfigurationChange(kind.name, name, body, None)
+    current = {name.casefold(): body for name, body in before.items()}
+    for name, body in after.items():
+        old = current.get(name.casefold())
+        if old != body:
+            yield ConfigurationChange(kind, name, old, body)
+    names = {name.casefold() for name in after}
+    for name, body in before.items() if delete else ():
+        if name.casefold() not in names:
+            yield ConfigurationChange(kind, name, body, None)
 
 
 def _read(text: str) -> dict[str, dict[str, Body]]:

@@ -14,7 +14,7 @@ from accounts.models import Account
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.services import splits
 from finops.allocation.services.splits import SplitDraft
-from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of
+from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, plain_decimal
 
 
 class _Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -57,7 +57,7 @@ def _entry(row: SharedCostSplit) -> _SplitEntry:
 def _percent(text: str) -> str:
     """33.30 is 33.3; what is no number is for the service to refuse."""
     try:
-        return f"{Decimal(text).normalize():f}"
+        return plain_decimal(Decimal(text))
     except InvalidOperation:
         return text
 

@@ -150,13 +150,14 @@ class DimensionRegistry:
         raise unknown_value(field, name, choices, listed_by="getAccountContext", show=dimension_text)
 
     def resolve_in_data(self, context: DimensionContext, name: str, *, field: str) -> Dimension:
-        """As `resolve`, for what is kept: refused also when no cost line has a tag key that the dimension reads."""
+        """As `resolve`, for what is kept: refused also when no cost line has a tag key that the dimension reads. An account
+        without tags may plan ahead."""
         dimension = self.resolve(context, name, field=field)
         if not dimension.tag_keys:
             return dimension
         data_keys = {*context.tag_keys, *map(ExtensionKey, context.tag_keys.extensions)}
         unknown = [key for key in dimension.tag_keys if key not in data_keys]
-        if not unknown:
+        if not unknown or not data_keys:
             return dimension
         if isinstance(unknown[0], ExtensionKey):
             raise UserError(

@@ -27,12 +27,13 @@ MAX_TITLE: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class WidgetDraft:
-    """A widget as somebody wants it. Without a place it takes the first free one."""
+    """A widget as somebody wants it. Without a place it takes the first free one. `plans_ahead`: as of CheckContext."""
 
     type: WidgetType[Any]
     config: Config
     title: str = ""
     place: Place | None = None
+    plans_ahead: bool = False
 
     @property
     def shown_title(self) -> str:
@@ -90,7 +91,7 @@ def arrange_widgets(
             field="widgets",
         )
     names = [_name(index, draft) for index, draft in enumerate(drafts)]
-    context = CheckContext(account)
+    context = CheckContext(account, plans_ahead=any(draft.plans_ahead for draft in drafts))
     for name, draft in zip(names, drafts, strict=True):
         _check_title(name, draft.title)
         if settings_of(draft) not in stored:

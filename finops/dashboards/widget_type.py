@@ -106,9 +106,10 @@ class WidgetContext(Generic[C]):
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What the checks of one board share."""
+    """What the checks of one board share. `plans_ahead`: a usage metric may be named before the account has usage."""
 
     account: Account
+    plans_ahead: bool = False
 
     @cached_property
     def sources(self) -> Sources:

@@ -155,8 +155,11 @@ def _dimension(context: DimensionContext, name: str) -> Dimension:
 def _metric(account: Account, draft: SplitDraft) -> str:
     if not draft.usage_metric.strip():
         raise UserError("Choose a usage metric.", field="usage_metric")
+    metrics = metrics_of(account)
+    if not metrics:
+        return draft.usage_metric.strip()  # an account without usage may plan ahead
     try:
-        return find_metric(metrics_of(account), draft.usage_metric).name
+        return find_metric(metrics, draft.usage_metric).name
     except UserError as problem:
         message = problem.message.replace("metric:", "usage_metric:", 1)
         raise UserError(message, field="usage_metric", value=draft.usage_metric) from problem

@@ -51,8 +51,9 @@ class UsageWidget(WidgetType[UsageConfig]):
 
     def check(self, config: UsageConfig, context: CheckContext) -> None:
         """Raises UserError for a metric that the account does not have, and for what usage is not grouped by."""
-        if config.metric:
-            find_metric(metrics_of(context.account), config.metric)
+        metrics = metrics_of(context.account) if config.metric else []
+        if config.metric and (metrics or not context.plans_ahead):
+            find_metric(metrics, config.metric)
         group = config.group_by
         if group and group != "customer" and not (group.startswith("dimension:") and group != "dimension:"):
             raise UserError(

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import Account, AuditEntry
 from accounts.scoping import account_scope
-from finops.allocation.models import Team
+from finops.allocation.models import CostTag, Team
 from finops.allocation.services.cost_tags import cost_tag_from_yaml, create_cost_tag
 from finops.allocation.services.teams import create_team, own_value
 from finops.budgets.models import Budget
@@ -27,7 +27,10 @@ from tests.cast import ACTOR, Cast
 from tests.isolation.walk import fingerprint
 from tests.world.budgets import cost_tag_scope, create_budget, team_scope
 
-KIND_NAMES = ("teams", "cost_tags", "splits", "unit_metrics", "budgets", "dashboards")
+KIND_NAMES = (
+    *("teams", "cost_tags", "keys", "splits", "unit_metrics", "saved_views", "budgets", "dashboards"),
+    "alerts",
+)
 FILE = """\
 version: 1
 teams:
@@ -194,6 +197,27 @@ def test_what_a_service_refuses_leaves_everything_as_it_was(acme: Account) -> No
 def test_a_file_that_cannot_be_is_refused_with_the_entry(acme: Account, text: str, problem: str) -> None:
     with pytest.raises(UserError, match=problem):
         plan_configuration(acme, text)
+
+
+def test_other_spellings_of_a_name_are_no_change_and_write_nothing(acme: Account) -> None:
+    apply_configuration(account=acme, actor=ACTOR, text=FILE)
+    entries = AuditEntry.objects.filter(account=acme).count()
+    text = FILE.replace("team: Core", "team: core").replace("currency: USD", "currency: usd")
+
+    assert plan_configuration(acme, text) == []
+    assert apply_configuration(account=acme, actor=ACTOR, text=text) == []
+
+    assert AuditEntry.objects.filter(account=acme).count() == entries
+
+
+def test_cost_tags_are_deleted_after_those_that_use_them(acme: Account) -> None:
+    apply_configuration(account=acme, actor=ACTOR, text=FILE)
+
+    apply_configuration(
+        account=acme, actor=ACTOR, text="version: 1\nbudgets: []\ncost_tags: []\n", delete=True
+    )
+
+    assert CostTag.objects.count() == 0
 
 
 def test_the_key_of_a_cost_tag_keeps_its_spelling(acme: Account) -> None:
