@@ -1,15 +1,22 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 import pytest
 
 from accounts.models import Account
+from finops.alerts.models import AlertChannel
 from finops.allocation.models import Team, TeamKey, TeamValue
+from finops.reports import services
+from finops.reports.models import ReportSchedule
+from finops.reports.services import ReportScheduleDraft
 from finops.unitcosts.models import UnitMetric
+from tests.cast import ACTOR
 from tests.world.budgets import create_budget, daily_cost, team_scope
 from tests.world.costs import Line, add_source
 from tests.world.days import days
+from tests.world.deliveries import create_mail_channel
 from tests.world.usage import add_usage, event
 
 FIRST, LAST = date(2025, 12, 1), date(2026, 3, 19)
@@ -40,3 +47,22 @@ def reported(acme: Account) -> Account:
     add_usage(acme, [event(day, "globex", 100) for day in days(date(2026, 1, 1), LAST)])
     UnitMetric.objects.create(account=acme, name="Cost per call", usage_metric="requests")
     return acme
+
+
+@pytest.fixture
+def channel(reported: Account) -> AlertChannel:
+    return create_mail_channel(reported, "cfo@example.com", name="Finance")
+
+
+def draft(channel: AlertChannel, **rest: Any) -> ReportScheduleDraft:
+    return ReportScheduleDraft(**{"channel_id": channel.pk, "day": 5, **rest})
+
+
+def create_schedule(channel: AlertChannel, **rest: Any) -> ReportSchedule:
+    return services.create_report_schedule(account=channel.account, actor=ACTOR, draft=draft(channel, **rest))
+
+
+def change_schedule(schedule: ReportSchedule, *, paused: bool = False, **rest: Any) -> ReportSchedule:
+    return services.change_report_schedule(
+        schedule=schedule, actor=ACTOR, draft=draft(schedule.channel, **rest), paused=paused
+    )
