@@ -90,13 +90,13 @@ def billed_figures(
     """What the figures of `answer`, converted to `target`, were billed as, the target's own lines among them. `own` answers the
     same question in the currencies of the bills. Without what has no rate, which has rows of its own in `answer`; None
     where the converted figure is unknown. Figures of rows with equal keys are added up."""
-    shown = _by_row(rows(answer))
+    converted_rows = _by_row(rows(answer))
     billed: dict[tuple[Hashable, str], Figures] = {}
     for (key, code), values in _by_row(rows(own)).items():
-        converted = shown.get((key, target))
+        converted = converted_rows.get((key, target))
         if converted is None:
             continue
-        rateless = shown.get((key, code)) if code != target else None
+        rateless = converted_rows.get((key, code)) if code != target else None
         billed[key, code] = [
             _billed_figure(value, missing, figure)
             for value, missing, figure in zip(

@@ -144,10 +144,10 @@ def used_rates(display: Display, days: tuple[date, date] | None = None) -> UsedR
     first = min(row["day"] for row in rows)
     last = max(row["day"] for row in rows)
     rates = display.rates_of(first, last)
-    known = {(rate.currency, rate.day) for rate in rates}
+    rate_days = {(rate.currency, rate.day) for rate in rates}
     lines: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        lines[row["currency"], (row["currency"], row["day"]) not in known].append(row)
+        lines[row["currency"], (row["currency"], row["day"]) not in rate_days].append(row)
     own = [
         OwnAmount(code, _exact_sum(days_of, "billed"), _exact_sum(days_of, "effective"), is_missing)
         for (code, is_missing), days_of in sorted(lines.items())

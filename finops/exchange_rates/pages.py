@@ -79,17 +79,17 @@ def _choice(request: AccountRequest) -> str:
     """The choice of the address, which the session keeps, else that of the session. An address of a form means its own
     field by the same name."""
     key = f"display-currency-{request.account.pk}"
-    asked = request.GET.get(PARAMETER)
+    choice = request.GET.get(PARAMETER)
     match = request.resolver_match
-    if asked is None or match is None or match.url_name not in COST_PAGES:
+    if choice is None or match is None or match.url_name not in COST_PAGES:
         return str(request.session.get(key, ""))
     try:
-        display_of(request.account, asked)
+        display_of(request.account, choice)
     except UserError:
         return str(request.session.get(key, ""))
-    if request.session.get(key, "") != asked:
-        request.session[key] = asked
-    return asked
+    if request.session.get(key, "") != choice:
+        request.session[key] = choice
+    return choice
 
 
 def _display(account: Account, choice: str) -> Display:

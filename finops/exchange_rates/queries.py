@@ -77,12 +77,12 @@ class RateReader:
         if self._version is None:
             self._version = version_of(self.account)
         key = (self.account.pk, self._version, self.currency, start, end)
-        kept = _cache.get(key)
-        if kept is None:
+        cached = _cache.get(key)
+        if cached is None:
             rates = day_rates(_rows(self.account, self.currency, start, end), self.currency, start, end)
-            kept = _Range(rates, _for_engine(rates))
-            _cache.put(key, kept)
-        return kept
+            cached = _Range(rates, _for_engine(rates))
+            _cache.put(key, cached)
+        return cached
 
 
 def version_of(account: Account) -> int:

@@ -140,11 +140,11 @@ def _new_or_different(rates: Iterable[SourceRate]) -> list[SourceRate]:
         return []
     days, sources = {key[0] for key in by_key}, {key[3] for key in by_key}
     rows = ExchangeRate.objects.filter(day__in=days, source__in=sources)
-    known = {
+    stored_rates = {
         (day, base, quote, source): rate
         for day, base, quote, source, rate in rows.values_list("day", "base", "quote", "source", "rate")
     }
-    return [rate for key, rate in by_key.items() if known.get(key) != rate.rate]
+    return [rate for key, rate in by_key.items() if stored_rates.get(key) != rate.rate]
 
 
 def _store(account: Account, rates: Sequence[SourceRate], actor: Actor | None) -> None:

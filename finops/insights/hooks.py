@@ -53,10 +53,10 @@ def unhealthy_connections(facts: AnswerFacts) -> list[str]:
 
 
 @resource_panels.register("events")
-def resource_events(asked: ResourceQuestion) -> ResourcePanel:
+def resource_events(request: ResourceQuestion) -> ResourcePanel:
     """Anomalies and new sources in the days, as far as they are in the resource's cost."""
-    question = asked.question
-    reader = CostReader(asked.account, asked.sources)
+    question = request.question
+    reader = CostReader(request.account, request.sources)
     facts = RelatedEventFacts(reader, question.days, previous_period(question.days), question.filters)
     return ResourcePanel("insights/_resource_events.html", {"events": find_related_events(facts)})
 

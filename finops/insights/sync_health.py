@@ -36,30 +36,30 @@ def with_syncs(
     """
     if uploaded:
         health = msgspec.structs.replace(health, reason=f"{health.reason} {_uploaded_text(uploaded)}")
-    known = msgspec.structs.replace(
+    facts = msgspec.structs.replace(
         health,
         last_success_at=row.last_success_at or health.last_success_at,
         last_error=truncate(row.last_error, ERROR_LENGTH) or health.last_error,
     )
     if row.connection.paused_at is not None:
-        return _pause_facts(known, row.connection.paused_at)
+        return _pause_facts(facts, row.connection.paused_at)
     if row.next_sync_at is not None:
-        known = _with_next_sync(known, row.next_sync_at)
+        facts = _with_next_sync(facts, row.next_sync_at)
     if row.failing_since is not None:
         since = f"{row.failing_since:%Y-%m-%d %H:%M} UTC"
-        kept = "" if health.data_through is None else " Existing data is kept."
-        reason = f"Syncs have failed since {since}.{kept} Last error: {known.last_error}"
-        return msgspec.structs.replace(known, status=FAILING, reason=reason, what_to_do=_RETRY)
+        data_note = "" if health.data_through is None else " Existing data is kept."
+        reason = f"Syncs have failed since {since}.{data_note} Last error: {facts.last_error}"
+        return msgspec.structs.replace(facts, status=FAILING, reason=reason, what_to_do=_RETRY)
     if health.status == NO_DATA and row.status == "syncing":
         return msgspec.structs.replace(
-            known, status=IMPORTING, reason="The first sync is running.", what_to_do=""
+            facts, status=IMPORTING, reason="The first sync is running.", what_to_do=""
         )
     if health.status == NO_DATA:
         reason = "No cost lines found yet."
-        return msgspec.structs.replace(known, reason=reason, what_to_do=_NOTHING)
+        return msgspec.structs.replace(facts, reason=reason, what_to_do=_NOTHING)
     if health.overdue or health.status not in (HEALTHY, IMPORTING, PARTIAL, FAILING):
-        return msgspec.structs.replace(known, what_to_do=_OLD)
-    return known
+        return msgspec.structs.replace(facts, what_to_do=_OLD)
+    return facts
 
 
 def _uploaded_text(months: Sequence[date]) -> str:

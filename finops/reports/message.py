@@ -158,11 +158,11 @@ def _savings(report: Report) -> str:
         for each in answer.totals
         if each.monthly_saving
     ]
-    found = sentences.join_with_and(amounts) or "None"
+    savings = sentences.join_with_and(amounts) or "None"
     days = (
         f", by {dates.day_range(answer.period.start_date, answer.period.end_date)}" if answer.period else ""
     )
-    return " ".join([f"{found}{days}", *map(reader_text, answer.warnings)])
+    return " ".join([f"{savings}{days}", *map(reader_text, answer.warnings)])
 
 
 def _unit_costs(report: Report) -> list[Fact]:

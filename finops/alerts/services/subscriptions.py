@@ -300,8 +300,8 @@ def existing_view_keys(row: AlertSubscription) -> list[str]:
 def existing_anomaly_keys(row: AlertSubscription) -> list[str]:
     """Keys of the anomalies that it is about, of the last 120 days. One query, and five where they are converted."""
     recent = RecentAnomalies(row.account, clock.today() - ANOMALY_HISTORY)
-    found = anomalies.relevant_anomalies(row, recent.rows(), recent.display(row.currency))
-    return [anomalies.key_of(each) for each in found]
+    relevant = anomalies.relevant_anomalies(row, recent.rows(), recent.display(row.currency))
+    return [anomalies.key_of(each) for each in relevant]
 
 
 def _audit_snapshot(row: AlertSubscription) -> dict[str, Any]:

@@ -72,8 +72,8 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         coverage = self.sources.coverage
         if coverage.first_day is None or coverage.last_day is None:
             return {}
-        asked = DateRange(answer.period.start_date, answer.period.end_date)
-        other = explorer_steps.with_data(query, asked, DateRange(coverage.first_day, coverage.last_day))
+        days = DateRange(answer.period.start_date, answer.period.end_date)
+        other = explorer_steps.with_data(query, days, DateRange(coverage.first_day, coverage.last_day))
         if other is not None:
             return {"data_days": other, "data_url": explorer_steps.url_of(other)}
         return {"no_filters_url": explorer_steps.url_of(structs.replace(query, filters=[]))}
@@ -83,8 +83,8 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         is_cost = query.measure == "cost" and query.spread == "none" and query.granularity != "none"
         if not is_cost or first_incomplete(answer, self.sources.coverage) is None:
             return {}
-        asked = ForecastQuestion(self.request.account, query, answer.view, self.sources)
-        return expected_cost(forecasts_of(asked))
+        request = ForecastQuestion(self.request.account, query, answer.view, self.sources)
+        return expected_cost(forecasts_of(request))
 
     def _resource(self, query: SpendQuery) -> dict[str, Any]:
         """The panel of the resource that the filters leave, where they do. Raises UserError."""
@@ -92,10 +92,10 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
         if name is None:
             return {}
         question, facts = describe_resource(self.request.account, query, self.sources)
-        asked = ResourceQuestion(self.request.account, self.sources, question)
         title = dict(facts.facts).get("Name", name)
         self.labels = {**self.labels, name: title}
-        return {"resource": facts, "resource_name": title, "resource_parts": panels_of(asked)}
+        parts = panels_of(ResourceQuestion(self.request.account, self.sources, question))
+        return {"resource": facts, "resource_name": title, "resource_parts": parts}
 
     def context(self, query: SpendQuery, answer: SpendAnswer | None) -> dict[str, Any]:
         """The toolbar too, which changes with every question."""

@@ -213,11 +213,11 @@ def _converted_causes(causes: Causes, rate: Decimal, own: Decimal, impact: Decim
         for row in causes.rows
     ]
     other = _round(causes.other_excess, rate)
-    left = exact_difference(whole, exact_sum([*(row.excess for row in rows), other]))
+    difference = exact_difference(whole, exact_sum([*(row.excess for row in rows), other]))
     if causes.other_values or not rows:
-        other = exact_sum([other, left])
+        other = exact_sum([other, difference])
     else:
-        rows[0] = replace(rows[0], excess=exact_sum([rows[0].excess, left]))
+        rows[0] = replace(rows[0], excess=exact_sum([rows[0].excess, difference]))
     return replace(causes, rows=rows, other_excess=other)
 
 

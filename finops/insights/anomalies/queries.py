@@ -108,26 +108,26 @@ def list_anomalies(
         rows = rows.filter(pk__in=list(impacts))
     matches = [pair for pair in _with_figures(rows, display) if _has_impact(pair[1], query)]
     every, total, page = [pair[1] for pair in matches], len(matches), matches[offset : offset + query.limit]
-    shown = _rows_of(page, display, impacts)
+    listed = _rows_of(page, display, impacts)
     run = AnomalyRun.objects.first()
-    more = offset + len(shown) < total
-    cut = f"{offset + 1} to {offset + len(shown)} of {total}. Use cursor for the next page."
+    more = offset + len(listed) < total
+    cut = f"{offset + 1} to {offset + len(listed)} of {total}. Use cursor for the next page."
     return AnomaliesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, query, shown, every, display.only, not_complete(sources, query)),
-        anomalies=shown,
+        summary=_summary(account, query, listed, every, display.only, not_complete(sources, query)),
+        anomalies=listed,
         total_anomalies=total,
         smallest_impacts=smallest_impacts(),
         looked_at=run.finished_at if run else None,
         data_through=_data_through(run, sources),
-        cursor=next_cursor(offset + len(shown), *question) if more else "",
+        cursor=next_cursor(offset + len(listed), *question) if more else "",
         truncated=cut if more else "",
         warnings=[
             *currency_warnings(every),
             *others,
             *warnings,
             *_warnings(run),
-            *_overlap_warnings(shown, [figures for _incident, figures in page]),
+            *_overlap_warnings(listed, [figures for _incident, figures in page]),
         ],
         hint=HINT if total else NO_ANOMALY_HINT,
     )
@@ -258,7 +258,7 @@ class OpenAnomalies:
     warnings: list[str]
 
 
-def open_anomalies(shown: int = 3) -> OpenAnomalies:
+def open_anomalies(limit: int = 3) -> OpenAnomalies:
     """Open incidents: what is counted is what is listed and summed. Three queries, and those of the rates where they are
     converted."""
     rows = Incident.objects.filter(state=Incident.State.OPEN)
@@ -269,7 +269,7 @@ def open_anomalies(shown: int = 3) -> OpenAnomalies:
         count=len(pairs),
         ongoing=sum(incident.ongoing for incident, _figures in pairs),
         impacts=_impacts(figures),
-        worst=_rows_of(pairs[:shown], display),
+        worst=_rows_of(pairs[:limit], display),
         warnings=[*currency_warnings(figures), *other_currency_warnings(rows, display)],
     )
 
@@ -289,7 +289,7 @@ def state_counts(display: AnomalyDisplay = AS_STORED) -> Counter[str]:
 def _summary(
     account: Account,
     query: AnomaliesQuery,
-    shown: Sequence[AnomalyRow],
+    listed: Sequence[AnomalyRow],
     every: Sequence[IncidentAmounts],
     only: str,
     incomplete: str,
@@ -303,9 +303,9 @@ def _summary(
     if len(every) > 1 and not query.scope_text:
         counted += _net_impact(every)
     counted += missing_rate_clause(impacts_by_currency(every))
-    if not shown:
+    if not listed:
         return f"{counted}{incomplete}."
-    worst = shown[0]
+    worst = listed[0]
     return (
         f"{counted}; listed first: {quote(worst.name or worst.value)}{root_cause_text(worst)} of {quote(worst.source)}, "
         f"{worst.first_day} to {worst.last_day}, {_signed_amount(worst.impact, worst.currency)} against what was "
@@ -336,10 +336,10 @@ def _warnings(run: AnomalyRun | None) -> list[str]:
     return [f"The last anomaly detection failed: {run.error}"] if run.error else []
 
 
-def _overlap_warnings(shown: Sequence[AnomalyRow], figures: Sequence[IncidentAmounts]) -> list[str]:
+def _overlap_warnings(listed: Sequence[AnomalyRow], figures: Sequence[IncidentAmounts]) -> list[str]:
     return [
         f"{quote(row.name or row.value)}: {sentences.money(each.shared_impact, each.currency)} of "
         "its impact is also in other anomalies. Do not add it twice."
-        for row, each in zip(shown, figures, strict=True)
+        for row, each in zip(listed, figures, strict=True)
         if each.shared_impact
     ]

@@ -132,10 +132,10 @@ def _open(config: AzureBlobConfig) -> HttpApi:
 
 def _try(api: HttpApi) -> None:
     """Raises AccessError where no subscription may be read."""
-    found = api.get("/subscriptions", [("api-version", _SUBSCRIPTIONS_VERSION)], _Subscriptions).value
-    if not found:
+    subscriptions = api.get("/subscriptions", [("api-version", _SUBSCRIPTIONS_VERSION)], _Subscriptions).value
+    if not subscriptions:
         raise AccessError(f"It sees no subscription. {api.scope_fix}")
-    _page(api, found[0].subscription_id, "")
+    _page(api, subscriptions[0].subscription_id, "")
 
 
 def _page(api: HttpApi, subscription: str, token: str) -> _Page:
@@ -184,7 +184,7 @@ def _row(item: _Item, account: BilledAccount) -> RecommendationRow:
     properties, more = item.properties, item.properties.extended_properties or {}
     commitment = _commitment(properties, more)
     saving, formula = _monthly(more)
-    days, told = days_of(more.get("lookbackPeriod")), properties.short_description
+    days, description = days_of(more.get("lookbackPeriod")), properties.short_description
     resource = "" if commitment else (properties.resource_metadata or _Resource()).resource_id or ""
     if not commitment and _is_subscription(resource):
         resource = ""
@@ -193,11 +193,11 @@ def _row(item: _Item, account: BilledAccount) -> RecommendationRow:
     return RecommendationRow(
         rule=ADVISOR.name,
         recommendation_id=plain_text(item.name, 300),
-        action=_action(commitment, told),
+        action=_action(commitment, description),
         resource_id=resource[:LONGEST],
         resource_type=plain_text(commitment or kind, 100),
         current=plain_text(more.get("currentSku") or more.get("currentSkuName"), 300),
-        recommended=_target(commitment, more) or plain_text(told.solution or told.problem, 300),
+        recommended=_target(commitment, more) or plain_text(description.solution or description.problem, 300),
         sub_account=account.id[:100],
         sub_account_name=account.name[:255],
         region=plain_text(more.get("region") or more.get("location"), 60),
@@ -228,8 +228,8 @@ def _monthly(more: dict[str, Any]) -> tuple[Decimal, str]:
 
 def _commitment(properties: _Properties, more: dict[str, Any]) -> str:
     """What there is to commit to, whatever the term; empty for anything else."""
-    told = f"{properties.short_description.problem} {properties.short_description.solution}".casefold()
-    if "savings plan" in told:
+    description = f"{properties.short_description.problem} {properties.short_description.solution}".casefold()
+    if "savings plan" in description:
         return _PLAN
     kind = str(properties.impacted_field or "").casefold()
     if not more.get("term") and "reserved" not in kind:
@@ -252,10 +252,10 @@ def _is_compute(commitment: str, properties: _Properties, more: dict[str, Any]) 
     )
 
 
-def _action(commitment: str, told: _Description) -> str:
+def _action(commitment: str, description: _Description) -> str:
     if commitment:
         return "PurchaseSavingsPlans" if commitment == _PLAN else "PurchaseReservedInstances"
-    return plain_text(told.solution or told.problem, 60)
+    return plain_text(description.solution or description.problem, 60)
 
 
 def _target(commitment: str, more: dict[str, Any]) -> str:

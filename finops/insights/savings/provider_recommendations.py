@@ -149,13 +149,13 @@ def _is_plan(group: _Group) -> bool:
 def _larger_side(groups: Sequence[_Group], side_of: Callable[[_Group], bool]) -> list[_Group]:
     """The side that saves more, its largest with the words of what it stands for."""
     sides = [[each for each in groups if side_of(each) is side] for side in (True, False)]
-    kept, dropped = sorted(sides, key=lambda side: exact_sum(each.saving for each in side), reverse=True)
-    if dropped:
-        other = exact_sum(each.saving for each in dropped)
-        largest = max(kept, key=lambda each: each.saving)
-        number = "1 alternative" if len(dropped) == 1 else f"{len(dropped)} alternatives"
+    larger, smaller = sorted(sides, key=lambda side: exact_sum(each.saving for each in side), reverse=True)
+    if smaller:
+        other = exact_sum(each.saving for each in smaller)
+        largest = max(larger, key=lambda each: each.saving)
+        number = "1 alternative" if len(smaller) == 1 else f"{len(smaller)} alternatives"
         largest.instead.append(f"Replaces {number} for the same usage, {other:,.2f} {largest.best.currency}.")
-    return kept
+    return larger
 
 
 def _candidate(group: _Group, billed: BilledResource | None) -> SavingCandidate:

@@ -223,14 +223,14 @@ def _add_commitments(result: RecommendationList, api: HttpApi, payer: BilledAcco
         api,
         scope_fix="Grant the service account roles/recommender.billingAccountCudViewer on the billing account.",
     )
-    found = RecommendationList()
+    recommendations = RecommendationList()
     try:
-        _add_rows(found, more, f"billingAccounts/{payer.id}", GLOBAL, SPEND_COMMITMENTS, payer)
+        _add_rows(recommendations, more, f"billingAccounts/{payer.id}", GLOBAL, SPEND_COMMITMENTS, payer)
     except (PermissionRefusal, SourceError) as error:
         result.unread[payer.id] = f"Commitments of the billing account {payer.id}: {error.message}"
         result.accounts += 1
     else:
-        result.add(found, RECOMMENDER.label)
+        result.add(recommendations, RECOMMENDER.label)
 
 
 def _items(api: HttpApi, path: str) -> Iterator[_Item]:
@@ -275,22 +275,23 @@ def _row(item: _Item, location: str, recommender: str, account: BilledAccount) -
     identity = item.name.rpartition("/")[2]
     kind = "Spend commitment" if is_shared else "Committed use"
     resource = "" if is_commitment else _resource(item)
-    said = plain_text(item.description, 300)
-    years = _YEARS.search(said)
+    description = plain_text(item.description, 300)
+    years = _YEARS.search(description)
     return RecommendationRow(
         rule=RECOMMENDER.name,
         recommendation_id=plain_text(item.name, 300),
         action=plain_text(item.recommender_subtype or recommender.rpartition(".")[2], 60),
         resource_id=resource[:LONGEST],
         resource_type=kind if is_commitment else _resource_type(resource) or recommender.split(".")[1],
-        recommended=said if item.state_info.state == "ACTIVE" else f"{said} {_CLAIMED}",
+        recommended=description if item.state_info.state == "ACTIVE" else f"{description} {_CLAIMED}",
         sub_account="" if is_shared else account.id[:100],
         sub_account_name="" if is_shared else account.name[:255],
         region="" if location == GLOBAL else location[:60],
         term=f"P{years[1]}Y" if is_commitment and years else "",
         commitment=f"{kind}, {location}, {item.xor_group_id or identity}"[:300] if is_commitment else "",
         is_shared=is_shared,
-        covers_compute=recommender == USAGE_COMMITMENTS or (is_shared and "compute" in said.casefold()),
+        covers_compute=recommender == USAGE_COMMITMENTS
+        or (is_shared and "compute" in description.casefold()),
         monthly_saving=share_of_amount(-cost, _MONTH_SECONDS, seconds),
         currency=currency_code(plain_text(money.currency_code, 20), field="currencyCode"),
         formula=f"Google's estimate at list or contract prices, as the service account may see: {-cost.normalize():f} in "

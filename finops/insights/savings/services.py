@@ -170,12 +170,14 @@ def refresh_recommendations(*, source: CostSource, actor: Actor) -> Recommendati
     if api.is_by_account and not accounts:
         return None
     try:
-        found = api.recommendations(config, accounts)
+        recommendations = api.recommendations(config, accounts)
     except SourceError as error:
         _note_failure(source, api.rule, error)
         raise
-    found.rows = _without_other_sources(source, found.rows)
-    return _replace_recommendations(source, actor, found, api.rule, RecommendationRefresh.Origin.API)
+    recommendations.rows = _without_other_sources(source, recommendations.rows)
+    return _replace_recommendations(
+        source, actor, recommendations, api.rule, RecommendationRefresh.Origin.API
+    )
 
 
 def _without_other_sources(source: CostSource, rows: Sequence[RecommendationRow]) -> list[RecommendationRow]:
@@ -231,18 +233,20 @@ def _note_failure(source: CostSource, rule: SavingsRule, error: SourceError) -> 
 
 
 def _replace_recommendations(
-    source: CostSource, actor: Actor, found: RecommendationList, rule: SavingsRule, origin: str
+    source: CostSource, actor: Actor, recommendations: RecommendationList, rule: SavingsRule, origin: str
 ) -> RecommendationImport:
     now = clock.now()
     rows = [
         ImportedSaving(account=source.account, source=source, imported_at=now, **msgspec.structs.asdict(row))
-        for row in found.rows
+        for row in recommendations.rows
     ]
-    gaps = list(found.unread.values())
+    gaps = list(recommendations.unread.values())
     with transaction.atomic():
         # Two files at once: one after the other, and the source has one of them whole.
         CostSource.objects.select_for_update(no_key=True).get(pk=source.pk)
-        stale = ImportedSaving.objects.filter(source=source).exclude(sub_account__in=list(found.unread))
+        stale = ImportedSaving.objects.filter(source=source).exclude(
+            sub_account__in=list(recommendations.unread)
+        )
         replaced = stale.delete()[0]
         ImportedSaving.objects.bulk_create(rows, batch_size=1_000)
         RecommendationRefresh.objects.update_or_create(
@@ -254,7 +258,7 @@ def _replace_recommendations(
                 "tried_at": now,
                 "succeeded_at": now,
                 "kept": ImportedSaving.objects.filter(source=source).count(),
-                "left_out": found.left_out,
+                "left_out": recommendations.left_out,
                 "gaps": gaps,
                 "error": "",
                 "is_denied": False,
@@ -265,6 +269,6 @@ def _replace_recommendations(
             actor=actor,
             action="savings_import.replace",
             target=source.name,
-            detail={"kept": len(rows), "replaced": replaced, "left_out": found.left_out},
+            detail={"kept": len(rows), "replaced": replaced, "left_out": recommendations.left_out},
         )
-    return RecommendationImport(len(rows), replaced, found.left_out, found.problems, gaps)
+    return RecommendationImport(len(rows), replaced, recommendations.left_out, recommendations.problems, gaps)

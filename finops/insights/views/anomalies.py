@@ -128,8 +128,15 @@ ANOMALIES = ListPage[AnomalyLine](
             shown=False,
         ),
         Column("currency", "Currency", lambda line: line.row.currency, shown=False),
-        Column("own_impact", "Stored impact", lambda line: _own_amounts(line.row).impact, shown=False),
-        Column("own_currency", "Stored currency", lambda line: _own_amounts(line.row).currency, shown=False),
+        Column(
+            "own_impact", "Impact before conversion", lambda line: _own_amounts(line.row).impact, shown=False
+        ),
+        Column(
+            "own_currency",
+            "Currency before conversion",
+            lambda line: _own_amounts(line.row).currency,
+            shown=False,
+        ),
         Column("state", "State", lambda line: line.row.state, css="nowrap"),
         Column("cause", "Root cause", lambda line: line.cause, shown=False),
         Column("also", "Also seen as", lambda line: ", ".join(line.row.also_seen_as), shown=False),
@@ -220,14 +227,14 @@ def index(request: AccountRequest) -> HttpResponseBase:
             scope, error = {}, problem.message
     pairs = [(row, incident_figures(row, display)) for row in rows]
     lines = [_line(row, figures, display) for row, figures in pairs]
-    shown = ANOMALIES.listing(request, lines)
+    listing = ANOMALIES.listing(request, lines)
     if wants_csv(request):
-        return ANOMALIES.csv(shown.matches)
+        return ANOMALIES.csv(listing.matches)
     counts = queries.state_counts(display)
     run = AnomalyRun.objects.first()
     query = AnomaliesQuery(state=state, **scope)
     context: dict[str, Any] = {
-        "listing": shown,
+        "listing": listing,
         "state": state,
         "states": [(each, counts.total() if each == "all" else counts[each]) for each in STATES],
         "total": counts.total(),
