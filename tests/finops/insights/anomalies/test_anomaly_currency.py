@@ -221,7 +221,10 @@ def test_pages_show_the_stored_amount_beside_the_converted_one(
     assert actual == pytest.approx(float(own[1]) * 1.2)
     (line,) = csv_rows(client.get(LIST, {"currency": "USD", "format": "csv"}))
     assert (Decimal(line["Impact"]), line["Currency"]) == (row.impact, "USD")
-    assert (Decimal(line["Impact before conversion"]), line["Currency before conversion"]) == (euros.impact, "EUR")
+    assert (Decimal(line["Impact before conversion"]), line["Currency before conversion"]) == (
+        euros.impact,
+        "EUR",
+    )
 
 
 def test_pages_of_two_currencies_show_one_and_name_the_other(
