@@ -79,7 +79,11 @@ def _is_large(subscription: AlertSubscription, anomaly: Anomaly, display: Anomal
     if smallest is None:
         return True
     figures = _figures_for(subscription, anomaly, display)
-    return figures.currency == subscription.currency and figures.impact.copy_abs() >= smallest
+    if figures.currency != subscription.currency:
+        # Without an exchange rate it cannot be compared: sent, as silence would hide it. Where nothing is converted, the
+        # currency is a choice.
+        return bool(display.currency)
+    return figures.impact.copy_abs() >= smallest
 
 
 def _figures_for(
@@ -124,7 +128,7 @@ def anomaly_message(account: Account, anomaly: Anomaly, display: AnomalyDisplay 
     return Message(
         title=f"{sentences.quote(account.name)}: {sentences.quote(_name(row))} cost {size} {more} than expected{root_cause_text(row)}",
         summary=_summary(row),
-        facts=tuple(_facts(account, row)),
+        facts=tuple(_facts(account, row, display.currency)),
         url=console_url(account, "anomaly", anomaly_key=row.id),
         # A drop costs nothing; it may be an outage, and is worth a look.
         severity=_SEVERITIES[row.severity] if row.impact > 0 else "info",
@@ -186,7 +190,7 @@ def _summary(row: AnomalyRow) -> str:
     return f"{sentences.quote(_name(row))} of {sentences.quote(row.source)}, {days}: {actual} where {expected} was expected.{end}"
 
 
-def _facts(account: Account, row: AnomalyRow) -> list[Fact]:
+def _facts(account: Account, row: AnomalyRow, target: str) -> list[Fact]:
     facts = [
         Fact("Account", account.name),
         Fact("Impact", signed_amount(row.impact, row.currency)),
@@ -198,6 +202,8 @@ def _facts(account: Account, row: AnomalyRow) -> list[Fact]:
     if row.own_amounts is not None:
         own = row.own_amounts
         facts.insert(2, Fact("Before conversion", signed_amount(own.impact, own.currency)))
+    if target and row.currency != target:
+        facts.append(Fact("Conversion", f"No exchange rate from {row.currency} to {target}"))
     if row.ongoing:
         facts.append(Fact("At month end", signed_amount(row.month_end_impact, row.currency)))
     return [*facts, *(Fact(f"By {cause.dimension}", _cause(cause)) for cause in row.root_causes)]

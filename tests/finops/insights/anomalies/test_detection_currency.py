@@ -105,6 +105,17 @@ def test_the_impact_of_a_subscription_counts_in_its_currency(
     assert bool(evaluate(euros)) is is_sent
 
 
+def test_one_without_a_rate_to_compare_is_sent_and_says_so(euros: Account) -> None:
+    show_in(euros, "GBP")
+    subscribe_to_anomalies(euros, 1_000_000, currency="GBP")
+    (found,) = look(euros)
+
+    values = facts(euros)
+
+    assert values["Impact"] == f"+€{found.impact:,.2f}"
+    assert values["Conversion"] == "No exchange rate from EUR to GBP"
+
+
 def test_one_that_was_known_before_a_subscription_in_the_display_currency_is_not_sent(euros: Account) -> None:
     show_in(euros, "USD")
     look(euros)
