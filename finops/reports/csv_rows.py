@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import chain
 from typing import Any
@@ -14,7 +14,7 @@ from finops.exchange_rates.display import current_display, used_rates
 from finops.exchange_rates.rates_column import source_text
 from finops.insights.charts import move_name
 from finops.lake.engine.conversion import display_currency
-from finops.reports.billed_amounts import BilledAmounts
+from finops.reports.billed_amounts import BilledAmounts, amounts_text
 from finops.reports.notes import report_notes
 from finops.reports.report import Report, ReportScope, Section, UnitCostSection
 
@@ -45,6 +45,7 @@ def _lines(report: Report) -> Iterator[Line]:
         _anomalies(report),
         _savings(report),
         chain.from_iterable(_unit_cost(each) for each in report.unit_costs),
+        _section_notes(report),
         _rates(),
         _problems(report),
     )
@@ -135,14 +136,24 @@ def _budget(status: BudgetStatus) -> Iterator[Line]:
     yield "Budgets", status.name, when, "amount", status.amount, status.currency, ""
     yield "Budgets", status.name, when, "spend", status.spent, status.currency, status.spent_reason
     yield "Budgets", status.name, when, "forecast", status.forecast, status.currency, status.forecast_reason
+    for warning in status.warnings:
+        yield "Budgets", status.name, when, "note", warning
 
 
 def _anomalies(report: Report) -> Iterator[Line]:
-    for row in report.anomalies.answer.anomalies if report.anomalies.answer else ():
-        name, when = row.title, f"{row.first_day} to {row.last_day}"
-        yield "Anomalies", name, when, "impact", row.impact, row.currency, row.state
-        yield "Anomalies", name, when, "spend", row.actual, row.currency, row.state
-        yield "Anomalies", name, when, "expected", row.expected, row.currency, row.state
+    answer = report.anomalies.answer
+    if answer is None:
+        return
+    yield "Anomalies", "Total", period_text(report.spend.period), "anomalies", answer.total_anomalies
+    for row in answer.anomalies:
+        name, when, own = row.title, f"{row.first_day} to {row.last_day}", row.own_amounts
+        for figure, field in (("impact", "impact"), ("spend", "actual"), ("expected", "expected")):
+            original = _original(getattr(own, field), own.currency) if own else ""
+            yield "Anomalies", name, when, figure, getattr(row, field), row.currency, row.state, original
+
+
+def _original(amount: Decimal | None, currency: str) -> str:
+    return "" if amount is None else amounts_text({currency: amount})
 
 
 def _savings(report: Report) -> Iterator[Line]:
@@ -154,8 +165,9 @@ def _savings(report: Report) -> Iterator[Line]:
         yield "Savings", "Total", when, "monthly saving", total.monthly_saving, total.currency, ""
         yield "Savings", "Total", when, "recommendations", total.recommendations, "", ""
     for row in answer.recommendations:
-        reason = row.saving_reason
-        yield "Savings", row.title, when, "monthly saving", row.monthly_saving, row.currency, reason
+        reason, billed = row.saving_reason, row.billed
+        original = _original(billed.monthly_saving, billed.currency) if billed else ""
+        yield "Savings", row.title, when, "monthly saving", row.monthly_saving, row.currency, reason, original
 
 
 def _unit_cost(unit_cost: UnitCostSection) -> Iterator[Line]:
@@ -172,6 +184,25 @@ def _unit_cost(unit_cost: UnitCostSection) -> Iterator[Line]:
         if total.change is not None:
             previous = total.change.previous_unit_cost
             yield "Unit cost", name, when, "previous unit cost", previous, price, total.change.reason
+
+
+def _section_notes(report: Report) -> Iterator[Line]:
+    """What sections rest on or leave out, as the page has it below each."""
+    anomalies = report.anomalies.answer
+    notes: dict[str, Sequence[str]] = {
+        "Trend": report.trend_warnings,
+        "Teams": report.team_warnings,
+        "Movers": report.change_warnings,
+        "Anomalies": anomalies.warnings if anomalies else [],
+        "Savings": report.saving_warnings,
+        "Unit cost": report.unit_cost_warnings,
+    }
+    when = period_text(report.spend.period)
+    for section, warnings in notes.items():
+        for warning in warnings:
+            yield section, "", when, "note", warning
+    if report.more_unit_costs:
+        yield "Unit cost", "", when, "unit metrics not included", report.more_unit_costs
 
 
 def _problems(report: Report) -> Iterator[Line]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from decimal import Decimal
+from html import escape
 
 import pytest
 
 from accounts.models import Account
 from finops.exchange_rates.services import enter_rate
+from finops.insights.models import Incident
+from finops.lib.formats.sentences import reader_text
 from tests.cast import ACTOR, Cast, signed_in
+from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
 from tests.finops.reports.conftest import FEBRUARY, FIRST
 from tests.pages import csv_rows, get_page
 from tests.world.budgets import daily_cost
@@ -98,6 +103,39 @@ def test_a_missing_rate_is_in_the_first_sentence_and_in_no_total(cast: Cast, eur
     }
     assert amounts(rows["Services", "Compute", DAYS, "spend", "USD"])["EUR"] == Decimal(16)
     assert rows["Services", "Compute", DAYS, "spend", "EUR"]["original amounts"] == ""
+
+
+def test_every_note_of_the_page_is_in_the_csv(cast: Cast, euros: Account) -> None:
+    set_rates(euros, *weekly(FIRST, 11))
+    client = signed_in(cast.viewer)
+
+    html = client.get(PAGE, CONVERTED).content.decode()
+    rows = csv_rows(client.get(PAGE, {**CONVERTED, "format": "csv"}))
+
+    lists = re.findall(r'<ul class="notes">(.*?)</ul>', html, re.DOTALL)
+    on_page = {text for each in lists for text in re.findall(r"<span>(.*?)</span>", each, re.DOTALL)}
+    in_csv = {escape(reader_text(row["value"])) for row in rows if row["figure"] == "note"}
+    assert len(on_page) > 2
+    assert on_page <= in_csv
+    assert {row["section"] for row in rows if row["figure"] == "note"} >= {"Notes", "Trend", "Unit cost"}
+
+
+def test_csv_has_anomalies_with_what_was_billed_and_how_many_there_are(cast: Cast, euros: Account) -> None:
+    add_source(euros, bill(with_extra(SPIKE, SPIKE, "300"), currency="EUR", service="GPU"), name="GPU")
+    set_rates(euros, *weekly(FIRST, 16))
+    anomalies = look(euros)
+    gpu = next(each for each in anomalies if each.value == "GPU")
+
+    rows = csv_rows(
+        signed_in(cast.viewer).get(PAGE, {"month": "2026-03", "currency": "USD", "format": "csv"})
+    )
+
+    impact = next(row for row in rows if (row["name"], row["figure"]) == ("GPU", "impact"))
+    assert amounts(impact) == {"EUR": gpu.impact}
+    assert abs(Decimal(impact["value"]) - gpu.impact * RATE) < Decimal("1e-12")
+    total = next(row for row in rows if (row["section"], row["name"]) == ("Anomalies", "Total"))
+    of_march = Incident.objects.filter(last_day__gte=date(2026, 3, 1))
+    assert int(total["value"]) == of_march.count() > 1
 
 
 def test_nothing_is_added_where_nothing_is_converted(cast: Cast, reported: Account) -> None:
