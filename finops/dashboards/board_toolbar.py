@@ -46,13 +46,13 @@ def board_toolbar(query: BoardQuery, dimensions: DimensionChoices, labels: Mappi
     params = query.to_params()
     without_days = replace(query, period=None, start_date=None, end_date=None)
     own = Link(OWN_DAYS, explorer_steps.url_of(without_days), not query.has_days)
-    named = [
+    presets = [
         Link(label, explorer_steps.url_of(replace(without_days, period=name)), query.period == name)
         for name, label in PERIODS
     ]
     return BoardToolbar(
         period=dict(PERIODS).get(query.period or "", CUSTOM_RANGE if query.has_days else OWN_DAYS),
-        periods=[own, *named],
+        periods=[own, *presets],
         chips=filter_chips(query, dimensions, labels),
         new_filter=len(query.filters),
         hidden_of_dates=hidden_fields(params, DATE_FIELDS),

@@ -77,9 +77,9 @@ def layout_of(widget: Widget) -> WidgetLayout:
 
 
 def arrange_widgets(
-    account: Account, drafts: Sequence[WidgetDraft], stored: Collection[tuple[str, str]] = ()
+    account: Account, drafts: Sequence[WidgetDraft], old_settings: Collection[tuple[str, str]] = ()
 ) -> list[PlacedWidget]:
-    """The widgets at their places. `stored` are the settings (`settings_of`) that the board has already: what they name
+    """The widgets at their places. `old_settings` are the settings (`settings_of`) that the board has already: what they name
     is not looked for again, so that a board is kept as it is when a budget or a unit metric of it is gone.
 
     Raises UserError that names the widget: too many, a title or layout too long, settings that name what is not there, a
@@ -94,7 +94,7 @@ def arrange_widgets(
     context = CheckContext(account, plans_ahead=any(draft.plans_ahead for draft in drafts))
     for name, draft in zip(names, drafts, strict=True):
         _check_title(name, draft.title)
-        if settings_of(draft) not in stored:
+        if settings_of(draft) not in old_settings:
             _check_settings(name, draft, context)
     requests = [
         PlacementRequest(name, draft.place, draft.type.width, draft.type.height)

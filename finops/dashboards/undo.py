@@ -66,8 +66,8 @@ def _is_current(change: dict[str, Any], dashboard: Dashboard) -> bool:
 
 def _digest(rows: list[dict[str, Any]]) -> str:
     """Of what a board shows and where: a widget that was restored has another id and is the same."""
-    shown = [[row["type"], row["title"], row["config"], row["place"]] for row in rows]
-    return hashlib.sha256(msgspec.json.encode(shown, order="sorted")).hexdigest()
+    contents = [[row["type"], row["title"], row["config"], row["place"]] for row in rows]
+    return hashlib.sha256(msgspec.json.encode(contents, order="sorted")).hexdigest()
 
 
 def _rows(dashboard: Dashboard) -> list[dict[str, Any]]:

@@ -180,9 +180,9 @@ class WidgetType(ABC, Generic[C]):
     def takes_filters(self) -> bool:
         return "filters" in self.config.__struct_fields__
 
-    def read_config(self, stored: Mapping[str, Any]) -> C:
+    def read_config(self, settings: Mapping[str, Any]) -> C:
         """Stored settings, which were checked when they were stored."""
-        return msgspec.convert(stored, self.config, strict=False)
+        return msgspec.convert(settings, self.config, strict=False)
 
     def check(self, config: C, context: CheckContext) -> None:
         """Raises UserError for what the settings name and the account does not have. Without a query of the lake."""

@@ -70,14 +70,14 @@ def _cost_tag_plans(account: Account) -> list[BudgetPlan]:
     if tag is None:
         return []
     values = [each.value for each in list_dimension_values(account, f"cost_tag:{tag.key}", limit=5).values]
-    named = [value for value in values if not value.startswith("(")]
+    plain_values = [value for value in values if not value.startswith("(")]
     return [
         BudgetPlan(
             f"{tag.key}: {value}",
             OK,
             scope=ScopeDraft(scope="cost_tag", cost_tag=tag.key, cost_tag_value=value),
         )
-        for value in named[:1]
+        for value in plain_values[:1]
     ]
 
 

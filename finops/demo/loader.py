@@ -160,8 +160,8 @@ class _Loader:
         self, account: Account, vendor: Source, first: date, *, late: Mapping[date, str] | None = None
     ) -> None:
         """Import a vendor's lines from its last loaded month on, or from the first day when there are none."""
-        known = CostSource.objects.filter(name=vendor.name).first()
-        last = _last_day(known) if known else None
+        stored_source = CostSource.objects.filter(name=vendor.name).first()
+        last = _last_day(stored_source) if stored_source else None
         if last is not None and last >= self.end:
             self.say(f"{account.name}: {vendor.name} is complete up to {last}")
             return

@@ -44,12 +44,12 @@ def nearest_choices(value: str, choices: Iterable[str], *, limit: int = 5) -> li
 def in_use_error(what: str, noun: str, names: Sequence[str]) -> UserError:
     """Something (`Team 'Core'`) cannot be deleted while these (budgets) are of it. The first five are named."""
     more = len(names) - SHOWN_USERS
-    shown = [repr(truncate(name, 60)) for name in names[:SHOWN_USERS]] + (
+    listing = [repr(truncate(name, 60)) for name in names[:SHOWN_USERS]] + (
         [f"{more} more"] if more > 0 else []
     )
     one = len(names) == 1
     return UserError(
-        f"{what} is used by the {noun}{'' if one else 's'} {join_with_and(shown)}: change or delete {'it' if one else 'them'} first."
+        f"{what} is used by the {noun}{'' if one else 's'} {join_with_and(listing)}: change or delete {'it' if one else 'them'} first."
     )
 
 

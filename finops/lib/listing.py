@@ -164,10 +164,10 @@ class ListPage(Generic[Row]):
         context: Mapping[str, Any] | None = None,
     ) -> HttpResponseBase:
         """The CSV where the URL asks for it, else the page with `listing`."""
-        shown = self.listing(request, rows)
+        listing = self.listing(request, rows)
         if wants_csv(request):
-            return self.csv(shown.matches)
-        return render(request, template, {"listing": shown, **(context or {})})
+            return self.csv(listing.matches)
+        return render(request, template, {"listing": listing, **(context or {})})
 
     def table(self, rows: Sequence[Row]) -> Listing[Row]:
         """The rows as a part of another page: without search, filters, paging and CSV; the page sorts what it has."""

@@ -84,7 +84,7 @@ class QueryPage(ABC, Generic[Request, Query, Answer]):
     def response(self) -> HttpResponseBase:
         """The whole page, its result alone for htmx, or all rows as CSV. A bad question: 400 with what to mend."""
         query, answer, status = self.first_query, None, 200
-        shown: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         try:
             query = query_from_params(self.url_params(), query, default_period=self.default_period)
             query = self.complete(query)
@@ -92,11 +92,11 @@ class QueryPage(ABC, Generic[Request, Query, Answer]):
                 return self.csv(query)
             answer = self.answer(query)
             if answer is not None:
-                shown = {"answer": answer, "mcp_arguments": as_arguments(query)}
-                shown.update(self.result(query, answer))
+                result = {"answer": answer, "mcp_arguments": as_arguments(query)}
+                result.update(self.result(query, answer))
         except UserError as problem:
-            status, shown = 400, {"error": problem.message}
-        context = {"query": query, "params": query.to_params(), **shown, **self.context(query, answer)}
+            status, result = 400, {"error": problem.message}
+        context = {"query": query, "params": query.to_params(), **result, **self.context(query, answer)}
         return render_query_page(
             self.request,
             page=self.template,

@@ -44,13 +44,13 @@ def largest_parts(
     Where one is below zero, amounts cancel out and shares of the net mislead: the largest by size then stand with
     their signs, `the largest parts are 'Credits' (-900.00 USD) and 'A' (20.00 USD)`. Empty without parts.
     """
-    named = sorted(parts, key=lambda part: part[1].copy_abs(), reverse=True)[:count]
-    if any(amount < 0 for _name, amount, _share in named):
-        signed = join_with_and([f"{quote(name)} ({write(amount)})" for name, amount, _share in named])
-        return f"the largest part{' is' if len(named) == 1 else 's are'} {signed}"
+    largest = sorted(parts, key=lambda part: part[1].copy_abs(), reverse=True)[:count]
+    if any(amount < 0 for _name, amount, _share in largest):
+        signed = join_with_and([f"{quote(name)} ({write(amount)})" for name, amount, _share in largest])
+        return f"the largest part{' is' if len(largest) == 1 else 's are'} {signed}"
     shares = [
         quote(name) if share is None else f"{quote(name)} ({percent_text(share)})"
-        for name, _amount, share in named
+        for name, _amount, share in largest
     ]
     return f"{most}{join_with_and(shares)}" if shares else ""
 

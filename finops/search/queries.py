@@ -82,8 +82,8 @@ def named_rows(account: Account, user: User, text: str) -> dict[str, list[Search
 
 def _matching(kind: str, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
     name = "key" if kind == "cost_tag" else "name"
-    named = rows.select_related(None).filter(**{f"{name}__icontains": text})
-    columns = named.annotate(result_kind=Value(kind), result_name=Cast(F(name), CharField()))
+    matches = rows.select_related(None).filter(**{f"{name}__icontains": text})
+    columns = matches.annotate(result_kind=Value(kind), result_name=Cast(F(name), CharField()))
     matching: QuerySet[Any] = columns.order_by(Length(name), "pk").values_list(
         "result_kind", "pk", "result_name"
     )

@@ -40,9 +40,9 @@ def make_alerts(account: Account) -> None:
         kind="budget",
         dedup_key="test",
     )
-    sent = services.deliver(account=account, channel=subscriptions[1].channel, message=message)
+    delivery = services.deliver(account=account, channel=subscriptions[1].channel, message=message)
     tried = {"at": clock.now().isoformat(), "seconds": 0.25, "status_code": 503, "answer": "Busy" * 40}
-    AlertDelivery.objects.filter(pk=sent.pk).update(
+    AlertDelivery.objects.filter(pk=delivery.pk).update(
         status="failed", next_attempt_at=None, attempts=[tried, tried]
     )
 

@@ -69,20 +69,20 @@ def _on_a_loaded_page(act: Callable[..., Any]) -> Callable[..., Any]:
     return wait_and_act
 
 
-def is_problem(said: ConsoleMessage) -> bool:
+def is_problem(message: ConsoleMessage) -> bool:
     """Meant, though logged as errors: a form that the server refuses (422), and htmx giving up a request for a newer."""
-    meant = ("status of 422", "htmx:afterRequest", "htmx:sendAbort")
-    return said.type == "error" and not any(text in said.text for text in meant)
+    expected = ("status of 422", "htmx:afterRequest", "htmx:sendAbort")
+    return message.type == "error" and not any(text in message.text for text in expected)
 
 
-def is_lost(got: Response) -> bool:
+def is_lost(response: Response) -> bool:
     """Whether a style, script, font or image of a page is not there."""
-    return got.status >= 400 and got.request.resource_type not in ("document", "fetch", "xhr")
+    return response.status >= 400 and response.request.resource_type not in ("document", "fetch", "xhr")
 
 
-def console_text(said: ConsoleMessage) -> str:
+def console_text(message: ConsoleMessage) -> str:
     """With what it is about: chromium's words of a failed resource do not name it."""
-    return f"{said.text} {said.location.get('url', '')}"
+    return f"{message.text} {message.location.get('url', '')}"
 
 
 @pytest.fixture
@@ -104,10 +104,16 @@ def new_page(browser: Browser, console: LiveServer) -> Iterator[NewPage]:
             if name:
                 sign_in(context, console, name)
             page = context.new_page()
-            page.on("console", lambda said: problems.append(console_text(said)) if is_problem(said) else None)
+            page.on(
+                "console",
+                lambda message: problems.append(console_text(message)) if is_problem(message) else None,
+            )
             page.on("pageerror", lambda error: problems.append(str(error)))
             page.on(
-                "response", lambda got: problems.append(f"{got.status} {got.url}") if is_lost(got) else None
+                "response",
+                lambda response: (
+                    problems.append(f"{response.status} {response.url}") if is_lost(response) else None
+                ),
             )
             return page
 

@@ -126,10 +126,10 @@ def layout_shift(page: Page) -> float:
 
 
 def _faults(page: Page) -> list[str]:
-    found: list[str] = []
+    faults: list[str] = []
     for _ in range(LOOKS):
         page.evaluate(NEXT_FRAMES)
-        found = page.evaluate(FAULTS_OF_LAYOUT)
-        if not found:
+        faults = page.evaluate(FAULTS_OF_LAYOUT)
+        if not faults:
             break
-    return found
+    return faults

@@ -75,13 +75,13 @@ def test_a_bill_of_any_columns_is_mapped_by_keyboard_and_imported(
 
 def beyond(page: Page) -> dict[int, int]:
     """The widths at which the page is wider than its window, and by how much."""
-    found = {}
+    excess = {}
     for width in (390, 768, 1280, 1920):
         page.set_viewport_size({"width": width, "height": 800})
         page.evaluate(NEXT_FRAMES)
         if over := overflow(page):
-            found[width] = over
-    return found
+            excess[width] = over
+    return excess
 
 
 def test_the_mapping_fits(new_page: NewPage, console: LiveServer) -> None:

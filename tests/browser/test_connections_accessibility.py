@@ -71,13 +71,13 @@ def test_axe_finds_nothing_on_any_page_of_connections(
     new_page: NewPage, theme: str, paths: list[str]
 ) -> None:
     page = new_page("owner", theme=theme)
-    found = {}
+    faults_by_path = {}
     for path in paths:
         page.goto(f"/a/acme/{path}")
         if faults := [*violations(page), *page.evaluate(FAULTS)]:
-            found[path] = faults
+            faults_by_path[path] = faults
 
-    assert found == {}
+    assert faults_by_path == {}
 
 
 @pytest.mark.long  # test_pages.py has most of them at two widths

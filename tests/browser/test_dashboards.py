@@ -218,7 +218,7 @@ def test_axe_finds_nothing_in_the_days_and_filters_of_a_board(
     url = make(page, f"Bar at {width}")
     page.goto(f"{url}?f0=provider&f0op=in&f0v=AWS")
     wait_until_drawn(page)
-    found = {}
+    faults_by_button = {}
 
     for button in ("dates-button", "filter-0", "add-filter"):
         page.locator(f"#{button}").click()
@@ -229,10 +229,10 @@ def test_axe_finds_nothing_in_the_days_and_filters_of_a_board(
         assert (box["x"] >= 0, box["x"] + box["width"] <= width) == (True, True), button
         inside = panel.evaluate("each => each.scrollWidth <= each.clientWidth")
         assert inside, button
-        found[button] = violations(page)
+        faults_by_button[button] = violations(page)
         page.keyboard.press("Escape")
 
-    assert {name: faults for name, faults in found.items() if faults} == {}
+    assert {name: faults for name, faults in faults_by_button.items() if faults} == {}
     delete(page, url)
 
 

@@ -305,7 +305,7 @@ def test_axe_finds_nothing_with_each_popover_open(new_page: NewPage, width: int,
         f"{URL}?period=last_30_days&granularity=day&group_by=service&f0=provider&f0v=AWS&f0v=Google+Cloud"
     )
     expect(page.locator("[data-drawn] canvas").first).to_be_visible()
-    found = {"closed": [*violations(page), *page.evaluate(FAULTS)]}
+    faults_by_button = {"closed": [*violations(page), *page.evaluate(FAULTS)]}
 
     for button in (
         "dates-button",
@@ -317,21 +317,21 @@ def test_axe_finds_nothing_with_each_popover_open(new_page: NewPage, width: int,
     ):
         page.locator(f"#{button}").click()
         expect(page.locator(f"details:has(> #{button}) > .popover-panel")).to_be_visible()
-        found[button] = violations(page)
+        faults_by_button[button] = violations(page)
         page.keyboard.press("Escape")
 
-    assert {name: faults for name, faults in found.items() if faults} == {}
+    assert {name: faults for name, faults in faults_by_button.items() if faults} == {}
 
 
 def test_a_walk_to_a_resource_ends_in_its_panel(new_page: NewPage) -> None:
     page = new_page("viewer")
     page.goto(f"{URL}?period=last_30_days&granularity=day&group_by=provider")
-    seen = {page.url}
+    urls = {page.url}
 
     for _step in range(4):
         page.locator("#explorer [aria-labelledby=rows-title] tbody th a").first.click()
-        page.wait_for_url(lambda url: url not in seen)
-        seen.add(page.url)
+        page.wait_for_url(lambda url: url not in urls)
+        urls.add(page.url)
 
     expect(page.get_by_role("region", name="Details")).to_be_visible()
     expect(page.locator("#explorer [aria-labelledby=rows-title] tbody th a")).to_have_count(0)

@@ -54,30 +54,30 @@ def test_axe_finds_nothing_in_the_frame(
 ) -> None:
     console.run("tests.browser.people:add_notification", "owner")
     page = new_page("owner", width=width, theme=theme)
-    found = {}
+    faults_by_path = {}
     for path in PAGES:
         page.goto(f"/a/acme/{path}")
-        found[path] = [*violations(page), *page.evaluate(FAULTS)]
+        faults_by_path[path] = [*violations(page), *page.evaluate(FAULTS)]
     opens = [open_notifications, open_search, open_term]
     if width > 390:
         opens += [open_accounts, open_help]
     for act in opens:
         page.goto("/a/acme/settings/cost-view/")
         act(page)
-        found[act.__name__] = violations(page)
+        faults_by_path[act.__name__] = violations(page)
 
-    assert {path: faults for path, faults in found.items() if faults} == {}
+    assert {path: faults for path, faults in faults_by_path.items() if faults} == {}
 
 
 def test_nothing_is_wider_than_its_screen(new_page: NewPage) -> None:
     page = new_page("owner")
-    found = {}
+    excess = {}
     for path in PAGES:
         page.goto(f"/a/acme/{path}")
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             page.evaluate(NEXT_FRAMES)
             if over := overflow(page):
-                found[path, width] = over
+                excess[path, width] = over
 
-    assert found == {}
+    assert excess == {}

@@ -58,13 +58,13 @@ def paths(browser: Browser, demo: Demo) -> list[str]:
 
 def find_pages(page: Page, slug: str) -> Iterator[str]:
     """Paths of pages that links lead to, nearest first."""
-    waiting, seen = [f"/a/{slug}/"], dict[str, int]()
+    waiting, counts = [f"/a/{slug}/"], dict[str, int]()
     while waiting:
         path = waiting.pop(0)
         route = route_of(path)
-        if not route or seen.get(route, 0) >= PER_ROUTE:
+        if not route or counts.get(route, 0) >= PER_ROUTE:
             continue
-        seen[route] = seen.get(route, 0) + 1
+        counts[route] = counts.get(route, 0) + 1
         answer = page.request.get(path)
         if answer.status != 200 or not answer.text().lstrip().lower().startswith("<!doctype html"):
             continue
@@ -98,8 +98,8 @@ def test_every_page_of_the_demo_stands_well_at_every_width(
         sign_in(page, demo.facts)
         page.add_init_script(LAYOUT_SHIFTS)
         for path in paths:
-            if found := faults_of(page, path, theme):
-                faults[path] = found
+            if faults_of_page := faults_of(page, path, theme):
+                faults[path] = faults_of_page
             # Page by page: who waits ten minutes for the end can begin to read.
             (FOLDER / f"faults-{theme}.json").write_text(json.dumps(faults, indent=1))
     assert faults == {}

@@ -71,8 +71,8 @@ def preview(request: AccountRequest, dashboard_id: int) -> HttpResponse:
         data = kind.read(WidgetContext(request.account, config))
     except UserError as problem:
         return render(request, "dashboards/_problem.html", {**context, "error": problem.message})
-    shown = in_one_currency(data, request.GET.get("currency", "").upper())
-    return render(request, kind.template, {**context, **shown})
+    content = in_one_currency(data, request.GET.get("currency", "").upper())
+    return render(request, kind.template, {**context, **content})
 
 
 @account_page(Role.MEMBER)

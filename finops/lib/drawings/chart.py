@@ -45,14 +45,14 @@ class ColumnChart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     @property
     def alt(self) -> str:
         """The chart in a sentence, for those who do not see it: the first, the highest and the last column."""
-        known = [
+        columns = [
             (label, total) for label, total in zip(self.labels, self.totals, strict=True) if total is not None
         ]
-        if not known:
+        if not columns:
             return f"{self.title}: no data"
-        highest = max(known, key=lambda pair: pair[1])
-        named = dict.fromkeys([known[0], highest, known[-1]])
-        parts = [f"{dates.bucket(label)} {_amount(total, self.currency)}" for label, total in named]
+        highest = max(columns, key=lambda pair: pair[1])
+        ends = dict.fromkeys([columns[0], highest, columns[-1]])
+        parts = [f"{dates.bucket(label)} {_amount(total, self.currency)}" for label, total in ends]
         return f"{self.title}: {', '.join(parts)}"
 
 
@@ -79,5 +79,5 @@ def to_values(amounts: Sequence[Decimal | None]) -> list[float | None]:
 
 
 def _column_total(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    amounts = [value for value in values if value is not None]
+    return sum(amounts) if amounts else None

@@ -271,8 +271,10 @@ def _digits(size: Decimal, at_least: int, places: int) -> str:
     own = symbols(locales.active().locale)
     rounded = size.quantize(Decimal(1).scaleb(-places), context=_WIDE)
     whole, _point, decimals = f"{rounded:f}".partition(".")
-    kept = decimals[:at_least] + decimals[at_least:].rstrip("0")
-    return f"{_with_separators(whole, own)}{own.decimal}{kept}" if kept else _with_separators(whole, own)
+    fraction = decimals[:at_least] + decimals[at_least:].rstrip("0")
+    return (
+        f"{_with_separators(whole, own)}{own.decimal}{fraction}" if fraction else _with_separators(whole, own)
+    )
 
 
 def _with_separators(whole: str, own: Symbols) -> str:

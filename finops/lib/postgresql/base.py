@@ -54,8 +54,8 @@ def add_request_id(
     if params is None:
         return execute(f"{sql} /*request_id='{request_id}'*/", None, many, context)
     if isinstance(params, Mapping):
-        named = {**params, "request_id_": request_id}
-        return execute(f"{sql} /*request_id=%(request_id_)s*/", named, many, context)
+        by_name = {**params, "request_id_": request_id}
+        return execute(f"{sql} /*request_id=%(request_id_)s*/", by_name, many, context)
     return execute(f"{sql} /*request_id=%s*/", (*params, request_id), many, context)
 
 
