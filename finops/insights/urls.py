@@ -6,6 +6,7 @@ from django.urls import path
 
 from finops.insights.views import (
     anomalies,
+    anomaly_settings,
     commitments,
     data_health,
     savings,
@@ -16,7 +17,7 @@ from finops.insights.views import (
 urlpatterns = [
     path("anomalies/", anomalies.index, name="anomalies"),
     path("anomalies/open/", anomalies.tile, name="anomalies_open"),
-    path("anomalies/settings/", anomalies.settings, name="anomaly_settings"),
+    path("anomalies/settings/", anomaly_settings.settings, name="anomaly_settings"),
     path("anomalies/<slug:anomaly_key>/", anomalies.detail, name="anomaly"),
     path("anomalies/<slug:anomaly_key>/expect/", anomalies.expect, name="anomaly_expect"),
     path("anomalies/<slug:anomaly_key>/resolve/", anomalies.resolve, name="anomaly_resolve"),
