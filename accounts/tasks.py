@@ -11,6 +11,7 @@ from accounts.services import mails
 from accounts.services.addresses import sweep_unverified_users
 from accounts.services.deletion import DELETE_TASK, due_deletions
 from accounts.services.deletion import delete_account as delete_account_for_good
+from accounts.services.deletion_record import remove_old_records
 from accounts.services.invitations import SEND_TASK, due_invitations
 from accounts.services.invitations import send_invitation as send_invitation_mail
 
@@ -50,7 +51,8 @@ def sweep_security() -> None:
 
 @shared_task(name="accounts.delete_due_accounts")
 def delete_due_accounts() -> None:
-    """Hourly: accounts whose owner wanted them deleted 14 days ago become a task each."""
+    """Hourly: accounts whose owner wanted them deleted 14 days ago become a task each; records of old deletions go."""
+    remove_old_records()
     for account_id in due_deletions():
         delete_account.apply_async([account_id], expires=3_600)
 

@@ -1,4 +1,5 @@
 from accounts.models.audit import AuditEntry
+from accounts.models.deletion import AccountDeletion
 from accounts.models.glossary import GlossaryTerm
 from accounts.models.invitation import Invitation
 from accounts.models.keys import MCPKey
@@ -17,6 +18,7 @@ from accounts.models.security import SecurityEvent, Session
 
 __all__ = [
     "Account",
+    "AccountDeletion",
     "AuditEntry",
     "GlossaryTerm",
     "Invitation",

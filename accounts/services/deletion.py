@@ -16,10 +16,18 @@ from django.db import IntegrityError, connection, transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, MCPKey, Membership, OAuthConnection
+from accounts.services.deletion_record import (
+    add_progress,
+    begin_record,
+    finish_record,
+    request_record,
+    unfinished_numbers,
+)
 from accounts.services.mails import mail_deletion, mail_deletion_cancellation, mail_deletion_schedule
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.registry import Registry
+from finops.worker.broker import publish
 
 GRACE: Final = timedelta(days=14)
 DELETE_TASK: Final = "accounts.delete_account"
@@ -63,37 +71,76 @@ def restore_account(*, account: Account, actor: Actor) -> None:
     mail_deletion_cancellation(account=account, actor=actor)
 
 
+@transaction.atomic
+def delete_now(*, account: Account, actor: Actor, name: str) -> None:
+    """End the time to think again: a worker begins at once, and nobody restores it. Raises UserError unless the deletion is
+    scheduled and `name` is the account's, letter by letter."""
+    account = Account.objects.select_for_update().get(pk=account.pk)
+    if name.strip() != account.name:
+        raise UserError("Enter the exact name of the account.", field="name")
+    if account.delete_after is None:
+        raise UserError("Schedule the deletion first.")
+    account.delete_after = min(account.delete_after, clock.now())
+    account.save(update_fields=["delete_after"])
+    audit.record(account=account, actor=actor, action="account.delete_now", target=account.name)
+    request_record(account)
+    transaction.on_commit(lambda: publish(DELETE_TASK, account.pk, expires=3_600))
+
+
 def due_deletions() -> list[int]:
-    """Accounts whose time to think again is over."""
-    return list(Account.objects.filter(delete_after__lte=clock.now()).values_list("pk", flat=True))
+    """Accounts whose time to think again is over, and those whose deletion ended before its last count."""
+    due = Account.objects.filter(delete_after__lte=clock.now()).values_list("pk", flat=True)
+    return sorted({*due, *unfinished_numbers()})
 
 
 def delete_account(*, account_id: int) -> bool:
-    """Remove an account whose time is over, with every row and file: False when there is none.
+    """Remove an account whose time is over, with every row and file: False when there is none. Its AccountDeletion has the
+    progress, then what is left.
 
     In pieces, each a transaction of its own; killed anywhere, another run goes on, and two at once do no harm. Files
     that an import writes at this very moment are named by no row, and go with the lake's next sweeps.
     """
-    account = Account.objects.filter(pk=account_id, delete_after__lte=clock.now()).first()
+    account = Account.objects.filter(pk=account_id).first()
     if account is None:
+        return account_id in unfinished_numbers() and _finish(account_id)
+    if account.delete_after is None or account.delete_after > clock.now():
         return False
+    begin_record(account, count_rows)
     with transaction.atomic():  # nobody comes in from now on
         mail_deletion(account=account)  # to nobody, where another run ended after this
         Membership.objects.filter(account=account).delete()
         MCPKey.objects.unscoped().filter(account=account).delete()  # the account is going
         OAuthConnection.objects.unscoped().filter(account=account).delete()  # with their tokens
-    files = sum(remove(account) for remove in account_files.values())
-    rows = _delete_rows(account_id)
+    _remove_files(account)
+    _delete_rows(account_id)
     with transaction.atomic():
         Account.objects.filter(
             pk=account_id
         ).delete()  # what no piece could take, and what hangs on rows of it
-        for table in _tables():
-            rows += _delete_chunk(table, account_id, limit=None)  # of tables without foreign keys
-    files += sum(remove(account) for remove in account_files.values())
-    log.warning("account %s is deleted: %s rows and %s files", account_id, rows, files)
-    if remaining := count_rows(account_id):
-        log.error("account %s is deleted, and rows of it are left: %s", account_id, remaining)
+        rows = sum(
+            _delete_chunk(table, account_id, limit=None) for table in _tables()
+        )  # without foreign keys
+    add_progress(account_id, rows=rows)
+    _remove_files(account)
+    return _finish(account_id)
+
+
+def _remove_files(account: Account) -> None:
+    add_progress(account.pk, files=sum(remove(account) for remove in account_files.values()))
+
+
+def _finish(account_id: int) -> bool:
+    record = finish_record(account_id, count_rows)
+    log.warning(
+        "account %s is deleted: %s rows and %s files", account_id, record.rows_deleted, record.files_deleted
+    )
+    if record.rows_left or record.files_left:
+        log.error(
+            "account %s is deleted, and is left: rows %s, files %s",
+            account_id,
+            record.rows_left,
+            record.files_left,
+        )
     return True
 
 
@@ -123,21 +170,20 @@ def _tables() -> list[str]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def _delete_rows(account_id: int) -> int:
+def _delete_rows(account_id: int) -> None:
     """Table by table, those that others point to after them: found by trying, until nothing more goes."""
-    remaining_tables, count = _tables(), 0
+    remaining_tables = _tables()
     while remaining_tables:
         blocked_tables = []
         for table in remaining_tables:
             try:
                 while row_count := _delete_chunk(table, account_id, limit=CHUNK_ROWS):
-                    count += row_count
+                    add_progress(account_id, rows=row_count)
             except IntegrityError:
                 blocked_tables.append(table)
         if len(blocked_tables) == len(remaining_tables):  # they point to one another
             break
         remaining_tables = blocked_tables
-    return count
 
 
 def _delete_chunk(table: str, account_id: int, *, limit: int | None) -> int:

@@ -182,7 +182,7 @@ def mail_deletion_cancellation(*, account: Account, actor: Actor) -> None:
 def mail_deletion(*, account: Account) -> None:
     """Before the memberships go."""
     text = (
-        f"The account {quoted_name(account.name)} in the FinOps Console was deleted as scheduled. It "
+        f"The account {quoted_name(account.name)} in the FinOps Console was deleted. It "
         "cannot be restored. Its data is being removed.\n"
     )
     _mail_administrators(account, "An account in the FinOps Console was deleted", lambda: text)

@@ -9,11 +9,13 @@ from django.dispatch import receiver
 
 from accounts.models import Account
 from accounts.services.deletion import account_files
+from accounts.services.deletion_record import remaining_files
 from finops.lake.storage import locks
-from finops.lake.storage.garbage_collection import remove_files
+from finops.lake.storage.garbage_collection import count_files, remove_files
 from finops.lake.usage import inbox
 
 account_files.add("lake", remove_files)
+remaining_files.add("lake", count_files)
 
 
 @receiver(pre_delete, sender=Account, dispatch_uid="lake.flush")

@@ -20,6 +20,20 @@ ACCESS = ModelGroup(
             ("is_staff", "is_superuser", "is_active"),
             title="People",
         ),
+        Entry(
+            "accounts.AccountDeletion",
+            (
+                "name",
+                "account_number",
+                "actor_label",
+                "started_at",
+                "finished_at",
+                "rows_deleted",
+                "files_left",
+            ),
+            ("name",),
+            in_panel=("rows_before", "rows_left", "rows_total", "rows_deleted"),
+        ),
         Entry("accounts.Membership", ("user", "account", "role", "created_at"), ("user__email",), ("role",)),
         Entry(
             "accounts.Invitation",

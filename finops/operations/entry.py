@@ -18,6 +18,8 @@ class Entry:
     search: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
     title: str = ""
+    in_panel: tuple[str, ...] = ()
+    """Fields that the panel of a row's page shows (`panels.py`)."""
 
     @property
     def model(self) -> type[models.Model]:

@@ -26,3 +26,15 @@ class LimitsForm(forms.Form):
                 initial=account.limits.get(limit.setting),
                 help_text=f"Default: {numbers.number(limit.default)}. Maximum: {numbers.number(limit.maximum)}.",
             )
+
+
+class AccountNameForm(forms.Form):
+    """The name of an account, typed as a confirmation; the service compares it."""
+
+    name = forms.CharField(
+        label="Name of the account", max_length=100, widget=forms.TextInput({"autocomplete": "off"})
+    )
+
+    def __init__(self, account: Account, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data)
+        self.fields["name"].help_text = f"Enter {account.name}."

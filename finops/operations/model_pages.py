@@ -34,6 +34,7 @@ from finops.operations.model_list import (
     listing,
     of_relation,
 )
+from finops.operations.panels import panel_of
 from finops.operations.queries import STATEMENT_SECONDS, statement_limit
 from finops.operations.rows import Field, Row, all_rows, has_secret_key, plain_fields, row_name
 from finops.templatetags.components import cell_html
@@ -152,8 +153,12 @@ class ModelPages(OperatorRoles):
             "action": action,
             "form": form,
             "row_href": row_href(row),
-            "preview": action.preview(row) if action.preview is not None else [],
         }
+        try:
+            with statement_limit():
+                context["preview"] = action.preview(row) if action.preview is not None else []
+        except OperationalError:
+            messages.warning(request, f"There are too many rows to count within {STATEMENT_SECONDS} seconds.")
         page = self._page(request, "operations/action.html", context)
         page.status_code = 422 if form is not None and form.is_bound else 200
         return page
@@ -187,11 +192,12 @@ class ModelPages(OperatorRoles):
 
     def _row(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row = self._existing(object_id)
-        fields = [_field_value(row, field) for field in plain_fields(self.model)]
+        fields = [field for field in plain_fields(self.model) if field.name not in self.entry.in_panel]
         context = {
             "title": row_name(row),
             "row": row,
-            "fields": fields,
+            "fields": [_field_value(row, field) for field in fields],
+            "panel": panel_of(row),
             "lists": related_lists(row),
             "row_actions": self._action_links(request, row),
         }

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from django.apps import apps
 from django.http import HttpRequest
 from django.urls import reverse
 
 from accounts.audit import Actor
 from accounts.keys import revoke_mcp_key
-from accounts.models import Account, OAuthApplication, User
+from accounts.models import Account, AccountDeletion, OAuthApplication, User
 from accounts.oauth.services import delete_client, disconnect
 from accounts.security import visits
-from accounts.services.deletion import ask_for_deletion, count_rows, restore_account
+from accounts.services.deletion import ask_for_deletion, count_rows, delete_now, restore_account
 from accounts.services.limits import change_limits
 from accounts.services.operators import VISIT, allow_visit, change_operator_role, end_access
 from accounts.services.suspension import resume_account, suspend_account
@@ -29,7 +27,9 @@ from finops.costs.services.reviews import cancel_import
 from finops.lib import clock
 from finops.lib.formats.numbers import plural
 from finops.operations.actions import RowAction, row_actions
-from finops.operations.forms import LimitsForm
+from finops.operations.forms import AccountNameForm, LimitsForm
+from finops.operations.links import row_href
+from finops.operations.panels import rows_by_model
 from ingestion.models import UsageUpload
 from ingestion.services.uploads import cancel_upload
 
@@ -62,13 +62,16 @@ def _delete(account: Account, actor: Actor) -> str:
 
 
 def _rows_of(account: Account) -> list[tuple[str, int]]:
-    """Rows by model, the most first; partitions of a table are one."""
-    names = {model._meta.db_table: str(model._meta.verbose_name_plural) for model in apps.get_models()}
-    counts: Counter[str] = Counter()
-    for table, count in count_rows(account.pk).items():
-        whole = table if table in names else table.rstrip("0123456789").rstrip("_")
-        counts[names.get(whole, whole)] += count
-    return [(f"{name[:1].upper()}{name[1:]}", count) for name, count in counts.most_common()]
+    return rows_by_model(count_rows(account.pk))
+
+
+def _delete_now(account: Account, actor: Actor, values: Mapping[str, str]) -> str:
+    delete_now(account=account, actor=actor, name=values["name"])
+    return "The deletion begins now."
+
+
+def _deletion_page(request: HttpRequest, account: Account) -> str:
+    return row_href(AccountDeletion.objects.get(account_number=account.pk))
 
 
 def _change_limits(account: Account, actor: Actor, values: Mapping[str, int | None]) -> str:
@@ -131,6 +134,16 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             True,
             preview=_rows_of,
         ),
+        "delete-now": RowAction(
+            "Delete now",
+            "Ends the 14 days: a worker deletes every row and file of the account at once. This cannot be undone.",
+            _delete_now,
+            lambda account: account.delete_after is not None and account.delete_after > clock.now(),
+            True,
+            preview=_rows_of,
+            begin=_deletion_page,
+            form=AccountNameForm,
+        ),
         "limits": RowAction(
             "Change limits",
             "Empty fields have the server's default. New values count from the next request.",
@@ -141,7 +154,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             "Restore account",
             "The account is not deleted.",
             _calls(restore_account, "account", "The deletion is canceled."),
-            lambda account: account.delete_after is not None,
+            lambda account: account.delete_after is not None and account.delete_after > clock.now(),
         ),
     },
     "accounts.User": {

@@ -106,7 +106,7 @@ def test_owner_and_admins_are_mailed_each_step_of_a_deletion(cast: Cast, lake: N
         (
             "scheduled the deletion of the account “Acme”",
             "restored the account “Acme” in the FinOps Console. It is not deleted.",
-            "“Acme” in the FinOps Console was deleted as scheduled. It cannot be restored.",
+            "“Acme” in the FinOps Console was deleted. It cannot be restored.",
         ),
         strict=True,
     ):

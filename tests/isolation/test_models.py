@@ -12,6 +12,7 @@ from tests.isolation.walk import our_models
 GLOBAL = {
     "User": "a person may belong to several accounts",
     "Account": "the tenant itself",
+    "AccountDeletion": "outlives the account, for operators alone",
     "Membership": "resolves who may enter, before an account is in scope",
     "Session": "of a browser, before anybody is signed in",
     "SecurityEvent": "of a person, who may belong to several accounts",

@@ -53,6 +53,11 @@ def remove_files(account: Account) -> int:
     return len(files)
 
 
+def count_files(account_number: int) -> int:
+    """Those that there are of an account, whether or not a row names them."""
+    return sum(1 for _file in storage().files(f"{account_number}/"))
+
+
 def _sweep_retired_segments() -> int:
     # Unscoped: the sweep serves every account.
     over = LakeSegment.objects.unscoped().filter(retired_at__lt=clock.now() - RETIRED_GRACE_PERIOD)

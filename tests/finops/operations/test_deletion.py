@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
-from accounts.models import Account, User
-from accounts.services.deletion import count_rows, delete_account
+from accounts.models import Account, AccountDeletion, User
+from accounts.services import deletion
+from accounts.services.deletion import count_rows, delete_account, due_deletions
+from accounts.services.deletion_record import remove_old_records
 from finops.lib import clock
 from tests.cast import Cast, reauthenticated
 from tests.isolation.marks import fill_with_marks
@@ -56,3 +60,113 @@ def test_until_then_it_is_restored(cast: Cast, acting: Client) -> None:
     acting.post(page_of(cast.account, "restore"))
 
     assert Account.objects.get(pk=cast.account.pk).delete_after is None
+
+
+def test_delete_now_wants_the_name_and_a_scheduled_deletion(cast: Cast, acting: Client) -> None:
+    assert acting.get(page_of(cast.account, "delete-now")).status_code == 404
+    acting.post(page_of(cast.account, "delete"))
+    page = acting.get(f"/admin/accounts/account/{cast.account.pk}/change/").content.decode()
+
+    refused = acting.post(page_of(cast.account, "delete-now"), {"name": "acme"})
+
+    assert "The account is deleted on" in page
+    assert refused.status_code == 422
+    assert "Enter the exact name of the account." in refused.content.decode()
+    assert not AccountDeletion.objects.exists()
+    assert due_deletions() == []
+
+
+def test_delete_now_shows_progress_and_then_that_nothing_is_left(
+    cast: Cast, acting: Client, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_with_marks(cast.account)
+    fill_with_marks(cast.other_account)
+    acting.post(page_of(cast.account, "delete"))
+    sent: list[tuple[object, ...]] = []
+    monkeypatch.setattr(deletion, "publish", lambda *task, **_options: sent.append(task))
+
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = acting.post(page_of(cast.account, "delete-now"), {"name": "Acme"})
+    page_url = answer.headers["Location"]
+    waiting = acting.get(page_url).content.decode()
+    pages: list[str] = []
+    delete_chunk = deletion._delete_chunk
+
+    def look_and_delete(table: str, account_id: int, *, limit: int | None) -> int:
+        if table == "ingestion_usagebatch" and limit is not None:
+            pages.append(acting.get(page_url).content.decode())
+        return delete_chunk(table, account_id, limit=limit)
+
+    monkeypatch.setattr(deletion, "_delete_chunk", look_and_delete)
+    assert sent == [("accounts.delete_account", cast.account.pk)]
+    assert delete_account(account_id=cast.account.pk)
+    done = acting.get(page_url).content.decode()
+
+    assert "Waiting for a worker" in waiting
+    assert "rows deleted" in pages[-1]
+    assert 'hx-trigger="every 2s"' in pages[-1]
+    assert "Nothing left" in done
+    assert 'hx-trigger="every 2s"' not in done
+    record = AccountDeletion.objects.get()
+    assert (record.name, record.actor_label) == ("Acme", "Operator operator@example.com")
+    assert (record.rows_left, record.files_left) == ({}, 0)
+    assert record.rows_before["accounts_membership"] == 5
+    assert any(table.startswith("lake_usageinbox") for table in record.rows_before)
+    assert record.rows_deleted == record.rows_total > 20
+    assert record.files_deleted > 0
+    assert count_rows(cast.account.pk) == {}
+    assert sum(count_rows(cast.other_account.pk).values()) > 20
+
+
+def test_what_is_left_is_named(cast: Cast, acting: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    acting.post(page_of(cast.account, "delete"))
+    Account.objects.update(delete_after=clock.now())
+    monkeypatch.setattr("finops.lake.hooks.remaining_files._entries", {"lake": lambda _number: 3})
+    delete_account(account_id=cast.account.pk)
+    record = AccountDeletion.objects.get()
+    AccountDeletion.objects.update(rows_left={"accounts_mcpkey": 7})
+
+    page = acting.get(f"/admin/accounts/accountdeletion/{record.pk}/change/").content.decode()
+
+    assert record.files_left == 3
+    assert "Incomplete" in page
+    assert "3 lake files and the rows below are left." in page
+    assert "MCP keys" in page
+
+
+def test_a_run_that_died_before_its_last_count_is_finished_by_the_next(cast: Cast, acting: Client) -> None:
+    acting.post(page_of(cast.account, "delete"))
+    Account.objects.filter(pk=cast.account.pk).update(delete_after=clock.now())
+    delete_account(account_id=cast.account.pk)
+    AccountDeletion.objects.update(finished_at=None)
+
+    assert due_deletions() == [cast.account.pk]
+    assert delete_account(account_id=cast.account.pk)
+    assert AccountDeletion.objects.get().finished_at is not None
+    assert due_deletions() == []
+
+
+def test_the_record_goes_after_a_year(cast: Cast) -> None:
+    AccountDeletion.objects.create(account_number=1, name="Old", finished_at=clock.now())
+    AccountDeletion.objects.create(account_number=2, name="Running")
+
+    with clock.frozen(clock.now() + timedelta(days=366)):
+        assert remove_old_records() == 1
+    assert AccountDeletion.objects.get().name == "Running"
+
+
+def test_a_dry_run_that_takes_too_long_says_so(
+    cast: Cast, acting: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def count_slowly(_number: int) -> dict[str, int]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(2)")
+        return {}
+
+    monkeypatch.setattr("finops.operations.queries.STATEMENT_SECONDS", 0.1)
+    monkeypatch.setattr("finops.operations.row_actions.count_rows", count_slowly)
+
+    page = acting.get(page_of(cast.account, "delete"))
+
+    assert page.status_code == 200
+    assert "There are too many rows to count within" in page.content.decode()

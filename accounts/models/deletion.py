@@ -1,0 +1,37 @@
+"""The deletion of an account, which outlives it: progress while it runs, then the proof that nothing is left."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from finops.lib import clock
+
+
+class AccountDeletion(models.Model):
+    """One a deleted account, from when its deletion begins; kept for a year. Without a foreign key, since the account goes."""
+
+    account_number = models.BigIntegerField(unique=True)
+    name = models.CharField(max_length=100)
+    actor_label = models.CharField("requested by", max_length=254, blank=True)
+    started_at = models.DateTimeField(default=clock.now, editable=False)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    rows_total = models.BigIntegerField(default=0)
+    rows_deleted = models.BigIntegerField(default=0)
+    files_deleted = models.BigIntegerField(default=0)
+    files_left = models.BigIntegerField(null=True, blank=True)
+    rows_before: models.JSONField[dict[str, int], dict[str, int]] = models.JSONField(
+        default=dict, help_text="By table."
+    )
+    rows_left: models.JSONField[dict[str, int], dict[str, int]] = models.JSONField(
+        default=dict, help_text="By table, once it is finished; those with none are left out."
+    )
+
+    class Meta:
+        ordering = ["-started_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def percent(self) -> int:
+        return 100 if self.finished_at else min(99, self.rows_deleted * 100 // max(1, self.rows_total))

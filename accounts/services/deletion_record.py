@@ -1,0 +1,69 @@
+"""What is kept of the deletion of an account: how far it is, then the proof that nothing is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from django.db.models import F
+
+from accounts.models import Account, AccountDeletion, AuditEntry
+from finops.lib import clock
+from finops.lib.registry import Registry
+
+RETENTION: Final = timedelta(days=365)
+
+remaining_files: Registry[Callable[[int], int]] = Registry("count of files")
+"""Each counts the files that there are of an account, by its number, whether or not rows name them."""
+
+
+def request_record(account: Account) -> AccountDeletion:
+    """That of the account's deletion, which another run may have begun."""
+    record = AccountDeletion.objects.filter(account_number=account.pk).first()
+    if record is not None:
+        return record
+    # Unscoped: the account is named.
+    entries = AuditEntry.objects.unscoped().filter(account=account, action__startswith="account.delete")
+    label = entries.order_by("-pk").values_list("actor_label", flat=True).first()
+    defaults = {"name": account.name, "actor_label": label or ""}
+    return AccountDeletion.objects.get_or_create(account_number=account.pk, defaults=defaults)[0]
+
+
+def begin_record(account: Account, count_rows: Callable[[int], dict[str, int]]) -> None:
+    """Count every row of the account, the first time."""
+    record = request_record(account)
+    if not record.rows_before:
+        record.rows_before = count_rows(account.pk)
+        record.rows_total = sum(record.rows_before.values())
+        record.save(update_fields=["rows_before", "rows_total"])
+
+
+def add_progress(account_number: int, *, rows: int = 0, files: int = 0) -> None:
+    """One statement."""
+    AccountDeletion.objects.filter(account_number=account_number).update(
+        rows_deleted=F("rows_deleted") + rows, files_deleted=F("files_deleted") + files
+    )
+
+
+def finish_record(account_number: int, count_rows: Callable[[int], dict[str, int]]) -> AccountDeletion:
+    """Count what is left, now that the account is gone: every row and every file."""
+    record = AccountDeletion.objects.get(account_number=account_number)
+    record.rows_left = count_rows(account_number)
+    record.files_left = sum(count(account_number) for count in remaining_files.values())
+    # Some rows went by cascades, which nothing counts.
+    record.rows_deleted = max(record.rows_deleted, record.rows_total - sum(record.rows_left.values()))
+    record.finished_at = clock.now()
+    record.save(update_fields=["rows_left", "files_left", "rows_deleted", "finished_at"])
+    return record
+
+
+def unfinished_numbers() -> list[int]:
+    """Accounts whose deletion began and has no proof yet: a run ended in between."""
+    return list(AccountDeletion.objects.filter(finished_at=None).values_list("account_number", flat=True))
+
+
+def remove_old_records() -> int:
+    """Those of more than a year ago; how many."""
+    count, _by_model = AccountDeletion.objects.filter(finished_at__lt=clock.now() - RETENTION).delete()
+    return count

@@ -1,0 +1,65 @@
+"""What the page of some rows shows besides their fields."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.apps import apps
+
+from accounts.models import Account, AccountDeletion
+from finops.operations.links import row_href
+from finops.operations.rows import Row
+
+
+def rows_by_model(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Counts by table as counts by model, the most first; partitions of a table are one."""
+    names = {model._meta.db_table: str(model._meta.verbose_name_plural) for model in apps.get_models()}
+    by_name: Counter[str] = Counter()
+    for table, count in counts.items():
+        whole = table if table in names else table.rstrip("0123456789").rstrip("_")
+        by_name[names.get(whole, whole)] += count
+    return [(f"{name[:1].upper()}{name[1:]}", count) for name, count in by_name.most_common()]
+
+
+@dataclass(frozen=True)
+class RowPanel:
+    """A template with what it needs, as `panel`."""
+
+    template: str
+    values: dict[str, Any]
+
+
+def _deletion_panel(record: AccountDeletion) -> RowPanel:
+    left = dict(rows_by_model(record.rows_left))
+    tables = [(name, count, left.pop(name, 0)) for name, count in rows_by_model(record.rows_before)]
+    values = {
+        "record": record,
+        "href": row_href(record),
+        "tables": [*tables, *((name, 0, count) for name, count in left.items())],
+        "is_clean": record.finished_at is not None and not record.rows_left and not record.files_left,
+    }
+    return RowPanel("operations/_deletion.html", values)
+
+
+def _account_panel(account: Account) -> RowPanel | None:
+    if account.delete_after is None:
+        return None
+    record = AccountDeletion.objects.filter(account_number=account.pk).first()
+    if record is not None:
+        return _deletion_panel(record)
+    return RowPanel("operations/_scheduled_deletion.html", {"when": account.delete_after})
+
+
+PANELS: Final[dict[str, Callable[[Any], RowPanel | None]]] = {
+    "accounts.Account": _account_panel,
+    "accounts.AccountDeletion": _deletion_panel,
+}
+
+
+def panel_of(row: Row) -> RowPanel | None:
+    """None for most rows. At most one query."""
+    panel = PANELS.get(row._meta.label)
+    return panel(row) if panel is not None else None
