@@ -45,6 +45,7 @@ STATES: Final = {
         StateGauge("job_oldest_waiting_seconds", "For how long the oldest of them has waited.", "job"),
         StateGauge("jobs_running", "Jobs that run.", "job"),
         StateGauge("usage_inbox_events", "Pushed events that wait for a flush."),
+        StateGauge("usage_inbox_bytes", "Their size."),
         StateGauge("usage_inbox_oldest_seconds", "For how long the oldest of them has waited."),
         StateGauge("usage_flushes_failing", "Accounts whose flush fails."),
         StateGauge("lake_segments", "Files that count.", "kind"),
@@ -57,6 +58,7 @@ STATES: Final = {
         StateGauge("backup_runs_failed", "Runs since then that failed or lack files of the lake."),
         StateGauge("queue_messages", "Messages in the broker.", "queue"),
         StateGauge("program_up", "1 when the program was alive in the last minute.", "program"),
+        StateGauge("program_last_seen_timestamp_seconds", "When it last was, as Unix time.", "program"),
         StateGauge("disk_free_bytes", "Room on the fullest disk of this machine."),
     )
 }
@@ -123,9 +125,10 @@ UNION ALL SELECT 'database_size_bytes', '', pg_database_size(current_database())
 UNION ALL SELECT 'accounts', '', count(*) FROM accounts_account
 UNION ALL SELECT 'usage_flushes_failing', '', count(*) FROM lake_usageflushtrouble
 UNION ALL SELECT gauges.name, '', gauges.value FROM (
-    SELECT coalesce(sum(events), 0) AS events, coalesce(extract(epoch FROM now() - min(received_at)), 0) AS oldest
+    SELECT coalesce(sum(events), 0) AS events, coalesce(sum(octet_length(payload)), 0) AS bytes,
+           coalesce(extract(epoch FROM now() - min(received_at)), 0) AS oldest
     FROM lake_usageinbox
-) AS inbox CROSS JOIN LATERAL (VALUES ('usage_inbox_events', events::float8),
+) AS inbox CROSS JOIN LATERAL (VALUES ('usage_inbox_events', events::float8), ('usage_inbox_bytes', bytes::float8),
     ('usage_inbox_oldest_seconds', oldest::float8)) AS gauges(name, value)
 UNION ALL SELECT gauges.name, kind, gauges.value FROM (
     SELECT kind, count(*) AS files, sum(rows) AS rows, sum(bytes) AS bytes
@@ -216,4 +219,7 @@ def _files_of_broker() -> dict[str, int]:
 
 def _programs() -> Iterator[Sample]:
     for name in (*map(liveness.worker_of, QUEUES), liveness.BEAT):
-        yield "program_up", name, float(liveness.is_alive(name))
+        moment = liveness.last_note(name)
+        yield "program_up", name, float(liveness.is_recent(moment))
+        if moment:
+            yield "program_last_seen_timestamp_seconds", name, moment

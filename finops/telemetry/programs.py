@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 
+from finops.lake.engine import engine
 from finops.lib.telemetry import metrics
 from finops.web.bulkheads import Bulkhead
 
@@ -36,7 +37,7 @@ def _start_metrics(program: str, bulkheads: Sequence[Bulkhead]) -> None:
     except OSError as error:
         logger.warning("metrics: off in this process: %s", error)
         return
-    metrics.samplers[:] = [_sample_pool, lambda: _sample_bulkheads(bulkheads)]
+    metrics.samplers[:] = [_sample_pool, _sample_result_cache, lambda: _sample_bulkheads(bulkheads)]
     metrics.start_sampling(program)
 
 
@@ -44,6 +45,10 @@ def _sample_bulkheads(bulkheads: Sequence[Bulkhead]) -> None:
     for each in bulkheads:
         metrics.PLACES.set(each.running, each.name)
         metrics.PLACES_WAITING.set(each.queue_length, each.name)
+
+
+def _sample_result_cache() -> None:
+    metrics.RESULT_CACHE_BYTES.set(engine.result_cache_bytes())
 
 
 def _sample_pool() -> None:

@@ -58,14 +58,21 @@ def note(name: str) -> None:
         _ask(lambda redis: redis.set(_key(name), time.time(), ex=_KEPT_SECONDS))
 
 
-def is_alive(name: str) -> bool:
-    """Whether it was noted lately. Raises RedisError where Redis does not answer: then nobody knows."""
+def last_note(name: str) -> float:
+    """When it was noted last, as Unix time; 0 for never. Raises RedisError where Redis does not answer: then nobody knows."""
     if settings.REDIS_URL:
         value = _ask(lambda redis: redis.get(_key(name)))
-        last_beat = float(value) if isinstance(value, bytes) else 0.0
-    else:
-        last_beat = _file(name).stat().st_mtime if _file(name).exists() else 0.0
-    return abs(time.time() - last_beat) <= LATE_SECONDS
+        return float(value) if isinstance(value, bytes) else 0.0
+    return _file(name).stat().st_mtime if _file(name).exists() else 0.0
+
+
+def is_alive(name: str) -> bool:
+    """Whether it was noted lately. Raises RedisError as `last_note` does."""
+    return is_recent(last_note(name))
+
+
+def is_recent(moment: float) -> bool:
+    return abs(time.time() - moment) <= LATE_SECONDS
 
 
 def ping() -> None:

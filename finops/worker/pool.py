@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from celery.concurrency.base import BasePool, apply_target
 
+from finops.lib.telemetry import metrics
 from finops.lib.time_limit import limit_time
 from finops.worker.queues import LANE_OF, MAINTENANCE, Lane
 
@@ -27,6 +29,7 @@ logger = logging.getLogger(__name__)
 class _Call:
     key: Hashable
     run: Callable[[], None]
+    added_at: float = field(default_factory=time.monotonic)
 
 
 class FairQueue:
@@ -37,6 +40,7 @@ class FairQueue:
         # In the order of their turn: who was served goes to the end.
         self._waiting: dict[Hashable, deque[_Call]] = {}
         self._busy: set[Hashable] = set()
+        self._name, self._length = name, 0
         self._closed = False
         self._threads = [
             threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True)
@@ -52,6 +56,7 @@ class FairQueue:
             if any(call.key == key for call in line):
                 return False
             line.append(_Call(key, run))
+            self._resize(self._length + 1)
             self._changed.notify()
         return True
 
@@ -60,6 +65,7 @@ class FairQueue:
         with self._changed:
             self._closed = True
             self._waiting.clear()
+            self._resize(0)
             self._changed.notify_all()
         for thread in self._threads:
             thread.join()
@@ -89,8 +95,14 @@ class FairQueue:
                     if line:
                         self._waiting[tenant] = line
                     self._busy.add(tenant)
+                    self._resize(self._length - 1)
+                    metrics.LANE_WAIT.observe(time.monotonic() - call.added_at, self._name)
                     return tenant, call
                 self._changed.wait()
+
+    def _resize(self, length: int) -> None:
+        self._length = length
+        metrics.LANE_WAITING.set(length, self._name)
 
 
 NOTHING_DONE: Final = (False, "null", 0.0)

@@ -31,9 +31,11 @@ from finops.lib.jobs import (
     JobCancellation,
     JobDeadline,
     check_job_limit,
+    count_outcome,
     failure_in_child,
     too_much_memory,
 )
+from finops.lib.telemetry import metrics
 from finops.notifications.models import Notification
 from finops.notifications.services import notify, page_path
 from finops.worker.broker import publish
@@ -105,8 +107,10 @@ def run_upload(upload_id: int, *, in_child: bool = False) -> bool:
     with _claim(upload_id) as job:
         if job is None:
             return False
-        # What an open transaction has written, no other process sees.
-        _attempt(job, in_child=in_child and not connection.in_atomic_block)
+        # Unscoped: the queue names the row.
+        with count_outcome(metrics.USAGE_UPLOADS, UsageUpload.objects.unscoped().filter(pk=job.pk)):
+            # What an open transaction has written, no other process sees.
+            _attempt(job, in_child=in_child and not connection.in_atomic_block)
     return True
 
 

@@ -33,7 +33,8 @@ from finops.lib.advisory_lock import advisory_lock
 from finops.lib.child_process import ChildOutcome
 from finops.lib.errors import UserError
 from finops.lib.formats import dates
-from finops.lib.jobs import JobDeadline, failure_in_child, internal_error
+from finops.lib.jobs import JobDeadline, count_outcome, failure_in_child, internal_error
+from finops.lib.telemetry import metrics
 from finops.lib.unavailable import is_unavailable
 from finops.notifications.models import Notification
 from finops.notifications.services import notify, page_path
@@ -73,7 +74,8 @@ def run_push(push_id: int, *, in_child: bool = False) -> bool:
         if push is None:
             return False
         with account_scope(push.account):
-            _run(push, in_child=in_child and not connection.in_atomic_block)
+            with count_outcome(metrics.COST_PUSHES, CostPush.objects.filter(pk=push.pk)):
+                _run(push, in_child=in_child and not connection.in_atomic_block)
             if not CostPush.objects.filter(pk=push.pk, status__in=UNFINISHED_STATUSES).exists():
                 push_folders.remove(push.public_id)
     _ask_next(push)

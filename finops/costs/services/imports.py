@@ -25,6 +25,8 @@ from finops.costs.services.attempts import ProgressCallback
 from finops.costs.services.import_commit import as_json
 from finops.lib import disk
 from finops.lib.errors import UserError
+from finops.lib.jobs import count_outcome
+from finops.lib.telemetry import metrics
 from finops.worker.broker import publish
 
 
@@ -160,7 +162,9 @@ def run_import(
     with claims.claim(import_id) as job:
         if job is None:
             return False
-        with account_scope(job.account):
+        # Unscoped: the queue names the row.
+        rows = CostImport.objects.unscoped().filter(pk=job.pk)
+        with account_scope(job.account), count_outcome(metrics.IMPORTS, rows):
             # What an open transaction has written, no other process sees.
             attempts.run_attempt(job, on_progress, in_child=in_child and not connection.in_atomic_block)
     if disk.low_disk() or job.pk not in {one.pk for one in claims.imports_with_files()}:

@@ -337,6 +337,11 @@ def _instance() -> _Instance:
         return _instances[directory]
 
 
+def result_cache_bytes() -> int:
+    """Of the answers that this process keeps."""
+    return _result_cache.bytes
+
+
 def _forget_after_fork() -> None:
     """A child makes its own instance. The parent's is kept alive, unused: closing it would wait for threads that
     only the parent has."""

@@ -56,6 +56,10 @@ class QueryResultCache:
         self._bytes = 0
         self._lock = threading.Lock()
 
+    @property
+    def bytes(self) -> int:
+        return self._bytes
+
     def get(self, key: ResultKey) -> pa.Table | None:
         with self._lock:
             entry = self._entries.get(key)

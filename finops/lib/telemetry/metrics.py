@@ -84,8 +84,8 @@ class Counter(Instrument):
 class Distribution(Instrument):
     """Seconds, as a histogram, or as sum and count alone where there are many series of it."""
 
-    def __init__(self, name: str, help: str, *labels: str, buckets: bool = True) -> None:  # noqa: A002
-        kind, options = ("Histogram", {"buckets": SECONDS}) if buckets else ("Summary", {})
+    def __init__(self, name: str, help: str, *labels: str, buckets: tuple[float, ...] = SECONDS) -> None:  # noqa: A002
+        kind, options = ("Histogram", {"buckets": buckets}) if buckets else ("Summary", {})
         super().__init__(kind, name, help, labels, options)
 
     def observe(self, seconds: float, *values: str) -> None:
@@ -117,7 +117,7 @@ REQUEST_SECONDS: Final = Distribution(
     "finops_http_request_duration_seconds", "From Django's first middleware to its last.", "door"
 )
 PAGE_SECONDS: Final = Distribution(
-    "finops_page_duration_seconds", "Pages, by the name of their URL.", "view", buckets=False
+    "finops_page_duration_seconds", "Pages, by the name of their URL.", "view", buckets=()
 )
 MCP_CALLS: Final = Counter("finops_mcp_calls_total", "Tools and prompts by outcome.", "tool", "outcome")
 MCP_SECONDS: Final = Distribution("finops_mcp_call_duration_seconds", "Tools and prompts.", "tool")
@@ -132,15 +132,30 @@ LAKE_BYTES: Final = Counter(
     "finops_lake_query_file_bytes_total", "Size of the files of queries that DuckDB ran.", "kind"
 )
 RESULT_CACHE: Final = Counter("finops_lake_result_cache_requests_total", "Hits and misses.", "result")
+RESULT_CACHE_BYTES: Final = Gauge("finops_lake_result_cache_bytes", "Size of the answers in the caches.")
 FLUSHED: Final = Counter("finops_usage_flushed_events_total", "Events moved from the inbox to the lake.")
 COMPACTIONS: Final = Counter("finops_lake_compactions_total", "Compactions of usage.")
 COMPACTED_ROWS: Final = Counter("finops_lake_compacted_rows_total", "Rows that compactions wrote.")
+IMPORTS: Final = Counter(
+    "finops_cost_imports_total", "Imports of cost that ended, or wait for a review, by outcome.", "outcome"
+)
+COST_PUSHES: Final = Counter("finops_cost_pushes_total", "Pushes of cost that ended, by outcome.", "outcome")
+USAGE_UPLOADS: Final = Counter(
+    "finops_usage_uploads_total", "Uploads of usage that ended, by outcome.", "outcome"
+)
 SYNCS: Final = Counter("finops_cost_syncs_total", "Syncs of cost connections by outcome.", "outcome")
 DELIVERIES: Final = Counter(
     "finops_alert_deliveries_total", "Attempts at alert deliveries by outcome.", "channel", "outcome"
 )
 TASKS: Final = Counter("finops_tasks_total", "Tasks of workers by outcome.", "task", "outcome")
-TASK_SECONDS: Final = Distribution("finops_task_duration_seconds", "Tasks of workers.", "task", buckets=False)
+TASK_SECONDS: Final = Distribution("finops_task_duration_seconds", "Tasks of workers.", "task", buckets=())
+LANE_WAIT: Final = Distribution(
+    "finops_worker_lane_wait_seconds",
+    "From a task's message to its start.",
+    "lane",
+    buckets=(0.1, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0),
+)
+LANE_WAITING: Final = Gauge("finops_worker_lane_waiting", "Tasks that wait for a thread.", "lane")
 LOG_RECORDS: Final = Counter("finops_log_records_total", "Log records from WARNING on.", "level")
 PLACES: Final = Gauge("finops_web_requests_running", "Requests that have a place.", "bulkhead")
 PLACES_WAITING: Final = Gauge("finops_web_requests_waiting", "Requests that wait for a place.", "bulkhead")
