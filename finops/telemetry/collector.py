@@ -55,6 +55,7 @@ STATES: Final = {
         StateGauge("cost_connections", "Cost connections by state: ok, failing, late, paused.", "state"),
         StateGauge("alert_channels_failing", "Channels whose delivery failed in the last day."),
         StateGauge("backup_age_seconds", "Since the start of the last complete backup, or of the first run."),
+        StateGauge("backup_size_bytes", "What the last complete backup needs at its target."),
         StateGauge("backup_runs_failed", "Runs since then that failed or lack files of the lake."),
         StateGauge("queue_messages", "Messages in the broker.", "queue"),
         StateGauge("program_up", "1 when the program was alive in the last minute.", "program"),
@@ -157,6 +158,9 @@ UNION ALL SELECT gauges.name, '', gauges.value FROM (
     ('backup_runs_failed', (SELECT count(*) FROM backup_backuprun WHERE status IN ('failed', 'incomplete')
         AND (done IS NULL OR started_at > done))::float8)) AS gauges(name, value)
 WHERE since IS NOT NULL
+UNION ALL SELECT 'backup_size_bytes', '', bytes::float8 FROM (
+    SELECT bytes FROM backup_backuprun WHERE status = 'done' ORDER BY started_at DESC, id DESC LIMIT 1
+) AS last_backup WHERE bytes IS NOT NULL
 """  # noqa: S608 - of our own constants
 _STATEMENT: Final = " UNION ALL ".join([*map(_jobs_sql, _JOBS), _STATE_SQL])
 

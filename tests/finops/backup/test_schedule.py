@@ -191,12 +191,15 @@ def test_the_tile_says_how_old_the_last_complete_backup_is(target: str, settings
 
 
 def test_metrics_say_the_age_of_the_last_complete_backup(target: str) -> None:
-    assert "backup_age_seconds" not in {name for name, *_rest in samples()}
+    names = {name for name, *_rest in samples()}
+    assert names.isdisjoint({"backup_age_seconds", "backup_size_bytes", "backup_runs_failed"})
     add_run(target, 5, "failed")
-    add_run(target, 3)
-    add_run(target, 2, "incomplete")
+    add_run(target, 4, bytes=1_000)
+    add_run(target, 3, bytes=2_000)
+    add_run(target, 2, "incomplete", bytes=9_000)
     values = {name: value for name, _label, value in samples()}
     assert values["backup_age_seconds"] == pytest.approx(3 * 3600, abs=60)
+    assert values["backup_size_bytes"] == 2_000
     assert values["backup_runs_failed"] == 1
 
 
