@@ -70,6 +70,29 @@ SETTINGS = (
 )
 """The second navigation, beside the pages of Settings."""
 
+PERSONAL_SETTINGS = (
+    MenuItem("Profile", "profile"),
+    MenuItem("E-mail", "account_email"),
+    MenuItem("Password", "account_change_password", pages=("account_set_password",)),
+    MenuItem(
+        "Two-factor sign-in",
+        "mfa_index",
+        pages=(
+            "mfa_activate_totp",
+            "mfa_deactivate_totp",
+            "mfa_view_recovery_codes",
+            "mfa_generate_recovery_codes",
+            "mfa_list_webauthn",
+            "mfa_add_webauthn",
+            "mfa_edit_webauthn",
+            "mfa_remove_webauthn",
+        ),
+    ),
+    MenuItem("Sessions", "sessions"),
+    MenuItem("Security log", "security_log"),
+)
+"""The pages of a person, whose URLs have no account: beside each other, and in the person's menu."""
+
 MENU = (
     MenuGroup(
         "",

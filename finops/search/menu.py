@@ -10,7 +10,7 @@ import msgspec
 from django.urls import resolve, reverse
 
 from accounts.models import Membership, Role
-from finops.navigation import MENU, SETTINGS, TABS, MenuItem
+from finops.navigation import MENU, PERSONAL_SETTINGS, SETTINGS, TABS, MenuItem
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +103,7 @@ def _every_page() -> Iterator[tuple[str, str, MenuItem]]:
         *(("Settings", "settings", group.items) for group in SETTINGS),
         *((label, "file", items) for label, items in TABS.items()),
         ("", "", _OF_THE_FRAME),
+        ("Your settings", "settings", PERSONAL_SETTINGS),
     )
     for group, icon, items in menus:
         for item in items:
@@ -129,4 +130,6 @@ def _best(results: list[SearchResult], text: str) -> list[SearchResult]:
 
 
 def _href(membership: Membership, page: str) -> str:
+    if any(item.url_name == page for item in PERSONAL_SETTINGS):
+        return reverse(page)
     return reverse(page, kwargs={"slug": membership.account.slug})

@@ -23,7 +23,7 @@ from finops.lib import clock, sentences
 from finops.lib.formats import dates, numbers
 from finops.lib.formats import sentences as reader_sentences
 from finops.lib.money import round_amount
-from finops.navigation import MENU, SETTINGS, TABS, MenuGroup, MenuItem
+from finops.navigation import MENU, PERSONAL_SETTINGS, SETTINGS, TABS, MenuGroup, MenuItem
 
 register = template.Library()
 register.tag("static", do_static)
@@ -293,6 +293,13 @@ def settings_groups(context: template.Context) -> list[tuple[str, str, list[tupl
         return []
     groups = _groups(context, SETTINGS, "settings")
     return groups if any(is_current for _, _, links in groups for _, is_current in links) else []
+
+
+@register.simple_tag(takes_context=True)
+def personal_settings(context: template.Context) -> list[tuple[str, str, list[tuple[MenuItem, bool]]]]:
+    """The pages of the person, as `settings_groups`: one group without a heading."""
+    url_name = _url_name(context)
+    return [("", "", [(item, item.has_page(url_name)) for item in PERSONAL_SETTINGS])]
 
 
 def _groups(

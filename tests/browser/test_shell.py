@@ -58,6 +58,19 @@ def test_on_a_phone_the_navigation_of_settings_is_a_list_behind_a_button(new_pag
     assert overflow(page) == 0
 
 
+def test_on_a_phone_the_navigation_of_your_settings_is_the_same_list(new_page: NewPage) -> None:
+    page = new_page("viewer", width=390)
+    page.goto("/auth/email/")
+    settings = page.get_by_role("navigation", name="Your settings")
+    expect(settings.get_by_role("link", name="Sessions")).to_be_hidden()
+
+    settings.get_by_role("button", name="Your settings: E-mail").click()
+    settings.get_by_role("link", name="Sessions").click()
+
+    expect(settings.get_by_role("button", name="Your settings: Sessions")).to_be_visible()
+    assert overflow(page) == 0
+
+
 def test_the_menu_of_accounts_closes_by_escape_and_gives_the_focus_back(new_page: NewPage) -> None:
     page = new_page("both")
     page.goto("/a/acme/teams/")

@@ -130,6 +130,13 @@ def test_pages_of_the_bell_and_of_help_are_found(cast: Cast) -> None:
     assert "How we count" in search(client, "count")
 
 
+def test_pages_of_the_person_are_found(cast: Cast) -> None:
+    client = signed_in(cast.viewer)
+
+    assert search(client, "your settings sess") == {"Sessions": "/auth/sessions/"}
+    assert search(client, "two-factor")["Two-factor sign-in"] == "/auth/2fa/"
+
+
 def test_pages_for_admins_are_offered_to_them_alone(cast: Cast) -> None:
     assert "Audit log" in search(signed_in(cast.admin), "audit")
     assert "Audit log" not in search(signed_in(cast.member), "audit")
