@@ -42,6 +42,17 @@ def test_every_file_that_the_interface_names_exists() -> None:
     assert [path for path in paths if not path.startswith("/") and not (ROOT / path).exists()] == []
 
 
+def test_every_file_and_door_of_the_threat_model_is_there() -> None:
+    text = (ROOT / "docs" / "threat-model.md").read_text()
+    files = re.findall(r"`((?:tests|finops|accounts)/[\w/.]+)`", text)
+    doors = {path.split("/<")[0] for path in _paths(get_resolver().url_patterns) if not path.startswith(PAGES)}
+    named = [name.rstrip("/") for name in re.findall(r"`(/[\w./-]+)`", text)]
+
+    assert files
+    assert [path for path in files if not (ROOT / path).exists()] == []
+    assert [door for door in doors if "^" not in door and not door.startswith((*named, "/favicon"))] == ["/"]
+
+
 def _rows() -> list[list[str]]:
     """The cells of every row of the tables, without headings."""
     lines = [line for line in INTERFACE.read_text().splitlines() if line.startswith("| ")]
