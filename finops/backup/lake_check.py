@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
+from finops.backup.import_totals import CostComparison, ImportDifference
 from finops.backup.objects import ObjectStore
 from finops.backup.records import LakeFile
 from finops.backup.restoration import restore_file
@@ -41,10 +42,13 @@ class LakeProblem:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """`files` and `rows` that were checked, and what is wrong."""
+    """`files` and `rows` that were checked, and what is wrong; of `cost_files` that could be read, `compared` were compared with
+    their imports."""
 
     files: int
     rows: int
+    cost_files: int
+    compared: int
     problems: list[LakeProblem]
 
     @property
@@ -73,20 +77,31 @@ def check_lake(*, repair: bool, backup: BackupFiles | None, progress: Callable[[
     Raises StorageUnreachable when the storage does not answer: nothing is reported or repaired then.
     """
     problems: list[LakeProblem] = []
+    comparison = CostComparison()
     files = rows = 0
     # Unscoped: an operator checks the lake of every account.
     segments = LakeSegment.objects.unscoped().filter(retired_at=None).order_by("pk")
     for segment in segments.iterator():
-        problems += _check_segment(segment, repair=repair, backup=backup)
+        problems += _check_segment(segment, comparison, repair=repair, backup=backup)
         files, rows = files + 1, rows + segment.rows
         if files % 500 == 0:
             progress(f"Checked: {files:,} segments")
+    problems += map(_import_problem, comparison.differences())
     problems += _orphans(repair=repair)
-    return CheckResult(files, rows, problems)
+    return CheckResult(files, rows, comparison.segments, comparison.compared, problems)
+
+
+def _import_problem(difference: ImportDifference) -> LakeProblem:
+    source = difference.source
+    path = ", ".join(difference.paths) or f"{difference.month:%Y-%m} of source {source.source_id}"
+    advice = (
+        f"Import {difference.month:%Y-%m} of source {source.source_id} again (account {source.account_id})."
+    )
+    return LakeProblem(path, difference.text, advice)
 
 
 def _check_segment(
-    segment: LakeSegment, *, repair: bool, backup: BackupFiles | None
+    segment: LakeSegment, comparison: CostComparison, *, repair: bool, backup: BackupFiles | None
 ) -> Iterator[LakeProblem]:
     text = _damage(segment.path, segment.checksum, segment.bytes)
     if text and not _is_live(segment):
@@ -102,7 +117,10 @@ def _check_segment(
         yield LakeProblem(
             segment.path, difference, "Run with --repair: the manifest takes the file's figures.", repair
         )
-    yield from _check_rollups(segment, repair=repair)
+    if segment.kind == Kind.COST:
+        sums = _sums(segment.path, segment.checksum, segment.columns)
+        comparison.add(segment, sums)
+        yield from _check_rollups(segment, sums, repair=repair)
 
 
 def _is_live(segment: LakeSegment) -> bool:
@@ -167,11 +185,9 @@ def _update_statistics(segment: LakeSegment) -> None:
     segment.save(update_fields=["rows", "columns", "first_day", "last_day"])
 
 
-def _check_rollups(segment: LakeSegment, *, repair: bool) -> Iterator[LakeProblem]:
+def _check_rollups(segment: LakeSegment, expected: Sums, *, repair: bool) -> Iterator[LakeProblem]:
     """A rollup is made of its segment, so what is wrong with one is repaired by making it again."""
-    rollups = list(LakeRollup.objects.unscoped().filter(segment=segment))
-    expected = _sums(segment.path, segment.checksum, segment.columns) if rollups else {}
-    for rollup in rollups:
+    for rollup in LakeRollup.objects.unscoped().filter(segment=segment):
         text = _damage(rollup.path, rollup.checksum, rollup.bytes) or _sum_difference(
             segment, rollup, expected
         )

@@ -51,7 +51,10 @@ def report(result: CheckResult, output: OutputWrapper, *, quiet: bool) -> None:
         state = "Repaired." if problem.is_repaired else problem.advice
         output.write(f"{problem.path} {problem.text}. {state}")
     if not quiet:
-        output.write(f"Checked {result.files:,} segments with {result.rows:,} rows.")
+        output.write(
+            f"Checked {result.files:,} segments with {result.rows:,} rows. "
+            f"Compared with imports: {result.compared:,} of {result.cost_files:,} segments of cost."
+        )
     if not result.is_sound:
         count = sum(not problem.is_repaired for problem in result.problems)
         raise CommandError(f"{count} {plural('problems', count)} left in the lake.")
