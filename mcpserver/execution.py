@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,21 +27,20 @@ log = logging.getLogger(__name__)
 
 def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcome:
     """The outcome of a call; never raises. What the caller cannot repair is logged under the incident it names."""
+    return outcome_of(tool.name, call, lambda: _run(tool, arguments, call))
+
+
+def outcome_of(
+    name: str,
+    call: ToolCall,
+    run: Callable[[], ToolOutcome],
+    *,
+    advice: str = "Use a shorter period or less detail.",
+) -> ToolOutcome:
+    """What `run` gives, or the problem that it raises; never raises. `name` is the call's in messages and log, `advice`
+    what to do where the time was too short."""
     try:
-        arguments, display = _display_of(tool, arguments, call)
-        decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
-        conversion = None
-        with call_transaction(call, read_only=tool.access is ToolAccess.READ):
-            if display is None:
-                answer = tool.handler(call, decoded)
-            else:
-                with display_scope(display):
-                    answer = tool.handler(call, decoded)
-                    conversion = conversion_of(display)
-        encoded = encode_to_size(answer, MAX_ANSWER_BYTES, conversion)
-        return _limit_answer_size(
-            tool, ToolOutcome(answer=encoded, console_url=getattr(answer, "console_url", ""))
-        )
+        return run()
     except UserError as problem:
         where = f" Its page: {call.console_url(problem.page)}" if problem.page else ""
         return ToolOutcome(problem=f"{problem.message}{where}", field=problem.field)
@@ -49,13 +48,30 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOu
         return ToolOutcome(problem=_validation_text(validation_error))
     except Exception as error:
         if isinstance(error, OperationalError) and isinstance(error.__cause__, QueryCanceled):
-            return ToolOutcome(problem=f"{tool.name} timed out. Use a shorter period or less detail.")
+            return ToolOutcome(problem=f"{name} timed out. {advice}")
         incident = new_incident()
-        log.exception("incident %s: tool %s of account %s failed", incident, tool.name, call.account.pk)
+        log.exception("incident %s: tool %s of account %s failed", incident, name, call.account.pk)
         return ToolOutcome(
-            problem=f"{tool.name} failed with a server error (incident {incident}). Retry once.",
+            problem=f"{name} failed with a server error (incident {incident}). Retry once.",
             incident=incident,
         )
+
+
+def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcome:
+    arguments, display = _display_of(tool, arguments, call)
+    decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
+    conversion = None
+    with call_transaction(call, read_only=tool.access is ToolAccess.READ):
+        if display is None:
+            answer = tool.handler(call, decoded)
+        else:
+            with display_scope(display):
+                answer = tool.handler(call, decoded)
+                conversion = conversion_of(display)
+    encoded = encode_to_size(answer, MAX_ANSWER_BYTES, conversion)
+    return _limit_answer_size(
+        tool, ToolOutcome(answer=encoded, console_url=getattr(answer, "console_url", ""))
+    )
 
 
 def _display_of(

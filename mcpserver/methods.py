@@ -139,7 +139,7 @@ def run_named_tool(server: Server, params: Mapping[str, Any], call: ToolCall, ki
         tool, arguments = _find_tool(server, params, call, kind), _object(params, "arguments")
         recorder.registered_name = tool.name
         if tool.access is ToolAccess.WRITE and not call.credential.may_write:
-            return recorder.refusal(ToolOutcome(problem=_read_only_problem(tool, call), is_refused=True))
+            return recorder.refusal(ToolOutcome(problem=read_only_problem(tool.name, call), is_refused=True))
         return recorder.outcome(server.run(tool, arguments, call))
 
 
@@ -183,11 +183,12 @@ def _console_hint(name: str, call: ToolCall) -> str:
     return f" Members change this in the console: {call.console_url(page)}"
 
 
-def _read_only_problem(tool: Tool, call: ToolCall) -> str:
+def read_only_problem(name: str, call: ToolCall) -> str:
+    """Why a read-only credential may not make this call. Raises InsufficientScope for one of OAuth, which can ask for more."""
     if call.credential.kind is CredentialKind.OAUTH:
-        raise InsufficientScope(tool.name)
+        raise InsufficientScope(name)
     return (
-        f"{tool.name} needs write access, and this key, {call.credential.label}, is read-only. "
+        f"{name} needs write access, and this key, {call.credential.label}, is read-only. "
         "Nothing was changed. Members can create a Read/write key at "
         f"{call.console_url('settings/mcp-keys/')}."
     )

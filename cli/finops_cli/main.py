@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from finops_cli import VERSION, credentials
+from finops_cli import VERSION, configuration, credentials
 from finops_cli.budget_check import run_budget_check
 from finops_cli.client import Client
 from finops_cli.errors import CommandError
@@ -43,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     _add_questions(commands)
     _add_files(commands)
+    _add_configuration(commands)
     login = commands.add_parser("login", help="store the address and a credential")
     login.add_argument(
         "--url", default="", help="address of the console; default: FINOPS_URL or the stored one"
@@ -90,6 +91,22 @@ def _add_files(commands: Any) -> None:
     push.add_argument("files", nargs="+", metavar="FILE", help="JSON or NDJSON; - for standard input")
     push.add_argument("--dry-run", action="store_true", help="validate without storing")
     push.set_defaults(run=run_push)
+
+
+def _add_configuration(commands: Any) -> None:
+    parser = commands.add_parser("config", help="export, plan or apply the configuration as YAML")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="action")
+    export = actions.add_parser("export", help="print the file")
+    export.add_argument("--kind", action="append", default=[], help="such as budgets; default: all")
+    export.set_defaults(run=configuration.run_export)
+    plan = actions.add_parser("plan", help="list what applying the file would change")
+    plan.add_argument("--exit-code", action="store_true", help="exit 1 where there are changes")
+    plan.set_defaults(run=configuration.run_plan)
+    apply = actions.add_parser("apply", help="apply the file, all or nothing")
+    apply.set_defaults(run=configuration.run_apply)
+    for action in (plan, apply):
+        action.add_argument("file", metavar="FILE", help="YAML; - for standard input")
+        action.add_argument("--delete", action="store_true", help="delete rows that the file leaves out")
 
 
 def _ask(options: argparse.Namespace) -> None:

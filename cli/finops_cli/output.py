@@ -108,7 +108,7 @@ def _csv_text(value: Any) -> str:
 def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
     """Columns side by side as far as the terminal is wide; numbers right-aligned."""
     columns = [name for name in _columns(rows) if any(row.get(name) not in (None, "", []) for row in rows)]
-    cells = [[_printable(_text(row.get(name))) for name in columns] for row in rows]
+    cells = [[printable(_text(row.get(name))) for name in columns] for row in rows]
     widths = [max(len(name), *(len(line[at]) for line in cells)) for at, name in enumerate(columns)]
     numeric = [all(isinstance(row.get(name), (int, Decimal, type(None))) for row in rows) for name in columns]
     room = shutil.get_terminal_size((160, 24)).columns
@@ -121,6 +121,6 @@ def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
         print(text if len(text) <= room or not sys.stdout.isatty() else text[: room - 1] + "…")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """On one line: names come from bills, and a terminal obeys control characters."""
     return "".join(each if each.isprintable() else " " for each in text)

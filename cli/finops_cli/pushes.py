@@ -9,11 +9,11 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from finops_cli.client import Client
 from finops_cli.errors import FAILED, CommandError
+from finops_cli.files import read_file
 
 BATCH = 1_000
 POLL_SECONDS = 1.0
@@ -25,7 +25,7 @@ def run_import(options: argparse.Namespace) -> None:
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", options.month):
         raise CommandError(f"--month: {options.month} is not a month. Write it as 2026-05.")
     client = Client("cost-key")
-    parts = [_read(name) for name in options.files]
+    parts = [read_file(name) for name in options.files]
     push = (
         _one_part(client, options.month, parts[0])
         if len(parts) == 1
@@ -34,7 +34,7 @@ def run_import(options: argparse.Namespace) -> None:
     print(f"Push {push['id']} of {push['month']}: {push['status']}.")
     if options.no_wait:
         return
-    print_push(_ended(client, push, options.timeout))
+    print_push(_wait_for(client, push, options.timeout))
 
 
 def _one_part(client: Client, month: str, body: bytes) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _cancel(client: Client, path: str) -> None:
         print(f"The push stays open for 24 hours: {error.message}", file=sys.stderr)
 
 
-def _ended(client: Client, push: dict[str, Any], timeout: float) -> dict[str, Any]:
+def _wait_for(client: Client, push: dict[str, Any], timeout: float) -> dict[str, Any]:
     until = time.monotonic() + timeout
     while push["status"] not in _ENDED:
         if time.monotonic() > until:
@@ -96,7 +96,7 @@ def run_push(options: argparse.Namespace) -> None:
     client = Client("usage-key")
     accepted = rejected = duplicates = 0
     for name in options.files:
-        content = _read(name)
+        content = read_file(name)
         events = events_of(content, name)
         for start in range(0, len(events), BATCH):
             body = '{"events": [' + ",".join(events[start : start + BATCH]) + "]}"
@@ -164,11 +164,3 @@ def _skip(text: str, place: int) -> int:
     while place < len(text) and text[place] in " \t\r\n":
         place += 1
     return place
-
-
-def _read(name: str) -> bytes:
-    """A file, or standard input for `-`. Raises CommandError for a file that cannot be read."""
-    try:
-        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise CommandError(f"{name} cannot be read: {error.strerror}.") from error

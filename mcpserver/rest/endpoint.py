@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -41,28 +42,27 @@ class RestApi:
 
     def tools(self, request: HttpRequest) -> HttpResponse:
         """The tools that the credential may call."""
-        return _respond(request, self._list_tools)
+        return respond(request, self._list_tools)
 
     def tool(self, request: HttpRequest, name: str) -> HttpResponse:
         """One call of a tool."""
-        return _respond(request, lambda request, call: self._call_tool(request, call, name))
+        return respond(request, lambda request, call: self._call_tool(request, call, name))
 
     def _list_tools(self, request: HttpRequest, call: ToolCall) -> HttpResponse:
-        _check_method(request, "GET")
+        check_method(request, "GET")
         tools = self._server().registry.callable_by(may_write=call.credential.may_write)
         return json_response(HTTPStatus.OK, msgspec.json.encode({"tools": [_entry(tool) for tool in tools]}))
 
     def _call_tool(self, request: HttpRequest, call: ToolCall, name: str) -> HttpResponse:
-        _check_method(request, "POST")
+        check_method(request, "POST")
         body = read_body(request)
         params = {"name": name, "arguments": _arguments(body)}
         try:
-            outcome = run_named_tool(self._server(), params, call, CallMethod.API)
+            with check_scope(body):
+                outcome = run_named_tool(self._server(), params, call, CallMethod.API)
         except RpcError as unknown_tool:
             raise HttpError(HTTPStatus.NOT_FOUND, unknown_tool.message) from unknown_tool
-        except InsufficientScope as tool:
-            raise insufficient_scope_error(str(tool), body) from tool
-        return _outcome_response(outcome)
+        return error_response(outcome) if outcome.is_error else json_response(HTTPStatus.OK, outcome.answer)
 
 
 def no_path(request: HttpRequest) -> HttpResponse:
@@ -71,7 +71,7 @@ def no_path(request: HttpRequest) -> HttpResponse:
     def refuse(request: HttpRequest, call: ToolCall) -> HttpResponse:
         raise HttpError(HTTPStatus.NOT_FOUND, "Unknown path. See /api/v1/openapi.json.")
 
-    return _respond(request, refuse)
+    return respond(request, refuse)
 
 
 def openapi(request: HttpRequest) -> HttpResponse:
@@ -83,7 +83,8 @@ def openapi(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _respond(request: HttpRequest, handler: Handler) -> HttpResponse:
+def respond(request: HttpRequest, handler: Handler) -> HttpResponse:
+    """The handler's answer to a request that is admitted, or the problem; for browsers with the headers of CORS."""
     is_preflight = cors.is_preflight(request)
     answer = cors.preflight(request, _METHODS) if is_preflight else _answer_or_problem(request, handler)
     return cors.share(request, answer)
@@ -111,7 +112,7 @@ def _answer_or_problem(request: HttpRequest, handler: Handler) -> HttpResponse:
         return problem_response(HTTPStatus.INTERNAL_SERVER_ERROR, detail, incident=incident)
 
 
-def _check_method(request: HttpRequest, method: str) -> None:
+def check_method(request: HttpRequest, method: str) -> None:
     """Raises HttpError for another method."""
     if request.method != method:
         raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, f"Use {method}.", {"Allow": method})
@@ -132,9 +133,17 @@ def _arguments(body: bytes) -> dict[str, Any]:
     return value
 
 
-def _outcome_response(outcome: ToolOutcome) -> HttpResponse:
-    if not outcome.is_error:
-        return json_response(HTTPStatus.OK, outcome.answer)
+@contextmanager
+def check_scope(body: bytes) -> Iterator[None]:
+    """Raises HttpError where a write needs more scope than an OAuth token has."""
+    try:
+        yield
+    except InsufficientScope as tool:
+        raise insufficient_scope_error(str(tool), body) from tool
+
+
+def error_response(outcome: ToolOutcome) -> HttpResponse:
+    """The problem of a call that came to no answer."""
     if outcome.incident:
         return problem_response(HTTPStatus.INTERNAL_SERVER_ERROR, outcome.text, incident=outcome.incident)
     status = HTTPStatus.FORBIDDEN if outcome.is_refused else HTTPStatus.UNPROCESSABLE_ENTITY

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 from django.conf import settings
 
+from finops.configuration.kinds import KINDS
 from mcpserver.registry import DISPLAY_CURRENCY, Tool, ToolAccess, registry
 from mcpserver.rest.problems import CONTENT_TYPE, PROBLEM_TYPES
 from mcpserver.schema import Schema, whole_answer_schema
@@ -17,6 +18,7 @@ _HEADERS: Final = {
     "Allow": {"schema": {"type": "string"}, "description": "The method of this path."},
     "Retry-After": {"schema": {"type": "integer", "minimum": 0}, "description": "Seconds to wait."},
 }
+YAML: Final = "application/yaml"
 _COMMON_STATUSES: Final = (401, 403, 405, 429, 500, 503)
 _TOOL_STATUSES: Final = (400, 413, 422)
 _DISPLAY_CURRENCY_TEXT: Final = "Such as EUR, or own for the currencies of the bills."
@@ -34,10 +36,15 @@ def document() -> Schema:
         },
         "servers": [{"url": settings.PUBLIC_URL}],
         "security": _security(ToolAccess.READ),
-        "paths": {"/api/v1/tools": {"get": _list_operation()}, **tools},
+        "paths": {"/api/v1/tools": {"get": _list_operation()}, **tools, **_configuration_paths()},
         "components": {
             "securitySchemes": _security_schemes(),
-            "schemas": {"Problem": _problem(), "Tools": _tools(), "Conversion": _conversion()},
+            "schemas": {
+                "Problem": _problem(),
+                "Tools": _tools(),
+                "Conversion": _conversion(),
+                "ConfigurationChanges": _configuration_changes(),
+            },
             "responses": {each.name: _problem_response(code) for code, each in PROBLEM_TYPES.items()},
         },
     }
@@ -98,6 +105,80 @@ def _list_operation() -> Schema:
             **_problems(*_COMMON_STATUSES),
         },
     }
+
+
+def _configuration_paths() -> Schema:
+    kinds = [kind.name for kind in KINDS]
+    kind = {"type": "array", "items": {"type": "string", "enum": kinds}}
+    export = {
+        "operationId": "exportConfiguration",
+        "tags": ["read"],
+        "summary": "Export configuration",
+        "description": "The account's configuration as a YAML file.",
+        "security": _security(ToolAccess.READ),
+        "parameters": [_query_parameter("kind", kind, "Repeat for several. Default: all.")],
+        "responses": {
+            "200": {"description": "The file.", "content": {YAML: {"schema": {"type": "string"}}}},
+            **_problems(*_COMMON_STATUSES, 422),
+        },
+    }
+    plan = "What applying a file would change. Writes nothing."
+    apply = "Applies a file, all or nothing. Applied again it changes nothing."
+    return {
+        "/api/v1/configuration": {"get": export},
+        "/api/v1/configuration/plan": {
+            "post": _file_operation("planConfiguration", "Plan configuration", plan)
+        },
+        "/api/v1/configuration/apply": {
+            "post": _file_operation("applyConfiguration", "Apply configuration", apply)
+        },
+    }
+
+
+def _file_operation(name: str, summary: str, description: str) -> Schema:
+    delete = {"type": "boolean", "default": False}
+    changes = {"schema": {"$ref": "#/components/schemas/ConfigurationChanges"}}
+    return {
+        "operationId": name,
+        "tags": ["write"],
+        "summary": summary,
+        "description": description,
+        "security": _security(ToolAccess.WRITE),
+        "parameters": [
+            _query_parameter("delete", delete, "Delete rows that the file leaves out, of its kinds.")
+        ],
+        "requestBody": {"required": True, "content": {YAML: {"schema": {"type": "string"}}}},
+        "responses": {
+            "200": {"description": "The changes.", "content": {"application/json": changes}},
+            **_problems(*_COMMON_STATUSES, 413, 422),
+        },
+    }
+
+
+def _query_parameter(name: str, schema: Schema, description: str) -> Schema:
+    return {"name": name, "in": "query", "schema": schema, "description": description}
+
+
+def _configuration_changes() -> Schema:
+    field = {"type": "object", "required": ["before", "after"], "properties": {"before": {}, "after": {}}}
+    properties: dict[str, Any] = {
+        "action": {"type": "string", "enum": ["create", "change", "delete"]},
+        "kind": _text("Such as budgets."),
+        "name": _text("Of the row."),
+        "fields": {
+            "type": "object",
+            "additionalProperties": field,
+            "description": "What differs, by field; only of a change. Null is the default.",
+        },
+    }
+    change = {
+        "type": "object",
+        "required": list(properties),
+        "additionalProperties": False,
+        "properties": properties,
+    }
+    changes = {"changes": {"type": "array", "items": change}}
+    return {"type": "object", "required": ["changes"], "additionalProperties": False, "properties": changes}
 
 
 def _problems(*codes: int) -> Schema:

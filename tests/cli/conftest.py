@@ -44,8 +44,8 @@ class Shell:
 
 @pytest.fixture(scope="session")
 def served_keys(live_server_process: LiveServer) -> dict[str, str]:
-    made: dict[str, str] = live_server_process.run("tests.cli.served:with_keys")
-    return made
+    keys: dict[str, str] = live_server_process.run("tests.cli.served:with_keys")
+    return keys
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ def with_keys() -> dict[str, str]:
         create_budget(account, "A year", 10_000, period="yearly")
     source = create_usage_source(account=account, actor=actor, name="Backend")
     return {
+        "write": mint_mcp_key(account=account, actor=actor, name="CI write", scope="read_write")[1],
         "read": mint_mcp_key(account=account, actor=actor, name="CI")[1],
         "cost": create_pushed_source(account=account, actor=actor, name="Meter")[2],
         "usage": generate_usage_key(source=source, actor=actor)[1],

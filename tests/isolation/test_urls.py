@@ -24,6 +24,7 @@ OUTSIDE = {
     "api/mcp": "takes its own credential",
     "api/v1/openapi.json": "a public document that describes the REST API",
     "api/v1/tools": "takes its own credential",
+    "api/v1/configuration": "takes its own credential",
     "^api/v1/": "takes its own credential, and knows no such path",
     "oauth/": "the authorization server: clients have their own credentials, the consent page signs in first",
     ".well-known/": "public documents that lead clients to the authorization server",
