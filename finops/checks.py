@@ -19,6 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from finops.lib.telemetry import metrics
 from finops.worker.queues import CONNECTIONS as WORKER_CONNECTIONS
 
 TAG = "production"
@@ -96,6 +97,17 @@ def check_connections(databases: Sequence[str] | None = ("default",), **kwargs: 
             id="finops.W002",
         )
     ]
+
+
+@register(TAG)
+def check_metrics_address(**kwargs: Any) -> list[CheckMessage]:
+    """In every environment: a worker would serve no metrics."""
+    try:
+        if settings.METRICS_LISTEN:
+            metrics.listen_address(settings.METRICS_LISTEN)
+    except ValueError as error:
+        return [Error(str(error), hint="Write it as 0.0.0.0:9464 or [::]:9464.", id="finops.E013")]
+    return []
 
 
 @register(TAG)

@@ -237,11 +237,9 @@ COST_PUSH_MAX_PART_BYTES: int = env.int("COST_PUSH_MAX_PART_BYTES", 64 * 1024**2
 COST_PUSH_MAX_PARTS: int = env.int("COST_PUSH_MAX_PARTS", 1_000)
 COST_PUSH_RATE_LIMIT_PER_MINUTE: int = env.int("COST_PUSH_RATE_LIMIT_PER_MINUTE", 600)
 
-# The same in the app and in the tool create_budget.
+# The same in the app and in the tools that create them; of dashboards the shared ones.
 BUDGETS_PER_ACCOUNT: int = env.int("BUDGETS_PER_ACCOUNT", 50)
-# Shared ones; the same in the app and in the tool create_dashboard.
 DASHBOARDS_PER_ACCOUNT: int = env.int("DASHBOARDS_PER_ACCOUNT", 20)
-# The same in the app and in the tool create_alert_subscription.
 ALERT_SUBSCRIPTIONS_PER_ACCOUNT: int = env.int("ALERT_SUBSCRIPTIONS_PER_ACCOUNT", 200)
 
 # Alerts. Targets in private networks are refused unless they lie in one of these, e.g. 10.20.0.0/16 for a Mattermost of
@@ -415,6 +413,7 @@ METRICS_TOKEN: str = env.str("METRICS_TOKEN", "")  # bearer token of /metrics; e
 TRACES_URL: str = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")  # of a collector; empty: no traces
 SENTRY_DSN: str = env.str("SENTRY_DSN", "")  # where errors are reported; empty: nowhere
 METRICS_DIR = Path(env.str("METRICS_DIR", str(VAR_DIR / "metrics")))  # shared by the programs of this machine
+METRICS_LISTEN: str = env.str("METRICS_LISTEN", "")  # host:port of /metrics of workers; empty: none
 # auth.W004: User.email is unique, by a constraint on its lower case that the check does not see.
 # oauth2_provider.W008: http redirects serve programs on the person's own machine; OAuthApplication.clean allows no other.
 SILENCED_SYSTEM_CHECKS: list[str] = ["auth.W004", "oauth2_provider.W008"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import connections
@@ -13,6 +13,7 @@ from finops.lake.engine import engine
 from finops.lib.telemetry import metrics
 from finops.web.bulkheads import Bulkhead
 
+WEB: Final = "web"
 logger = logging.getLogger(__name__)
 
 
@@ -39,6 +40,10 @@ def _start_metrics(program: str, bulkheads: Sequence[Bulkhead]) -> None:
         return
     metrics.samplers[:] = [_sample_pool, _sample_result_cache, lambda: _sample_bulkheads(bulkheads)]
     metrics.start_sampling(program)
+    if settings.METRICS_LISTEN and program != WEB:
+        from finops.telemetry import worker_endpoint
+
+        worker_endpoint.start(settings.METRICS_LISTEN)
 
 
 def _sample_bulkheads(bulkheads: Sequence[Bulkhead]) -> None:

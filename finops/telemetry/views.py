@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+from typing import Final
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,6 +17,16 @@ from finops.telemetry.collector import StateCollector
 logger = logging.getLogger(__name__)
 
 
+UNAUTHORIZED: Final = "Send the value of METRICS_TOKEN: Authorization: Bearer <token>"
+CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="metrics"'}
+
+
+def is_authorized(authorization: str) -> bool:
+    """Whether this header has METRICS_TOKEN."""
+    scheme, _, token = authorization.partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), settings.METRICS_TOKEN.encode())
+
+
 @require_safe
 @never_cache
 def metrics_page(request: HttpRequest) -> HttpResponse:
@@ -23,14 +34,9 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
     not set, 401 without it as bearer token."""
     if not settings.METRICS_TOKEN or metrics.directory() is None:
         raise Http404("metrics are off")
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not hmac.compare_digest(token.encode(), settings.METRICS_TOKEN.encode()):
-        headers = {"WWW-Authenticate": 'Bearer realm="metrics"'}
+    if not is_authorized(request.headers.get("Authorization", "")):
         return HttpResponse(
-            "Send the value of METRICS_TOKEN: Authorization: Bearer <token>",
-            status=401,
-            content_type="text/plain; charset=utf-8",
-            headers=headers,
+            UNAUTHORIZED, status=401, content_type="text/plain; charset=utf-8", headers=CHALLENGE
         )
     content_type, text = metrics.exposition(StateCollector())
     return HttpResponse(text, content_type=content_type)

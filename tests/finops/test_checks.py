@@ -58,6 +58,8 @@ def test_a_safe_production_passes(settings: Settings) -> None:
         ({"WEB_PROCESSES": 2}, "finops.E005"),
         ({"ALLOWED_HOSTS": ["*"]}, "finops.E006"),
         ({"PUBLIC_URL": "http://finops.example.com"}, "finops.E007"),
+        ({"METRICS_LISTEN": "9464"}, "finops.E013"),
+        ({"METRICS_LISTEN": "0.0.0.0:many"}, "finops.E013"),
         ({"METRICS_TOKEN": "prometheus"}, "finops.E011"),
         ({"METRICS_TOKEN": "a" * 64}, "finops.E011"),
         ({"METRICS_TOKEN": "a token with spaces, of many characters 0123456789"}, "finops.E011"),

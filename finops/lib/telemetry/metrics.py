@@ -231,6 +231,14 @@ def start_sampling(program: str) -> None:
         threading.Thread(target=sample, name="metrics", daemon=True).start()
 
 
+def listen_address(listen: str) -> tuple[str, int]:
+    """Host and port of `0.0.0.0:9464` or `[::]:9464`. Raises ValueError for anything else."""
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise ValueError(f"METRICS_LISTEN is {listen!r}, not an address with a port such as 0.0.0.0:9464.")
+    return host.strip("[]"), int(port)
+
+
 def exposition(*collectors: Any) -> tuple[str, bytes]:
     """Content type and text of all processes' counts and of `collectors`. Raises RuntimeError while metrics are off."""
     if _directory is None:

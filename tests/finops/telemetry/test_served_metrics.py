@@ -4,19 +4,73 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 
 from tests.finops.telemetry.programs import lines, program
 from tests.finops.telemetry.scrape import BEARER, TOKEN, Scrape
-from tests.servers import LiveServer, serve
+from tests.servers import LiveServer, free_port, serve
 from tests.waiting import wait_until
 
 
 def scrape(server: LiveServer) -> Scrape:
     with urlopen(Request(f"{server.url}/metrics", headers=BEARER), timeout=30) as answer:  # noqa: S310
         return Scrape(answer.read().decode())
+
+
+def scrape_worker(port: int, headers: dict[str, str] = BEARER, path: str = "/metrics") -> Scrape:
+    with urlopen(Request(f"http://127.0.0.1:{port}{path}", headers=headers), timeout=30) as answer:
+        return Scrape(answer.read().decode())
+
+
+def answers(port: int) -> bool:
+    try:
+        return bool(scrape_worker(port).names)
+    except OSError:
+        return False
+
+
+@pytest.mark.usefixtures("django_db_setup")
+def test_workers_of_a_machine_without_a_web_server_are_one_scrape(tmp_path: Path) -> None:
+    port = free_port()
+    metrics = {
+        "METRICS_TOKEN": TOKEN,
+        "METRICS_DIR": str(tmp_path / "metrics"),
+        "METRICS_LISTEN": f"127.0.0.1:{port}",
+    }
+    with serve() as server:
+        environment = {**server.environment, **metrics}
+        with program("import worker", tmp_path / "imports.log", environment):
+            with program("worker", tmp_path / "worker.log", environment):
+                wait_until(lambda: answers(port))
+                server.run("tests.finops.telemetry.messages:send_note")
+                wait_until(
+                    lambda: (
+                        scrape_worker(port).value(
+                            "finops_tasks_total", task="finops.note_worker", outcome="success"
+                        )
+                        == 1
+                    )
+                )
+                wait_until(
+                    lambda: (
+                        scrape_worker(port).value("finops_processes", program="worker-short")
+                        + scrape_worker(port).value("finops_processes", program="worker-imports")
+                        == 2
+                    )
+                )
+                assert "finops_accounts" not in scrape_worker(port).names
+                for headers, path, status in (({}, "/metrics", 401), (BEARER, "/", 404)):
+                    with pytest.raises(HTTPError) as refusal:
+                        scrape_worker(port, headers, path)
+                    assert refusal.value.code == status
+            # Whichever of them served, the other does now; counts of the one that ended stay.
+            wait_until(lambda: answers(port))
+            left = scrape_worker(port)
+            assert left.value("finops_tasks_total", task="finops.note_worker", outcome="success") == 1
+            assert left.value("finops_processes", program="worker-short") == 0
 
 
 def get(server: LiveServer, path: str) -> Any:
