@@ -45,7 +45,9 @@ def test_every_file_that_the_interface_names_exists() -> None:
 def test_every_file_and_door_of_the_threat_model_is_there() -> None:
     text = (ROOT / "docs" / "threat-model.md").read_text()
     files = re.findall(r"`((?:tests|finops|accounts)/[\w/.]+)`", text)
-    doors = {path.split("/<")[0] for path in _paths(get_resolver().url_patterns) if not path.startswith(PAGES)}
+    doors = {
+        path.split("/<")[0] for path in _paths(get_resolver().url_patterns) if not path.startswith(PAGES)
+    }
     named = [name.rstrip("/") for name in re.findall(r"`(/[\w./-]+)`", text)]
 
     assert files
