@@ -11,6 +11,7 @@ from django.db import connection, transaction
 
 from finops import health
 from finops.backup.queries import backup_status
+from finops.lake.usage.compaction import DUE_GROUPS_SQL
 from finops.lib import clock, disk
 from finops.operations.status import DatabaseStatus, ServiceStatus, findings, versions
 
@@ -18,7 +19,7 @@ LATE: Final = timedelta(hours=1)
 """A sync that is due for so long is late."""
 
 # What waits in a suspended account is not counted: no task of it runs. Tables that grow with traffic are read account by account, since their indexes begin with it.
-_STATUS: Final = """
+_STATUS: Final = f"""
 WITH batches AS (
     SELECT count(*) AS n, sum(accepted) AS accepted, sum(rejected) AS rejected
     FROM accounts_account a CROSS JOIN LATERAL (
@@ -54,6 +55,8 @@ WITH batches AS (
 ), accounts AS (
     SELECT count(*) AS n, count(*) FILTER (WHERE suspended_at IS NOT NULL) AS suspended,
         count(*) FILTER (WHERE delete_after IS NOT NULL) AS to_delete FROM accounts_account
+), compactions AS (
+    SELECT count(*) AS n, coalesce(sum(due.files), 0) AS files FROM ({DUE_GROUPS_SQL}) AS due
 ), files AS (
     SELECT coalesce(sum(bytes), 0) AS bytes, count(*) AS n FROM (
         SELECT bytes FROM lake_lakesegment UNION ALL SELECT bytes FROM lake_lakesummary
@@ -72,10 +75,10 @@ SELECT accounts.n AS accounts, accounts.suspended AS accounts_suspended, account
     (SELECT count(*) FROM alerts_alertdelivery WHERE status = 'waiting' AND jsonb_array_length(attempts) > 0)
         AS deliveries_retrying,
     (SELECT count(*) FROM accounts_unsentmail) AS mails_waiting,
-    files.bytes AS lake_bytes, files.n AS lake_files, pg_database_size(current_database()) AS database_bytes,
+    compactions.n AS compactions_due, compactions.files AS compaction_files, files.bytes AS lake_bytes, files.n AS lake_files, pg_database_size(current_database()) AS database_bytes,
     current_setting('server_version') AS postgresql
-FROM batches, calls, deliveries, queue, inbox, connections, accounts, files
-"""
+FROM batches, calls, deliveries, queue, inbox, connections, accounts, compactions, files
+"""  # noqa: S608 of our own constants
 
 
 def database_status() -> DatabaseStatus:
@@ -86,7 +89,7 @@ def database_status() -> DatabaseStatus:
         cursor.execute(_STATUS, moments)
         names = [column.name for column in cursor.description or ()]
         values: dict[str, Any] = dict(zip(names, cursor.fetchone(), strict=True))
-    sums = ("events_1h", "rejected_1h", "inbox_events", "lake_bytes")
+    sums = ("events_1h", "rejected_1h", "inbox_events", "compaction_files", "lake_bytes")
     return DatabaseStatus(**values | {name: int(values[name]) for name in sums})
 
 

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.security import visits
 from finops.operations.catalog import GROUPS, entries
+from finops.operations.certificates import certificates
 from finops.operations.charts import RANGES, activity_charts
 from finops.operations.entry import ModelGroup
 from finops.operations.links import list_href
@@ -60,6 +61,7 @@ class OperatorSite(admin.AdminSite):
             path("", self.admin_view(self.index), name="index"),
             path("visits/end/", self.admin_view(self.end_visits_view), name="end_visits"),
             path("charts/", self.admin_view(self.charts_view), name="charts"),
+            path("certificates/", self.admin_view(self.certificates_view), name="certificates"),
             path("groups/<slug:slug>/", self.admin_view(self.group_view), name="group"),
         ]
         for model, pages in self._registry.items():
@@ -101,6 +103,12 @@ class OperatorSite(admin.AdminSite):
         except OperationalError:
             context["problem"] = f"There are too many rows to count within {STATEMENT_SECONDS} seconds."
         return TemplateResponse(request, "operations/_charts.html", context)
+
+    def certificates_view(self, request: HttpRequest) -> HttpResponseBase:
+        return require_safe(self._certificates)(request)
+
+    def _certificates(self, request: HttpRequest) -> HttpResponse:
+        return TemplateResponse(request, "operations/_certificates.html", {"certificates": certificates()})
 
     def group_view(self, request: HttpRequest, slug: str) -> HttpResponseBase:
         return require_safe(self._group)(request, slug)

@@ -47,6 +47,8 @@ class DatabaseStatus:
     deliveries_failed_24h: int
     deliveries_retrying: int
     mails_waiting: int
+    compactions_due: int
+    compaction_files: int
     lake_bytes: int
     lake_files: int
     database_bytes: int

@@ -24,6 +24,8 @@ LATE_JOB: Final = timedelta(minutes=15)
 """A job that has waited so long is a sign that no worker takes it."""
 LATE_INBOX: Final = timedelta(hours=1)
 MANY_REJECTED: Final = 0.05
+MANY_COMPACTIONS: Final = 500
+"""As the alert rule has it (ops/alerts.yml)."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ def tiles(status: ServiceStatus) -> list[Tile]:
         _calls(db),
         _jobs(db),
         _inbox(db),
+        _compactions(db),
         _syncs(db),
         _deliveries(db),
         Tile(
@@ -119,6 +122,13 @@ def _inbox(db: DatabaseStatus) -> Tile:
     return Tile(
         "Events in the inbox", numbers.number(db.inbox_events), notes, list_href(UsageFlushTrouble), is_bad
     )
+
+
+def _compactions(db: DatabaseStatus) -> Tile:
+    notes = [f"of {_count(db.compaction_files, 'small file')}"] if db.compactions_due else []
+    is_bad = db.compactions_due > MANY_COMPACTIONS
+    href = list_href(LakeSegment, kind="usage")
+    return Tile("Compactions due", numbers.number(db.compactions_due), notes, href, is_bad)
 
 
 def _syncs(db: DatabaseStatus) -> Tile:

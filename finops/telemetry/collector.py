@@ -6,7 +6,6 @@ Every web process answers the same, so a sum over several would count twice: use
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection, transaction
 
-from finops.lake.usage.compaction import COMPACTION_FAN_IN, FULL_ROWS
+from finops.lake.usage.compaction import DUE_GROUPS_SQL
 from finops.lib import disk
 from finops.worker import liveness
 from finops.worker.queues import QUEUES
@@ -115,11 +114,6 @@ def _jobs_sql(job: str) -> str:
     """  # noqa: S608 - of our own constants
 
 
-SIZE_CLASSES: Final = [
-    COMPACTION_FAN_IN**power for power in range(1, round(math.log(FULL_ROWS, COMPACTION_FAN_IN)))
-]
-"""Rows from which on a segment is of the next class (`compaction.size_class`)."""
-
 _STATE_SQL: Final = f"""
 SELECT 'database_up', '', 1
 UNION ALL SELECT 'database_size_bytes', '', pg_database_size(current_database())
@@ -137,10 +131,7 @@ UNION ALL SELECT gauges.name, kind, gauges.value FROM (
 ) AS lake CROSS JOIN LATERAL (VALUES ('lake_segments', files::float8), ('lake_rows', rows::float8),
     ('lake_size_bytes', bytes::float8)) AS gauges(name, value)
 UNION ALL SELECT 'lake_compactions_due', '', count(*) FROM (
-    SELECT FROM lake_lakesegment WHERE kind = 'usage' AND retired_at IS NULL AND rows < {FULL_ROWS}
-    GROUP BY account_id, source_id, month, width_bucket(rows, ARRAY{SIZE_CLASSES}::bigint[])
-    HAVING count(*) >= {COMPACTION_FAN_IN}
-) AS due
+{DUE_GROUPS_SQL}) AS due
 UNION ALL SELECT 'cost_connections', state, count(*) FROM (
     SELECT CASE WHEN paused_at IS NOT NULL OR NOT {_ACTIVE} THEN 'paused' WHEN failures > 0 THEN 'failing'
                 WHEN next_sync_at < now() - interval '1 hour' THEN 'late' ELSE 'ok' END AS state

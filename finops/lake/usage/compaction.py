@@ -6,6 +6,7 @@ only its last step, which exchanges old for new in one transaction, takes the ac
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -28,6 +29,18 @@ COMPACTION_FAN_IN: Final = 8
 FULL_ROWS: Final = COMPACTION_FAN_IN**7
 """A segment of two million rows or more is not merged again: reading is no faster, and each row is written four times
 at most. The largest has eight times as many."""
+
+SIZE_CLASSES: Final = [
+    COMPACTION_FAN_IN**power for power in range(1, round(math.log(FULL_ROWS, COMPACTION_FAN_IN)))
+]
+"""Rows from which on a segment is of the next class (`size_class`)."""
+
+DUE_GROUPS_SQL: Final = f"""
+    SELECT count(*) AS files FROM lake_lakesegment WHERE kind = 'usage' AND retired_at IS NULL AND rows < {FULL_ROWS}
+    GROUP BY account_id, source_id, month, width_bucket(rows, ARRAY{SIZE_CLASSES}::bigint[])
+    HAVING count(*) >= {COMPACTION_FAN_IN}
+"""  # noqa: S608 of our own constants
+"""Groups of segments of all accounts that wait for a merge, each with its files."""
 
 Months = Collection[tuple[int, date]]
 """Sources and months, by their first days."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,11 +13,13 @@ from accounts.models import UnsentMail
 from accounts.scoping import account_scope
 from accounts.services.suspension import suspend_account
 from finops.connections.models import CostConnection
+from finops.lake.usage.flush import flush_usage
 from finops.lib import clock
 from finops.operations.charts import RANGES, activity_charts
 from finops.operations.queries import database_status, service_status
 from finops.operations.tiles import Tile, tiles
 from tests.cast import Cast, signed_in
+from tests.finops.lake.events import NOON, Event, push
 from tests.isolation.marks import fill_with_marks
 from tests.isolation.rows import MAKERS
 
@@ -88,6 +91,17 @@ def test_what_waits_in_a_suspended_account_is_no_alarm(cast: Cast) -> None:
 
     assert alarms == []
     assert tile("Jobs waiting").figure == "0"
+
+
+def test_small_files_that_wait_for_a_compaction_are_counted(cast: Cast) -> None:
+    for number in range(8):
+        assert tile("Compactions due").figure == "0"
+        event = Event(Decimal(number), NOON + timedelta(minutes=number), "c-1", "m-1")
+        push(cast.account, [event], source_id=1)
+        flush_usage(cast.account)
+    due = tile("Compactions due")
+
+    assert (due.figure, due.notes, due.is_bad) == ("1", ["of 8 small files"], False)
 
 
 def test_an_email_that_was_not_sent_is_an_alarm(db: None) -> None:

@@ -16,11 +16,11 @@ from accounts.scoping import account_scope
 from accounts.services.suspension import suspend_account
 from finops.connections.models import CostConnection
 from finops.costs.models import CostImport, CostSource
-from finops.lake.usage.compaction import size_class
+from finops.lake.usage.compaction import SIZE_CLASSES, size_class
 from finops.lib import clock
 from finops.lib.telemetry import metrics
 from finops.lib.telemetry.slots import Slots
-from finops.telemetry.collector import SIZE_CLASSES, STATES
+from finops.telemetry.collector import STATES
 from ingestion.models import UsageSource
 from tests.cast import Cast, signed_in
 from tests.finops.telemetry.scrape import BEARER, Scrape
