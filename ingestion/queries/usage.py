@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
 
 from accounts.models import Account
 from finops.lake.engine import engine
-from finops.lake.schema import Kind
+from finops.lake.schema import QUANTITY, Kind
 from finops.lib.errors import unknown_value
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange
@@ -109,9 +112,9 @@ def read_metric(
 
 def read_daily_usage(
     account: Account, metric: UsageMetric, metric_query: MetricQuery, *, deadline: float | None = None
-) -> Iterator[tuple[str, date, Decimal]]:
-    """Group, day and quantity alone of a question by day: a third of the processor time of `read_metric`. One lake query.
-    Raises UserError as that does."""
+) -> Iterator[tuple[str, date, int]]:
+    """Group, day and quantity alone of a question by day, in smallest units (10^-12): a fifth of the processor time of
+    `read_metric`. One lake query. Raises UserError as that does."""
     plan = plan_of(metric, metric_query)
     days = metric_query.days
     table = engine.run(
@@ -123,9 +126,25 @@ def read_daily_usage(
         tag_keys=plan.dimension_keys,
         deadline=deadline,
     )
-    # By column: a dictionary for each row takes three times as long.
-    columns = (table[name].to_pylist() for name in ("value", "bucket", "quantity"))
-    return zip(*columns, strict=True)
+    columns = {name: table[name].combine_chunks() for name in ("value", "bucket", "quantity")}
+    quantities = _units(columns["quantity"])
+    return zip(_repeated(columns["value"]), _repeated(columns["bucket"]), quantities, strict=True)
+
+
+def _repeated(values: pa.Array) -> list[Any]:
+    """Python objects of few different values: one object each. A third of the time of `to_pylist`."""
+    encoded = values.dictionary_encode()
+    objects = encoded.dictionary.to_pylist()
+    return [objects[index] for index in encoded.indices.to_pylist()]
+
+
+def _units(quantities: pa.Array) -> list[int]:
+    """Of 128-bit decimals without null, of the scale of QUANTITY: read from Arrow's memory, as a Decimal for each takes four
+    times as long."""
+    assert quantities.type.scale == QUANTITY.scale and not quantities.null_count  # noqa: S101, PT018
+    words = memoryview(quantities.buffers()[1]).cast("B")[16 * quantities.offset :][: 16 * len(quantities)]
+    low, high = words.cast("Q").tolist()[::2], words.cast("q").tolist()[1::2]
+    return [(above << 64) + below for below, above in zip(low, high, strict=True)]
 
 
 def plan_of(metric: UsageMetric, metric_query: MetricQuery) -> UsagePlan:

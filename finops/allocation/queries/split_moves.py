@@ -213,7 +213,7 @@ def _usage(
         by_day: dict[date, dict[str, int]] = defaultdict(dict)
         rows = read_daily_usage(question.account, metrics[name], request, deadline=question.deadline)
         for customer, day, quantity in rows:
-            by_day[day][customer or ""] = to_units(quantity)
+            by_day[day][customer or ""] = quantity
         usage |= {(name, day): quantities for day, quantities in by_day.items()}
     return usage
 

@@ -115,8 +115,23 @@ def test_usage_by_day_alone_is_that_of_the_whole_answer(
     acme: Account, source: UsageSource, aggregation: str
 ) -> None:
     UsageMetric.objects.filter(name="requests").update(aggregation=aggregation)
+    # Around the ends of 64 bits, in units of 10^-12.
+    whole = [
+        "1",
+        "-3",
+        "0",
+        "9223372",
+        "-9223373",
+        "18446744",
+        f"{10**19}",
+        f"-{10**19}",
+        "7",
+        "8",
+        "9",
+        "-10",
+    ]
     found = [
-        event(START + timedelta(days=place % 5), customer, f"{place}.000000000007", unit=unit)
+        event(START + timedelta(days=place % 5), customer, f"{whole[place]}.036854775808", unit=unit)
         for place, (customer, unit) in enumerate(product(["a", "B", "ü'雪"], ["call", None, "call", "seat"]))
     ]
     store_usage(acme, with_positions(found), source=source)
@@ -126,7 +141,9 @@ def test_usage_by_day_alone_is_that_of_the_whole_answer(
 
     groups = read_usage(acme, asked).groups
     assert sorted(rows) == sorted(
-        (group.value, day, quantity) for group in groups for day, quantity in group.buckets.items()
+        (group.value, day, int(quantity.scaleb(12)))
+        for group in groups
+        for day, quantity in group.buckets.items()
     )
     assert {group.value for group in groups} == {"a", "ü'雪"}
 
