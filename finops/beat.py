@@ -5,13 +5,14 @@ It knows tasks by name alone, so it loads none of them: 58 MB, where a worker ho
 
 from __future__ import annotations
 
-import logging.config
 import os
 from pathlib import Path
 from typing import Any
 
 from celery import Celery, signals
 from django.conf import settings
+
+from finops.lib.telemetry import logs
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "finops.settings")
 
@@ -28,7 +29,7 @@ def make_folders() -> None:
 @signals.setup_logging.connect
 def configure_logging(**signal_kwargs: Any) -> None:
     """Of beat and workers: without a receiver Celery writes its own form of lines, at its own level."""
-    logging.config.dictConfig(settings.LOGGING)
+    logs.configure(settings.LOGGING)
 
 
 # Without the fixup of Celery, which loads all of Django's apps.

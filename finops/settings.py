@@ -407,7 +407,8 @@ CONTENT_SECURITY_POLICY = {
 LANGUAGE_CODE, TIME_ZONE, USE_I18N = "en-gb", "UTC", False
 
 # What operators see (docs/operations.md).
-LOG_FORMAT: str = env.str("LOG_FORMAT", "json" if PRODUCTION else "plain")
+LOG_FORMAT: str = env.str("LOG_FORMAT", logs.default_form(production=PRODUCTION))
+LOGGING_CONFIG = "finops.lib.telemetry.logs.configure"
 LOGGING = logs.configuration(form=LOG_FORMAT, level=env.str("LOG_LEVEL", "INFO"))
 METRICS_TOKEN: str = env.str("METRICS_TOKEN", "")  # bearer token of /metrics; empty: no metrics
 TRACES_URL: str = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")  # of a collector; empty: no traces

@@ -7,14 +7,15 @@ others; all accept from one socket, so that no connection is refused meanwhile.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 import socket
-import sys
 import time
 from types import FrameType
 
 from finops.heartbeat import ENDS_WITH_SUPERVISOR, WEB, HeartbeatThread
+from finops.lib.telemetry.logs import configure, environment_configuration
 from finops.supervisor import LOOK_SECONDS, Program, Supervisor
 from finops.web.server import BACKLOG, activated_socket, listening_socket, local_url, programs, serve
 
@@ -44,7 +45,8 @@ def main() -> None:
 
 
 def supervise(of: list[Program]) -> None:
-    supervisor = Supervisor(say=lambda text: print(text, file=sys.stderr, flush=True), changed=lambda: None)  # noqa: T201
+    configure(environment_configuration())
+    supervisor = Supervisor(say=logging.getLogger("finops.supervisor").warning, changed=lambda: None)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     try:

@@ -18,6 +18,7 @@ from granian.log import LogLevels
 from granian.server.mp import MPServer
 
 from finops.heartbeat import WEB
+from finops.lib.telemetry.logs import environment_configuration
 from finops.supervisor import HEALTH, Program
 
 # Threads are made when requests come, and go when idle: far more than work at once, since most of them wait for bodies
@@ -31,6 +32,7 @@ BACKLOG: Final = 4096
 """Connections that wait to be accepted while all processes are busy or starting; the kernel may allow fewer."""
 BESIDE_OTHERS: Final = "WEB_BESIDE_OTHERS"
 """Set for a web process beside which others take requests (finops.wsgi)."""
+GRANIAN_LOGGER: Final = "_granian"
 ANSWER_SECONDS: Final = 10.0
 HEADER_MILLISECONDS: Final = 30_000
 """To read the headers of a request, and for a connection to be idle before the next."""
@@ -129,7 +131,14 @@ def serve(listener: socket.socket) -> None:
         backpressure=_connections(),
         http1_settings=HTTP1Settings(header_read_timeout=HEADER_MILLISECONDS),
         log_level=LogLevels.error,
+        log_dictconfig=log_configuration(),
     ).serve()
+
+
+def log_configuration() -> dict[str, Any]:
+    """granian's own lines, in the form of all others."""
+    lines = environment_configuration()
+    return {**lines, "loggers": {**lines["loggers"], GRANIAN_LOGGER: {}}}
 
 
 class _OneProcess(MPServer):

@@ -18,8 +18,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from django.conf import settings
+from django.conf import settings as project
+from pytest_django import Settings
 
+from finops.management.commands import up
 from finops.processes import is_group_alive, process_name
 from finops.web.server import listening_socket
 from tests.migrated import dump_file, migrate_console
@@ -45,7 +47,7 @@ class Console:
         self.process = subprocess.Popen(
             command if listening is None else activated(listening, command),
             pass_fds=[] if listening is None else [listening.fileno()],
-            cwd=settings.BASE_DIR,
+            cwd=project.BASE_DIR,
             env={**inherited, "VAR_DIR": str(var_dir), "PYTHONUNBUFFERED": "1", **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -216,6 +218,23 @@ def test_an_unsafe_production_does_not_start(var_dir: Path, monkeypatch: pytest.
     assert refused.process.returncode == 1
     assert "Refusing to start" in said
     assert "SECRET_KEY is not set" in said
+
+
+def test_its_lines_are_log_records_where_logs_are_json(
+    settings: Settings, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    settings.VAR_DIR, settings.LOG_FORMAT = tmp_path, "json"
+    console = up.Up(up.Command(), "127.0.0.1", 1, demo=False)
+    with caplog.at_level("INFO"):
+        with console._step("PostgreSQL") as details:
+            details.append("started")
+        console.say("")
+        console.supervisor.say("The worker ended with code 1; starting it again now.")
+
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("INFO", "PostgreSQL started (0.0 s)"),
+        ("WARNING", "The worker ended with code 1; starting it again now."),
+    ]
 
 
 class TestWhileItRuns:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import logging
+import logging.config
+import os
 from typing import Any, Final
 
 from finops.lib.redaction import without_secrets
@@ -30,6 +31,24 @@ class PlainFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return without_secrets(super().format(record))
+
+
+def configure(lines: dict[str, Any]) -> None:
+    """Log by this `configuration` from now on, Python's warnings too. Django calls it (LOGGING_CONFIG)."""
+    logging.config.dictConfig(lines)
+    logging.captureWarnings(True)
+
+
+def default_form(*, production: bool) -> str:
+    return "json" if production else "plain"
+
+
+def environment_configuration() -> dict[str, Any]:
+    """As the settings have it, for programs that load none: the supervisor of web processes, and granian before it loads
+    Django. Raises ValueError as `configuration` does."""
+    production = os.environ.get("FINOPS_ENV") == "production"
+    form = os.environ.get("LOG_FORMAT", default_form(production=production))
+    return configuration(form=form, level=os.environ.get("LOG_LEVEL", "INFO"))
 
 
 def configuration(*, form: str, level: str) -> dict[str, Any]:

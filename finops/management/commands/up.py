@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -32,6 +33,9 @@ from finops.worker.programs import worker_commands
 FIRST_ANSWER_SECONDS = 60
 # Ctrl-C, kill, and a terminal that was closed.
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+logger = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -94,7 +98,8 @@ class Up:
         self.public_url = os.environ.get("PUBLIC_URL", self.local_url).rstrip("/")
         self.ledger = Ledger(settings.VAR_DIR)
         self.cluster: embedded.Cluster | None = None
-        self.supervisor = Supervisor(say=self.say, changed=self._note)
+        self.supervisor = Supervisor(say=self.report, changed=self._note)
+        self.line = ""
         self.step_program: Program | None = None
         self.server_watch: ServerWatch | None = None
 
@@ -180,7 +185,7 @@ class Up:
                 cluster.create()
             self.cluster = cluster
             cluster.start()
-            self.server_watch = ServerWatch(cluster, self.say)
+            self.server_watch = ServerWatch(cluster, self.report)
             details.append(f"{'created and ' if is_new else ''}started in {cluster.home}")
             if cluster.owner is not None:
                 details.append(f"as user {cluster.owner.name} (it refuses to run as root)")
@@ -283,7 +288,17 @@ class Up:
         yield details
         self.say(f"{', '.join(details)} ({time.monotonic() - began:.1f} s)")
 
-    def say(self, text: str, ending: str = "\n") -> None:
+    def report(self, text: str) -> None:
+        """What happened to a program while it ran."""
+        self.say(text, level=logging.WARNING)
+
+    def say(self, text: str, ending: str = "\n", level: int = logging.INFO) -> None:
+        if settings.LOG_FORMAT == "json":
+            self.line += text
+            if ending and self.line:
+                logger.log(level, "%s", " ".join(self.line.split()))
+            self.line = "" if ending else self.line
+            return
         # The terminal may be gone, and what is left then is to stop in order.
         with suppress(OSError):
             self.command.stdout.write(text, ending=ending)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -33,6 +35,7 @@ class Web:
                 env={
                     **os.environ,
                     "VAR_DIR": str(folder),
+                    "LOG_FORMAT": "json",
                     "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none",
                 },
                 stdout=log,
@@ -77,3 +80,27 @@ def test_processes_that_are_killed_are_replaced_one_by_one_and_nobody_is_refused
         os.kill(pid, signal.SIGKILL)
     # Nobody is there to accept: the queue of the socket holds it.
     assert web.get() == b"ok"
+    lines = [json.loads(line) for line in web.log.read_text().splitlines()]
+    restarts = [line for line in lines if "ended with code -9; starting it again" in line["message"]]
+    assert [(line["level"], line["logger"]) for line in restarts] == [("WARNING", "finops.supervisor")] * 3
+
+
+@pytest.mark.parametrize(("form", "start"), [("json", '{"timestamp"'), ("plain", "20")])
+def test_lines_of_granian_have_the_form_of_all_others(form: str, start: str) -> None:
+    code = (
+        "from granian.log import LogLevels, configure_logging, logger; from finops.web import server; "
+        "configure_logging(LogLevels.error, server.log_configuration()); logger.warning('quiet'); logger.error('loud')"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=settings.BASE_DIR,
+        env={**os.environ, "LOG_FORMAT": form},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (line,) = process.stderr.splitlines()
+    assert line.startswith(start)
+    assert "loud" in line
+    assert "_granian" in line
+    assert process.stdout == ""
