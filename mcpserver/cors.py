@@ -12,8 +12,8 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 
-ALLOWED_HEADERS = "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
-EXPOSED_HEADERS = "WWW-Authenticate, Retry-After, Mcp-Session-Id"
+ALLOWED_HEADERS = "Authorization, Content-Type, Accept, Idempotency-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
+EXPOSED_HEADERS = "WWW-Authenticate, Retry-After, Idempotent-Replayed, Mcp-Session-Id"
 
 
 def allows_origin(request: HttpRequest) -> bool:

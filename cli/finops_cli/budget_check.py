@@ -78,7 +78,7 @@ def _budgets(client: Client) -> tuple[list[dict[str, Any]], list[str]]:
     budgets: list[dict[str, Any]] = []
     cursor = ""
     while True:
-        answer = client.call("listBudgets", {"cursor": cursor} if cursor else {}, repeatable=True).json
+        answer = client.call("listBudgets", {"cursor": cursor} if cursor else {}).json
         budgets += answer["budgets"]
         cursor = answer.get("cursor") or ""
         if not cursor:

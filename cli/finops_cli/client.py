@@ -11,7 +11,9 @@ from email.message import Message
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
+from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler, Request, build_opener
+from uuid import uuid4
 
 from finops_cli import VERSION
 from finops_cli.credentials import checked_url, value_of
@@ -68,7 +70,7 @@ class Client:
         *,
         repeatable: bool = True,
     ) -> Answer:
-        """The answer. 429 is waited for; 503 too where sending it twice does what once does.
+        """The answer. 429 is waited for; 409 and 503 too where sending it twice does what once does.
 
         Raises CommandError for every status from 300 on, with the server's own words, and where no answer comes.
         """
@@ -78,10 +80,9 @@ class Client:
             "Content-Type": "application/octet-stream",
             **(headers or {}),
         }
-        statuses = (429, 503) if repeatable else (429,)
         for tries_left in range(TRIES - 1, -1, -1):
             answer = self._once(Request(self.url + path, data=body, headers=sent, method=method))
-            if answer.status not in statuses or not tries_left:
+            if not tries_left or not _may_retry(answer, repeatable):
                 break
             time.sleep(_seconds(answer.headers.get("retry-after", "")))
         if answer.status >= 300:
@@ -99,16 +100,24 @@ class Client:
             reason = getattr(error, "reason", error)
             raise CommandError(f"{self.url} does not answer: {reason}.") from error
 
-    def call(self, tool: str, arguments: Mapping[str, Any], *, repeatable: bool = False) -> Answer:
-        """One call of a tool. Raises CommandError with what to correct."""
+    def call(self, tool: str, arguments: Mapping[str, Any], *, key: str = "") -> Answer:
+        """One call of a tool, once however often it is sent. `key` of an earlier call gives its answer again. Raises
+        CommandError with what to correct."""
         body = json.dumps(arguments, default=str).encode()
-        headers = {"Content-Type": "application/json"}
-        return self.send("POST", f"/api/v1/tools/{tool}", body, headers, repeatable=repeatable)
+        headers = {"Content-Type": "application/json", "Idempotency-Key": key or str(uuid4())}
+        return self.send("POST", f"/api/v1/tools/{quote(tool, safe='')}", body, headers)
 
 
 def _names_lowered(headers: Message) -> dict[str, str]:
     """HTTP/2 proxies send names in lower case."""
     return {name.lower(): value for name, value in headers.items()}
+
+
+def _may_retry(answer: Answer, repeatable: bool) -> bool:
+    """409 with Retry-After: an earlier try of the call is not finished."""
+    if answer.status == 409:
+        return repeatable and "retry-after" in answer.headers
+    return answer.status == 429 or (repeatable and answer.status == 503)
 
 
 def _seconds(text: str) -> float:

@@ -66,6 +66,12 @@ def _add_questions(commands: Any) -> None:
     )
     ask.add_argument("--format", choices=("table", "json", "csv"), default="table", help="default: table")
     ask.add_argument("--rows", default="", metavar="FIELD", help="list of the answer for table and csv")
+    ask.add_argument(
+        "--idempotency-key",
+        default="",
+        metavar="KEY",
+        help="send a write again for 24 hours; default: a new one",
+    )
     ask.set_defaults(run=_ask)
     tools = commands.add_parser("tools", help="list the tools, or describe one")
     tools.add_argument("tool", nargs="?", default="")
@@ -111,7 +117,8 @@ def _add_configuration(commands: Any) -> None:
 
 def _ask(options: argparse.Namespace) -> None:
     arguments = {**_json_arguments(options.json), **_named_arguments(options.arg)}
-    print_answer(Client("token").call(options.tool, arguments), options.format, options.rows)
+    answer = Client("token").call(options.tool, arguments, key=options.idempotency_key)
+    print_answer(answer, options.format, options.rows)
 
 
 def _json_arguments(text: str) -> dict[str, Any]:

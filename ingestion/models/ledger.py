@@ -112,7 +112,7 @@ class RejectedEvent(AccountModel):
 
 
 class PushAnswer(AccountModel):
-    """The answer to a push with an Idempotency-Key, given again for 24 hours."""
+    """The answer to a push, or a write tool over REST, with an Idempotency-Key, given again for 24 hours."""
 
     key = models.CharField(max_length=255)
     body_digest = models.BinaryField(max_length=32, editable=False)

@@ -1,8 +1,12 @@
-"""The answer to a push, and Idempotency-Key: the answer is kept, and a retry under the same key gets it again for 24 hours."""
+"""The answer to a push, and Idempotency-Key: the answer is kept, and a retry under the same key gets it again for 24 hours.
+
+The REST API keeps the answers of its write tools here too (mcpserver.rest.idempotency).
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -49,7 +53,14 @@ class Receipt:
 
 
 HOURS = 24
+KEY_RULE = "Idempotency-Key must be 1 to 255 visible ASCII characters."
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 REPLAYED = "Idempotent-Replayed"
+
+
+def is_key(text: str) -> bool:
+    """Whether a header is a key as KEY_RULE says."""
+    return _KEY.fullmatch(text) is not None
 
 
 class IdempotencyKeyConflict(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
@@ -17,6 +16,7 @@ from accounts.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoin
 from finops.lib.push_body import PushError
 from ingestion.parsers import EventBatchParser
 from ingestion.services import IdempotencyKeyConflict, Retry, RevokedKeyError, accept_events
+from ingestion.services.idempotency import KEY_RULE, is_key
 from ingestion.services.keys import PushCredential, authenticate_usage_key
 
 PATH: Final = "/api/usage/events"
@@ -67,7 +67,6 @@ class UsageEvents(KeyEndpoint):
         return Response(msgspec.Raw(receipt.body), headers=receipt.headers)
 
 
-_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _FLAGS = {"false": False, "0": False, "true": True, "1": True}
 
 
@@ -75,9 +74,8 @@ def _idempotency_key(request: Request) -> str:
     key: str | None = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return ""
-    if not _KEY.fullmatch(key):
-        message = "Idempotency-Key must be 1 to 255 visible ASCII characters."
-        raise PushError(HTTPStatus.BAD_REQUEST, "invalid_idempotency_key", message)
+    if not is_key(key):
+        raise PushError(HTTPStatus.BAD_REQUEST, "invalid_idempotency_key", KEY_RULE)
     return key
 
 

@@ -20,7 +20,8 @@ from mcpserver.context import ToolCall
 from mcpserver.http_request import HttpError, admit, insufficient_scope_error, json_response, read_body
 from mcpserver.jsonrpc import RpcError
 from mcpserver.methods import Server, run_named_tool
-from mcpserver.registry import Tool
+from mcpserver.registry import Tool, ToolAccess
+from mcpserver.rest.idempotency import HEADER, run_once
 from mcpserver.rest.openapi import document_bytes
 from mcpserver.rest.problems import problem_response
 from mcpserver.results import InsufficientScope, ToolOutcome, new_incident
@@ -57,12 +58,27 @@ class RestApi:
         check_method(request, "POST")
         body = read_body(request)
         params = {"name": name, "arguments": _arguments(body)}
+        headers: dict[str, str] = {}
+
+        def run() -> ToolOutcome:
+            return run_named_tool(self._server(), params, call, CallMethod.API)
+
         try:
             with check_scope(body):
-                outcome = run_named_tool(self._server(), params, call, CallMethod.API)
+                if (key := request.headers.get(HEADER)) is not None and self._may_write_by(name, call):
+                    outcome, headers = run_once(call, key, params, body, run)
+                else:
+                    outcome = run()
         except RpcError as unknown_tool:
             raise HttpError(HTTPStatus.NOT_FOUND, unknown_tool.message) from unknown_tool
-        return error_response(outcome) if outcome.is_error else json_response(HTTPStatus.OK, outcome.answer)
+        if outcome.is_error:
+            return error_response(outcome)
+        return json_response(HTTPStatus.OK, outcome.answer, headers)
+
+    def _may_write_by(self, name: str, call: ToolCall) -> bool:
+        """Whether the tool writes and the credential may: what is only read, or refused, needs no key."""
+        tool = self._server().registry.get(name)
+        return tool is not None and tool.access is ToolAccess.WRITE and call.credential.may_write
 
 
 def no_path(request: HttpRequest) -> HttpResponse:

@@ -16,11 +16,21 @@ from mcpserver.schema import Schema, whole_answer_schema
 _HEADERS: Final = {
     "WWW-Authenticate": {"schema": {"type": "string"}, "description": "What the token needs."},
     "Allow": {"schema": {"type": "string"}, "description": "The method of this path."},
+    "Idempotent-Replayed": {
+        "schema": {"type": "string"},
+        "description": "The answer of the first call with this Idempotency-Key.",
+    },
     "Retry-After": {"schema": {"type": "integer", "minimum": 0}, "description": "Seconds to wait."},
 }
 YAML: Final = "application/yaml"
 _COMMON_STATUSES: Final = (401, 403, 405, 429, 500, 503)
 _TOOL_STATUSES: Final = (400, 413, 422)
+_IDEMPOTENCY_KEY: Final = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+    "description": "The same key and call within 24 hours gets the first answer again, and changes nothing.",
+}
 _DISPLAY_CURRENCY_TEXT: Final = "Such as EUR, or own for the currencies of the bills."
 
 
@@ -57,12 +67,14 @@ def document_bytes() -> bytes:
 
 def _operation(tool: Tool) -> Schema:
     examples = {f"example {number}": {"value": each} for number, each in enumerate(tool.examples, 1)}
+    writes = tool.access is ToolAccess.WRITE
     return {
         "operationId": tool.name,
         "tags": [tool.access.value],
         "summary": tool.title,
         "description": tool.description,
         "security": _security(tool.access),
+        "parameters": [_IDEMPOTENCY_KEY] if writes else [],
         "requestBody": {
             "required": bool(tool.input_schema.get("required")),
             "content": {"application/json": {"schema": _arguments_schema(tool), "examples": examples}},
@@ -70,9 +82,10 @@ def _operation(tool: Tool) -> Schema:
         "responses": {
             "200": {
                 "description": "The answer.",
+                "headers": {"Idempotent-Replayed": _HEADERS["Idempotent-Replayed"]} if writes else {},
                 "content": {"application/json": {"schema": _answer_schema(tool)}},
             },
-            **_problems(*_COMMON_STATUSES, *_TOOL_STATUSES),
+            **_problems(*_COMMON_STATUSES, *_TOOL_STATUSES, *([409] if writes else [])),
         },
     }
 

@@ -54,10 +54,10 @@ def problem_fields() -> list[Field]:
 
 
 def statuses() -> list[ResponseStatus]:
-    """Those of a call of a tool."""
+    """Those of a call of a write tool: of all calls."""
     whole = document()
     shared = whole["components"]["responses"]
-    responses = whole["paths"]["/api/v1/tools/querySpend"]["post"]["responses"]
+    responses = whole["paths"]["/api/v1/tools/create_budget"]["post"]["responses"]
     return [
         status_of(
             code, {"headers": {}, **(shared[each["$ref"].rpartition("/")[2]] if "$ref" in each else each)}

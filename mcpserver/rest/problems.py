@@ -42,11 +42,17 @@ PROBLEM_TYPES: Final = {
     ),
     404: ProblemType("NotFound", "Not found", "The tool or path does not exist; the detail has the nearest."),
     405: ProblemType("MethodNotAllowed", "Method not allowed", "Use the method in Allow.", ("Allow",)),
+    409: ProblemType(
+        "CallUnderWay",
+        "Call under way",
+        "The first call with this Idempotency-Key is not finished. Send it again after Retry-After.",
+        ("Retry-After",),
+    ),
     413: ProblemType("BodyTooLarge", "Body too large", "The body exceeds the limit. Send fewer values."),
     422: ProblemType(
         "InvalidArguments",
         "Invalid arguments",
-        "An argument is invalid. Correct it as the detail describes, then send it again.",
+        "An argument is invalid, or the Idempotency-Key was sent with another call. Correct it as the detail describes.",
     ),
     429: ProblemType(
         "TooManyRequests", "Too many requests", "Wait for Retry-After, then send it again.", ("Retry-After",)

@@ -185,3 +185,15 @@ def test_the_credential_follows_no_redirect(bare_shell: Shell, redirecting_url: 
 
     assert "redirects to /elsewhere" in problem
     assert _Redirect.paths == ["/api/v1/tools/listBudgets"]
+
+
+def test_a_write_with_the_same_key_happens_once(shell: Shell, served_keys: dict[str, str]) -> None:
+    question = ("ask", "create_dashboard", "--arg", "name=Of CI", "--format", "json")
+    write = served_keys["write"]
+
+    answers = [
+        shell.run(*question, "--idempotency-key", "build-7", FINOPS_TOKEN=write).stdout for _ in range(2)
+    ]
+
+    assert answers[0] == answers[1]
+    assert "already exists" in shell.problem(*question, FINOPS_TOKEN=write)
