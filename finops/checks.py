@@ -6,6 +6,7 @@ Production is FINOPS_ENV=production. Development makes up its own secrets; produ
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from ipaddress import ip_network
@@ -19,6 +20,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from finops import environment
 from finops.lib.telemetry import metrics
 from finops.worker.queues import CONNECTIONS as WORKER_CONNECTIONS
 
@@ -96,6 +98,17 @@ def check_connections(databases: Sequence[str] | None = ("default",), **kwargs: 
             hint="Raise max_connections, or lower DATABASE_POOL or WEB_PROCESSES.",
             id="finops.W002",
         )
+    ]
+
+
+@register(TAG)
+def check_environment(**kwargs: Any) -> list[CheckMessage]:
+    """In every environment: a setting that vanished or is misspelled leaves a default that nobody chose."""
+    from finops.settings import env
+
+    return [
+        checks.Warning(f"{name} is set, and nothing reads it.", hint=advice, id="finops.W003")
+        for name, advice in environment.problems(os.environ, env.names).items()
     ]
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import environ
 from csp.constants import NONCE, NONE, SELF
 from django.conf import global_settings
 from redis.backoff import NoBackoff
@@ -16,13 +15,14 @@ from whitenoise.compress import Compressor
 
 from accounts.oauth.provider import provider_settings
 from finops import embedded
+from finops.environment import Environment
 from finops.lib.secrets import development_secret
 from finops.lib.telemetry import logs
 from finops.worker.periods import beat_schedule
 from finops.worker.queues import INSIGHTS, QUEUES, TASK_QUEUES, TASK_ROUTES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+env = Environment()
 
 PRODUCTION: bool = env.str("FINOPS_ENV", "development") == "production"
 DEBUG: bool = env.bool("DEBUG", False)
@@ -157,7 +157,7 @@ if EMBEDDED_DATABASE:
     DATABASE_URL = embedded.database_url(VAR_DIR)
 DATABASES = {
     "default": {
-        **environ.Env.db_url_config(DATABASE_URL or "postgres://finops@127.0.0.1:5432/finops"),
+        **env.db_url_config(DATABASE_URL or "postgres://finops@127.0.0.1:5432/finops"),
         "ENGINE": "finops.lib.postgresql",
     }
 }

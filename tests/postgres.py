@@ -21,7 +21,7 @@ import pytest
 
 from finops import embedded
 
-RUN_DIR = "FINOPS_TEST_RUN_DIR"
+RUN_DIR = "TEST_RUN_DIR"
 # What a developer may have set for the product must not decide what a test sees.
 PRODUCT_VARIABLES = (
     "ALLOWED_HOSTS",
