@@ -93,9 +93,10 @@ def build_report(
     *,
     sources: Sources | None = None,
     deadline: float | None = None,
+    has_teams: bool | None = None,
     with_originals: bool = False,
 ) -> Report:
-    """The report of a month. The account must be in scope.
+    """The report of a month. The account must be in scope. `has_teams`: where the caller has read them.
 
     Raises UserError where the spend of the month or its trend cannot be read; another section says its own problem.
     Cost in lake queries: one each for spend, trend and teams, those of `explain_spend_change`, `budget_statuses`,
@@ -106,8 +107,9 @@ def build_report(
     sources = (sources or load_sources(account)).for_several_questions
     reader = _Reader(account, scope, sources, deadline)
     unit_costs, more_unit_costs = reader.unit_costs()
-    teams = None if scope.team or not team_names(account) else _section(reader.teams)
-    has_teams = teams is not None and teams.answer is not None
+    has_teams = bool(team_names(account)) if has_teams is None else has_teams
+    teams = _section(reader.teams) if has_teams and not scope.team else None
+    with_teams = teams is not None and teams.answer is not None
     return Report(
         account=account,
         scope=scope,
@@ -121,7 +123,7 @@ def build_report(
         unit_costs=unit_costs,
         more_unit_costs=more_unit_costs,
         other_currencies=reader.other_currencies(),
-        originals=reader.originals(with_teams=has_teams) if with_originals else {},
+        originals=reader.originals(with_teams=with_teams) if with_originals else {},
     )
 
 

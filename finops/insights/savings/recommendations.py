@@ -62,8 +62,8 @@ from finops.insights.savings.resource_rules import (
     weekends_off,
 )
 from finops.insights.savings.schemas import RealisedSaving
-from finops.lake import queries as lake_queries
 from finops.lake.engine.conversion import currency_scope
+from finops.lake.storage.manifest import cost_tag_keys
 from finops.lib import clock
 from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
@@ -144,8 +144,8 @@ def _drop_duplicate_commitments(counted: Sequence[SavingCandidate]) -> list[Savi
 
 
 def _resource_rules(read: SavingsReader, days: DateRange) -> tuple[list[SavingCandidate], list[str]]:
-    tag_keys = lake_queries.tag_keys(read.account)
-    keys = tuple(key for key in tag_keys if key.casefold() in ENV_KEYS)
+    every_key = cost_tag_keys(read.account, read.sources.manifest)
+    keys = tuple(key for key in every_key if key.casefold() in ENV_KEYS)
     resources = read_resources(read(days, ResourceBuild(keys), keys))
     months = months_before(days.end)
     build = GrowthBuild(tuple(month.start for month in months))

@@ -40,7 +40,13 @@ def index(request: AccountRequest) -> HttpResponseBase:
         if context["months"]:
             scope = resolve_scope(request.account, query, sources)
             is_csv = wants_csv(request)
-            report = build_report(request.account, scope, sources=sources, with_originals=is_csv)
+            report = build_report(
+                request.account,
+                scope,
+                sources=sources,
+                has_teams=bool(context["teams"]),
+                with_originals=is_csv,
+            )
             if is_csv:
                 return csv_response(csv_name(scope), HEADER, csv_rows(report))
             context |= page_parts(report)
