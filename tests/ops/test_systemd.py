@@ -1,0 +1,106 @@
+"""The units of systemd: it takes them, and what they start exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from finops.worker.queues import QUEUES
+from tests.ops.variables import EXAMPLE, ROOT, SYSTEMD, of_example, unknown
+
+PLACE = "/srv/finops"
+UNITS = sorted(SYSTEMD.iterdir())
+SERVICES = [unit for unit in UNITS if unit.suffix == ".service"]
+SECURE = 2.0
+"""Of ten, by `systemd-analyze security`; a unit without any protection has 9.6."""
+
+analyze = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+
+
+def _values(unit: Path, key: str) -> list[str]:
+    return re.findall(rf"^{key}=(.*)$", unit.read_text(), re.MULTILINE)
+
+
+@analyze
+def test_systemd_takes_every_unit(tmp_path: Path) -> None:
+    for unit in UNITS:
+        (tmp_path / unit.name).write_text(unit.read_text().replace(PLACE, str(ROOT)))
+
+    names = [str(tmp_path / unit.name.replace("@", "@short")) for unit in UNITS]
+    (tmp_path / "finops-worker@short.service").symlink_to(tmp_path / "finops-worker@.service")
+    answer = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *names], capture_output=True, text=True, check=False
+    )
+
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
+@analyze
+@pytest.mark.parametrize("service", SERVICES, ids=lambda unit: unit.name)
+def test_a_service_may_do_little_else(service: Path) -> None:
+    answer = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", f"--threshold={SECURE * 10:.0f}", str(service)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert answer.returncode == 0, answer.stdout
+
+
+def _commands() -> list[list[str]]:
+    lines = [line for service in SERVICES for line in _values(service, "ExecStart")]
+    split = [shlex.split(line.replace(PLACE, str(ROOT))) for line in lines]
+    return [
+        [word.replace("%i", queue) for word in words]
+        for words in split
+        for queue in (QUEUES if "%i" in words else ("",))
+    ]
+
+
+@pytest.mark.parametrize("command", _commands(), ids=lambda words: " ".join(words[1:4]))
+def test_each_program_of_a_unit_answers_help(command: list[str]) -> None:
+    answer = subprocess.run([*command, "--help"], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert answer.returncode == 0, answer.stderr
+    assert "usage" in answer.stdout.lower()
+
+
+def test_every_variable_of_the_units_is_one_of_the_settings() -> None:
+    names = {line.split("=")[0] for unit in UNITS for line in _values(unit, "Environment")}
+
+    assert names
+    assert unknown(names | of_example()) == []
+
+
+def test_the_example_has_what_production_refuses_to_start_without() -> None:
+    required = set(re.findall(r"`([A-Z_]+)` •", (ROOT / "README.md").read_text()))
+
+    assert required
+    assert required - of_example() == set()
+
+
+def test_the_example_holds_no_secret() -> None:
+    for name in ("SECRET_KEY", "KEY_PEPPER", "DATABASE_URL"):
+        assert f"\n{name}=\n" in EXAMPLE.read_text()
+
+
+def test_the_target_has_the_clock_once_and_a_worker_of_each_queue() -> None:
+    wanted = " ".join(_values(SYSTEMD / "finops.target", "Wants")).split()
+
+    assert sorted(wanted) == sorted(
+        ["finops-web.service", "finops-beat.service", *(f"finops-worker@{queue}.service" for queue in QUEUES)]
+    )
+
+
+def test_everything_waits_for_the_migrations() -> None:
+    waiting = [service for service in SERVICES if service.name != "finops-migrate.service"]
+
+    for service in waiting:
+        assert "finops-migrate.service" in " ".join(_values(service, "After"))
+        assert "finops-migrate.service" in " ".join(_values(service, "Requires"))
