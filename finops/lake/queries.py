@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from typing import Any, Final
 
@@ -47,6 +47,25 @@ class DataRange:
     last_day: date
     rows: int
     sources: list[SourceRange]
+
+
+@dataclass(frozen=True)
+class CurrentFile:
+    """A Parquet file that counts now. `month` is the billing month of cost, that of the events of usage."""
+
+    path: str
+    source_id: int
+    month: date
+    rows: int
+    bytes: int
+    checksum: str
+
+
+def lake_files(account: Account, kind: Kind) -> list[CurrentFile]:
+    """All files that hold an account's cost or usage, by month: together they have each line once."""
+    names = [field.name for field in fields(CurrentFile)]
+    segments = _live(account, kind).order_by("month", "source_id", "path")
+    return [CurrentFile(*row) for row in segments.values_list(*names)]
 
 
 def live_segments(account: Account, kind: Kind, start: date, end: date) -> QuerySet[LakeSegment]:

@@ -128,10 +128,10 @@ def read_daily_usage(
     )
     columns = {name: table[name].combine_chunks() for name in ("value", "bucket", "quantity")}
     quantities = _units(columns["quantity"])
-    return zip(_repeated(columns["value"]), _repeated(columns["bucket"]), quantities, strict=True)
+    return zip(_repeat_values(columns["value"]), _repeat_values(columns["bucket"]), quantities, strict=True)
 
 
-def _repeated(values: pa.Array) -> list[Any]:
+def _repeat_values(values: pa.Array) -> list[Any]:
     """Python objects of few different values: one object each. A third of the time of `to_pylist`."""
     encoded = values.dictionary_encode()
     objects = encoded.dictionary.to_pylist()
