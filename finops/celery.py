@@ -20,6 +20,7 @@ warnings.filterwarnings("ignore", "You're running the worker with superuser priv
 RUNS_WHILE_SUSPENDED = frozenset(
     {
         "accounts.delete_account",
+        "exports.run",
         "ingestion.flush_usage",
         "ingestion.tidy_usage",
         "ingestion.void_asked",

@@ -97,6 +97,7 @@ INSTALLED_APPS = [
     "finops.dashboards",
     "finops.reports",
     "finops.backup",
+    "finops.exports",
     "mcpserver",
 ]
 

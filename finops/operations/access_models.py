@@ -34,6 +34,13 @@ ACCESS = ModelGroup(
             ("name",),
             in_panel=("rows_before", "rows_left", "rows_total", "rows_deleted"),
         ),
+        Entry(
+            "exports.AccountExport",
+            ("account", "status", "actor_label", "created_at", "finished_at", "bytes", "error"),
+            ("error",),
+            ("status",),
+            in_panel=("files_total", "files_done", "public_id", "attempts"),
+        ),
         Entry("accounts.Membership", ("user", "account", "role", "created_at"), ("user__email",), ("role",)),
         Entry(
             "accounts.Invitation",

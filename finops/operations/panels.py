@@ -10,6 +10,8 @@ from typing import Any, Final
 from django.apps import apps
 
 from accounts.models import Account, AccountDeletion
+from finops.exports.models import AccountExport
+from finops.exports.services import RETENTION
 from finops.operations.links import row_href
 from finops.operations.rows import Row
 
@@ -53,9 +55,17 @@ def _account_panel(account: Account) -> RowPanel | None:
     return RowPanel("operations/_scheduled_deletion.html", {"when": account.delete_after})
 
 
+def _export_panel(export: AccountExport) -> RowPanel:
+    values = {"export": export, "href": row_href(export), "expires_at": export.finished_at}
+    if export.finished_at is not None:
+        values["expires_at"] = export.finished_at + RETENTION
+    return RowPanel("operations/_export.html", values)
+
+
 PANELS: Final[dict[str, Callable[[Any], RowPanel | None]]] = {
     "accounts.Account": _account_panel,
     "accounts.AccountDeletion": _deletion_panel,
+    "exports.AccountExport": _export_panel,
 }
 
 

@@ -24,6 +24,8 @@ from finops.connections.services.syncs import cancel_sync, queue_sync
 from finops.costs.models import CostImport
 from finops.costs.services.imports import retry_import
 from finops.costs.services.reviews import cancel_import
+from finops.exports.models import AccountExport
+from finops.exports.services import request_export
 from finops.lib import clock
 from finops.lib.formats.numbers import plural
 from finops.operations.actions import RowAction, row_actions
@@ -72,6 +74,11 @@ def _delete_now(account: Account, actor: Actor, values: Mapping[str, str]) -> st
 
 def _deletion_page(request: HttpRequest, account: Account) -> str:
     return row_href(AccountDeletion.objects.get(account_number=account.pk))
+
+
+def _export_page(request: HttpRequest, account: Account) -> str:
+    # Unscoped: the row was created a moment ago.
+    return row_href(AccountExport.objects.unscoped().filter(account=account).latest("pk"))
 
 
 def _change_limits(account: Account, actor: Actor, values: Mapping[str, int | None]) -> str:
@@ -143,6 +150,13 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             preview=_rows_of,
             begin=_deletion_page,
             form=AccountNameForm,
+        ),
+        "export": RowAction(
+            "Export account",
+            "A worker writes cost as FOCUS Parquet, usage and configuration into a ZIP, kept for 7 days. The account's audit "
+            "log names you.",
+            _calls(request_export, "account", "The export is queued."),
+            begin=_export_page,
         ),
         "limits": RowAction(
             "Change limits",

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, include, path, re_path, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.forms import ErrorMessages
+from accounts.models import User
+from accounts.scoping import account_scope
 from accounts.security import visits
+from accounts.security.reauthentication import reauthenticate_first
+from finops.exports.models import AccountExport
+from finops.exports.services import record_download
+from finops.operations.actions import operator_actor
 from finops.operations.catalog import GROUPS, entries
 from finops.operations.certificates import certificates
 from finops.operations.charts import RANGES, activity_charts
 from finops.operations.entry import ModelGroup
-from finops.operations.links import list_href
+from finops.operations.links import list_href, row_href
 from finops.operations.model_pages import ModelPages
 from finops.operations.queries import STATEMENT_SECONDS, service_status
 from finops.operations.tiles import tiles
@@ -62,6 +70,7 @@ class OperatorSite(admin.AdminSite):
             path("visits/end/", self.admin_view(self.end_visits_view), name="end_visits"),
             path("charts/", self.admin_view(self.charts_view), name="charts"),
             path("certificates/", self.admin_view(self.certificates_view), name="certificates"),
+            path("exports/<int:export_id>/", self.admin_view(self.export_view), name="export_download"),
             path("groups/<slug:slug>/", self.admin_view(self.group_view), name="group"),
         ]
         for model, pages in self._registry.items():
@@ -109,6 +118,22 @@ class OperatorSite(admin.AdminSite):
 
     def _certificates(self, request: HttpRequest) -> HttpResponse:
         return TemplateResponse(request, "operations/_certificates.html", {"certificates": certificates()})
+
+    def export_view(self, request: HttpRequest, export_id: int) -> HttpResponseBase:
+        return require_POST(self._export)(request, export_id)
+
+    def _export(self, request: HttpRequest, export_id: int) -> HttpResponseBase:
+        if not self.may_act(request):
+            raise PermissionDenied("This requires an operator who may act. You can view only.")
+        reauthenticate_first(request)
+        # Unscoped: operators serve every account.
+        export = get_object_or_404(AccountExport.objects.unscoped().select_related("account"), pk=export_id)
+        with ErrorMessages(request), account_scope(export.account):
+            actor = operator_actor(cast(User, request.user))
+            path = record_download(export=export, actor=actor)
+            name = f"{export.account.slug}-{export.created_at:%Y-%m-%d}.zip"
+            return FileResponse(path.open("rb"), as_attachment=True, filename=name)
+        return redirect(row_href(export))
 
     def group_view(self, request: HttpRequest, slug: str) -> HttpResponseBase:
         return require_safe(self._group)(request, slug)

@@ -42,6 +42,7 @@ TASK_SECONDS: Final[dict[str, int]] = {
     "exchange_rates.fetch": 43_200,
     "reports.send_due": 600,
     "backup.run_due": 600,
+    "exports.run_due": 60,
 }
 
 

@@ -93,6 +93,8 @@ LANE_OF: Final[dict[str, Lane]] = {
     "ingestion.tidy_usage": MAINTENANCE,
     "lake.sweep": MAINTENANCE,
     "accounts.delete_account": MAINTENANCE,
+    "exports.run_due": CLOCK,
+    "exports.run": MAINTENANCE,
     "accounts.sweep_connections": MAINTENANCE,
     "accounts.sweep_security": MAINTENANCE,
     "connections.sweep": MAINTENANCE,

@@ -25,6 +25,7 @@ from finops.connections.models import CostConnection, CostPush, CostSync
 from finops.costs.models import ClosedMonth, CostImport, CostSource, InvoiceTotal, SavedView
 from finops.dashboards.models import Dashboard, Widget
 from finops.exchange_rates.models import ExchangeRate
+from finops.exports.models import AccountExport
 from finops.insights.models import SavingsDismissal
 from finops.issues.models import IssueTracker, SavingIssue
 from finops.issues.tracker_configs import seal_secret
@@ -353,6 +354,11 @@ def _report_schedule(account: Account) -> int:
         return ReportSchedule.objects.create(account=account, channel_id=_alert_channel(account), day=5).pk
 
 
+def _account_export(account: Account) -> int:
+    with account_scope(account):
+        return AccountExport.objects.create(account=account).pk
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
@@ -362,6 +368,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "import_id": _import,
     "sync_id": _sync,
     "push_id": _cost_push,
+    "export_id": _account_export,
     "closed_month_id": _closed_month,
     "invoice_total_id": _invoice_total,
     "alias_id": _customer_alias,

@@ -54,6 +54,7 @@ SWEEPS = {
     "alerts.evaluate_due": "asks the database whose alerts are due, and queues them by account",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
     "costs.find_due_overlaps": "asks the database which imports have left to look, and looks for their own account",
+    "exports.run_due": "asks the database which exports are due, and queues them by account and id; deletes them by age",
     "backup.run_due": "asks when the last backup of the whole service was, and queues one",
     "backup.run": "stores the database and the lake of every account, where operators say",
     "exchange_rates.fetch": "fetches one file of rates, and keeps them for each account by itself",
