@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -45,8 +43,7 @@ class ObjectStore:
                 self.encryption.encrypt(reader, into)
             if reader.digest.hexdigest() != sha256:
                 raise DamagedObject(f"The content has SHA-256 {reader.digest.hexdigest()}, not {sha256}.")
-            with file.open("rb") as written:
-                stored_sha256 = hashlib.file_digest(written, "sha256").hexdigest()
+            stored_sha256 = _file_sha256(file) if self.encryption.recipient else sha256
             stored_bytes = file.stat().st_size
             name = sha256 if not self.encryption.recipient else f"{sha256}.{stored_sha256}"
             path = f"{OBJECTS}/{self.encryption.folder}/{sha256[:2]}/{name}"
@@ -93,7 +90,11 @@ class ObjectStore:
 
     def verify(self, stored: StoredObject) -> None:
         """Read it back whole, decrypted where the key can. Raises DamagedObject when its bytes differ."""
-        with self._reader(stored) as reader:
+        with self._open(stored) as source:
+            if not self.encryption.recipient:
+                self._decrypt(source, None, stored)
+                return
+            reader = _DigestReader(source)
             if self.encryption.can_read:
                 self._decrypt(reader, None, stored)
             else:
@@ -103,27 +104,24 @@ class ObjectStore:
 
     def read_into(self, stored: StoredObject, file: Path) -> None:
         """The content into a file. Raises DamagedObject when it is not what was stored, or missing."""
-        with file.open("wb") as into, self._reader(stored) as reader:
-            self._decrypt(reader, into, stored)
+        with file.open("wb") as into, self._open(stored) as source:
+            self._decrypt(source, into, stored)
 
     def read(self, stored: StoredObject) -> bytes:
         """The content, for parts of tables. Raises DamagedObject as `read_into`."""
         content = io.BytesIO()
-        with self._reader(stored) as reader:
-            self._decrypt(reader, content, stored)
+        with self._open(stored) as source:
+            self._decrypt(source, content, stored)
         return content.getvalue()
 
-    @contextmanager
-    def _reader(self, stored: StoredObject) -> Iterator[_DigestReader]:
+    def _open(self, stored: StoredObject) -> BinaryIO:
         try:
-            source = self.target.open(stored.path)
+            return self.target.open(stored.path)
         except FileNotFoundError as error:
             path = self._replacement(stored)
             if not path:
                 raise DamagedObject(f"{stored.path} is missing in {self.target.name}.") from error
-            source = self.target.open(path)
-        with source:
-            yield _DigestReader(source)
+            return self.target.open(path)
 
     def _replacement(self, stored: StoredObject) -> str:
         """The path of the same content where a later backup replaced a damaged file; empty without one."""
@@ -132,10 +130,10 @@ class ObjectStore:
         path, _ = self._stored.get(stored.sha256, ("", 0))
         return "" if path == stored.path else path
 
-    def _decrypt(self, reader: _DigestReader, into: BinaryIO | None, stored: StoredObject) -> None:
+    def _decrypt(self, source: BinaryIO | _DigestReader, into: BinaryIO | None, stored: StoredObject) -> None:
         writer = _DigestWriter(into)
         try:
-            self.encryption.decrypt(reader, writer)  # type: ignore[arg-type] # a reader is all it needs
+            self.encryption.decrypt(source, writer)  # type: ignore[arg-type] # a reader is all it needs
         except DamagedObject as error:
             raise DamagedObject(f"{stored.path} is damaged, or of another key: {error.message}") from error
         _compare(writer.digest.hexdigest(), stored.sha256, stored)
@@ -168,6 +166,11 @@ class _DigestWriter:
 def _compare(digest: str, expected: str, stored: StoredObject) -> None:
     if digest != expected:
         raise DamagedObject(f"{stored.path} is damaged: SHA-256 {digest}, expected {expected}.")
+
+
+def _file_sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _digest_of(path: str) -> str:
