@@ -145,6 +145,10 @@ def event_counts(slug: str) -> dict[str, str]:
     return {str(name): f"{count:.3f}" for name, count in usage_by(account, "dim:name", "name").items()}
 
 
+def flush(slug: str) -> None:
+    flush_usage(Account.objects.get(slug=slug))
+
+
 def housekeeping(slug: str) -> int:
     """What workers do all the time, and a sweep of a time when all that was retired may go: files that it removed."""
     account = Account.objects.get(slug=slug)

@@ -97,7 +97,7 @@ def test_every_push_answered_before_the_moment_of_a_backup_under_load_is_there_o
             thread.start()
         try:
             server.manage("backup", str(tmp_path / "target"))
-            _wait_for_more(senders)
+            wait_for_more(senders)
         finally:
             ended.set()
             for sender in senders:
@@ -121,7 +121,7 @@ def test_every_push_answered_before_the_moment_of_a_backup_under_load_is_there_o
     assert set(counts.values()) == {"1.000"}
 
 
-def _wait_for_more(senders: list[Sender]) -> None:
+def wait_for_more(senders: list[Sender]) -> None:
     """Some batch of each is answered after the backup."""
     counts = [len(sender.answered) for sender in senders]
     while any(len(sender.answered) <= count for sender, count in zip(senders, counts, strict=True)):
