@@ -16,6 +16,7 @@ PAGES = [
     "notifications/",
     "help/how-we-count/",
     "help/glossary/",
+    "help/rest-api/",
     "settings/members/",
     "settings/cost-view/",
     "settings/account/",
