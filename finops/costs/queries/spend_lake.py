@@ -9,11 +9,12 @@ instead of 0.6).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import reduce
+from itertools import repeat
 from operator import and_, or_
 from typing import Any, NamedTuple
 
@@ -364,25 +365,30 @@ class SpendSum(NamedTuple):
 
 
 def read_sums(plan: SpendPlan, table: pa.Table) -> list[SpendSum]:
-    """The result of `spend_expression` as typed rows."""
-    width = len(plan.dimensions)
-    return [_read_row(row, width, plan.top) for row in table.to_pylist()]
+    """The result of `spend_expression` as typed rows. By column: a dictionary for each row takes three times as long."""
+    count, names = table.num_rows, set(table.column_names)
 
+    def column(name: str, default: Any = None) -> list[Any]:
+        return table[name].to_pylist() if name in names else [default] * count
 
-def _read_row(row: dict[str, Any], width: int, top: int) -> SpendSum:
-    return SpendSum(
-        keys=tuple(row[f"key{index}"] for index in range(width)),
-        labels=tuple(row.get(f"label{index}") for index in range(width)),
-        place=row["place"] if row.get("groups") else top,
-        groups=row.get("groups") or 0,
-        currency=row["currency"],
-        bucket=row["bucket"],
-        charge_category=row["charge_category"],
-        part=row["part"],
-        amount=row["amount"],
-        compared=row.get("compared", _NOTHING),
-        previous=row.get("previous", _NOTHING),
-        incomplete=row.get("incomplete", _NOTHING),
-        lump=row.get("lump"),
-        end=row.get("end", -1),
+    def tuples(prefix: str) -> Iterable[tuple[Any, ...]]:
+        columns = [column(f"{prefix}{index}") for index in range(len(plan.dimensions))]
+        return zip(*columns, strict=True) if columns else [()] * count
+
+    groups = [number or 0 for number in column("groups", 0)]
+    places = [place if number else plan.top for place, number in zip(column("place"), groups, strict=True)]
+    rows = zip(
+        tuples("key"),
+        tuples("label"),
+        places,
+        groups,
+        *(table[name].to_pylist() for name in ("currency", "bucket", "charge_category", "part", "amount")),
+        column("compared", _NOTHING),
+        column("previous", _NOTHING),
+        repeat(_NOTHING, count),
+        column("incomplete", _NOTHING),
+        column("end", -1),
+        column("lump"),
+        strict=True,
     )
+    return list(map(SpendSum._make, rows))
