@@ -131,6 +131,7 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
     Raises UserError of the lake. Cost: two lake queries for the days, those of `budget_statuses` for all budgets, and
     the three or four of `list_savings`.
     """
+    sources = sources.for_several_questions
     first, last = digest.days.start, digest.days.end
     change = SpendChangeQuery(start_date=first, end_date=last, top=TOP_MOVERS)
     query = SpendQuery(start_date=first, end_date=last, compare_to="previous_period", granularity="day")
@@ -139,10 +140,10 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
         digest=digest,
         through=sources.coverage.complete_through,
         spend=message_spend(account, query, sources=sources, deadline=deadline),
-        change=explain_spend_change(account, change, deadline=deadline),
+        change=explain_spend_change(account, change, sources=sources, deadline=deadline),
         budgets=budget_statuses(account, day=last, sources=sources, deadline=deadline),
         anomalies=open_anomalies(),
-        savings=list_savings(account, SavingsQuery(limit=1), deadline=deadline),
+        savings=list_savings(account, SavingsQuery(limit=1), sources=sources, deadline=deadline),
     )
     page = f"{console_url(account, 'spend_change')}?{urlencode(change.to_params(), doseq=True)}"
     unit = BUCKETS[digest.frequency]
