@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from csp.constants import NONCE, NONE, SELF
 from django.conf import global_settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -18,6 +17,7 @@ from finops import embedded
 from finops.environment import Environment
 from finops.lib.secrets import development_secret
 from finops.lib.telemetry import logs
+from finops.web import security_policy
 from finops.worker.periods import beat_schedule
 from finops.worker.queues import INSIGHTS, QUEUES, TASK_QUEUES, TASK_ROUTES
 
@@ -391,19 +391,7 @@ STORAGES = {
 }
 WHITENOISE_MAX_AGE = 3600
 
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": [NONE],
-        "script-src": [SELF, NONCE],
-        "style-src": [SELF, NONCE],
-        "img-src": [SELF, "data:"],
-        "font-src": [SELF],
-        "connect-src": [SELF],
-        "form-action": [SELF],
-        "frame-ancestors": [NONE],
-        "base-uri": [NONE],
-    }
-}
+CONTENT_SECURITY_POLICY = security_policy.DIRECTIVES_OF_PAGES
 
 LANGUAGE_CODE, TIME_ZONE, USE_I18N = "en-gb", "UTC", False
 

@@ -369,11 +369,11 @@ def read_sums(plan: SpendPlan, table: pa.Table) -> list[SpendSum]:
     count, names = table.num_rows, set(table.column_names)
 
     def column(name: str, default: Any = None) -> list[Any]:
-        return table[name].to_pylist() if name in names else [default] * count
+        return table[name].to_pylist() if name in names else list(repeat(default, count))
 
     def tuples(prefix: str) -> Iterable[tuple[Any, ...]]:
         columns = [column(f"{prefix}{index}") for index in range(len(plan.dimensions))]
-        return zip(*columns, strict=True) if columns else [()] * count
+        return zip(*columns, strict=True) if columns else repeat((), count)
 
     groups = [number or 0 for number in column("groups", 0)]
     places = [place if number else plan.top for place, number in zip(column("place"), groups, strict=True)]
