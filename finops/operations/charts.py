@@ -58,6 +58,10 @@ def activity_charts(chart_range: ChartRange) -> list[tuple[str, str, SeriesTable
     ]
 
 
+def _series_label(name: str) -> str:
+    return "OK" if name == "ok" else name.capitalize()
+
+
 def _chart(
     unit: str, labels: list[str], starts: list[datetime], series: dict[str, dict[datetime, int]]
 ) -> SeriesTable:
@@ -65,8 +69,8 @@ def _chart(
         name: [Decimal(by_start.get(start, 0)) for start in starts]
         for name, by_start in sorted(series.items())
     }
-    lines = [Line(name.capitalize(), counts, tone=TONES.get(name, "")) for name, counts in values.items()]
+    lines = [Line(_series_label(name), counts, tone=TONES.get(name, "")) for name, counts in values.items()]
     chart = chart_spec(unit=unit, labels=labels, lines=lines, line=False, stacked=True, places=0)
-    rows = [(name.capitalize(), list(counts), sum(counts, Decimal())) for name, counts in values.items()]
+    rows = [(_series_label(name), list(counts), sum(counts, Decimal())) for name, counts in values.items()]
     totals = [sum(column, Decimal()) for column in zip(*values.values(), strict=True)]
     return SeriesTable(unit, labels, rows, list(totals), sum(totals, Decimal()), chart)  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ MOST_ROWS: Final = 10_000
 DEFAULT_COLUMNS: Final = 7
 CELL_CHARACTERS: Final = 120
 NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
+MOMENTS = (models.DateField, models.DateTimeField)
 LONG = (models.JSONField, models.TextField)
 
 
@@ -129,9 +130,10 @@ def _column(field: Field, *, row_header: bool, linked: bool) -> Column[Any]:
         value=_linked_value(field, to_row=row_header)
         if linked
         else functools.partial(field_text, field=field),
-        numeric=isinstance(field, NUMBERS) and not field.choices and not field.is_relation,
+        numeric=isinstance(field, NUMBERS) and not (field.choices or field.is_relation or field.primary_key),
         sortable=not field.is_relation and not isinstance(field, LONG),
         row_header=row_header,
+        css=f"{'cell-name ' if row_header else ''}text-nowrap" if isinstance(field, MOMENTS) else "",
     )
 
 

@@ -93,7 +93,11 @@ class ModelPages(OperatorRoles):
 
     @property
     def columns(self) -> Sequence[str]:
-        return self.entry.columns or default_columns(self.model)
+        """The first leads to the row's page: the number of a row that is named by another one."""
+        names = self.entry.columns or default_columns(self.model)
+        key = self.opts.pk
+        is_named_by_another = self.opts.get_field(names[0]).is_relation and not has_secret_key(self.model)
+        return (key.name, *names) if is_named_by_another and key.name != names[0] else names
 
     def get_search_fields(self, request: HttpRequest) -> list[str]:
         account = ["account__name", "account__slug"] if _has_account(self.model) else []
@@ -151,6 +155,7 @@ class ModelPages(OperatorRoles):
         context = {
             "title": f"{action.label}: {row_name(row)}",
             "action": action,
+            "row": row,
             "form": form,
             "row_href": row_href(row),
         }
@@ -203,13 +208,14 @@ class ModelPages(OperatorRoles):
         }
         return self._page(request, "operations/row.html", context)
 
-    def _action_links(self, request: HttpRequest, row: Row) -> list[tuple[str, str]]:
+    def _action_links(self, request: HttpRequest, row: Row) -> list[tuple[str, str, bool]]:
+        """Label, address and danger of each action, those that destroy something last."""
         if not site_of(self).may_act(request):
             return []
         page = f"admin:{self.opts.app_label}_{self.opts.model_name}_action"
         return [
-            (action.label, reverse(page, args=[row.pk, name]))
-            for name, action in offered_actions(row).items()
+            (action.label, reverse(page, args=[row.pk, name]), action.is_danger)
+            for name, action in sorted(offered_actions(row).items(), key=lambda item: item[1].is_danger)
         ]
 
     def _existing(self, object_id: str) -> Row:

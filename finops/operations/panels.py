@@ -7,23 +7,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.apps import apps
-
 from accounts.models import Account, AccountDeletion
 from finops.exports.models import AccountExport
 from finops.exports.services import RETENTION
+from finops.operations.catalog import entries
 from finops.operations.links import row_href
 from finops.operations.rows import Row
 
 
 def rows_by_model(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """Counts by table as counts by model, the most first; partitions of a table are one."""
-    names = {model._meta.db_table: str(model._meta.verbose_name_plural) for model in apps.get_models()}
+    names = {entry.model._meta.db_table: entry.label for entry in entries()}
     by_name: Counter[str] = Counter()
     for table, count in counts.items():
         whole = table if table in names else table.rstrip("0123456789").rstrip("_")
         by_name[names.get(whole, whole)] += count
-    return [(f"{name[:1].upper()}{name[1:]}", count) for name, count in by_name.most_common()]
+    return by_name.most_common()
 
 
 @dataclass(frozen=True)

@@ -173,4 +173,5 @@ def _is_older(moment: datetime | None, age: timedelta) -> bool:
 
 
 def _count(count: int, noun: str) -> str:
-    return f"{numbers.number(count)} {numbers.plural(noun + 's', count)}"
+    words = noun.split()
+    return f"{numbers.number(count)} {' '.join([*words[:-1], numbers.plural(f'{words[-1]}s', count)])}"

@@ -35,6 +35,7 @@ def test_the_dry_run_counts_and_deletes_nothing(cast: Cast, acting: Client) -> N
 
     assert "Lake segments" in page
     assert "Memberships" in page
+    assert "settingss" not in page
     assert before["accounts_membership"] == 5
     assert count_rows(cast.account.pk) == before
     assert Account.objects.get(pk=cast.account.pk).delete_after is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.apps import apps
 from django.db import connection, models
@@ -9,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.keys import mint_mcp_key
-from accounts.models import Account, UnsentMail, User
+from accounts.models import Account, Membership, UnsentMail, User
 from finops.lib import clock
 from finops.operations.catalog import GROUPS, entries
 from finops.operations.links import list_href, row_href
@@ -127,6 +129,23 @@ def test_an_unknown_account_has_no_rows(cast: Cast, operator: Client, value: str
     mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
 
     assert "Claude" not in operator.get("/admin/accounts/mcpkey/", {"account": value}).content.decode()
+
+
+def test_a_row_that_another_one_names_is_linked_by_its_number(cast: Cast, operator: Client) -> None:
+    membership = Membership.objects.get(account=cast.account, user=cast.owner)
+
+    page = operator.get("/admin/accounts/membership/").content.decode()
+
+    assert f'<a href="{row_href(membership)}">{membership.pk}</a>' in page
+    assert f'<a href="{row_href(cast.owner)}">' in page
+
+
+def test_many_actions_are_a_menu_with_those_that_destroy_last(cast: Cast, operator: Client) -> None:
+    page = operator.get(row_href(cast.account)).content.decode()
+
+    labels = re.findall(r">\s*([A-Z][a-z ]+)…", page)
+    assert labels[-2:] == ["Suspend account", "Delete account"]
+    assert page.count("dropdown-item text-danger") == 2
 
 
 def test_a_row_leads_to_what_belongs_to_it(cast: Cast, operator: Client) -> None:
