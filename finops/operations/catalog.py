@@ -205,7 +205,7 @@ JOBS = ModelGroup(
         Entry("alerts.AlertEvaluation", ("account", "finished_at", "asks", "version", "error"), ("error",)),
         Entry(
             "backup.BackupRun",
-            ("started_at", "trigger", "status", "bytes", "new_bytes", "finished_at", "backup_id", "error"),
+            ("started_at", "trigger", "status", "bytes", "new_bytes", "finished_at", "error"),
             ("backup_id", "error"),
             ("status", "trigger"),
         ),

@@ -152,7 +152,7 @@ def _backup(backup: BackupStatus) -> Tile:
     last, done = backup.last, backup.last_done
     notes = [numbers.filesize(done.bytes or 0)] if done else []
     if last and last.status != last.Status.DONE:
-        notes.append(f"The newest run is {last.get_status_display().lower()}")
+        notes.append(f"Last run: {last.get_status_display().lower()}")
     if not backup.is_scheduled:
         notes.append("No schedule")
     figure = dates.ago(clock.now() - done.started_at) if done else "None"

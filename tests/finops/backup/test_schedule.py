@@ -179,7 +179,7 @@ def test_the_tile_says_how_old_the_last_complete_backup_is(target: str, settings
     add_run(target, 30, bytes=2_000_000)
     assert (tile().figure, tile().is_bad) == ("1 day ago", False)
     add_run(target, 2, "incomplete", bytes=1)
-    assert (tile().notes, tile().is_bad) == (["2.0 MB", "The newest run is incomplete"], True)
+    assert (tile().notes, tile().is_bad) == (["2.0 MB", "Last run: incomplete"], True)
     add_run(target, 1, "running")
     assert backup_status().is_bad
     add_run(target, 0.5, bytes=3_000_000)
