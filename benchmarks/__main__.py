@@ -27,8 +27,8 @@ from tests.postgres import PRODUCT_VARIABLES
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "var" / "bench"
-LONG = {"month_memory"}
-"""Only by their name: a quarter of an hour and more."""
+LONG = {"backup", "month_memory"}
+"""Only by their name: ten minutes and more."""
 
 
 def main(names: Sequence[str]) -> None:
