@@ -184,14 +184,17 @@ def _configuration_changes() -> Schema:
             "description": "What differs, by field; only of a change. Null is the default.",
         },
     }
-    change = {
+    return _object({"changes": {"type": "array", "items": _object(properties)}})
+
+
+def _object(properties: Schema) -> Schema:
+    """An object that has all of these and no others."""
+    return {
         "type": "object",
         "required": list(properties),
         "additionalProperties": False,
         "properties": properties,
     }
-    changes = {"changes": {"type": "array", "items": change}}
-    return {"type": "object", "required": ["changes"], "additionalProperties": False, "properties": changes}
 
 
 def _problems(*codes: int) -> Schema:
@@ -261,14 +264,7 @@ def _tools() -> Schema:
         "input_schema": {"type": "object", "description": "JSON Schema of its arguments."},
         "examples": {"type": "array", "items": {"type": "object"}, "description": "Arguments that work."},
     }
-    entry = {
-        "type": "object",
-        "required": list(properties),
-        "additionalProperties": False,
-        "properties": properties,
-    }
-    tools = {"tools": {"type": "array", "items": entry}}
-    return {"type": "object", "required": ["tools"], "additionalProperties": False, "properties": tools}
+    return _object({"tools": {"type": "array", "items": _object(properties)}})
 
 
 def _conversion() -> Schema:

@@ -32,16 +32,6 @@ from tests.pages import get_page
 BUDGET = {"name": "Core", "amount": 1500.5, "currency": "USD"}
 
 
-@pytest.fixture
-def reader(cast: Cast) -> RestDoor:
-    return RestDoor(mint(cast))
-
-
-@pytest.fixture
-def writer(cast: Cast) -> RestDoor:
-    return RestDoor(mint(cast, "read_write"))
-
-
 def budgets(cast: Cast) -> list[str]:
     return [budget.name for budget in Budget.objects.unscoped().filter(account=cast.account)]
 

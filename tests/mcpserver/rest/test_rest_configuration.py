@@ -22,7 +22,6 @@ from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, signed_in
 from tests.finops.activity.call_helpers import stored_calls
 from tests.isolation.walk import fingerprint
-from tests.mcpserver.door import mint
 from tests.mcpserver.rest.rest_client import RestDoor, problem_of
 from tests.world.budgets import create_budget
 
@@ -30,16 +29,6 @@ PATH = "/api/v1/configuration"
 FILE = b"version: 1\nbudgets:\n  - {name: Core, amount: 1500.50, currency: USD}\n"
 PATHS = [(PATH, "GET"), (f"{PATH}/plan", "POST"), (f"{PATH}/apply", "POST")]
 CALLS = frozenset({"activity_assistantcall", "accounts_mcpkey"})
-
-
-@pytest.fixture
-def reader(cast: Cast) -> RestDoor:
-    return RestDoor(mint(cast))
-
-
-@pytest.fixture
-def writer(cast: Cast) -> RestDoor:
-    return RestDoor(mint(cast, "read_write"))
 
 
 def changes(door: RestDoor, action: str, body: bytes = FILE) -> list[dict[str, Any]]:

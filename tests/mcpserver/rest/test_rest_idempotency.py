@@ -29,11 +29,6 @@ BUDGET = {"name": "Core", "amount": 1500.5, "currency": "USD"}
 KEY = "5b1f-4"
 
 
-@pytest.fixture
-def writer(cast: Cast) -> RestDoor:
-    return RestDoor(mint(cast, "read_write"))
-
-
 def send(door: RestDoor, key: str = KEY, tool: str = "create_budget", **arguments: Any) -> Any:
     body = json.dumps({**BUDGET, **arguments}).encode()
     return door.http(f"{TOOLS}/{tool}", body, headers={"idempotency-key": key})
