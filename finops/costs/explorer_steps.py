@@ -46,7 +46,7 @@ class FilteredQuery(UrlQuery, frozen=True, kw_only=True):
         return replace(self, filters=complete)
 
 
-Filtered = TypeVar("Filtered", bound="SpendQuery | FilteredQuery")
+Filtered = TypeVar("Filtered", bound=UrlQuery)
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,9 @@ def crumbs(query: SpendQuery) -> list[Crumb]:
 
 
 def without_filter(query: Filtered, index: int) -> Filtered:
-    return replace(query, filters=[item for place, item in enumerate(query.filters) if place != index])
+    """The question, which has `filters`, without one of them."""
+    filters: list[Filter] = query.filters  # type: ignore[attr-defined]
+    return replace(query, filters=[item for place, item in enumerate(filters) if place != index])
 
 
 def with_period(query: SpendQuery, period: Period) -> SpendQuery:

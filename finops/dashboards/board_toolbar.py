@@ -7,11 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from accounts.models import Account
 from finops.costs import explorer_steps
-from finops.costs.queries.sources import load_sources
-from finops.costs.queries.spend import filter_labels
-from finops.costs.spend_query import SpendQuery
 from finops.costs.views.choices import PERIODS, DimensionChoices
 from finops.costs.views.explorer_toolbar import (
     CUSTOM_RANGE,
@@ -22,7 +18,6 @@ from finops.costs.views.explorer_toolbar import (
     hidden_fields,
 )
 from finops.dashboards.widget_type import BoardQuery
-from finops.lib.errors import UserError
 
 OWN_DAYS = "Period of each widget"
 
@@ -58,17 +53,3 @@ def board_toolbar(query: BoardQuery, dimensions: DimensionChoices, labels: Mappi
         hidden_of_dates=hidden_fields(params, DATE_FIELDS),
         hidden_of_filters=hidden_fields(params, ()),
     )
-
-
-def labels_of_board(account: Account, query: BoardQuery) -> dict[str, str]:
-    """What the values of the board's filters are called. One lake query where they may be ids, and those of
-    `load_sources`; nothing without filters. A question that cannot be answered has no names: its widgets say why."""
-    if not query.filters:
-        return {}
-    spend = SpendQuery(
-        filters=query.filters, period=query.period, start_date=query.start_date, end_date=query.end_date
-    )
-    try:
-        return filter_labels(account, spend, load_sources(account))
-    except UserError:
-        return {}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from accounts.models import Account
 from finops.costs.explorer_steps import FilteredQuery
 from finops.costs.spend_query import Filter
 from finops.costs.views.choices import DimensionChoices
-from finops.costs.views.explorer_toolbar import FilterChip, filter_chips, hidden_fields
-from finops.dashboards.board_toolbar import labels_of_board
-from finops.dashboards.widget_type import BoardQuery, Config
+from finops.costs.views.filter_row import FilterRow, filter_row, value_labels
+from finops.dashboards.widget_type import Config
 
 
 class WidgetFilters(FilteredQuery, frozen=True, kw_only=True):
@@ -21,29 +19,13 @@ class WidgetFilters(FilteredQuery, frozen=True, kw_only=True):
     draft: Literal["", "1"] = ""
 
 
-@dataclass(frozen=True)
-class WidgetToolbar:
-    """As that of the cost explorer. `form_fields` are those of the filters in the form that is saved."""
-
-    chips: list[FilterChip]
-    new_filter: int
-    hidden_of_filters: list[tuple[str, str]]
-    form_fields: list[tuple[str, str]]
-
-
 def filters_of(config: Config | None) -> list[Filter]:
     """Those of a widget's settings."""
     filters: list[Filter] = list(getattr(config, "filters", []))
     return filters
 
 
-def widget_toolbar(account: Account, query: WidgetFilters, dimensions: DimensionChoices) -> WidgetToolbar:
-    """As costly as `labels_of_board`."""
+def widget_filter_row(account: Account, query: WidgetFilters, dimensions: DimensionChoices) -> FilterRow:
+    """As costly as `value_labels`."""
     of_url = WidgetFilters(type=query.type, draft="1", filters=query.filters)
-    labels = labels_of_board(account, BoardQuery(filters=query.filters))
-    return WidgetToolbar(
-        chips=filter_chips(of_url, dimensions, labels),
-        new_filter=len(query.filters),
-        hidden_of_filters=hidden_fields(of_url.to_params(), ()),
-        form_fields=hidden_fields(WidgetFilters(filters=query.filters).to_params(), ()),
-    )
+    return filter_row(of_url, dimensions, value_labels(account, query.filters))

@@ -81,6 +81,10 @@ class QueryPage(ABC, Generic[Request, Query, Answer]):
         """What the fields of the form offer; only the whole page needs it."""
         return {}
 
+    def filter_row(self, query: Query, params: Mapping[str, list[str]]) -> Mapping[str, Any]:
+        """The filters, where they stand outside of the form: on the whole page, and beside the result for htmx."""
+        return {}
+
     def response(self) -> HttpResponseBase:
         """The whole page, its result alone for htmx, or all rows as CSV. A bad question: 400 with what to mend."""
         query, answer, status = self.first_query, None, 200
@@ -102,7 +106,8 @@ class QueryPage(ABC, Generic[Request, Query, Answer]):
             page=self.template,
             result=self.result_template,
             context=context,
-            choices=lambda: self.choices(query),
+            choices=lambda: {**self.choices(query), **self.filter_row(query, context["params"])},
+            beside=lambda: self.filter_row(query, context["params"]) if status == 200 else {},
             status=status,
         )
 
@@ -118,13 +123,14 @@ def render_query_page(
     result: str,
     context: Mapping[str, Any],
     choices: Callable[[], Mapping[str, Any]],
+    beside: Callable[[], Mapping[str, Any]] = dict,
     status: int = 200,
 ) -> HttpResponse:
-    """The template `page` with the form's choices; for htmx the template `result` alone, and the question for the
+    """The template `page` with the form's choices; for htmx the template `result` alone, with what `beside` it changes, and the question for the
     address bar: `params` of the context, or what was asked when the status says that it could not be read."""
     if not request.htmx or request.htmx.history_restore_request:
         return render(request, page, {**context, **choices()}, status=status)
-    response = render(request, PART, {**context, "part": result}, status=status)
+    response = render(request, PART, {**context, **beside(), "part": result}, status=status)
     query_string = urlencode(context["params"], doseq=True) if status == 200 else request.GET.urlencode()
     response["HX-Push-Url"] = f"{request.path}?{query_string}"
     return response

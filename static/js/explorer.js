@@ -1,7 +1,7 @@
 // The form of a query page: custom dates, and lists of filters. Each list names the template of its filters
 // (data-filters) and has a letter of its own for their names (lib/filters.js) and a button that adds one
 // (data-add-filter is the list's id).
-import { deleteIncompleteFilters, nameAtIndex } from "./lib/filters.js";
+import { deleteIncompleteFilters, isFilterField, nameAtIndex } from "./lib/filters.js";
 import "./values.js";
 
 const form = document.getElementById("query");
@@ -69,10 +69,51 @@ form.addEventListener(
   true,
 );
 
-form.addEventListener("htmx:configRequest", (event) => {
+function deleteIncomplete(formData) {
   const names = [...form.querySelectorAll("[data-filters] [data-filter-dimension]")].map((field) => field.name);
-  deleteIncompleteFilters(event.detail.parameters, names);
-});
+  deleteIncompleteFilters(formData, names);
+}
+
+form.addEventListener("htmx:configRequest", ({ detail }) => deleteIncomplete(detail.parameters));
+
+// Chips beside the form have the question as it was when they were drawn. A change of them goes with the fields of now,
+// and into them at once: neither is lost while the other's answer is under way.
+function addForm({ target, detail }) {
+  const row = target.closest("#question-filters");
+  if (!row) return;
+  const { pathname, searchParams } = new URL(detail.path, location.href);
+  const filters = [...searchParams, ...detail.formData].filter(([name]) => isFilterField(name));
+  const question = new FormData(form);
+  deleteIncomplete(question);
+  for (const name of [...detail.formData.keys()]) detail.formData.delete(name);
+  for (const [name, value] of question) if (!isFilterField(name)) detail.formData.append(name, value);
+  for (const field of row.querySelectorAll(":scope > input")) field.remove();
+  for (const [name, value] of filters) {
+    detail.formData.append(name, value);
+    const field = Object.assign(document.createElement("input"), { type: "hidden", name, value });
+    field.setAttribute("form", form.id);
+    row.append(field);
+  }
+  detail.path = pathname;
+}
+
+document.addEventListener("htmx:configRequest", addForm);
+
+// A filter without a value is not asked for.
+document.addEventListener(
+  "submit",
+  (event) => {
+    if (!event.target.matches("#question-filters form")) return;
+    const { name } = event.target.querySelector("[data-filter-dimension]");
+    const fields = new FormData(event.target);
+    deleteIncompleteFilters(fields, [name]);
+    if (fields.has(name)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    event.target.querySelector("[data-filter-search]").focus();
+  },
+  true,
+);
 
 for (const list of lists) renumber(list);
 showDates();

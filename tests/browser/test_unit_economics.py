@@ -33,11 +33,12 @@ def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: New
         "this is the cost per unit for the whole period, "
         "not per day."
     )
-    page.get_by_role("button", name="Add cost filter").press("Enter")
-    value = page.get_by_label("Value of the filter")
+    page.locator("#add-filter").press("Enter")
+    value = page.get_by_role("form", name="Add filter").get_by_label("Value", exact=True)
     value.fill("BigQuery")
     value.press("Enter")
-    expect(page.locator("#filters .chip")).to_have_text("BigQuery")
+    value.press("Enter")
+    expect(page.locator(".filter-chip")).to_contain_text("Service is BigQuery")
     expect(page.locator("[data-drawn]")).to_have_count(3)
 
     page.wait_for_url("**f0v=BigQuery**")
@@ -45,6 +46,42 @@ def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: New
     summary = page.locator(".answer-summary").inner_text()
     page.reload()
     expect(page.locator(".answer-summary")).to_have_text(summary)
+
+    page.get_by_label("Granularity").select_option("day")
+    page.wait_for_url("**granularity=day**f0v=BigQuery**")
+    page.get_by_role("link", name="Remove Service is BigQuery").click()
+    expect(page.locator(".filter-chip")).to_have_count(0)
+    expect(page).to_have_url(re.compile(r"^(?!.*f0=).*granularity=day"))
+
+
+def test_a_filter_and_a_field_that_change_in_one_moment_are_both_asked(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto(f"{URL}?usage_metric=requests&period=last_30_days&granularity=day&f0=service&f0v=BigQuery")
+    expect(page.locator("[data-drawn]").first).to_be_visible()
+
+    page.evaluate(
+        """() => {
+          const field = document.getElementById("granularity");
+          field.value = "week";
+          field.dispatchEvent(new Event("change", { bubbles: true }));
+          document.querySelector("[data-remove-filter]").click();
+        }"""
+    )
+
+    expect(page.locator(".filter-chip")).to_have_count(0)
+    expect(page).to_have_url(re.compile(r"^(?!.*f0=).*granularity=week"))
+
+
+def test_a_filter_without_a_value_is_not_added(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto(f"{URL}?usage_metric=requests&period=last_30_days")
+    page.locator("#add-filter").click()
+    form = page.get_by_role("form", name="Add filter")
+
+    form.get_by_role("button", name="Apply").click()
+
+    expect(form.get_by_label("Value", exact=True)).to_be_focused()
+    assert "f0" not in url_params(page)
 
 
 def test_a_customer_leads_to_its_own_trend_and_back(new_page: NewPage) -> None:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { deleteIncompleteFilters, nameAtIndex } from "../../static/js/lib/filters.js";
+import { deleteIncompleteFilters, isFilterField, nameAtIndex } from "../../static/js/lib/filters.js";
 
 test("a filter's fields keep their letter and their part at another index", () => {
   assert.deepEqual(
@@ -13,6 +13,11 @@ test("a filter's fields keep their letter and their part at another index", () =
 test("other fields keep their names", () => {
   assert.equal(nameAtIndex("period", 3), "period");
   assert.equal(nameAtIndex("", 3), "");
+});
+
+test("fields of filters on cost are told from those of usage and of the question", () => {
+  const names = ["f0", "f12op", "f3v", "u0", "u0v", "f0values", "format", "from"];
+  assert.deepEqual(names.filter(isFilterField), ["f0", "f12op", "f3v"]);
 });
 
 function formData(pairs) {

@@ -105,6 +105,9 @@ class ExplorerPage(CostQueryPage[SpendQuery, SpendAnswer]):
     def choices(self, query: SpendQuery) -> dict[str, Any]:
         return {}
 
+    def filter_row(self, query: SpendQuery, params: Mapping[str, list[str]]) -> dict[str, Any]:
+        return {}
+
     def csv(self, query: SpendQuery) -> HttpResponseBase:
         answer: SpendAnswer = self.all_rows(query)
         return _csv(answer, self._original_amounts(query, answer))

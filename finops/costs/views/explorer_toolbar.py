@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from finops.costs import explorer_steps
-from finops.costs.explorer_steps import FilteredQuery
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.costs.views.choices import COMPARISONS, OPS, PERIODS, DimensionChoices
+from finops.lib.url_query import UrlQuery
 
 DATE_FIELDS: Final = ("period", "start_date", "end_date")
 OPTIONS: Final = ("measure", "basis", "splits", "order_by", "top", "spread", "charge_categories")
@@ -78,7 +79,7 @@ def toolbar(query: SpendQuery, dimensions: DimensionChoices, labels: Mapping[str
             *hidden_fields(
                 {name: params[name] for name in (*DATE_FIELDS, "compare_to") if name in params}, ()
             ),
-            *hidden_fields({name: values for name, values in params.items() if _is_of_filter(name)}, ()),
+            *hidden_fields(filter_params(params), ()),
         ],
         changed_options=sum(name in params for name in OPTIONS),
     )
@@ -94,21 +95,32 @@ def _comparison_link(query: SpendQuery, name: Any, label: str) -> Link:
 
 
 def filter_chips(
-    query: SpendQuery | FilteredQuery, dimensions: DimensionChoices, labels: Mapping[str, str]
+    query: UrlQuery,
+    dimensions: DimensionChoices,
+    labels: Mapping[str, str],
+    params: Mapping[str, Sequence[str]] | None = None,
 ) -> list[FilterChip]:
-    """The filters of a question. `labels` are names of values that are ids."""
+    """The `filters` of a question. `labels` are names of values that are ids; `params` those of the page's URL, where it says
+    more than the question."""
     titles = dict([*dimensions.plain, *dimensions.of_bill, *dimensions.tags])
-    return [_chip(query, index, titles, labels) for index in range(len(query.filters))]
+    params = query.to_params() if params is None else params
+    return [_chip(query, index, titles, labels, params) for index in range(len(query.filtered_dimensions()))]
 
 
 def _chip(
-    query: SpendQuery | FilteredQuery, index: int, titles: Mapping[str, str], labels: Mapping[str, str]
+    query: UrlQuery,
+    index: int,
+    titles: Mapping[str, str],
+    labels: Mapping[str, str],
+    params: Mapping[str, Sequence[str]],
 ) -> FilterChip:
-    item = query.filters[index]
+    item: Filter = query.filters[index]  # type: ignore[attr-defined]
     options = [(value, labels.get(value, value)) for value in item.values]
     names = [name for _value, name in options[:MAX_CHIP_VALUES]]
     more = len(options) - len(names)
     own = (f"f{index}", f"f{index}op", f"f{index}v")
+    rest = explorer_steps.without_filter(query, index)
+    others = {name: values for name, values in params.items() if not _is_of_filter(name)}
     return FilterChip(
         index=index,
         title=titles.get(item.dimension, item.dimension),
@@ -116,8 +128,8 @@ def _chip(
         values=", ".join(names) + (f" +{more}" if more else ""),
         filter=item,
         options=options,
-        remove_url=explorer_steps.url_of(explorer_steps.without_filter(query, index)),
-        hidden=hidden_fields(query.to_params(), own),
+        remove_url="?" + urlencode({**others, **filter_params(rest.to_params())}, doseq=True),
+        hidden=hidden_fields(params, own),
     )
 
 
@@ -135,6 +147,11 @@ def _crumb_links(query: SpendQuery, labels: Mapping[str, str]) -> list[Link]:
 
 def _is_of_filter(name: str) -> bool:
     return name[:1] == "f" and name[1:2].isdigit()
+
+
+def filter_params(params: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """Those of the filters alone."""
+    return {name: values for name, values in params.items() if _is_of_filter(name)}
 
 
 def hidden_fields(params: Mapping[str, Sequence[str]], own: Sequence[str]) -> list[tuple[str, str]]:

@@ -20,8 +20,10 @@ from finops.costs.views.choices import (
     PERIODS,
     SPLITS,
     TOPS,
+    DimensionChoices,
     dimension_choices,
 )
+from finops.costs.views.filter_row import filter_row, value_labels
 from finops.exchange_rates.csv_columns import CsvRow, OriginalAmounts, original_amounts
 from finops.exchange_rates.pages import display_of_page
 from finops.lake import queries as lake_queries
@@ -39,18 +41,41 @@ class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Ans
     folded_fields: ClassVar[tuple[str, ...]] = ("basis", "charge_categories", "top")
     """Fields that the form hides while they have their default."""
     own_choices: ClassVar[Mapping[str, Any]] = {}
+    filters_title: ClassVar[str] = "Filters"
+    add_filter: ClassVar[str] = "Add filter"
+    _dimensions: DimensionChoices | None = None
 
     def groups(self, query: Query) -> list[str]:
         """The dimensions that the form shows as grouped by."""
         return query.to_params().get("group_by", [])
 
+    def dimensions(self, query: Query) -> DimensionChoices:
+        """Those to group and filter by. One query a page."""
+        if self._dimensions is None:
+            selected = [*self.groups(query), *query.filtered_dimensions()]
+            keys = lake_queries.tag_keys(self.request.account)
+            self._dimensions = dimension_choices(registry.kinds(), keys, selected)
+        return self._dimensions
+
+    def filter_row(self, query: Query, params: Mapping[str, list[str]]) -> dict[str, Any]:
+        """As costly as `value_labels`."""
+        dimensions = self.dimensions(query)
+        labels = value_labels(self.request.account, getattr(query, "filters", []), query)
+        return {
+            "filter_row": filter_row(query, dimensions, labels, params),
+            "filters_title": self.filters_title,
+            "add_filter": self.add_filter,
+            "dimensions": dimensions,
+            "ops": OPS,
+            "values_url": reverse("dimension_values", args=[self.request.account.slug]),
+        }
+
     def choices(self, query: Query) -> dict[str, Any]:
         account, params, groups = self.request.account, query.to_params(), self.groups(query)
         categories = params.get("charge_categories", [])
-        selected = [*groups, *query.filtered_dimensions()]
         return {
             "values_url": reverse("dimension_values", args=[account.slug]),
-            "dimensions": dimension_choices(registry.kinds(), lake_queries.tag_keys(account), selected),
+            "dimensions": self.dimensions(query),
             "group_fields": list(enumerate([*groups, *[""] * MAX_GROUPS][: self.max_groups], start=1)),
             "periods": PERIODS,
             "granularities": GRANULARITIES,

@@ -19,8 +19,9 @@ from finops.costs.dimensions import registry
 from finops.costs.queries.spend import query_days
 from finops.costs.spend_query import SpendQuery
 from finops.costs.views.choices import OPS, dimension_choices
+from finops.costs.views.filter_row import value_labels
 from finops.dashboards import services
-from finops.dashboards.board_toolbar import board_toolbar, labels_of_board
+from finops.dashboards.board_toolbar import board_toolbar
 from finops.dashboards.currencies import in_one_currency
 from finops.dashboards.layouts import MAX_WIDGETS
 from finops.dashboards.models import Dashboard, Widget
@@ -155,7 +156,7 @@ def _toolbar(request: AccountRequest, query: BoardQuery) -> dict[str, Any]:
         "values_url": reverse("dimension_values", args=[request.account.slug]),
         "dimensions": dimensions,
         "ops": OPS,
-        "toolbar": board_toolbar(query, dimensions, labels_of_board(request.account, query)),
+        "toolbar": board_toolbar(query, dimensions, value_labels(request.account, query.filters, query)),
     }
 
 

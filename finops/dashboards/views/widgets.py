@@ -23,7 +23,7 @@ from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.setting_fields import config_from_form, fields_of
 from finops.dashboards.undo import undoable
 from finops.dashboards.views.board import dashboard_of, widget_of
-from finops.dashboards.widget_filters import WidgetFilters, filters_of, widget_toolbar
+from finops.dashboards.widget_filters import WidgetFilters, filters_of, widget_filter_row
 from finops.dashboards.widget_type import CheckContext, Config, WidgetContext, WidgetType
 from finops.dashboards.widgets import CATALOGUE, find_type
 from finops.lake import queries as lake_queries
@@ -149,7 +149,7 @@ def _page(
         "dimensions": dimensions,
         "values_url": reverse("dimension_values", args=[request.account.slug]),
         "ops": OPS,
-        "toolbar": widget_toolbar(request.account, filters, dimensions),
+        "toolbar": widget_filter_row(request.account, filters, dimensions),
     }
     if request.htmx and problem is None:
         answer = render(request, "dashboards/_widget_filters.html", context)

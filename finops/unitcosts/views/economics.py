@@ -49,6 +49,7 @@ class EconomicsPage(CostQueryPage[UnitCostQuery, UnitCostAnswer]):
     template = "unitcosts/economics.html"
     result_template = "unitcosts/_economics_result.html"
     folded_fields = ("charge_categories", "top")
+    filters_title, add_filter = "Cost filters", "Add cost filter"
     own_choices = {
         "modes": [("total", "Total"), ("per_customer", "By customer")],
         "orders": [("cost", "Largest cost"), ("unit_cost", "Highest unit cost"), ("margin", "Lowest margin")],

@@ -6,6 +6,11 @@ export function nameAtIndex(name, index) {
   return name.replace(/^([a-z])\d+/, (_match, letter) => `${letter}${index}`);
 }
 
+/** Whether a field is of a filter on cost: `f0`, `f0op` or `f0v`. */
+export function isFilterField(name) {
+  return /^f\d+(op|v)?$/.test(name);
+}
+
 /**
  * Deletes from the FormData the filters that have no value yet: they stay in the form and do not change the query. The
  * operator `absent` needs no value. `names` are those of the dimension fields.

@@ -90,6 +90,31 @@ def test_the_url_is_the_whole_state(account_with_costs: Cast) -> None:
     )
 
 
+def test_filters_are_chips_that_come_with_the_result(account_with_costs: Cast) -> None:
+    query = {"period": "year", "f0": "service", "f0op": "in", "f0v": "Storage"}
+
+    page = get(account_with_costs, query).content.decode()
+    part = get(account_with_costs, query, **{"HX-Request": "true"}).content.decode()
+    none = get(account_with_costs, {"period": "year"}, **{"HX-Request": "true"}).content.decode()
+
+    assert 'title="Service is Storage"' in page
+    assert "hx-swap-oob" not in page[page.index('id="question-filters"') :][:400]
+    for html in (page, part):
+        assert '<input type="hidden" form="query" name="f0v" value="Storage">' in html
+        assert 'href="?period=year&amp;splits=before"' in html or 'href="?period=year"' in html
+    assert 'hx-swap-oob="true"' in part[part.index('id="question-filters"') :][:400]
+    assert 'form="query"' not in none
+
+
+def test_a_question_that_cannot_be_read_keeps_its_filters(account_with_costs: Cast) -> None:
+    answer = get(
+        account_with_costs, {"period": "decade", "f0": "service", "f0v": "x"}, **{"HX-Request": "true"}
+    )
+
+    assert answer.status_code == 400
+    assert "question-filters" not in answer.content.decode()
+
+
 def test_groups_and_days_come_as_csv(account_with_costs: Cast) -> None:
     groups = csv_rows(get(account_with_costs, {"group_by": "service", "format": "csv"}))
     days = csv_rows(get(account_with_costs, {"group_by": "", "format": "csv"}))
