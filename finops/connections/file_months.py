@@ -35,9 +35,9 @@ class BucketMonths:
         self._stored = self._load()
         self._used: dict[str, date | None] = {}
 
-    def month_of(self, found: BucketObject, read: Callable[[], date | None]) -> date | None:
+    def month_of(self, item: BucketObject, read: Callable[[], date | None]) -> date | None:
         """The month that is stored for this version of the file, else what `read` answers. Raises what `read` raises."""
-        name = sha256(msgspec.json.encode([found.key, found.version])).hexdigest()
+        name = sha256(msgspec.json.encode([item.key, item.version])).hexdigest()
         self._used[name] = self._stored[name] if name in self._stored else read()
         return self._used[name]
 

@@ -227,22 +227,22 @@ def _newest_snapshots(pattern: FilePattern, files: list[BucketObject]) -> list[B
     return [each for each, (owner, time) in zip(files, snapshots, strict=True) if newest[owner] == time]
 
 
-def _month_inside(bucket: StorageBucket, found: BucketObject, config: ConnectorConfig) -> date | None:
+def _month_inside(bucket: StorageBucket, item: BucketObject, config: ConnectorConfig) -> date | None:
     """The billing month of a file's first line. Raises UserError for what is no bill."""
     try:
-        return _read_month(bucket, found, config)
+        return _read_month(bucket, item, config)
     except MonthConflict as error:
         raise SourceUnavailable(f"{error} The next sync reads it.") from error
 
 
-def _read_month(bucket: StorageBucket, found: BucketObject, config: ConnectorConfig) -> date | None:
+def _read_month(bucket: StorageBucket, item: BucketObject, config: ConnectorConfig) -> date | None:
     if isinstance(bucket, LocalBucket):
-        return billing_month_of(FocusFile(bucket.path_of(found), found.key), config)
-    check_disk(found.bytes)
+        return billing_month_of(FocusFile(bucket.path_of(item), item.key), config)
+    check_disk(item.bytes)
     with tempfile.TemporaryDirectory(prefix="finops-month-") as folder:
-        path = Path(folder, local_name(found.key))
-        bucket.download(found, path, lambda _bytes: None)
-        return billing_month_of(FocusFile(path, found.key), config)
+        path = Path(folder, local_name(item.key))
+        bucket.download(item, path, lambda _bytes: None)
+        return billing_month_of(FocusFile(path, item.key), config)
 
 
 def billing_month_of(file: FocusFile, config: ConnectorConfig) -> date | None:

@@ -104,8 +104,8 @@ class AzureBlobBucket(RestBucket):
             if marker == before:
                 raise SourceError(f"{self.url}: the listing is incomplete. Sync again.")
 
-    def _read_range(self, found: BucketObject, key: str, start: int, end: int) -> bytes:
-        headers = {"If-Match": found.version, **range_header(start, end)}
+    def _read_range(self, item: BucketObject, key: str, start: int, end: int) -> bytes:
+        headers = {"If-Match": item.version, **range_header(start, end)}
         return self._content(f"/{self.name}/{quote(key, safe='/')}", [], headers, end - start)
 
 

@@ -134,53 +134,53 @@ class StorageBucket(ABC):
             )
         return key[len(self.prefix) :]
 
-    def read(self, found: BucketObject, limit: int = MAX_MANIFEST_BYTES) -> bytes:
+    def read(self, item: BucketObject, limit: int = MAX_MANIFEST_BYTES) -> bytes:
         """A small object whole. Raises SourceError above the limit, MonthConflict when it is another than was listed."""
-        if found.bytes > limit:
+        if item.bytes > limit:
             raise SourceError(
-                f"{self._shown(found.key)} has {found.bytes:,} bytes; at most {limit:,} are read."
+                f"{self._shown(item.key)} has {item.bytes:,} bytes; at most {limit:,} are read."
             )
-        with self._errors("read", found.key), self._open(found) as blocks:
-            return self._whole(found, blocks)
+        with self._errors("read", item.key), self._open(item) as blocks:
+            return self._whole(item, blocks)
 
-    def head(self, found: BucketObject) -> bytes:
+    def head(self, item: BucketObject) -> bytes:
         """The beginning of an object, at most HEAD_BYTES."""
-        wanted = replace(found, bytes=min(found.bytes, HEAD_BYTES))
-        with self._errors("read", found.key), self._open(wanted) as blocks:
+        wanted = replace(item, bytes=min(item.bytes, HEAD_BYTES))
+        with self._errors("read", item.key), self._open(wanted) as blocks:
             return next(blocks, b"")[:HEAD_BYTES]
 
-    def read_json(self, found: BucketObject, kind: Any) -> Any:
+    def read_json(self, item: BucketObject, kind: Any) -> Any:
         """A manifest as `kind`, a msgspec struct. Raises SourceError when it is none."""
         try:
-            return msgspec.json.decode(self.read(found), type=kind)
+            return msgspec.json.decode(self.read(item), type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise SourceError(
-                f"{self._shown(found.key)} cannot be read as a manifest: {truncate(str(error), 200)}."
+                f"{self._shown(item.key)} cannot be read as a manifest: {truncate(str(error), 200)}."
             ) from error
 
-    def _whole(self, found: BucketObject, blocks: Iterable[bytes]) -> bytes:
+    def _whole(self, item: BucketObject, blocks: Iterable[bytes]) -> bytes:
         parts = bytearray()
         for block in blocks:
             parts += block
             time_limit.check()
-            self._check_size(found, len(parts), ended=False)
-        self._check_size(found, len(parts), ended=True)
+            self._check_size(item, len(parts), ended=False)
+        self._check_size(item, len(parts), ended=True)
         return bytes(parts)
 
-    def download(self, found: BucketObject, into: Path, progress: Callable[[int], None]) -> None:
+    def download(self, item: BucketObject, into: Path, progress: Callable[[int], None]) -> None:
         """An object into a file, in chunks. Raises MonthConflict when it is not the one that was listed."""
         done = 0
-        with self._errors("read", found.key), self._open(found) as blocks, into.open("wb") as file:
+        with self._errors("read", item.key), self._open(item) as blocks, into.open("wb") as file:
             for block in blocks:
                 done += len(block)
-                self._check_size(found, done, ended=False)
+                self._check_size(item, done, ended=False)
                 file.write(block)
                 progress(len(block))
-        self._check_size(found, done, ended=True)
+        self._check_size(item, done, ended=True)
 
-    def _check_size(self, found: BucketObject, done: int, *, ended: bool) -> None:
-        if done > found.bytes or (ended and done != found.bytes):
-            raise MonthConflict(f"{self._shown(found.key)} changed while it was read.")
+    def _check_size(self, item: BucketObject, done: int, *, ended: bool) -> None:
+        if done > item.bytes or (ended and done != item.bytes):
+            raise MonthConflict(f"{self._shown(item.key)} changed while it was read.")
 
     def download_month(self, objects: Sequence[BucketObject], fetch: Fetch) -> list[FocusFile]:
         """The files of a month into the folder of the fetch, those of archives in their place. Their names there are ours. Raises
@@ -201,20 +201,20 @@ class StorageBucket(ABC):
         return files
 
     @contextmanager
-    def _open(self, found: BucketObject) -> Iterator[Iterator[bytes]]:
+    def _open(self, item: BucketObject) -> Iterator[Iterator[bytes]]:
         """Blocks of an object. Its version is compared before the first and after the last of them."""
-        path = f"{self.name}/{self.prefix}{safe_key(found.key)}"
-        self._compare(found, path)
+        path = f"{self.name}/{self.prefix}{safe_key(item.key)}"
+        self._compare(item, path)
         with self._filesystem.open(
-            path, "rb", block_size=CHUNK_BYTES, cache_type="none", size=found.bytes
+            path, "rb", block_size=CHUNK_BYTES, cache_type="none", size=item.bytes
         ) as file:
             yield iter(lambda: file.read(CHUNK_BYTES), b"")
-        self._compare(found, path)
+        self._compare(item, path)
 
-    def _compare(self, found: BucketObject, path: str) -> None:
+    def _compare(self, item: BucketObject, path: str) -> None:
         self._filesystem.invalidate_cache()
-        if self._version(self._filesystem.info(path)) != found.version:
-            raise MonthConflict(f"{self._shown(found.key)} was replaced after it was listed.")
+        if self._version(self._filesystem.info(path)) != item.version:
+            raise MonthConflict(f"{self._shown(item.key)} was replaced after it was listed.")
 
     def _shown(self, key: str) -> str:
         return f"{self.url}/{shown_key(key)}" if key else self.url

@@ -95,12 +95,12 @@ class GcsBucket(RestBucket):
                 BucketObject(each.name, int(each.size), each.generation, each.updated) for each in page.items
             ]
 
-    def _read_range(self, found: BucketObject, key: str, start: int, end: int) -> bytes:
-        params: list[tuple[str, str | int]] = [("alt", "media"), ("generation", found.version)]
+    def _read_range(self, item: BucketObject, key: str, start: int, end: int) -> bytes:
+        params: list[tuple[str, str | int]] = [("alt", "media"), ("generation", item.version)]
         api = self._api("storage.objects.get")
         return api.content(
             f"{self._path}/{path_part(key)}",
-            [*params, ("ifGenerationMatch", found.version)],
+            [*params, ("ifGenerationMatch", item.version)],
             range_header(start, end),
             end - start,
         )

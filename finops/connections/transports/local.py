@@ -56,9 +56,9 @@ class LocalBucket(StorageBucket):
             paths = [Path(folder, name) for name in names]
             yield [self._object(self._filesystem.info(str(path))) for path in paths if self._is_inside(path)]
 
-    def path_of(self, found: BucketObject) -> Path:
+    def path_of(self, item: BucketObject) -> Path:
         """Where it lies. Raises MonthConflict for one that is gone, or leads out of the folder by now."""
-        path = self._root / safe_key(found.key)
+        path = self._root / safe_key(item.key)
         if not self._is_inside(path):
             raise MonthConflict(f"{path} was deleted during the sync.")
         return path
@@ -67,18 +67,18 @@ class LocalBucket(StorageBucket):
         return path.is_file() and path.resolve().is_relative_to(self._root)
 
     @contextmanager
-    def _open(self, found: BucketObject) -> Iterator[Iterator[bytes]]:
+    def _open(self, item: BucketObject) -> Iterator[Iterator[bytes]]:
         """The opened file itself is compared, since what a path names may change between two looks at it."""
-        path = self.path_of(found)
+        path = self.path_of(item)
         with path.open("rb") as file:
-            self._compare_file(found, file.fileno(), path)
+            self._compare_file(item, file.fileno(), path)
             yield iter(lambda: file.read(CHUNK_BYTES), b"")
-            self._compare_file(found, file.fileno(), path)
+            self._compare_file(item, file.fileno(), path)
 
-    def _compare_file(self, found: BucketObject, descriptor: int, path: Path) -> None:
+    def _compare_file(self, item: BucketObject, descriptor: int, path: Path) -> None:
         status = os.fstat(descriptor)
         info = {"mtime": status.st_mtime, "size": status.st_size, "ino": status.st_ino}
-        if self._version(info) != found.version or not self._is_inside(path):
+        if self._version(info) != item.version or not self._is_inside(path):
             raise MonthConflict(f"{path} was replaced after it was listed.")
 
     def _explain(self, error: Exception, action: str, key: str) -> SourceError:

@@ -127,8 +127,8 @@ class OciBucket(RestBucket):
         for page in api.pages(page_of, lambda page: page.next_start_with or ""):
             yield [BucketObject(each.name, each.size, each.etag, each.time_modified) for each in page.objects]
 
-    def _read_range(self, found: BucketObject, key: str, start: int, end: int) -> bytes:
-        headers = {"If-Match": found.version, **range_header(start, end)}
+    def _read_range(self, item: BucketObject, key: str, start: int, end: int) -> bytes:
+        headers = {"If-Match": item.version, **range_header(start, end)}
         return self._api(is_read=True).get_content(f"{self._path}/{path_part(key)}", (), headers, end - start)
 
 

@@ -57,15 +57,15 @@ class RestBucket(StorageBucket):
         super().__init__(None, name, prefix, scheme=scheme)
 
     @abstractmethod
-    def _read_range(self, found: BucketObject, key: str, start: int, end: int) -> bytes:
+    def _read_range(self, item: BucketObject, key: str, start: int, end: int) -> bytes:
         """Bytes from `start` to before `end`, at most; all of an object of no bytes. Raises MonthConflict for another version."""
 
     @contextmanager
-    def _open(self, found: BucketObject) -> Iterator[Iterator[bytes]]:
-        key = f"{self.prefix}{safe_key(found.key)}"
+    def _open(self, item: BucketObject) -> Iterator[Iterator[bytes]]:
+        key = f"{self.prefix}{safe_key(item.key)}"
         yield (
-            self._read_range(found, key, start, min(start + CHUNK_BYTES, found.bytes))
-            for start in range(0, max(found.bytes, 1), CHUNK_BYTES)
+            self._read_range(item, key, start, min(start + CHUNK_BYTES, item.bytes))
+            for start in range(0, max(item.bytes, 1), CHUNK_BYTES)
         )
 
     def _version(self, info: dict[str, Any]) -> str:

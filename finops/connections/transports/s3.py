@@ -174,15 +174,15 @@ class S3Bucket(StorageBucket):
             place = {"ContinuationToken": page["NextContinuationToken"]}
 
     @contextmanager
-    def _open(self, found: BucketObject) -> Iterator[Iterator[bytes]]:
+    def _open(self, item: BucketObject) -> Iterator[Iterator[bytes]]:
         """Each request asks for the ETag that was listed (If-Match), so nothing needs to be compared."""
-        key = f"{self.prefix}{safe_key(found.key)}"
+        key = f"{self.prefix}{safe_key(item.key)}"
         yield (
-            self._range(key, start, min(start + CHUNK_BYTES, found.bytes), found.version)
-            for start in range(0, found.bytes, CHUNK_BYTES)
+            self._range(key, start, min(start + CHUNK_BYTES, item.bytes), item.version)
+            for start in range(0, item.bytes, CHUNK_BYTES)
         )
-        if not found.bytes:
-            self._filesystem.call_s3("head_object", Bucket=self.name, Key=key, **_if_match(found.version))
+        if not item.bytes:
+            self._filesystem.call_s3("head_object", Bucket=self.name, Key=key, **_if_match(item.version))
 
     def _range(self, key: str, start: int, end: int, version: str) -> bytes:
         """Tried again where the connection breaks off within an answer, so that a large month does not begin anew."""
