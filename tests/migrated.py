@@ -84,7 +84,7 @@ def restored() -> str | None:
         return None
     execute(os.environ["DATABASE_URL"], f'CREATE DATABASE "{_name()}"')
     try:
-        _load(dump, _url())
+        load(dump, _url())
     except subprocess.CalledProcessError:
         execute(os.environ["DATABASE_URL"], f'DROP DATABASE "{_name()}"')
         dump.unlink()
@@ -98,7 +98,7 @@ def migrate(url: str) -> None:
     is so after the setup of the run's test database, else the migrations themselves."""
     dump = dump_file()
     if dump is not None and dump.exists():
-        _load(dump, url)
+        load(dump, url)
     else:
         manage = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
         subprocess.run(manage, check=True, cwd=settings.BASE_DIR, env={**os.environ, "DATABASE_URL": url})
@@ -136,7 +136,7 @@ def _write(dump: Path) -> None:
     unfinished.rename(dump)
 
 
-def _load(dump: Path, url: str) -> None:
+def load(dump: Path, url: str) -> None:
     quiet = ("--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--output", os.devnull)
     _client(url, "psql", *quiet, "--file", str(dump))
 
