@@ -15,7 +15,7 @@ NODE_DEV_READY := node_modules/.ready-dev
 SCRIPTS := static/js tests/js vendor eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long lint format audit secrets sbom bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler promtool clean clean-data
+.PHONY: help run test test-long lint format audit secrets sbom image bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler promtool clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,9 @@ screenshots: $(DEV_READY) $(NODE_READY) chromium ## Take the README's screenshot
 
 pages: $(DEV_READY) $(NODE_DEV_READY) chromium ## Check every page of the demo in five widths and two themes, keep var/screenshots (20 minutes)
 	$(BIN)/python -m pytest tests/browser/walk.py
+
+image: $(RUN_READY) ## Build the container image with buildah (minutes; TAG=name BASE=image)
+	@$(BIN)/python -m ops.image $(if $(TAG),--tag $(TAG)) $(if $(BASE),--base $(BASE))
 
 clean: ## Remove what make built; data in var/ stays
 	rm -rf $(VENV) node_modules var/static .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

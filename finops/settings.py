@@ -373,7 +373,7 @@ UPLOAD_MAX_BYTES: int = env.int("UPLOAD_MAX_BYTES", 20 * 1024**3)
 LOW_DISK_BYTES: int = env.int("LOW_DISK_BYTES", 10**9)
 
 STATIC_URL = "/static/"
-STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT = Path(env.str("STATIC_DIR", str(VAR_DIR / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 NODE_MODULES = BASE_DIR / "node_modules"
 STATICFILES_FINDERS = [
