@@ -15,43 +15,10 @@ from tests.ops.variables import EXAMPLE, ROOT, SYSTEMD, of_example, unknown
 PLACE = "/srv/finops"
 UNITS = sorted(SYSTEMD.iterdir())
 SERVICES = [unit for unit in UNITS if unit.suffix == ".service"]
-SECURE = 2.0
-"""Of ten, by `systemd-analyze security`; a unit without any protection has 9.6."""
-
-WITHOUT_SYSTEMD = shutil.which("systemd-analyze") is None
 
 
 def _values(unit: Path, key: str) -> list[str]:
     return re.findall(rf"^{key}=(.*)$", unit.read_text(), re.MULTILINE)
-
-
-def test_systemd_takes_every_unit(tmp_path: Path) -> None:
-    if WITHOUT_SYSTEMD:
-        return
-    for unit in UNITS:
-        (tmp_path / unit.name).write_text(unit.read_text().replace(PLACE, str(ROOT)))
-
-    names = [str(tmp_path / unit.name.replace("@", "@short")) for unit in UNITS]
-    (tmp_path / "finops-worker@short.service").symlink_to(tmp_path / "finops-worker@.service")
-    answer = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", *names], capture_output=True, text=True, check=False
-    )
-
-    assert (answer.returncode, answer.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("service", SERVICES, ids=lambda unit: unit.name)
-def test_a_service_may_do_little_else(service: Path) -> None:
-    if WITHOUT_SYSTEMD:
-        return
-    answer = subprocess.run(
-        ["systemd-analyze", "security", "--offline=true", f"--threshold={SECURE * 10:.0f}", str(service)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert answer.returncode == 0, answer.stdout
 
 
 def _commands() -> list[list[str]]:
