@@ -36,7 +36,7 @@ lint: $(DEV_READY) $(NODE_DEV_READY) promtool secrets audit ## Check style, type
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	cd cli && $(abspath $(BIN))/lint-imports --no-logo
-	@$(BIN)/python -m ops.check_units
+	@$(BIN)/python -m ops.check_deployment
 	$(BIN)/djlint templates --lint --quiet
 	$(BIN)/djlint templates --check
 	$(BIN)/node node_modules/.bin/eslint $(SCRIPTS)

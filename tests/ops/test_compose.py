@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +18,6 @@ from tests.ops.variables import EXAMPLE, ROOT, of_example, unknown
 from tests.s3 import variables
 
 COMPOSE = ROOT / "compose.yaml"
-NGINX = ROOT / "ops" / "nginx.conf"
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE.read_text())["services"]
 PROGRAMS = {name: service for name, service in SERVICES.items() if "finops" in service["image"]}
 ONCE = ("migrate", "bucket")
@@ -106,41 +104,3 @@ def test_the_bucket_is_created_once_and_no_more() -> None:
             subprocess.run([sys.executable, *arguments], env=environment, check=True)
     finally:
         server.stop()
-
-
-def test_nginx_takes_its_file(tmp_path: Path) -> None:
-    if shutil.which("nginx") is None:
-        return
-    _certificate(tmp_path)
-    text = NGINX.read_text().replace("/etc/nginx/tls", str(tmp_path))
-    # Names of other containers; and Debian 12 has nginx 1.22, which knows `http2` as an option of `listen`.
-    text = re.sub(r"server web-\d:", "server 127.0.0.1:", text).replace("        http2 on;\n", "")
-    (tmp_path / "nginx.conf").write_text(text)
-
-    answer = subprocess.run(
-        ["nginx", "-t", "-c", tmp_path / "nginx.conf"], capture_output=True, text=True, check=False
-    )
-
-    assert answer.returncode == 0, answer.stderr
-
-
-def _certificate(folder: Path) -> None:
-    subprocess.run(
-        [
-            *(
-                "openssl",
-                "req",
-                "-x509",
-                "-newkey",
-                "rsa:2048",
-                "-nodes",
-                "-days",
-                "1",
-                "-subj",
-                "/CN=localhost",
-            ),
-            *("-keyout", folder / "key.pem", "-out", folder / "certificate.pem"),
-        ],
-        capture_output=True,
-        check=True,
-    )

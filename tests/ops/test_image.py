@@ -89,8 +89,7 @@ def _container() -> Iterator[str]:
 
 @pytest.mark.long
 def test_the_image_is_built_and_answers() -> None:
-    if shutil.which("buildah") is None or os.geteuid() != 0:
-        return
+    assert shutil.which("buildah"), "Install buildah, and mmdebstrap where no image can be pulled."
     subprocess.run([sys.executable, "-m", "ops.image", "--tag", TAG], cwd=ROOT, check=True)
     assert image.size_bytes(TAG) < 1.5 * GIB
     with _container() as container:

@@ -1,4 +1,4 @@
-"""The units of systemd: what they start exists. That systemd takes them is in `make lint` (ops/check_units.py)."""
+"""The units of systemd: what they start exists. That systemd takes them is in `make lint` (ops/check_deployment.py)."""
 
 from __future__ import annotations
 
