@@ -42,23 +42,9 @@ def problems_of_nginx() -> str:
     """What `nginx -t` finds; empty without a problem."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        subprocess.run(
-            [
-                "openssl",
-                "req",
-                "-x509",
-                "-newkey",
-                "rsa:2048",
-                "-nodes",
-                "-days",
-                "1",
-                "-subj",
-                "/CN=localhost",
-            ]
-            + ["-keyout", folder / "key.pem", "-out", folder / "certificate.pem"],
-            capture_output=True,
-            check=True,
-        )
+        subject = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+        files = ["-keyout", f"{name}/key.pem", "-out", f"{name}/certificate.pem"]
+        subprocess.run(["openssl", *subject, *files], capture_output=True, check=True)
         text = NGINX.read_text().replace("/etc/nginx/tls", name)
         # Names of other containers; and Debian 12 has nginx 1.22, which knows `http2` as an option of `listen`.
         text = re.sub(r"server web-\d:", "server 127.0.0.1:", text).replace("        http2 on;\n", "")
