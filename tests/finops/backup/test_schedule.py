@@ -210,8 +210,6 @@ def test_a_schedule_that_cannot_be_kept_does_not_start(settings: Settings) -> No
 
 
 def test_the_name_of_a_target_has_no_password() -> None:
-    assert (
-        target_name("sftp://me:a-long-password@host/x")
-        == "sftp://[hidden]@host/x"  # pragma: allowlist secret
-    )  # pragma: allowlist secret
+    name = target_name("sftp://me:a-long-password@host/x")  # pragma: allowlist secret
+    assert name == "sftp://[hidden]@host/x"
     assert target_name("file:///mnt/backups") == target_name("/mnt/backups") == "/mnt/backups"
