@@ -69,7 +69,7 @@ def test_an_open_anomaly_has_its_figures_band_and_causes(acme: Account, door: Do
         {"dimension": "resource", "value": "vm-2", "impact": 80, "currency": "USD", "share": 0.8}
     ]
     assert answer["summary"].startswith(
-        "'Acme' has 1 open anomaly; listed first: 'Service 1' (Resource: vm-2) of 'AWS'"
+        "'Acme' has 1 open anomaly; listed first: 'Service 1' ('Resource: vm-2') of 'AWS'"
     )
     assert answer["console_url"].endswith("/a/acme/anomalies/?state=open")
 

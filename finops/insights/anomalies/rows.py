@@ -30,7 +30,7 @@ from finops.insights.anomalies.grouping import BROAD_DIMENSIONS, ROOT_CAUSE_SHAR
 from finops.insights.anomalies.schemas import AnomalyRow, RootCause
 from finops.insights.models import SERVICE, Anomaly, Incident
 from finops.lib.money import exact_sum, ratio
-from finops.lib.sentences import truncate
+from finops.lib.sentences import quote
 
 SHOWN_CAUSES = 3
 MAX_TITLE = 120
@@ -53,9 +53,9 @@ def title_of(anomaly: Anomaly) -> str:
 
 
 def root_cause_text(row: AnomalyRow) -> str:
-    """` (Resource: gpu-sandbox)`, to stand behind the name of what the amounts are of: a root cause is most of them, not all.
+    """` ('Resource: gpu-sandbox')`, to stand behind the name of what the amounts are of: a root cause is most of them, not all.
     Empty where the title is that name."""
-    return "" if row.title == anomaly_name(row) else f" ({truncate(row.title, MAX_TITLE)})"
+    return "" if row.title == anomaly_name(row) else f" ({quote(row.title, MAX_TITLE)})"
 
 
 def with_members(rows: QuerySet[Incident]) -> QuerySet[Incident]:

@@ -83,10 +83,11 @@ def test_it_is_named_by_its_root_cause_as_pages_name_it(acme: Account, source: C
     (sent,) = services.evaluate(acme)
 
     assert re.fullmatch(
-        r"'Acme': 'Compute' cost \S+ more than expected \(Resource: vm-2\)", sent.message["title"]
+        r"'Acme': 'Compute' cost \S+ more than expected \('Resource: vm-2'\)", sent.message["title"]
     )
     assert (
-        "listed first: 'Compute' (Resource: vm-2) of 'Bill'" in list_anomalies(acme, AnomaliesQuery()).summary
+        "listed first: 'Compute' ('Resource: vm-2') of 'Bill'"
+        in list_anomalies(acme, AnomaliesQuery()).summary
     )
 
 
