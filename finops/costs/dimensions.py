@@ -149,15 +149,17 @@ class DimensionRegistry:
         choices = [*own_names, *tags, *(kind.display_name for kind in self.kinds())]
         raise unknown_value(field, name, choices, listed_by="getAccountContext", show=dimension_text)
 
-    def resolve_in_data(self, context: DimensionContext, name: str, *, field: str) -> Dimension:
-        """As `resolve`, for what is kept: refused also when no cost line has a tag key that the dimension reads. An account
-        without tags may plan ahead."""
+    def resolve_in_data(
+        self, context: DimensionContext, name: str, *, field: str, plans_ahead: bool = False
+    ) -> Dimension:
+        """As `resolve`, for what is kept: refused also when no cost line has a tag key that the dimension reads. With
+        `plans_ahead` an account without any tag key may name one."""
         dimension = self.resolve(context, name, field=field)
         if not dimension.tag_keys:
             return dimension
         data_keys = {*context.tag_keys, *map(ExtensionKey, context.tag_keys.extensions)}
         unknown = [key for key in dimension.tag_keys if key not in data_keys]
-        if not unknown or not data_keys:
+        if not unknown or (plans_ahead and not data_keys):
             return dimension
         if isinstance(unknown[0], ExtensionKey):
             raise UserError(

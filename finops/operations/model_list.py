@@ -153,7 +153,7 @@ def field_text(row: Any, field: Field) -> Any:
     value = field.value_from_object(row)
     if isinstance(field, models.BooleanField) and value is not None:
         return "Yes" if value else "No"
-    return value
+    return str(value) if field.primary_key else value  # an id is no amount: 14866, not 14,866
 
 
 def _linked_value(field: Field, *, to_row: bool) -> Callable[[Any], Any]:

@@ -45,7 +45,7 @@ def imported_modules(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        (list(account_files), ["lake", "costs", "ingestion", "connections"]),
+        (list(account_files), ["lake", "costs", "ingestion", "connections", "exports"]),
         (
             list(dimension_uses),
             [

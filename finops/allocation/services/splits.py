@@ -149,7 +149,7 @@ def _dimension(context: DimensionContext, name: str) -> Dimension:
     """The dimension, which cost lines have. Raises UserError with the nearest names."""
     if not name:
         raise UserError("Choose a dimension.", field="dimension")
-    return registry.resolve_in_data(context, name, field="dimension")
+    return registry.resolve_in_data(context, name, field="dimension", plans_ahead=True)
 
 
 def _metric(account: Account, draft: SplitDraft) -> str:

@@ -53,7 +53,7 @@ def _dimension(account: Account, name: str) -> Dimension:
     context = _context(account)
     if name.casefold() == "team":
         raise UserError("dimension: team cannot be the team key.", field="dimension")
-    return registry.resolve_in_data(context, name, field="dimension")
+    return registry.resolve_in_data(context, name, field="dimension", plans_ahead=True)
 
 
 @transaction.atomic

@@ -18,7 +18,7 @@ from django.db.models import F, Q, QuerySet
 from accounts.limits import limit_of
 from accounts.models import Account
 from finops.costs.models import CostImport, CostSource
-from finops.lib import clock
+from finops.lib import clock, disk
 from finops.lib.advisory_lock import advisory_lock
 from finops.lib.jobs import CANCEL_GRACE_PERIOD, JobCancellation, check_job_limit
 
@@ -64,16 +64,17 @@ def waiting_imports() -> list[CostImport]:
 
 
 def imports_with_files() -> list[CostImport]:
-    """Imports whose files are still needed, over all accounts: those that wait, run or need review, and uploads that failed
-    within RETRY_TIME, which `retry_import` reads again."""
-    failed = Q(
-        status=CostImport.Status.FAILED,
-        origin=CostImport.Origin.UPLOAD,
-        finished_at__gte=clock.now() - RETRY_TIME,
-    )
+    """Imports whose files are still needed, over all accounts: those that wait, run or need review, and, while there is room on
+    disk, uploads that failed within RETRY_TIME, which `retry_import` reads again."""
+    needed = _UNFINISHED | Q(status=CostImport.Status.WAITING)
+    if not disk.low_disk():
+        needed |= Q(
+            status=CostImport.Status.FAILED,
+            origin=CostImport.Origin.UPLOAD,
+            finished_at__gte=clock.now() - RETRY_TIME,
+        )
     # Unscoped: the sweep serves every account.
-    rows = CostImport.objects.unscoped()
-    return list(rows.filter(_UNFINISHED | Q(status=CostImport.Status.WAITING) | failed))
+    return list(CostImport.objects.unscoped().filter(needed))
 
 
 def check_import_room(*, account: Account) -> None:

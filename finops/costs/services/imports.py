@@ -167,7 +167,7 @@ def run_import(
         with account_scope(job.account), count_outcome(metrics.IMPORTS, rows):
             # What an open transaction has written, no other process sees.
             attempts.run_attempt(job, on_progress, in_child=in_child and not connection.in_atomic_block)
-    if disk.low_disk() or job.pk not in {one.pk for one in claims.imports_with_files()}:
+    if job.pk not in {one.pk for one in claims.imports_with_files()}:
         job.refresh_from_db(fields=["files"])  # those of an archive take its place
         files.remove(job.files)
     ask_next(job)

@@ -63,7 +63,7 @@ def _dimension(account: Account, name: str) -> Dimension:
             field=FIELD,
             value=name,
         )
-    return registry.resolve_in_data(context, name, field=FIELD)
+    return registry.resolve_in_data(context, name, field=FIELD, plans_ahead=True)
 
 
 @transaction.atomic
@@ -155,7 +155,9 @@ def map_usage_dimension(
     """
     with account_scope(account):
         context = DimensionContext(account, cost_view(account).product_key)
-        resolved = registry.resolve_in_data(context, cost_dimension.strip(), field="cost_dimension")
+        resolved = registry.resolve_in_data(
+            context, cost_dimension.strip(), field="cost_dimension", plans_ahead=True
+        )
         mapping = insert(
             UsageDimensionMapping(
                 account=account,

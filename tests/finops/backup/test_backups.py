@@ -199,7 +199,7 @@ def test_an_interrupted_backup_leaves_the_older_one_and_is_gone_on_with(
 ) -> None:
     older = record_of(target)
     key = key_file(target, RECIPIENT)
-    command = [sys.executable, "manage.py", "backup", str(target), "--key-file", key]
+    command = [sys.executable, "-m", "tests.finops.backup.unverified_backup", str(target), "--key-file", key]
     process = subprocess.Popen(command, cwd=ROOT, env=company.environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for line in process.stdout:

@@ -133,10 +133,12 @@ def test_an_unknown_account_has_no_rows(cast: Cast, operator: Client, value: str
 
 def test_a_row_that_another_one_names_is_linked_by_its_number(cast: Cast, operator: Client) -> None:
     membership = Membership.objects.get(account=cast.account, user=cast.owner)
+    Membership.objects.filter(pk=membership.pk).update(id=14_866)
+    membership.pk = 14_866
 
     page = operator.get("/admin/accounts/membership/").content.decode()
 
-    assert f'<a href="{row_href(membership)}">{membership.pk}</a>' in page
+    assert f'<a href="{row_href(membership)}">14866</a>' in page
     assert f'<a href="{row_href(cast.owner)}">' in page
 
 

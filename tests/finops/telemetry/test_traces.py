@@ -59,6 +59,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     provider.shutdown()
     server.shutdown()
     server.server_close()
+    server.server_close()
 
 
 def attributes(span: Any) -> dict[str, str]:
