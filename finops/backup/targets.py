@@ -15,6 +15,7 @@ import fsspec
 from django.conf import settings
 
 from finops.backup.errors import BackupError
+from finops.lib.durable_files import fsync, make_directories
 from finops.lib.redaction import without_secrets
 
 UNFINISHED_SECONDS: Final = 24 * 3600.0
@@ -72,12 +73,10 @@ class FolderTarget(BackupTarget):
 
     def put(self, file: Path, path: str) -> None:
         final = self._root / path
-        new_folders = [folder for folder in final.parents if not folder.exists()]
-        final.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _fsync(file)
+        make_directories(final.parent, mode=0o700)
+        fsync(file)
         file.replace(final)
-        for folder in (final.parent, *(each.parent for each in new_folders)):
-            _fsync(folder)
+        fsync(final.parent)
 
     def open(self, path: str) -> BinaryIO:
         return (self._root / path).open("rb")
@@ -137,11 +136,3 @@ def target_name(place: str) -> str:
 
 def _is_folder(place: str) -> bool:
     return "://" not in place or place.startswith("file://")
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

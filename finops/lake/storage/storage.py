@@ -23,6 +23,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from finops.lake.storage.file_cache import FileCache
+from finops.lib.durable_files import fsync, make_directories
 
 SPOOL = ".spool"
 """Folder of files that are still being written."""
@@ -90,10 +91,10 @@ class LocalStorage(Storage):
 
     def put(self, written: Path, path: str) -> None:
         target = self._root / path
-        _fsync(written)
-        _make_directories(target.parent)
+        fsync(written)
+        make_directories(target.parent)
         written.replace(target)
-        _fsync(target.parent)
+        fsync(target.parent)
 
     def local(self, path: str, checksum: str) -> str:
         return f"{self._root}/{path}"
@@ -215,20 +216,3 @@ def _plain(directory: Path) -> Path:
             "Set LAKE_URL and VAR_DIR to directories without them."
         )
     return directory
-
-
-def _make_directories(directory: Path) -> None:
-    """mkdir -p in which every new name is on disk before the next step."""
-    if directory.is_dir():
-        return
-    _make_directories(directory.parent)
-    directory.mkdir(exist_ok=True)
-    _fsync(directory.parent)
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

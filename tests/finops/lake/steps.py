@@ -20,6 +20,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from finops.lake.storage import locks, segment_rewriter, segments, storage
 from finops.lake.usage import compaction, flush, usage_removal
+from finops.lib import durable_files
 
 STEPS: list[tuple[Any, str]] = [
     (locks, "lock_usage"),
@@ -39,7 +40,8 @@ STEPS: list[tuple[Any, str]] = [
     (segments, "_insert_manifest_rows"),
     (storage.Storage, "new_file"),
     (storage.LocalStorage, "put"),
-    (storage, "_fsync"),
+    (storage, "fsync"),
+    (durable_files, "fsync"),
     (Path, "replace"),
     (Path, "unlink"),
     (BaseDatabaseWrapper, "_commit"),
