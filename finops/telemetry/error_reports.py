@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sentry_sdk.types import Event, Hint
 
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
-_VALUES: Final = re.compile(r"\n(?:DETAIL|CONTEXT):.*", re.DOTALL)
+_VALUES: Final = re.compile(r"\n(?:LINE \d+|DETAIL|HINT|CONTEXT):.*", re.DOTALL)
 """Where PostgreSQL's messages name the values of a row."""
 
 

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from finops.lib.telemetry import context, metrics, spans
 from finops.lib.telemetry.context import Work
 
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 HEADER: Final = "X-Request-Id"
 PAGES: Final = "pages"
 DOORS: Final = (
@@ -55,10 +56,11 @@ def trace_request(
 def _describe(span: Any, request: HttpRequest, status: int) -> None:
     """By door and name of the URL: a path may hold a token."""
     name = _view(request)
-    span.update_name(f"{request.method} {name}")
+    method = request.method if request.method in METHODS else "_OTHER"
+    span.update_name(f"{method} {name}")
     span.set_attributes(
         {
-            "http.request.method": str(request.method),
+            "http.request.method": method,
             "http.route": name,
             "http.response.status_code": status,
             "finops.request_id": context.request_id(),

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
@@ -13,7 +15,9 @@ from finops.lib.telemetry import spans
 
 def start(program: str) -> TracerProvider:
     """Send spans of this process from now on, in a thread of its own; a collector that is away costs spans and nothing else."""
-    provider = TracerProvider(resource=Resource.create({"service.name": "finops", "finops.program": program}))
+    # What is given here goes before the SDK's own reading of the environment.
+    service = os.environ.get("OTEL_SERVICE_NAME") or "finops"
+    provider = TracerProvider(resource=Resource.create({"service.name": service, "finops.program": program}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     spans.use(provider.get_tracer("finops"))
     return provider

@@ -32,14 +32,20 @@ def span(name: str, kind: str = "INTERNAL", *, parent: object = None, **attribut
         yield None
         return
     from opentelemetry import propagate
-    from opentelemetry.trace import SpanKind
+    from opentelemetry.trace import SpanKind, StatusCode
 
     around = propagate.extract({TRACE_PARENT: parent}) if isinstance(parent, str) else None
     texts = {key.replace("__", "."): value for key, value in attributes.items() if value}
-    with _tracers[0].start_as_current_span(
-        name, context=around, kind=SpanKind[kind], attributes=texts
-    ) as current:
-        yield current
+    options: dict[str, Any] = {"context": around, "kind": SpanKind[kind], "attributes": texts}
+    # Messages of exceptions have values of rows: the type alone is sent.
+    options |= {"record_exception": False, "set_status_on_exception": False}
+    with _tracers[0].start_as_current_span(name, **options) as current:
+        try:
+            yield current
+        except BaseException as error:
+            current.set_attribute("error.type", type(error).__name__)
+            current.set_status(StatusCode.ERROR)
+            raise
 
 
 def carry(headers: dict[str, Any]) -> None:

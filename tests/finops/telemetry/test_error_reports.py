@@ -73,7 +73,9 @@ def fail(request: Any) -> HttpResponse:
     request.META[TENANT] = "account 7"
     secret = request.POST["key"]
     try:
-        raise ValueError(f"{secret} of kim@example.com\nDETAIL: Key (name)=(Planted) exists.")
+        raise ValueError(
+            f"{secret} of kim@example.com\nLINE 1: SELECT 'Planted'\nDETAIL: Key (name)=(Planted) exists."
+        )
     except ValueError:
         log.exception("incident %s at %s", "Planted", request.get_full_path())
     return HttpResponse(status=500)

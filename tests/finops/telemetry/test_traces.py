@@ -93,6 +93,34 @@ def test_a_message_carries_the_trace_and_a_log_line_names_it() -> None:
     assert spans.fields() == {}
 
 
+def test_an_error_is_marked_without_its_message(collector: Any) -> None:
+    with pytest.raises(ValueError, match="planted"), spans.span("statement"):
+        raise ValueError("DETAIL: Key (email)=(planted)")
+
+    (span,) = collector()
+    assert span.status.code == 2
+    assert attributes(span)["error.type"] == "ValueError"
+    assert b"planted" not in span.SerializeToString()
+
+
+@pytest.mark.django_db
+def test_a_method_of_a_strangers_invention_names_no_span(collector: Any, client: Client) -> None:
+    client.generic("PLANTED", "/readyz")
+
+    assert "_OTHER probes" in [span.name for span in collector()]
+    assert "PLANTED" not in str(collector())
+
+
+def test_the_service_is_named_as_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "cost-console")
+    provider = traces.start("tests")
+    spans.use(None)
+
+    assert provider.resource.attributes["service.name"] == "cost-console"
+    provider.shutdown()
+
+
 def test_a_task_is_a_span(collector: Any) -> None:
     app.tasks["finops.note_worker"].apply()
 
