@@ -59,8 +59,7 @@ def _is_late(last: BackupRun | None, last_done: BackupRun | None) -> bool:
 def is_backup_due(target: str) -> bool:
     """Whether BACKUP_TARGET has had no complete run within the interval, and none at all within RETRY_AFTER. One query."""
     recent = Q(started_at__gt=clock.now() - min(RETRY_AFTER, backup_interval()))
-    done = Q(
-        status__in=[BackupRun.Status.DONE, BackupRun.Status.INCOMPLETE],
-        started_at__gt=clock.now() - backup_interval(),
-    )
-    return not BackupRun.objects.filter(recent | done, target=target).exists()
+    # A run that failed after its backup was written, in retention, has its id: the backup itself is not due again.
+    is_written = Q(status__in=[BackupRun.Status.DONE, BackupRun.Status.INCOMPLETE]) | ~Q(backup_id="")
+    in_interval = Q(started_at__gt=clock.now() - backup_interval())
+    return not BackupRun.objects.filter(recent | (is_written & in_interval), target=target).exists()

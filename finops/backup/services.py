@@ -127,7 +127,11 @@ def _verify_new(store: ObjectStore, record: BackupRecord, progress: Progress) ->
     that differs."""
     objects = [each for each in record.objects.values() if store.is_new(each)]
     for number, stored in enumerate(objects, 1):
-        store.verify(stored)
+        try:
+            store.verify(stored)
+        except DamagedObject:
+            store.target.delete(stored.path)  # the next backup would take it as stored
+            raise
         if number % 500 == 0 or number == len(objects):
             progress(f"Verified: {number:,} of {len(objects):,} new files")
     if not store.encryption.can_read:

@@ -83,7 +83,7 @@ def _change(request: HttpRequest, call: ToolCall, name: str, action: Action) -> 
     def change() -> ToolOutcome:
         delete = _delete(flag)
         with call_transaction(call, read_only=False):
-            changes = action(call, body.decode(errors="replace"), delete)
+            changes = action(call, _text(body), delete)
         return ToolOutcome(answer=msgspec.json.encode({"changes": [_entry(each) for each in changes]}))
 
     with CallRecorder(CallMethod.API, call, name, {"delete": flag}) as recorder, check_scope(body):
@@ -101,6 +101,14 @@ def _delete(flag: str) -> bool:
     if flag not in _FLAGS:
         raise UserError("delete must be true or false.", field="delete")
     return _FLAGS[flag]
+
+
+def _text(body: bytes) -> str:
+    """Raises UserError for a file that is not UTF-8: names in it would be changed."""
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise UserError("The file is not UTF-8. Save it as UTF-8.") from error
 
 
 def _entry(change: ConfigurationChange) -> dict[str, Any]:

@@ -73,11 +73,14 @@ def queue_import(
     return job
 
 
+_WITHOUT_EFFECT: Final = (CostImport.Status.FAILED, CostImport.Status.DISCARDED, CostImport.Status.CANCELED)
+
+
 def retry_import(*, job: CostImport, actor: Actor) -> CostImport:
     """Import the files of a failed upload again, as a new import that has them from now on.
 
     Raises UserError for an import that has not failed or is no upload, for files that are gone, where a later import into the
-    source is done, which the older files would replace, and as `queue_import`.
+    source is done or may still be, which the older files would replace, and as `queue_import`.
     """
     with transaction.atomic():
         # Unscoped: the row is named.
@@ -89,8 +92,11 @@ def retry_import(*, job: CostImport, actor: Actor) -> CostImport:
             raise UserError("Only uploads can be retried. Sync or push the month again.")
         if not row.files or not all(Path(file["path"]).is_file() for file in row.files):
             raise UserError("The files of this import are no longer stored. Upload them again.")
-        if rows.filter(source=row.source, pk__gt=row.pk, status=CostImport.Status.DONE).exists():
-            raise UserError("A later import into this source is done. Upload the files again.")
+        later = rows.filter(source=row.source, pk__gt=row.pk).exclude(status__in=_WITHOUT_EFFECT)
+        if later.exists():
+            raise UserError(
+                "A later import into this source is done or not finished. Upload the files again."
+            )
         disk.check_disk()
         formats = FormatChoice.of(row.number_format, row.date_order)
         new = _create_where_room(row.source, row.files, row.defaults, actor, formats)

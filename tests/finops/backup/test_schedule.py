@@ -156,6 +156,12 @@ def test_when_a_backup_is_due(target: str) -> None:
         assert not is_backup_due(name)
 
 
+def test_a_backup_whose_retention_failed_is_not_due_again(target: str) -> None:
+    add_run(target_name(target), 2, "failed", backup_id="20261123T010000")
+
+    assert not is_backup_due(target_name(target))
+
+
 def test_the_clock_queues_a_backup_that_is_due_and_none_without_a_target(
     target: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

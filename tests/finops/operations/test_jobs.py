@@ -15,7 +15,7 @@ from finops.connections.models import CostPush
 from finops.connections.services import push_folders
 from finops.connections.services.pushes import PushConflict, cancel_cost_push
 from finops.costs.models import CostImport, CostSource
-from finops.costs.services import retry_import, run_import
+from finops.costs.services import create_cost_source, retry_import, run_import
 from finops.lib.errors import UserError
 from tests.cast import Cast, reauthenticated
 from tests.finops.connections.pushes.push_steps import CostDoor, open_door
@@ -83,11 +83,24 @@ def test_what_cannot_be_retried_says_why(
         retry_import(job=failed, actor=cast.actor)
 
 
+@pytest.mark.parametrize("status", ["queued", "running", "waiting"])
+def test_older_files_do_not_replace_those_of_an_import_under_way(
+    cast: Cast, source: CostSource, failed: CostImport, status: str
+) -> None:
+    queue_import(cast, source, BILL.encode())
+    CostImport.objects.unscoped().filter(source=source, pk__gt=failed.pk).update(status=status)
+
+    with pytest.raises(UserError, match="A later import into this source is done or not finished"):
+        retry_import(job=failed, actor=cast.actor)
+
+
 def test_a_retry_counts_as_a_job_of_the_account(
     cast: Cast, source: CostSource, failed: CostImport, settings: Any
 ) -> None:
     settings.JOBS_PER_ACCOUNT = 1
-    queue_import(cast, source, BILL.encode())
+    queue_import(
+        cast, create_cost_source(account=cast.account, name="Other", actor=cast.actor), BILL.encode()
+    )
 
     with pytest.raises(UserError, match="the maximum"):
         retry_import(job=failed, actor=cast.actor)

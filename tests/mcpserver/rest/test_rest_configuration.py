@@ -149,3 +149,10 @@ def test_calls_are_recorded(cast: Cast, writer: RestDoor, reader: RestDoor) -> N
         ("applyConfiguration", CallOutcome.OK),
         ("applyConfiguration", CallOutcome.REFUSED),
     ]
+
+
+def test_a_file_that_is_not_utf_8_changes_nothing(cast: Cast, writer: RestDoor) -> None:
+    body = "version: 1\nbudgets:\n  - {name: Büro, amount: 1, currency: EUR}\n".encode("latin-1")
+
+    assert "not UTF-8" in problem_of(writer.http(f"{PATH}/apply", body), 422)["detail"]
+    assert budgets(cast) == []
