@@ -65,7 +65,8 @@ def test_workers_of_a_machine_without_a_web_server_are_one_scrape(tmp_path: Path
                 for headers, path, status in (({}, "/metrics", 401), (BEARER, "/", 404)):
                     with pytest.raises(HTTPError) as refusal:
                         scrape_worker(port, headers, path)
-                    assert refusal.value.code == status
+                    with refusal.value as answer:
+                        assert answer.code == status
             # Whichever of them served, the other does now; counts of the one that ended stay.
             wait_until(lambda: answers(port))
             left = scrape_worker(port)
