@@ -1,16 +1,23 @@
-"""Serves the push endpoint before the middleware that is for pages: no session is read, no HTML page can answer."""
+"""Serves the push endpoints before the middleware that is for pages: no session is read, no HTML page can answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from django.http import HttpRequest, HttpResponse
 
-from ingestion.views.push import PATH, push
+from ingestion.views import cloudevents, push
+
+DOORS: Final = {
+    push.PATH: push.push,
+    cloudevents.PATH: cloudevents.push,
+    cloudevents.OPENMETER_PATH: cloudevents.push_as_openmeter,
+}
 
 
 def push_door(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
-        return push(request) if request.path_info == PATH else get_response(request)
+        return DOORS.get(request.path_info, get_response)(request)
 
     return middleware

@@ -94,6 +94,7 @@ class _RawBatch(Struct):
 
 _TYPED = msgspec.json.Decoder(_TypedBatch, float_hook=Decimal)
 _RAW_BATCH_DECODER = msgspec.json.Decoder(_RawBatch)
+_ARRAY_DECODER = msgspec.json.Decoder(_Items)
 _ONE = msgspec.json.Decoder(PushedEvent, float_hook=Decimal)
 
 
@@ -207,6 +208,22 @@ def _raw_events(body: bytes) -> list[Raw]:
         ) from None
     except msgspec.DecodeError as error:
         raise MalformedBody("invalid_json", f"The body is not JSON: {error}.") from None
+
+
+def split_array(body: bytes) -> list[Raw]:
+    """The items of a body that is a JSON array of up to 1,000, each as its JSON text. Raises MalformedBody."""
+    try:
+        items = msgspec.structs.astuple(_ARRAY_DECODER.decode(body))
+    except msgspec.ValidationError:
+        raise MalformedBody(
+            "too_many_events", f"Send at most {MAX_EVENTS:,} events in one request."
+        ) from None
+    return list(takewhile(bytes, items))
+
+
+def utf8_without_lone_surrogates(body: bytes) -> bytes:
+    """The body without a byte order mark, each lone surrogate in it as a NUL, which no field may have. Raises MalformedBody."""
+    return _without_lone_surrogates(_utf8(body))
 
 
 def _split(body: bytes) -> list[Raw]:

@@ -16,7 +16,7 @@ from accounts.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoin
 from finops.lib.push_body import PushError
 from ingestion.parsers import EventBatchParser
 from ingestion.services import IdempotencyKeyConflict, Retry, RevokedKeyError, accept_events
-from ingestion.services.idempotency import KEY_RULE, is_key
+from ingestion.services.idempotency import KEY_RULE, Receipt, is_key
 from ingestion.services.keys import PushCredential, authenticate_usage_key
 
 PATH: Final = "/api/usage/events"
@@ -35,13 +35,14 @@ class UsageThrottle(AccountThrottle):
     setting = "USAGE_RATE_LIMIT_PER_MINUTE"
 
 
-class UsageEvents(KeyEndpoint):
+class UsageEndpoint(KeyEndpoint):
+    """An endpoint that takes usage in one format or another; a subclass names its parser."""
+
     http_method_names = ["post"]
     authentication_classes = [UsageKeyAuthentication]
     throttle_classes = [UsageThrottle]
-    parser_classes = [EventBatchParser]
 
-    def post(self, request: Request) -> Response:
+    def accept(self, request: Request) -> Receipt:
         """Takes a batch whole or not at all.
 
         Raises AuthenticationFailed (401) for a key revoked meanwhile, PushError (422) for an idempotency key that came
@@ -50,7 +51,7 @@ class UsageEvents(KeyEndpoint):
         key, dry_run = _idempotency_key(request), _dry_run(request)
         body = request.data
         try:
-            receipt = accept_events(
+            return accept_events(
                 credential=request.auth,
                 batch=body.batch,
                 retry=Retry.of(key, body.content) if key else None,
@@ -64,6 +65,13 @@ class UsageEvents(KeyEndpoint):
                 "This Idempotency-Key was sent with another body in the last 24 hours; nothing was stored."
             )
             raise PushError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", message) from error
+
+
+class UsageEvents(UsageEndpoint):
+    parser_classes = [EventBatchParser]
+
+    def post(self, request: Request) -> Response:
+        receipt = self.accept(request)
         return Response(msgspec.Raw(receipt.body), headers=receipt.headers)
 
 

@@ -146,7 +146,9 @@ ENTRIES: dict[str, Entry] = {
         show=lambda cast, client: bearer(OAuthClient().connect(cast.member).refresh)
     ),
     "usage key": Entry(
-        show=lambda cast, client: bearer(usage_key(cast)[1]), opens=("push",), used="ingestion_usagekey"
+        show=lambda cast, client: bearer(usage_key(cast)[1]),
+        opens=("push", "CloudEvents", "CloudEvents as OpenMeter"),
+        used="ingestion_usagekey",
     ),
     "usage key, revoked": Entry(show=_revoked_usage_key),
     "usage key, replaced": Entry(show=_replaced_usage_key),

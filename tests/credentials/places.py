@@ -12,6 +12,8 @@ from django.test import Client
 
 MCP = "/api/mcp"
 PUSH = "/api/usage/events"
+CLOUDEVENTS = "/api/usage/cloudevents"
+OPENMETER = "/api/usage/openmeter/api/v1/events"
 REST = "/api/v1/tools"
 COSTS = "/api/costs/pushes"
 PAGE = "/a/acme/"
@@ -83,12 +85,35 @@ def _push(client: Client, headers: Headers) -> Any:
     return client.post(PUSH, json.dumps({"events": [EVENT]}), "application/json", headers=headers)
 
 
+def _push_cloudevent(path: str) -> Callable[[Client, Headers], Any]:
+    event = {
+        "specversion": "1.0",
+        "id": "1",
+        "source": "s",
+        "type": "t",
+        "subject": "c-1",
+        "time": EVENT["timestamp"],
+    }
+    return lambda client, headers: client.post(
+        path, json.dumps(event), "application/cloudevents+json", headers=headers
+    )
+
+
 def _make_key(client: Client, headers: Headers) -> Any:
     form = {"name": "From a page", "scope": "read", "form_token": secrets.token_urlsafe(16)}
     return client.post(NEW_KEY, form, headers=headers)
 
 
 _no_push = Outcome(status=401, challenge="Bearer", says='"error"')
+_pushed = (
+    "ingestion_customer",
+    "ingestion_usagemetric",
+    "ingestion_usagebatch",
+    "ingestion_usagedimension",
+    "ingestion_usageeventid",
+    "lake_usageinbox",
+)
+_no_openmeter = Outcome(status=401, challenge="Bearer", says='"status":401')
 
 PLACES: dict[str, Place] = {
     "initialize": mcp(
@@ -119,6 +144,18 @@ PLACES: dict[str, Place] = {
         ),
         refused=_no_push,
         asked=_no_push,
+    ),
+    "CloudEvents": Place(
+        ask=_push_cloudevent(CLOUDEVENTS),
+        opened=Outcome(status=200, says='"accepted":1', writes=_pushed),
+        refused=_no_push,
+        asked=_no_push,
+    ),
+    "CloudEvents as OpenMeter": Place(
+        ask=_push_cloudevent(OPENMETER),
+        opened=Outcome(status=204, writes=_pushed),
+        refused=_no_openmeter,
+        asked=_no_openmeter,
     ),
     "cost push": Place(
         ask=lambda client, headers: client.post(

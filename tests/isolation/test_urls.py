@@ -29,6 +29,8 @@ OUTSIDE = {
     "oauth/": "the authorization server: clients have their own credentials, the consent page signs in first",
     ".well-known/": "public documents that lead clients to the authorization server",
     "api/usage/events": "takes its own credential",
+    "api/usage/cloudevents": "takes its own credential",
+    "api/usage/openmeter/api/v1/events": "takes its own credential",
     "api/costs/pushes": "takes its own credential",
     "api/costs/pushes/<str:push_id>": "takes its own credential",
     "api/costs/pushes/<str:push_id>/parts/<str:number>": "takes its own credential",

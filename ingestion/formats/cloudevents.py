@@ -1,0 +1,214 @@
+"""CloudEvents 1.0 as usage events: structured, batched or binary mode, JSON alone. Pure.
+
+docs/cloudevents-and-otlp.md says what each attribute becomes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final
+from urllib.parse import unquote
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ingestion.events import MAX_EVENT_ID
+from ingestion.formats.translation import Item, Translation, check_items
+from ingestion.parsing import MalformedBody, split_array, utf8_without_lone_surrogates
+
+MAX_NUMBERS: Final = 100
+"""Numbers in the data of one event; each is a usage event."""
+
+_TEXT_ATTRIBUTES: Final = ("specversion", "id", "source", "type", "subject", "time", "datacontenttype")
+
+
+class _CloudEvent(Struct):
+    """The attributes as their JSON text, empty where absent."""
+
+    specversion: Raw = Raw()
+    id: Raw = Raw()
+    source: Raw = Raw()
+    type: Raw = Raw()
+    subject: Raw = Raw()
+    time: Raw = Raw()
+    datacontenttype: Raw = Raw()
+    data: Raw = Raw()
+    data_base64: Raw = Raw()
+
+
+_EVENT = msgspec.json.Decoder(_CloudEvent)
+_TEXT = msgspec.json.Decoder(str)
+_DATA = msgspec.json.Decoder(dict[str, Raw])
+_JSON_TYPE = re.compile(r"[\w.+-]+/([\w.+-]+\+)?json\s*(;.*)?", re.IGNORECASE | re.DOTALL)
+
+
+def check_cloudevents(content: bytes) -> Translation:
+    """The events of a body in structured or batched mode: an object, or an array of objects. Raises MalformedBody."""
+    try:
+        body = utf8_without_lone_surrogates(content)
+        if body.lstrip()[:1] == b"[":
+            return check_items([_item(bytes(raw)) for raw in split_array(body)], _reword)
+        msgspec.json.decode(body, type=Raw)
+        return check_items([_item(body)], _reword)
+    except RecursionError:
+        raise MalformedBody("invalid_json", "The body is nested too deeply.") from None
+    except msgspec.DecodeError as error:
+        raise MalformedBody("invalid_json", f"The body is not JSON: {error}.") from None
+
+
+def check_binary_cloudevent(
+    headers: Mapping[str, str], content_type: str | None, content: bytes
+) -> Translation:
+    """The event of a request in binary mode. `headers`: the values of ce-* by attribute. Raises MalformedBody."""
+    attributes: dict[str, Any] = {
+        name: _header_text(headers[name]) for name in _TEXT_ATTRIBUTES if name in headers
+    }
+    if content_type:
+        attributes["datacontenttype"] = content_type
+    event = msgspec.json.encode(attributes)
+    if not content or not _is_json_type(attributes.get("datacontenttype", "")):
+        problem = _NOT_JSON if content else ""
+        item = Item(event, problem=problem) if problem else _item(event)
+        return check_items([item], _reword)
+    return check_cloudevents(b'%b,"data":%b}' % (event[:-1], _one_json_value(content)))
+
+
+def _one_json_value(content: bytes) -> bytes:
+    try:
+        body = utf8_without_lone_surrogates(content)
+        msgspec.json.decode(body, type=Raw)
+    except RecursionError:
+        raise MalformedBody("invalid_json", "The body is nested too deeply.") from None
+    except msgspec.DecodeError as error:
+        raise MalformedBody("invalid_json", f"The body is not JSON: {error}.") from None
+    return body
+
+
+def _header_text(value: str) -> str:
+    """A header's value as the HTTP binding writes it: perhaps in double quotes, percent-encoded UTF-8."""
+    text = value.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = re.sub(r"\\(.)", r"\1", text[1:-1])
+    return unquote(text)
+
+
+def _is_json_type(content_type: str) -> bool:
+    return not content_type or _JSON_TYPE.fullmatch(content_type.strip()) is not None
+
+
+_NOT_AN_OBJECT = "event must be an object"
+_NOT_JSON = "datacontenttype must be JSON"
+_NO_BINARY = "data_base64 must not be sent; send data as a JSON object"
+_NOT_DATA = "data must be an object"
+_TOO_MANY_NUMBERS = f"data must have at most {MAX_NUMBERS} numbers"
+_NO_TIME = "time must be given, as in 2026-11-20T12:00:00Z"
+_NO_SPECVERSION = 'specversion must be "1.0"'
+
+
+def _item(raw: bytes) -> Item:
+    try:
+        event = _EVENT.decode(raw)
+    except msgspec.ValidationError:
+        return Item(raw, problem=_NOT_AN_OBJECT)
+    numbers, texts, problem = _numbers_and_texts(event.data)
+    problem = _problem(event) or problem
+    if problem:
+        return Item(raw, problem=problem)
+    source, event_id, type_ = _text(event.source), _text(event.id), _text(event.type)
+    shared = {
+        "customer_id": event.subject,
+        "timestamp": event.time,
+        "dimensions": {**texts, "source": source},
+    }
+    shared = {name: value for name, value in shared.items() if value != Raw()}
+    names = {name: (f"{type_}.{name}", f"{source} {event_id}\x1f{name}") for name in numbers}
+    # The number that is the event's own has the event's own id and type.
+    if main := next((name for name in ("value", "quantity") if name in numbers), None):
+        names[main] = (type_, f"{source} {event_id}")
+    if not numbers:
+        numbers, names = {"": Raw(b"1")}, {"": (type_, f"{source} {event_id}")}
+    return Item(
+        raw,
+        [
+            msgspec.json.encode(
+                {
+                    **shared,
+                    "quantity": number,
+                    "metric": names[name][0],
+                    "event_id": _short_id(names[name][1]),
+                }
+            )
+            for name, number in numbers.items()
+        ],
+    )
+
+
+def _problem(event: _CloudEvent) -> str:
+    """What is wrong that no rule of a usage event finds."""
+    if _text(event.specversion) != "1.0":
+        return _NO_SPECVERSION
+    for name in ("id", "source", "type"):
+        if not _text(getattr(event, name)):
+            return f"{name} must be a non-empty string"
+    if _is_absent(event.time):
+        return _NO_TIME
+    if not _is_absent(event.data_base64):
+        return _NO_BINARY
+    if not _is_absent(event.datacontenttype) and not _is_json_type(_text(event.datacontenttype) or "?"):
+        return _NOT_JSON
+    return ""
+
+
+def _numbers_and_texts(data: Raw) -> tuple[dict[str, Raw], dict[str, str], str]:
+    """The numbers in an event's data as they are written, its texts, and what is wrong with it."""
+    if _is_absent(data):
+        return {}, {}, ""
+    try:
+        values = _DATA.decode(data)
+    except msgspec.DecodeError:
+        return {}, {}, _NOT_DATA
+    numbers = {name: value for name, value in values.items() if bytes(value)[:1] in _NUMBER_STARTS}
+    for name in ("value", "quantity"):
+        if name in values and name not in numbers and not _is_absent(values[name]):
+            return {}, {}, f"data.{name} must be a number"
+    if len(numbers) > MAX_NUMBERS:
+        return {}, {}, _TOO_MANY_NUMBERS
+    texts = {name: _TEXT.decode(value) for name, value in values.items() if bytes(value)[:1] == b'"'}
+    return numbers, texts, ""
+
+
+_NUMBER_STARTS = frozenset([b"-", *(b"%d" % digit for digit in range(10))])
+
+
+def _is_absent(raw: Raw) -> bool:
+    return bytes(raw) in (b"", b"null")
+
+
+def _text(raw: Raw) -> str:
+    """A text, empty for what is none."""
+    try:
+        return _TEXT.decode(raw)
+    except msgspec.DecodeError:
+        return ""
+
+
+def _short_id(event_id: str) -> str:
+    """A URI and an id may be longer together than the id of a usage event."""
+    return event_id if len(event_id) <= MAX_EVENT_ID else sha256(event_id.encode()).hexdigest()
+
+
+_NAMES: Final = {
+    "customer_id": "subject",
+    "metric": "type (with the name of the number in data)",
+    "quantity": "the number in data",
+    "timestamp": "time",
+    "dimensions": "data and source",
+    "event_id": "source and id",
+}
+
+
+def _reword(error: str) -> str:
+    field, _, rest = error.partition(" ")
+    return f"{_NAMES.get(field, field)} {rest}"

@@ -1,0 +1,322 @@
+"""CloudEvents at the push door: what each attribute becomes, what is refused, once by source and id."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client, override_settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion import services
+from ingestion.formats.cloudevents import check_binary_cloudevent, check_cloudevents
+from ingestion.models import UsageBatch
+from ingestion.parsing import MalformedBody
+from ingestion.views.cloudevents import OPENMETER_PATH, PATH
+from tests.cast import Cast
+from tests.ingestion.event_strategies import as_json, moments, numbers, texts
+from tests.ingestion.push_client import MOMENT, Door, inbox
+from tests.ingestion.test_any_push import with_examples
+
+pytestmark = pytest.mark.django_db
+
+
+def cloudevent(**attributes: Any) -> dict[str, Any]:
+    """A valid event; an attribute given as ... is left out."""
+    whole = {
+        "specversion": "1.0",
+        "id": "1",
+        "source": "/gateway",
+        "type": "api_requests",
+        "subject": "cust-1",
+        "time": MOMENT,
+        "data": {"value": 5},
+        **attributes,
+    }
+    return {name: value for name, value in whole.items() if value is not ...}
+
+
+def post(
+    door: Door, body: Any, path: str = PATH, content_type: str = "application/json", **headers: str
+) -> Any:
+    content = body if isinstance(body, bytes | str) else json.dumps(body)
+    all_headers = {
+        "authorization": f"Bearer {door.key}",
+        **{k.replace("_", "-"): headers[k] for k in headers},
+    }
+    return Client().generic("POST", path, content, content_type, headers=all_headers)
+
+
+def error(door: Door, **attributes: Any) -> str:
+    answer = post(door, cloudevent(**attributes))
+    assert answer.status_code == 200, answer.content
+    return "".join(one["error"] for one in answer.json()["errors"])
+
+
+def test_an_event_becomes_usage_with_its_texts_as_dimensions(door: Door) -> None:
+    data = {"value": 2.5, "region": "eu", "nested": {"a": 1}, "flag": True, "nothing": None}
+
+    answer = post(door, cloudevent(data=data), content_type="application/cloudevents+json")
+
+    assert answer.json() == {"accepted": 1, "rejected": 0, "errors": []}
+    [row] = inbox()
+    assert (row.customer_id, row.metric, row.quantity) == ("cust-1", "api_requests", Decimal("2.5"))
+    assert row.event_time.isoformat() == "2026-11-20T12:00:00+00:00"
+    assert row.dimensions == {"region": "eu", "source": "/gateway"}
+
+
+@pytest.mark.parametrize(
+    ("data", "metrics"),
+    [
+        (..., {"t": 1}),
+        (None, {"t": 1}),
+        ({"model": "m"}, {"t": 1}),
+        ({"value": 3, "tokens": 9}, {"t": 3, "t.tokens": 9}),
+        ({"quantity": 4}, {"t": 4}),
+        ({"value": None, "quantity": 4}, {"t": 4}),
+        ({"value": 1, "quantity": 4}, {"t": 1, "t.quantity": 4}),
+        ({"prompt_tokens": 7, "completion_tokens": 2}, {"t.prompt_tokens": 7, "t.completion_tokens": 2}),
+    ],
+    ids=["none", "null", "texts", "value", "quantity", "null value", "both", "others"],
+)
+def test_numbers_of_data_become_metrics(door: Door, data: Any, metrics: dict[str, int]) -> None:
+    assert error(door, type="t", data=data) == ""
+
+    assert {row.metric: row.quantity for row in inbox()} == metrics
+
+
+def test_the_digits_that_are_sent_are_the_digits_that_count(door: Door) -> None:
+    body = json.dumps(cloudevent(data={"value": 0})).replace('"value": 0', '"value": 99999999999999999999.25')
+
+    assert post(door, body).json()["accepted"] == 1
+    assert [row.quantity for row in inbox()] == [Decimal("99999999999999999999.25")]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"specversion": "0.3"}, 'specversion must be "1.0"'),
+        ({"id": ...}, "id must be a non-empty string"),
+        ({"source": 1}, "source must be a non-empty string"),
+        ({"type": ""}, "type must be a non-empty string"),
+        ({"time": ...}, "time must be given, as in 2026-11-20T12:00:00Z"),
+        ({"time": "soon"}, "time must be a parseable date"),
+        ({"subject": ...}, "subject must be a non-empty string up to 255 characters"),
+        ({"data": [1]}, "data must be an object"),
+        ({"data": {"value": "5"}}, "data.value must be a number"),
+        ({"data": {"quantity": True}}, "data.quantity must be a number"),
+        (
+            {"data": {"value": 10**20}},
+            "the number in data must be below 10^20 in size, rounded to 12 decimal places",
+        ),
+        ({"data": {f"n{at}": at for at in range(101)}}, "data must have at most 100 numbers"),
+        ({"data": ..., "data_base64": "AA=="}, "data_base64 must not be sent; send data as a JSON object"),
+        ({"datacontenttype": "text/xml"}, "datacontenttype must be JSON"),
+        (
+            {"data": {"x" * 100: 1}},
+            "type (with the name of the number in data) must be a non-empty string up to 100 characters",
+        ),
+        ({"data": {"a": "b\0"}}, "data and source must be an object of string values"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_wrong_event_is_refused_in_words_of_cloudevents(
+    door: Door, attributes: dict[str, Any], reason: str
+) -> None:
+    assert error(door, **attributes) == reason
+    assert inbox() == []
+
+
+def test_each_event_of_a_batch_is_judged_alone_and_whole(door: Door) -> None:
+    batch = [
+        cloudevent(id="1", data={"a": 1, "b": 2}),
+        cloudevent(id="2", data={"a": 1, "b": 10**20}),
+        "no event",
+        cloudevent(id="3"),
+    ]
+
+    answer = post(door, batch, content_type="application/cloudevents-batch+json")
+
+    assert (answer.json()["accepted"], answer.json()["rejected"]) == (2, 2)
+    assert [one["index"] for one in answer.json()["errors"]] == [1, 2]
+    assert answer.headers["Usage-Rejected"] == "2"
+    assert [row.metric for row in inbox()] == ["api_requests.a", "api_requests.b", "api_requests"]
+    batch_row = UsageBatch.objects.unscoped().get()
+    assert (batch_row.accepted, batch_row.rejected) == (3, 2)
+
+
+def test_binary_mode_has_the_attributes_in_headers(door: Door) -> None:
+    answer = post(
+        door,
+        {"value": 3, "plan": "pro"},
+        ce_specversion="1.0",
+        ce_id="1",
+        ce_source="/gateway",
+        ce_type="api_requests",
+        ce_subject="K%C3%B6ln%20GmbH",
+        ce_time=MOMENT,
+    )
+
+    assert answer.json()["accepted"] == 1
+    [row] = inbox()
+    assert (row.customer_id, row.quantity) == ("Köln GmbH", Decimal(3))
+    assert row.dimensions == {"plan": "pro", "source": "/gateway"}
+
+
+def test_the_same_event_in_either_mode_at_either_path_counts_once(door: Door) -> None:
+    headers = {
+        f"ce_{name}": cloudevent()[name]
+        for name in ("specversion", "id", "source", "type", "subject", "time")
+    }
+
+    first = post(door, cloudevent())
+    again = post(door, [cloudevent(), cloudevent()])
+    binary = post(door, {"value": 5}, **headers)
+    openmeter = post(door, cloudevent(), OPENMETER_PATH)
+
+    assert [answer.json()["accepted"] for answer in (first, again, binary)] == [1, 2, 1]
+    assert [answer.headers["Usage-Duplicates"] for answer in (first, again, binary, openmeter)] == [
+        "0",
+        "2",
+        "1",
+        "1",
+    ]
+    assert openmeter.status_code == 204
+    assert len(inbox()) == 1
+
+
+def test_the_same_id_of_another_source_is_another_event_and_with_other_data_refused(door: Door) -> None:
+    assert error(door) == ""
+    assert error(door, source="/other") == ""
+    assert error(door, data={"value": 6}) == "source and id must not be that of an event with other content"
+    assert len(inbox()) == 2
+
+
+def test_a_source_longer_than_an_event_id_is_known_again(door: Door) -> None:
+    for _ in range(2):
+        assert error(door, source="/s" * 200) == ""
+
+    assert len(inbox()) == 1
+
+
+def test_openmeter_gets_204_or_a_problem_that_names_the_event(door: Door) -> None:
+    fine = post(door, [cloudevent()], OPENMETER_PATH, "application/cloudevents-batch+json")
+    mixed = post(door, [cloudevent(id="2"), cloudevent(id="3", subject=...)], OPENMETER_PATH)
+
+    assert (fine.status_code, fine.content) == (204, b"")
+    assert mixed.status_code == 400
+    assert mixed.headers["Content-Type"] == "application/problem+json"
+    assert mixed.json() == {
+        "type": "about:blank",
+        "title": "Bad Request",
+        "status": 400,
+        "detail": "1 of 2 events rejected, the other 1 are accepted. event 1: subject must be a non-empty string up to 255 characters.",
+        "accepted": 1,
+        "rejected": 1,
+        "errors": [{"index": 1, "error": "subject must be a non-empty string up to 255 characters"}],
+    }
+    assert len(inbox()) == 2
+
+
+@pytest.mark.parametrize("path", [PATH, OPENMETER_PATH])
+def test_what_is_refused_whole(door: Door, path: str, cast: Cast) -> None:
+    def status(body: Any, **given: Any) -> int:
+        answer = post(door, body, path, **given)
+        kind = "application/problem+json" if path == OPENMETER_PATH else "application/json"
+        assert answer.headers["Content-Type"] == kind
+        code: int = answer.status_code
+        return code
+
+    assert status(b"no json") == 400
+    assert status(b"[" * 100_000) == 400
+    assert status([cloudevent()] * 1_001) == 400
+    assert status([cloudevent(data={f"n{at}": 1 for at in range(100)})] * 11) == 400
+    assert status(b" " * (4 * 2**20 + 1)) == 413
+    assert status(b"<a/>", content_type="application/cloudevents+xml") == 415
+    assert status(cloudevent(), content_encoding="br") == 415
+    assert status(cloudevent(), authorization="Bearer fuse_nobody") == 401
+    with override_settings(USAGE_RATE_LIMIT_PER_MINUTE=1):
+        assert status(cloudevent()) == 429
+    services.revoke_usage_key(source=door.source, actor=cast.actor)
+    assert status(cloudevent()) == 401
+    assert inbox() == []
+
+
+def test_a_retry_with_its_idempotency_key_gets_the_same_answer(door: Door) -> None:
+    batch = [cloudevent(), cloudevent(id="2", subject=...)]
+    first, again = (post(door, batch, idempotency_key="k") for _ in range(2))
+    other = post(door, cloudevent(id="9"), idempotency_key="k")
+
+    assert first.json() == again.json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert other.status_code == 422
+
+
+def test_a_dry_run_stores_nothing(door: Door) -> None:
+    assert post(door, cloudevent(), f"{PATH}?dry_run=true").json()["accepted"] == 1
+    assert inbox() == []
+
+
+# Whatever is sent
+
+values = texts | numbers | st.none() | st.booleans() | st.lists(st.integers(), max_size=2)
+datas = st.dictionaries(st.sampled_from(["value", "quantity", "a", "", "\0", "x" * 99]), values, max_size=4)
+events = st.fixed_dictionaries(
+    {},
+    optional={
+        "specversion": st.just("1.0") | values,
+        "id": texts | values,
+        "source": texts | values,
+        "type": texts | values,
+        "subject": texts | values,
+        "time": moments | values,
+        "datacontenttype": st.sampled_from(["application/json", "text/xml", "a/b+json; c"]) | values,
+        "data": datas | values,
+        "data_base64": values,
+    },
+)
+bodies = (
+    st.lists(events | values, max_size=4).map(lambda batch: as_json(batch).encode())
+    | (events | values).map(lambda value: as_json(value).encode())
+    | st.binary(max_size=60)
+    | st.integers(1, 3_000).map(lambda deep: b'{"data":' * deep)
+)
+
+
+@with_examples(0.5)
+@given(body=bodies)
+def test_any_body_is_judged_or_refused(body: bytes) -> None:
+    try:
+        translation = check_cloudevents(body)
+    except MalformedBody:
+        return
+    batch = translation.batch
+    assert batch.event_count == len(translation.items)
+    assert set(translation.items) == set(range(translation.item_count))
+    wrong = {translation.items[one.index] for one in batch.rejected}
+    assert wrong.isdisjoint(translation.items[event.position] for event in batch.events)
+    assert all(one.error for one in batch.rejected)
+
+
+@with_examples(0.5)
+@given(
+    headers=st.dictionaries(
+        st.sampled_from(["specversion", "id", "source", "type", "subject", "time", "x"]),
+        st.text(st.characters(codec="latin-1"), max_size=12)
+        | st.sampled_from(["1.0", MOMENT, '"q\\', "%ff", "%"]),
+    ),
+    content_type=st.none() | st.sampled_from(["", "application/json", "text/plain", "a/b+json;c"]),
+    body=bodies,
+)
+def test_any_headers_are_judged_or_refused(
+    headers: dict[str, str], content_type: str | None, body: bytes
+) -> None:
+    try:
+        translation = check_binary_cloudevent(headers, content_type, body)
+    except MalformedBody:
+        return
+    assert translation.item_count == 1
+    assert translation.batch.event_count >= 1
