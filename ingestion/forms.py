@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
+from ingestion.formats.otlp import CUSTOMER_ATTRIBUTES
 from ingestion.models import UsageMetric
 
 
@@ -12,6 +13,15 @@ class UsageSourceForm(forms.Form):
         max_length=100,
         help_text="For example: API gateway, production.",
         error_messages={"required": "Enter a name."},
+    )
+
+
+class CustomerAttributeForm(forms.Form):
+    customer_attribute = forms.CharField(
+        label="Customer attribute of OpenTelemetry metrics",
+        max_length=255,
+        required=False,
+        help_text=f"Default: the first of {', '.join(CUSTOMER_ATTRIBUTES)}.",
     )
 
 

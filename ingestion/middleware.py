@@ -7,12 +7,13 @@ from typing import Final
 
 from django.http import HttpRequest, HttpResponse
 
-from ingestion.views import cloudevents, push
+from ingestion.views import cloudevents, otlp, push
 
 DOORS: Final = {
     push.PATH: push.push,
     cloudevents.PATH: cloudevents.push,
     cloudevents.OPENMETER_PATH: cloudevents.push_as_openmeter,
+    otlp.PATH: otlp.push,
 }
 
 

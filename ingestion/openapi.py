@@ -11,6 +11,7 @@ import functools
 from django.conf import settings
 
 from finops.lib.openapi_reference import Schema
+from ingestion import openapi_formats
 from ingestion.events import MAX_CUSTOMER_ID, MAX_DIMENSION_KEY, MAX_DIMENSION_KEYS, MAX_EVENT_ID, MAX_METRIC
 from ingestion.parsing import MAX_EVENTS
 
@@ -178,6 +179,9 @@ _PARAMETERS: list[Schema] = [
 
 @functools.cache
 def document() -> Schema:
+    operation = _operation()
+    errors = dict(operation["responses"])
+    accepted = errors.pop("200")
     return {
         "openapi": "3.1.0",
         "info": {
@@ -187,7 +191,10 @@ def document() -> Schema:
         },
         "servers": [{"url": settings.PUBLIC_URL}],
         "security": [{"usage_key": []}],
-        "paths": {"/api/usage/events": {"post": _operation()}},
+        "paths": {
+            "/api/usage/events": {"post": operation},
+            **openapi_formats.paths(_PARAMETERS, accepted, errors),
+        },
         "components": {
             "securitySchemes": {
                 "usage_key": {
@@ -196,7 +203,12 @@ def document() -> Schema:
                     "description": "The key of a usage source: fuse_…",
                 }
             },
-            "schemas": {"UsageEvent": _EVENT, "IngestionResult": _RESULT, "Error": _ERROR},
+            "schemas": {
+                "UsageEvent": _EVENT,
+                "IngestionResult": _RESULT,
+                "Error": _ERROR,
+                **openapi_formats.SCHEMAS,
+            },
         },
     }
 

@@ -48,7 +48,8 @@ class Rejection(Struct, frozen=True):
 class Batch(Struct):
     """A structurally valid body. Each event has at its place in `names` and `event_ids` what was given with it.
 
-    `rounded` are the positions of events whose quantity had more places than are kept, ascending.
+    `rounded` are the positions of events whose quantity had more places than are kept, ascending. `gauges` are metrics
+    whose last value of a day counts, unless the account has them already.
     """
 
     events: list[InboxEvent] = []
@@ -57,6 +58,7 @@ class Batch(Struct):
     rejected: list[Rejection] = []
     body: bytes = b""
     rounded: list[int] = []
+    gauges: frozenset[str] = frozenset()
 
     @property
     def event_count(self) -> int:

@@ -31,6 +31,11 @@ urlpatterns = [
         "connections/usage/uploads/<int:usage_upload_id>/cancel/", uploads.cancel, name="usage_upload_cancel"
     ),
     path(f"{_SOURCE}/rename/", sources.rename, name="usage_source_rename"),
+    path(
+        f"{_SOURCE}/customer-attribute/",
+        sources.customer_attribute,
+        name="usage_source_customer_attribute",
+    ),
     path(f"{_SOURCE}/delete/", sources.delete, name="usage_source_delete"),
     path(f"{_SOURCE}/key/generate/", sources.generate_key, name="usage_key_generate"),
     path(f"{_SOURCE}/key/regenerate/", sources.regenerate_key, name="usage_key_regenerate"),

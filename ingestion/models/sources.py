@@ -19,6 +19,12 @@ class UsageSource(AccountModel):
 
     name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.PUSH)
+    customer_attribute = models.CharField(
+        max_length=255,
+        blank=True,
+        help_text="Attribute of OpenTelemetry metrics that names the customer. Default: the first of "
+        "customer.id, customer_id, tenant.id, organization.id, user.id.",
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )

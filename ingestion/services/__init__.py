@@ -10,6 +10,7 @@ from ingestion.services.sources import (
     create_usage_source,
     delete_usage_source,
     rename_usage_source,
+    set_customer_attribute,
     set_metric,
 )
 from ingestion.services.uploads import cancel_upload, due_uploads, queue_upload, run_upload
@@ -31,6 +32,7 @@ __all__ = [
     "rename_usage_source",
     "revoke_usage_key",
     "run_upload",
+    "set_customer_attribute",
     "set_metric",
     "set_usage_retention",
     "void_requested_batches",

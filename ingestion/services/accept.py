@@ -18,6 +18,7 @@ from accounts.models import Account
 from finops.lake.usage import inbox
 from finops.lib import clock, prepared_statements
 from finops.lib.telemetry import metrics
+from ingestion.models import UsageMetric
 from ingestion.parsing import Batch, last_names
 from ingestion.services import dimension_keys, event_ids, idempotency, ledger
 from ingestion.services.event_ids import DedupResult
@@ -85,6 +86,8 @@ def _store(
         dedup_result=dedup_result,
         keys=keys if len(dedup_result.events) == len(batch.events) else None,
     )
+    if batch.gauges:
+        _set_gauges(credential.account.pk, batch.gauges, now)
     ledger.write_batch(
         batch_id=batch_id,
         credential=credential,
@@ -124,6 +127,13 @@ def store_events(
         events=dedup_result.events,
         keys=keys,
     )
+
+
+def _set_gauges(account_id: int, names: Collection[str], now: datetime) -> None:
+    """Gauges that came with this batch add up by their last value; what the account set of others stays."""
+    # Unscoped: at the door the account comes from the credential. Those of this moment are this transaction's own.
+    new = UsageMetric.objects.unscoped().filter(account_id=account_id, name__in=names, first_seen_at=now)
+    new.update(aggregation=UsageMetric.Aggregation.LAST)
 
 
 # The function's statement is in migration 0009, with its reasons.

@@ -79,6 +79,7 @@ def _drop_events(batch: Batch, rejections: Sequence[Rejection]) -> Batch:
         rejected=sorted([*batch.rejected, *rejections], key=lambda one: one.index),
         body=batch.body,
         rounded=[at for at in batch.rounded if at not in dropped_positions],
+        gauges=batch.gauges,
     )
 
 

@@ -72,6 +72,23 @@ def rename_usage_source(*, source: UsageSource, actor: Actor, name: str) -> None
 
 
 @transaction.atomic
+def set_customer_attribute(*, source: UsageSource, actor: Actor, customer_attribute: str) -> None:
+    """Which attribute of OpenTelemetry metrics names the customer; empty for the default. Counts for later requests.
+    Raises ValidationError for one that is too long."""
+    before, source.customer_attribute = source.customer_attribute, customer_attribute.strip()
+    with account_scope(source.account):
+        source.full_clean()
+    source.save(update_fields=["customer_attribute"])
+    audit.record(
+        account=source.account,
+        actor=actor,
+        action="usage_source.customer_attribute",
+        target=source.name,
+        detail={"from": before, "to": source.customer_attribute},
+    )
+
+
+@transaction.atomic
 def set_metric(
     *, account: Account, actor: Actor, name: str, aggregation: str | None = None, label: str | None = None
 ) -> UsageMetric:

@@ -18,7 +18,7 @@ from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage
 from finops.lib.params import id_of
 from ingestion import services
-from ingestion.forms import UsageSourceForm
+from ingestion.forms import CustomerAttributeForm, UsageSourceForm
 from ingestion.models import UsageKey, UsageSource
 from ingestion.queries.activity import count_live_events
 from ingestion.reference import snippets_for
@@ -93,6 +93,20 @@ def rename(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 
 @account_page(Role.MEMBER)
 @require_POST
+def customer_attribute(request: AccountRequest, usage_source_id: int) -> HttpResponse:
+    row, form = source_of(usage_source_id), CustomerAttributeForm(request.POST)
+    if form.is_valid():
+        with FormErrors(form):
+            services.set_customer_attribute(
+                source=row, actor=request.actor, customer_attribute=form.cleaned_data["customer_attribute"]
+            )
+            messages.success(request, "The customer attribute is saved.")
+            return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
+    return source_page(request, source_of(usage_source_id), attribute_form=form, status=422)
+
+
+@account_page(Role.MEMBER)
+@require_POST
 def delete(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     row = source_of(usage_source_id)
     services.delete_usage_source(source=row, actor=request.actor)
@@ -155,6 +169,7 @@ def source_page(
     row: UsageSource,
     *,
     form: UsageSourceForm | None = None,
+    attribute_form: CustomerAttributeForm | None = None,
     problem: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -165,6 +180,9 @@ def source_page(
         "is_push": row.kind == UsageSource.Kind.PUSH,
         "push_url": push_url(),
         "form": form or UsageSourceForm(initial={"name": row.name}),
+        "attribute_form": attribute_form
+        or CustomerAttributeForm(initial={"customer_attribute": row.customer_attribute}),
+        "otlp_endpoint": f"{settings.PUBLIC_URL}/api/usage/otlp",
         "problem": problem,
         "events_held": count_live_events(row) if request.membership.may(Role.MEMBER) else 0,
         **recent(request, row),

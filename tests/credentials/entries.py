@@ -147,7 +147,7 @@ ENTRIES: dict[str, Entry] = {
     ),
     "usage key": Entry(
         show=lambda cast, client: bearer(usage_key(cast)[1]),
-        opens=("push", "CloudEvents", "CloudEvents as OpenMeter"),
+        opens=("push", "CloudEvents", "CloudEvents as OpenMeter", "OTLP metrics"),
         used="ingestion_usagekey",
     ),
     "usage key, revoked": Entry(show=_revoked_usage_key),

@@ -14,6 +14,7 @@ MCP = "/api/mcp"
 PUSH = "/api/usage/events"
 CLOUDEVENTS = "/api/usage/cloudevents"
 OPENMETER = "/api/usage/openmeter/api/v1/events"
+OTLP = "/api/usage/otlp/v1/metrics"
 REST = "/api/v1/tools"
 COSTS = "/api/costs/pushes"
 PAGE = "/a/acme/"
@@ -99,6 +100,16 @@ def _push_cloudevent(path: str) -> Callable[[Client, Headers], Any]:
     )
 
 
+def _push_metrics(client: Client, headers: Headers) -> Any:
+    point = {"asInt": "3", "timeUnixNano": "1763640000000000000", "attributes": [_CUSTOMER]}
+    metrics = [{"name": "requests", "gauge": {"dataPoints": [point]}}]
+    body = {"resourceMetrics": [{"scopeMetrics": [{"metrics": metrics}]}]}
+    return client.post(OTLP, json.dumps(body), "application/json", headers=headers)
+
+
+_CUSTOMER = {"key": "customer.id", "value": {"stringValue": "c-1"}}
+
+
 def _make_key(client: Client, headers: Headers) -> Any:
     form = {"name": "From a page", "scope": "read", "form_token": secrets.token_urlsafe(16)}
     return client.post(NEW_KEY, form, headers=headers)
@@ -113,6 +124,8 @@ _pushed = (
     "ingestion_usageeventid",
     "lake_usageinbox",
 )
+_pushed_metrics = tuple(table for table in _pushed if table != "ingestion_usagedimension")
+_no_otlp = Outcome(status=401, challenge="Bearer", says='"code":16')
 _no_openmeter = Outcome(status=401, challenge="Bearer", says='"status":401')
 
 PLACES: dict[str, Place] = {
@@ -156,6 +169,12 @@ PLACES: dict[str, Place] = {
         opened=Outcome(status=204, writes=_pushed),
         refused=_no_openmeter,
         asked=_no_openmeter,
+    ),
+    "OTLP metrics": Place(
+        ask=_push_metrics,
+        opened=Outcome(status=200, says="{}", writes=_pushed_metrics),
+        refused=_no_otlp,
+        asked=_no_otlp,
     ),
     "cost push": Place(
         ask=lambda client, headers: client.post(

@@ -22,6 +22,8 @@ from schemathesis.specs.openapi.checks import (
 
 from accounts.services.suspension import suspend_account
 from ingestion.openapi import document
+from ingestion.views.cloudevents import OPENMETER_PATH
+from ingestion.views.cloudevents import PATH as CLOUDEVENTS
 from tests.cast import ACTOR, Cast
 from tests.ingestion.push_client import PATH, event, open_door
 from tests.ingestion.test_any_push import INPUTS, SOAK
@@ -101,7 +103,7 @@ def key(live_server_process: LiveServer) -> str:
 
 
 @pytest.mark.soak
-@SCHEMA.parametrize()
+@SCHEMA.include(path=[PATH, CLOUDEVENTS, OPENMETER_PATH]).parametrize()
 @settings(
     max_examples=INPUTS // 10,
     deadline=None,
@@ -115,7 +117,7 @@ def test_what_the_document_allows_and_forbids_gets_a_documented_answer(
     answer = case.call(base_url=live_server_process.url, headers={"Authorization": f"Bearer {key}"})
 
     case.validate_response(answer, checks=CHECKS)
-    if answer.status_code == 200:
+    if case.path == PATH and answer.status_code == 200:
         result, submitted = answer.json(), sent_events(case)
         assert result["accepted"] + result["rejected"] == len(submitted)
 

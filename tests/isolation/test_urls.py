@@ -30,6 +30,7 @@ OUTSIDE = {
     ".well-known/": "public documents that lead clients to the authorization server",
     "api/usage/events": "takes its own credential",
     "api/usage/cloudevents": "takes its own credential",
+    "api/usage/otlp/v1/metrics": "takes its own credential",
     "api/usage/openmeter/api/v1/events": "takes its own credential",
     "api/costs/pushes": "takes its own credential",
     "api/costs/pushes/<str:push_id>": "takes its own credential",

@@ -1,0 +1,334 @@
+"""Metrics of OpenTelemetry at the push door, as JSON and protobuf: which points count, whose they are, once each."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client, override_settings
+from google.protobuf.json_format import ParseDict
+from google.rpc.status_pb2 import Status
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
+
+from ingestion import services
+from ingestion.formats.otlp import PREFERENCE, check_points
+from ingestion.formats.otlp_messages import decode_json, decode_protobuf
+from ingestion.models import UsageBatch, UsageMetric
+from ingestion.parsing import MalformedBody
+from ingestion.views.otlp import JSON, PATH, PROTOBUF
+from tests.cast import Cast, signed_in
+from tests.ingestion.push_client import Door, inbox
+from tests.ingestion.test_any_push import with_examples
+from tests.pages import text_of
+
+pytestmark = pytest.mark.django_db
+
+START, END = 1763639940_000000000, 1763640000_000000000
+
+
+def attributes(**texts: Any) -> list[dict[str, Any]]:
+    """Attributes of texts; two underscores are a dot."""
+    return [
+        {"key": key.replace("__", "."), "value": value if isinstance(value, dict) else {"stringValue": value}}
+        for key, value in texts.items()
+    ]
+
+
+def point(value: Any = 5, **fields: Any) -> dict[str, Any]:
+    number = {"asDouble": value} if isinstance(value, float) else {"asInt": str(value)}
+    times = {"startTimeUnixNano": str(START), "timeUnixNano": str(END)}
+    whole = {"attributes": attributes(customer__id="c-1"), **number, **times, **fields}
+    return {name: field for name, field in whole.items() if field is not ...}
+
+
+def delta(*points: Any, name: str = "requests", **fields: Any) -> dict[str, Any]:
+    data = {"dataPoints": list(points), "aggregationTemporality": 1, "isMonotonic": True}
+    return {"name": name, "sum": {**data, **fields}}
+
+
+def gauge(*points: Any, name: str = "seats") -> dict[str, Any]:
+    return {"name": name, "gauge": {"dataPoints": list(points)}}
+
+
+def request_of(*metrics: Any, **resource: Any) -> dict[str, Any]:
+    scope = {"scope": {"name": "meter", "version": "1"}, "metrics": list(metrics)}
+    return {
+        "resourceMetrics": [{"resource": {"attributes": attributes(**resource)}, "scopeMetrics": [scope]}]
+    }
+
+
+def as_protobuf(request: Any) -> bytes:
+    content: bytes = ParseDict(request, ExportMetricsServiceRequest()).SerializeToString()
+    return content
+
+
+def send(door: Door, body: Any, kind: str = JSON, **headers: str) -> Any:
+    content = body if isinstance(body, bytes) else json.dumps(body) if kind == JSON else as_protobuf(body)
+    all_headers = {
+        "authorization": f"Bearer {door.key}",
+        **{k.replace("_", "-"): headers[k] for k in headers},
+    }
+    return Client().generic("POST", PATH, content, kind, headers=all_headers)
+
+
+def problem(door: Door, *metrics: Any, **resource: Any) -> str:
+    """What is said of the rejected points of a request; empty where there is none."""
+    answer = send(door, request_of(*metrics, **resource))
+    assert answer.status_code == 200, answer.content
+    partial = answer.json().get("partialSuccess", {})
+    assert partial == {} or int(partial["rejectedDataPoints"]) > 0
+    message: str = partial.get("errorMessage", "")
+    return message
+
+
+def test_a_delta_sum_becomes_usage_with_its_attributes_as_dimensions(door: Door) -> None:
+    of_point = attributes(customer__id="c-1", region="eu", tries={"intValue": "3"}, ok={"boolValue": True})
+    other = {"key": "list", "value": {"arrayValue": {"values": [{"stringValue": "a"}]}}}
+    metric = {**delta(point(7, attributes=[*of_point, other])), "unit": "{request}"}
+
+    assert problem(door, metric, service__name="api", telemetry__sdk__name="x", process__pid="7") == ""
+
+    [row] = inbox()
+    assert (row.customer_id, row.metric, row.quantity, row.unit) == ("c-1", "requests", Decimal(7), "request")
+    assert row.event_time.isoformat() == "2025-11-20T12:00:00+00:00"
+    assert row.dimensions == {"region": "eu", "tries": "3", "ok": "true", "service.name": "api"}
+
+
+def test_a_gauge_counts_by_its_last_value_unless_the_account_says_otherwise(door: Door, cast: Cast) -> None:
+    services.set_metric(account=cast.account, actor=cast.actor, name="mine", aggregation="max")
+
+    assert problem(door, gauge(point(1)), gauge(point(2.5), name="mine"), delta(point())) == ""
+
+    aggregations = dict(UsageMetric.objects.unscoped().values_list("name", "aggregation"))
+    assert aggregations == {"seats": "last", "mine": "max", "requests": "sum"}
+    services.set_metric(account=cast.account, actor=cast.actor, name="seats", aggregation="sum")
+    assert problem(door, gauge(point(3, timeUnixNano=str(END + 1)))) == ""
+    assert UsageMetric.objects.unscoped().get(name="seats").aggregation == "sum"
+
+
+def test_protobuf_and_json_are_the_same_points_and_count_once(door: Door) -> None:
+    body = request_of(
+        delta(point(), point(2.5, attributes=attributes(customer__id="c-2"))), service__name="api"
+    )
+
+    first = send(door, body)
+    again = send(door, body, PROTOBUF)
+    packed = send(door, gzip.compress(as_protobuf(body)), PROTOBUF, content_encoding="gzip")
+
+    assert (first.headers["Content-Type"], first.json()) == (JSON, {})
+    for answer in (again, packed):
+        assert answer.headers["Content-Type"] == PROTOBUF
+        assert not ExportMetricsServiceResponse.FromString(answer.content).HasField("partial_success")
+        assert answer.headers["Usage-Duplicates"] == "2"
+    assert [row.quantity for row in inbox()] == [5, Decimal("2.5")]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"startTimeUnixNano": str(START - 1)},
+        {"timeUnixNano": str(END + 1)},
+        {"attributes": attributes(customer__id="c-1", a="b")},
+    ],
+    ids=["start", "end", "attributes"],
+)
+def test_another_identity_is_another_point(door: Door, other: dict[str, Any]) -> None:
+    assert problem(door, delta(point(), point(**other))) == ""
+    assert len(inbox()) == 2
+
+
+def test_a_point_that_comes_again_with_another_value_is_rejected(door: Door) -> None:
+    assert problem(door, delta(point(1))) == ""
+    assert problem(door, delta(point(2))).startswith(
+        "1 data point: resource, scope, metric, attributes and times must not"
+    )
+    assert [row.quantity for row in inbox()] == [1]
+
+
+def test_what_does_not_add_up_is_rejected_with_the_setting_that_helps(door: Door) -> None:
+    histogram = {"name": "h", "histogram": {"dataPoints": [{"count": "3", "explicitBounds": [1, 2]}] * 2}}
+    summary = {"name": "s", "summary": {"dataPoints": [{"count": "3"}]}}
+    growing = delta(point(), name="total", aggregationTemporality=2)
+    falling = delta(point(), name="queue", aggregationTemporality=2, isMonotonic=False)
+
+    message = problem(door, histogram, summary, growing, falling, delta(point()))
+
+    assert message == (
+        f"3 data points: histograms and summaries are not accepted: record counters, sent with {PREFERENCE}, or gauges; "
+        f"1 data point: cumulative sums are not accepted: set {PREFERENCE}; "
+        "1 data point: cumulative sums that may fall (UpDownCounter) are not accepted: record a gauge"
+    )
+    assert [row.metric for row in inbox()] == ["requests"]
+    batch = UsageBatch.objects.unscoped().get()
+    assert (batch.accepted, batch.rejected) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"attributes": []}, "an attribute must name the customer: customer.id or customer_id or tenant.id or organization.id or user.id"),
+        ({"attributes": attributes(customer__id="")}, "the attribute that names the customer must be a non-empty string up to 255 characters"),
+        ({"timeUnixNano": ...}, "time_unix_nano must be nanoseconds since 1970"),
+        ({"asInt": ...}, "value must be a finite number"),
+        ({"asInt": ..., "asDouble": "NaN"}, "value must be a finite number"),
+        ({"asInt": ..., "asDouble": 1e20}, "value must be below 10^20 in size, rounded to 12 decimal places"),
+    ],
+    ids=["nobody", "empty", "time", "no value", "nan", "large"],
+)  # fmt: skip
+def test_a_wrong_point_is_rejected_alone(door: Door, fields: dict[str, Any], reason: str) -> None:
+    wrong = {**point(), **fields}
+    wrong = {name: field for name, field in wrong.items() if field is not ...}
+
+    assert problem(door, delta(wrong, point())) == f"1 data point: {reason}"
+    assert len(inbox()) == 1
+
+
+def test_a_point_without_a_recorded_value_is_no_event_and_no_error(door: Door) -> None:
+    assert problem(door, gauge(point(flags=1), point())) == ""
+    assert len(inbox()) == 1
+
+
+def test_the_source_says_which_attribute_names_the_customer(door: Door, cast: Cast) -> None:
+    client = signed_in(cast.member)
+    page = client.post(f"{door.page}customer-attribute/", {"customer_attribute": " team.name "}, follow=True)
+    assert "The customer attribute is saved." in text_of(page)
+    of_point = attributes(customer__id="c-1", region="eu")
+
+    assert problem(door, delta(point(attributes=of_point)), team__name="Search") == ""
+    assert "1 data point: an attribute must name the customer: team.name" in problem(door, delta(point(8)))
+
+    [row] = inbox()
+    assert (row.customer_id, row.dimensions) == ("Search", {"customer.id": "c-1", "region": "eu"})
+
+
+def test_an_attribute_that_is_too_long_is_refused_in_its_form(door: Door, cast: Cast) -> None:
+    answer = signed_in(cast.member).post(f"{door.page}customer-attribute/", {"customer_attribute": "x" * 256})
+
+    assert "255" in text_of(answer, status=422)
+
+
+@pytest.mark.parametrize("kind", [JSON, PROTOBUF])
+def test_what_is_refused_whole_is_a_status_in_the_format_of_the_request(
+    door: Door, cast: Cast, kind: str
+) -> None:
+    def refused(body: Any, **headers: str) -> tuple[int, int]:
+        answer = send(door, body, kind, **headers)
+        assert answer.headers["Content-Type"] == kind
+        if kind == JSON:
+            return answer.status_code, answer.json()["code"]
+        return answer.status_code, Status.FromString(answer.content).code
+
+    good = request_of(delta(point()))
+    assert refused(b"\xff[") == (400, 3)
+    assert refused(request_of(delta(*[point()] * 1_001))) == (400, 3)
+    assert refused(b" " * (2 * 2**20 + 1)) == (413, 8)
+    assert refused(good, content_encoding="br") == (415, 3)
+    assert refused(good, authorization="Bearer fuse_nobody") == (401, 16)
+    with override_settings(USAGE_RATE_LIMIT_PER_MINUTE=0):
+        limited = send(door, good, kind)
+        assert (limited.status_code, int(limited.headers["Retry-After"]) > 0) == (429, True)
+    services.revoke_usage_key(source=door.source, actor=cast.actor)
+    assert refused(good) == (401, 16)
+    assert inbox() == []
+
+
+def test_other_content_types_are_refused_as_json(door: Door) -> None:
+    answer = send(door, b"x", "text/plain")
+
+    assert (answer.status_code, answer.headers["Content-Type"]) == (415, JSON)
+    assert answer.json()["message"] == "Content-Type must be application/x-protobuf or application/json."
+
+
+# Whatever is sent
+
+values = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=5), st.sampled_from(["NaN", "7", str(END)])
+)  # fmt: skip
+any_attributes = st.lists(
+    st.fixed_dictionaries(
+        {"key": st.sampled_from(["customer.id", "user.id", "", "a", "\0", "x" * 256])},
+        optional={
+            "value": st.dictionaries(
+                st.sampled_from(
+                    ["stringValue", "intValue", "boolValue", "doubleValue", "arrayValue", "bytesValue"]
+                ),
+                values,
+                max_size=1,
+            )
+        },
+    ),
+    max_size=3,
+)
+any_points = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "attributes": any_attributes,
+            "asInt": values,
+            "asDouble": values,
+            "timeUnixNano": st.just(str(END)) | values,
+            "startTimeUnixNano": values,
+            "flags": st.integers(-1, 2),
+        },
+    ),
+    max_size=3,
+)
+any_metrics = st.builds(
+    lambda name, kind, points, temporality: {"name": name, kind: {"dataPoints": points, "aggregationTemporality": temporality}},
+    st.text(max_size=5) | st.just("x" * 101),
+    st.sampled_from(["sum", "gauge", "histogram", "summary", "other"]),
+    any_points,
+    st.integers(0, 2),
+)  # fmt: skip
+any_requests = st.lists(any_metrics, max_size=3).map(
+    lambda metrics: json.dumps(request_of(*metrics)).encode()
+)
+good_protobuf = as_protobuf(request_of(delta(point(), point(2.5)), gauge(point()), service__name="api"))
+broken_protobuf = st.tuples(st.integers(0, len(good_protobuf)), st.binary(max_size=4)).map(
+    lambda two: good_protobuf[: two[0]] + two[1] + good_protobuf[two[0] + len(two[1]) :]
+)
+
+
+def judge(request: Any) -> None:
+    try:
+        points = check_points(request)
+    except MalformedBody:
+        return
+    translation = points.translation
+    rejected = {translation.items[one.index] for one in translation.batch.rejected}
+    accepted = {translation.items[event.position] for event in translation.batch.events}
+    assert rejected.isdisjoint(accepted)
+    assert all(one.error for one in translation.batch.rejected)
+    assert len(rejected) + len(accepted) <= translation.item_count
+
+
+@with_examples(0.5)
+@given(
+    body=any_requests
+    | st.binary(max_size=40)
+    | st.integers(1, 3_000).map(lambda deep: b'{"resourceMetrics":[' * deep)
+)
+def test_any_json_is_judged_or_refused(body: bytes) -> None:
+    try:
+        request = decode_json(body)
+    except MalformedBody:
+        return
+    judge(request)
+
+
+@with_examples(0.5)
+@given(body=broken_protobuf | st.binary(max_size=60))
+def test_any_protobuf_is_judged_or_refused(body: bytes) -> None:
+    try:
+        request = decode_protobuf(body)
+    except MalformedBody:
+        return
+    judge(request)
