@@ -98,7 +98,7 @@ def paths(parameters: list[Schema], accepted: Schema, errors: Schema) -> Schema:
                 "Push metrics of OpenTelemetry",
                 parameters,
                 _METRICS,
-                {"200": _exported(headers), **statuses},
+                {"200": _export_response(headers), **statuses},
             )
         },
     }
@@ -119,7 +119,7 @@ def _with(error: Schema, kind: str, schema: str) -> Schema:
     return {**error, "content": {kind: {"schema": {"$ref": f"#/components/schemas/{schema}"}}}}
 
 
-def _exported(headers: Schema) -> Schema:
+def _export_response(headers: Schema) -> Schema:
     return {
         "description": "Each point is accepted, or counted in partialSuccess.",
         "headers": headers,

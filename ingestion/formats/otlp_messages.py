@@ -55,7 +55,7 @@ class OtherPoints(Struct, rename="camel"):
     data_points: list[OtherPoint] = []
 
 
-class Metric(Struct, rename="camel"):
+class OtlpMetric(Struct, rename="camel"):
     name: str = ""
     unit: str = ""
     gauge: NumberPoints | None = None
@@ -73,7 +73,7 @@ class Scope(Struct, rename="camel"):
 
 class ScopeMetrics(Struct, rename="camel"):
     scope: Scope = msgspec.field(default_factory=Scope)
-    metrics: list[Metric] = []
+    metrics: list[OtlpMetric] = []
 
 
 class Resource(Struct, rename="camel"):
