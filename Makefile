@@ -12,7 +12,7 @@ RUN_READY := $(VENV)/.ready-run
 DEV_READY := $(VENV)/.ready-dev
 NODE_READY := node_modules/.ready
 NODE_DEV_READY := node_modules/.ready-dev
-SCRIPTS := static/js tests/js vendor eslint.config.js
+SCRIPTS := static/js tests/js clients/node tests/clients vendor eslint.config.js
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-long lint format audit secrets sbom image bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler promtool clean clean-data

@@ -25,5 +25,6 @@ export default [
   // No document and no window there: Node's tests import these modules.
   { files: ["static/js/lib/**"], languageOptions: { globals: globals["shared-node-browser"] } },
   { files: ["static/js/theme.js"], languageOptions: { sourceType: "script" } },
+  { files: ["clients/node/**", "tests/clients/**"], languageOptions: { globals: globals.nodeBuiltin } },
   { files: ["tests/js/**"], languageOptions: { globals: globals.nodeBuiltin } },
 ];

@@ -6,11 +6,15 @@ Nothing is written down twice: a limit or a message that changes in the code cha
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Final
+
+from django.conf import settings
 
 from accounts.snippets import Snippet
 from finops.lib import clock
@@ -104,6 +108,45 @@ def _messages() -> Iterator[RejectionMessage]:
     when = f"the source has {MAX_DIMENSION_KEYS:,} keys, and this event has another; events of known keys are taken on"
     yield RejectionMessage(TOO_MANY_KEYS, when)
     yield RejectionMessage(OTHER_CONTENT, "an event with this event_id and other content is stored")
+
+
+_CLIENTS: Final = Path(settings.BASE_DIR) / "clients"
+
+
+@functools.cache
+def client_snippets() -> list[Snippet]:
+    """The push clients to copy, whole files: they send batches, retry and look at rejected events."""
+    return [
+        Snippet(
+            "python-client",
+            "Python client",
+            "Save as finops_usage.py. Standard library only, Python 3.9 or later.",
+            (_CLIENTS / "python" / "finops_usage.py").read_text(),
+        ),
+        Snippet(
+            "node-client",
+            "Node.js client",
+            "Save as finops-usage.mjs. No package needed, Node 18 or later.",
+            (_CLIENTS / "node" / "finops-usage.mjs").read_text(),
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class OtherFormat:
+    """A path for backends that have a format of their own."""
+
+    title: str
+    url: str
+
+
+def other_formats() -> list[OtherFormat]:
+    """Where events in other formats are sent, with the same key."""
+    return [
+        OtherFormat("CloudEvents", f"{settings.PUBLIC_URL}/api/usage/cloudevents"),
+        OtherFormat("OpenMeter clients, LiteLLM (base URL)", f"{settings.PUBLIC_URL}/api/usage/openmeter"),
+        OtherFormat("OpenTelemetry metrics (OTLP/HTTP)", f"{settings.PUBLIC_URL}/api/usage/otlp/v1/metrics"),
+    ]
 
 
 def snippets_for(url: str, key: str) -> list[Snippet]:

@@ -11,7 +11,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.limits import limit_of
 from ingestion.openapi import document
 from ingestion.parsing import MAX_EVENTS
-from ingestion.reference import reference, snippets_for
+from ingestion.reference import client_snippets, other_formats, reference, snippets_for
 from ingestion.services.event_ids import DAYS
 from ingestion.views.sources import push_url
 
@@ -33,6 +33,8 @@ def api(request: AccountRequest) -> HttpResponse:
         "reference": reference(),
         "push_url": push_url(),
         "snippets": snippets_for(push_url(), KEY),
+        "clients": client_snippets(),
+        "other_formats": other_formats(),
         "max_events": MAX_EVENTS,
         "max_bytes": settings.USAGE_MAX_BODY_BYTES,
         "rate_limit": limit_of(request.account, "USAGE_RATE_LIMIT_PER_MINUTE"),

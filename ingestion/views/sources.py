@@ -182,7 +182,6 @@ def source_page(
         "form": form or UsageSourceForm(initial={"name": row.name}),
         "attribute_form": attribute_form
         or CustomerAttributeForm(initial={"customer_attribute": row.customer_attribute}),
-        "otlp_endpoint": f"{settings.PUBLIC_URL}/api/usage/otlp",
         "problem": problem,
         "events_held": count_live_events(row) if request.membership.may(Role.MEMBER) else 0,
         **recent(request, row),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import PATH, event, open_door, reasons
 from tests.pages import get_page
 
+ROOT = Path(__file__).parents[2]
 PAGE = "/a/acme/connections/usage/api/"
 
 
@@ -33,8 +35,24 @@ def test_it_has_every_field_status_header_and_parameter_of_the_document(cast: Ca
     names += [parameter["name"] for parameter in post["parameters"]]
     names += [name for answer in post["responses"].values() for name in answer["headers"]]
     assert [name for name in names if name not in page] == []
-    assert "`" not in page
+    # Backticks are Markdown of the document, but JavaScript in the clients.
+    before, _, after = page.partition("Save as finops_usage.py")
+    assert "`" not in before + after.partition("Other formats")[2]
     assert "at most 1,000" in page
+
+
+def test_it_has_the_clients_to_copy_and_the_paths_of_other_formats(cast: Cast) -> None:
+    door, client = open_door(cast), signed_in(cast.member)
+    page = get_page(client, PAGE)
+
+    for name in ("python/finops_usage.py", "node/finops-usage.mjs"):
+        lines = [line.strip() for line in (ROOT / "clients" / name).read_text().splitlines() if line.strip()]
+        assert [line for line in lines if " ".join(line.split()) not in " ".join(page.split())] == []
+    for path in ("/api/usage/cloudevents", "/api/usage/openmeter", "/api/usage/otlp/v1/metrics"):
+        assert f"http://127.0.0.1:8000{path}" in page
+    shown = client.post(f"{door.page}key/regenerate/", {"replaces": ""}).content.decode()
+    for text in (client.get(door.page).content.decode(), shown):
+        assert f'href="{PAGE}#clients"' in text
 
 
 @pytest.mark.parametrize("message", reference().messages, ids=lambda message: message.error)
