@@ -20,6 +20,7 @@ LEDGER_DAYS = 35
 REJECTED_OF_A_PUSH = 10
 REJECTED_OF_A_SOURCE = 100
 EXCERPT = 500
+ERROR = 200
 
 _BATCH = """
 INSERT INTO ingestion_usagebatch
@@ -66,7 +67,7 @@ def write_rejected_events(
         return
     indexes = [one.index for one in some]
     excerpts = batch.excerpts(indexes, EXCERPT)
-    errors = [one.error for one in some]
+    errors = [one.error[:ERROR] for one in some]
     values = (
         *(credential.account.pk, credential.source_id, batch_id, received_at),
         *(indexes, errors, excerpts),

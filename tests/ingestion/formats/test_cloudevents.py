@@ -221,6 +221,24 @@ def test_openmeter_gets_204_or_a_problem_that_names_the_event(door: Door) -> Non
     assert len(inbox()) == 2
 
 
+def test_an_event_of_litellm_counts_its_tokens_and_cost(door: Door) -> None:
+    data = {"model": "m-1", "cost": 1.2e-05, "prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
+    event = cloudevent(
+        id="chatcmpl-1", source="litellm-proxy", type="litellm_tokens", subject="alice", data=data
+    )
+
+    answer = post(door, event, OPENMETER_PATH, "application/cloudevents+json")
+
+    assert answer.status_code == 204
+    assert {row.metric: row.quantity for row in inbox()} == {
+        "litellm_tokens.cost": Decimal("0.000012"),
+        "litellm_tokens.prompt_tokens": 7,
+        "litellm_tokens.completion_tokens": 2,
+        "litellm_tokens.total_tokens": 9,
+    }
+    assert [row.dimensions for row in inbox()] == [{"model": "m-1", "source": "litellm-proxy"}] * 4
+
+
 @pytest.mark.parametrize("path", [PATH, OPENMETER_PATH])
 def test_what_is_refused_whole(door: Door, path: str, cast: Cast) -> None:
     def status(body: Any, **given: Any) -> int:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client, override_settings
 from google.protobuf.json_format import ParseDict
 from google.rpc.status_pb2 import Status
@@ -209,6 +210,13 @@ def test_the_source_says_which_attribute_names_the_customer(door: Door, cast: Ca
     assert (row.customer_id, row.dimensions) == ("Search", {"customer.id": "c-1", "region": "eu"})
 
 
+def test_the_longest_attribute_is_named_in_the_reason(door: Door, cast: Cast) -> None:
+    name = "x" * 255
+    services.set_customer_attribute(source=door.source, actor=cast.actor, customer_attribute=name)
+
+    assert name in problem(door, delta(point()))
+
+
 def test_an_attribute_that_is_too_long_is_refused_in_its_form(door: Door, cast: Cast) -> None:
     answer = signed_in(cast.member).post(f"{door.page}customer-attribute/", {"customer_attribute": "x" * 256})
 
@@ -238,6 +246,17 @@ def test_what_is_refused_whole_is_a_status_in_the_format_of_the_request(
     services.revoke_usage_key(source=door.source, actor=cast.actor)
     assert refused(good) == (401, 16)
     assert inbox() == []
+
+
+def test_storage_that_is_away_is_a_status_to_try_again(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: Any) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr("ingestion.views.push.accept_events", fail)
+    answer = send(door, request_of(delta(point())), PROTOBUF)
+
+    assert (answer.status_code, Status.FromString(answer.content).code) == (503, 14)
+    assert int(answer.headers["Retry-After"]) > 0
 
 
 def test_other_content_types_are_refused_as_json(door: Door) -> None:
