@@ -55,11 +55,11 @@ def door(cast: Cast, settings: Any) -> Door:
 
 def is_in_form(path: str, answer: Any) -> bool:
     """Whether an answer has the form of its path."""
-    kind = answer.get("Content-Type")
+    kind: str | None = answer.get("Content-Type")
+    status: int = answer.status_code
     if path == cloudevents.OPENMETER_PATH:
-        return answer.status_code == 204 or (
-            kind == "application/problem+json" and json.loads(answer.content)["status"] == answer.status_code
-        )
+        is_problem = kind == "application/problem+json"
+        return status == 204 or (is_problem and bool(json.loads(answer.content)["status"] == status))
     if path == otlp.PATH and kind == otlp.PROTOBUF:
         return True
     return kind == "application/json" and isinstance(json.loads(answer.content), dict)
