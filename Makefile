@@ -12,10 +12,13 @@ RUN_READY := $(VENV)/.ready-run
 DEV_READY := $(VENV)/.ready-dev
 NODE_READY := node_modules/.ready
 NODE_DEV_READY := node_modules/.ready-dev
-SCRIPTS := static/js tests/js clients/node tests/clients vendor eslint.config.js
+# The server's packages hide those of the client, so they have an environment of their own.
+SPARK_VENV := .spark
+SPARK_VERSION := 4.2.1
+SCRIPTS := static/js mcp_app tests/js clients/node tests/clients vendor eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long lint format audit secrets sbom image bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler promtool clean clean-data
+.PHONY: help run test test-long test-spark lint format audit secrets sbom image bench bench-memory soak sync-faults setups chaos screenshots pages chromium pooler promtool helm clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,12 +26,18 @@ help: ## List what make can do
 run: $(RUN_READY) $(NODE_READY) ## Install what is missing and run the console (PORT=8000)
 	@exec $(BIN)/python manage.py up
 
-test: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run all tests but the long ones (T=path for some of Python's, with theirs)
+test: $(DEV_READY) $(NODE_DEV_READY) chromium helm ## Run all tests but the long ones (T=path for some of Python's, with theirs)
 	@$(if $(T),,$(BIN)/node --test --test-reporter=dot "tests/js/*.test.js")
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(T),-m "not long")
 
 test-long: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run the long tests: more widths and themes, kills at random
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m long
+
+test-spark: $(DEV_READY) ## Run the tests of both engines on Apache Spark: a master, two workers, a Connect server (Java 17; 10 minutes)
+	@test -x $(SPARK_VENV)/bin/pip || $(PYTHON) -m venv $(SPARK_VENV)
+	@$(SPARK_VENV)/bin/pip install -qq "pyspark==$(SPARK_VERSION)"
+	@SPARK_HOME=$$($(SPARK_VENV)/bin/python -c "import pyspark; print(pyspark.__path__[0])") $(BIN)/python -m tests.spark_cluster \
+	  $(BIN)/python -m pytest tests/finops/lake/engine/test_spark.py tests/finops/lake/engine/test_both_engines.py
 
 lint: $(DEV_READY) $(NODE_DEV_READY) promtool secrets audit ## Check style, types, templates, scripts, import rules, migrations, alert rules, secrets, vulnerabilities
 	$(BIN)/ruff check .
@@ -88,7 +97,7 @@ image: $(RUN_READY) ## Build the container image with buildah (minutes; TAG=name
 	@$(BIN)/python -m ops.image $(if $(TAG),--tag $(TAG)) $(if $(BASE),--base $(BASE))
 
 clean: ## Remove what make built; data in var/ stays
-	rm -rf $(VENV) node_modules var/static .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(SPARK_VENV) node_modules var/static .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-data: ## Remove var/: the embedded database, the lake, the demo data
@@ -107,12 +116,12 @@ $(RUN_READY): requirements.txt | $(BIN)/python
 	@$(BIN)/python -m pip install -qq -r requirements.txt
 	@touch $@
 
-$(DEV_READY): requirements-dev.txt requirements.txt | $(BIN)/python
+$(DEV_READY): requirements-dev.txt requirements-spark.txt requirements.txt | $(BIN)/python
 	@echo "Installing requirements-dev.txt (once, about a minute) …"
 	@$(BIN)/python -m pip install -qq -r requirements-dev.txt
 	@touch $(RUN_READY) $@
 
-$(NODE_READY): package.json package-lock.json .npmrc vendor/echarts.js | $(RUN_READY)
+$(NODE_READY): package.json package-lock.json .npmrc vendor/echarts.js vendor/mcp-app.js $(wildcard mcp_app/*) | $(RUN_READY)
 	@echo "Installing front-end packages (once, seconds) …"
 	@$(BIN)/npm ci --omit=dev --loglevel=error
 	@$(BIN)/npm run build --silent
@@ -120,7 +129,7 @@ $(NODE_READY): package.json package-lock.json .npmrc vendor/echarts.js | $(RUN_R
 
 # npm ci starts from an empty folder, so this is the front-end's packages again, and beside them the linter and the MCP
 # clients of the tests.
-$(NODE_DEV_READY): package.json package-lock.json .npmrc vendor/echarts.js | $(RUN_READY)
+$(NODE_DEV_READY): package.json package-lock.json .npmrc vendor/echarts.js vendor/mcp-app.js $(wildcard mcp_app/*) | $(RUN_READY)
 	@echo "Installing front-end packages, their linter and the MCP clients of the tests (once, half a minute) …"
 	@$(BIN)/npm ci --loglevel=error
 	@$(BIN)/npm run build --silent
@@ -145,6 +154,10 @@ promtool:
 	@if test -x $(PROMTOOL); then \
 	  $(PROMTOOL) check rules ops/alerts.yml && $(PROMTOOL) test rules ops/alerts.test.yml; \
 	fi
+
+# The chart's tests lint and render with it; they say so where it is missing.
+helm: | $(BIN)/python
+	@$(BIN)/python -m ops.helm_program
 
 # Without it the test of several machines speaks to PostgreSQL itself.
 pooler:

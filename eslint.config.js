@@ -22,6 +22,8 @@ export default [
     ignores: ["static/js/lib/**"],
     languageOptions: { globals: { ...globals.browser, ...libraries } },
   },
+  { files: ["mcp_app/**"], languageOptions: { globals: globals.browser } },
+  { files: ["vendor/mcp-app.js"], languageOptions: { globals: globals.nodeBuiltin } },
   // No document and no window there: Node's tests import these modules.
   { files: ["static/js/lib/**"], languageOptions: { globals: globals["shared-node-browser"] } },
   { files: ["static/js/theme.js"], languageOptions: { sourceType: "script" } },

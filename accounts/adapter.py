@@ -13,7 +13,7 @@ from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.sites.shortcuts import get_current_site
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from accounts.models import User
@@ -25,6 +25,7 @@ from accounts.services.addresses import (
 )
 from accounts.services.invitations import opened_invitation_link
 from accounts.services.mails import send_or_keep
+from accounts.sso.enforcement import refuse_other_sign_in
 from finops.lib.client_address import client_address
 from finops.lib.mail import attach_text_as_html
 from finops.lib.sentences import sentence_case
@@ -44,6 +45,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return opened_invitation_link(request.session, email) or bool(
             super().is_email_verified(request, email)
         )
+
+    def pre_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse | None:
+        """Every way in passes here, by password, passkey or link, before a second factor is asked for."""
+        response: HttpResponse | None = super().pre_login(request, user, **kwargs)
+        return response or refuse_other_sign_in(request, user)
 
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
         """By the link of a mail. Who opens it reads the mail, and need not be who signed up: unless this browser knows

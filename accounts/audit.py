@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any, Self
 
 from accounts.models import Account, AuditEntry, MCPKey, User
@@ -32,12 +33,24 @@ def record(
     *, account: Account, actor: Actor, action: str, target: str = "", detail: dict[str, Any] | None = None
 ) -> None:
     """Keep one line of what happened. `action` is `noun.verb`; detail holds no secret and is JSON."""
-    entry = AuditEntry(
+    _entry(account, actor, action, target, detail or {}).save(force_insert=True)
+
+
+def record_each(
+    *, account: Account, actor: Actor, action: str, targets: Iterable[tuple[str, dict[str, Any]]]
+) -> None:
+    """As `record` for each target and its detail, in one statement for 2,000; none without a target."""
+    entries = [_entry(account, actor, action, target, detail) for target, detail in targets]
+    # Unscoped: of the account that is named.
+    AuditEntry.objects.unscoped().bulk_create(entries, batch_size=2_000)
+
+
+def _entry(account: Account, actor: Actor, action: str, target: str, detail: dict[str, Any]) -> AuditEntry:
+    return AuditEntry(
         account=account,
         actor_user=actor.user,
         actor_label=actor.label[:254],
         action=action,
         target=target[:254],
-        detail=detail or {},
+        detail=detail,
     )
-    entry.save(force_insert=True)

@@ -16,7 +16,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     return {
         "account": membership.account,
         "membership": membership,
-        "may_write": membership.may(Role.MEMBER),
+        "may_write": membership.may(Role.MEMBER) and getattr(request, "reachable_pages", None) is None,
         "may_administer": membership.may(Role.ADMIN),
         "my_accounts": Account.objects.filter(memberships__user=request.user.pk).order_by("name"),
     }

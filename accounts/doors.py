@@ -9,14 +9,20 @@ from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.db.models import Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
 from accounts.scoping import account_scope
 from accounts.security.mfa import has_second_factor
+from accounts.security.policy import missing_factor_deadline, session_problem
 from accounts.security.visits import visit_of
+from accounts.sso.enforcement import enforced_provider, may_enter
+from finops.lib import clock
 from finops.lib.query_page import HtmxRequest
 from finops.lib.registry import Registry
 from finops.web.admission import TENANT, tenant
@@ -32,6 +38,8 @@ class AccountRequest(HtmxRequest):
     account: Account
     membership: Membership
     actor: Actor
+    reachable_pages: frozenset[str] | None = None
+    """The URL names of the pages that are open to her; None: all of her role."""
 
 
 View = Callable[Concatenate[AccountRequest, P], HttpResponseBase]
@@ -39,6 +47,13 @@ View = Callable[Concatenate[AccountRequest, P], HttpResponseBase]
 
 page_scopes: Registry[Callable[[AccountRequest], AbstractContextManager[None]]] = Registry("scope of pages")
 """What apps above put around every page of an account, in the order of registration."""
+
+page_refusals: Registry[Callable[[AccountRequest], HttpResponse | None]] = Registry("refusal of pages")
+"""What apps above answer in place of a page, inside its scopes; None for the page itself."""
+
+member_annotations: Registry[Callable[[], Subquery]] = Registry("annotation of members")
+"""What scopes read of a membership besides its columns, by the name of the attribute: the door asks for all in its one query.
+An operator's visit has none of them."""
 
 
 @contextmanager
@@ -53,7 +68,8 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
     """Let in members of the account in the URL who have the role, and put the account in scope.
 
     Signed out: to sign-in. A stranger, or no such account: the same 404. A lower role: 403, and so who lacks the second
-    factor that the account demands, and everybody while it is suspended. Cost: one query.
+    factor that the account demands, whose session is too old for it or did not come through the single sign-on that it
+    enforces, and everybody while it is suspended. Cost: one query.
     """
 
     def decorate(view: View[P]) -> Callable[..., HttpResponseBase]:
@@ -63,7 +79,11 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
                 return redirect_to_login(request.get_full_path())
             membership: Any = (
                 Membership.objects.select_related("account")
-                .annotate(has_second_factor=has_second_factor("user_id"))
+                .annotate(
+                    has_second_factor=has_second_factor("user_id"),
+                    sso_provider=enforced_provider("account_id"),
+                    **{name: make() for name, make in member_annotations.items()},
+                )
                 .filter(account__slug=slug, user=request.user)
                 .first()
             )
@@ -74,10 +94,8 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
                 raise PermissionDenied("You view this account as an operator and cannot change it.")
             if membership.account.suspended_at is not None and membership.visit_until is None:
                 return _refusal_page(request, membership.account, "accounts/suspended.html")
-            if membership.account.second_factor_required and not membership.has_second_factor:
-                return _refusal_page(
-                    request, membership.account, "accounts/security/second_factor_needed.html"
-                )
+            if refusal := _sign_in_refusal(request, membership):
+                return refusal
             if not membership.may(role):
                 raise PermissionDenied(
                     f"This requires the role {role.label}. Your role is {membership.get_role_display()}."
@@ -86,7 +104,8 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
             request.META[TENANT] = tenant(membership.account_id)
             request.actor = Actor.of_user(request.user)
             with account_scope(membership.account), _page_scope(request):
-                return _render_in_scope(view(request, *args, **kwargs))
+                refusal = next((each for refuse in page_refusals.values() if (each := refuse(request))), None)
+                return _render_in_scope(refusal or view(request, *args, **kwargs))
 
         door.required_role = role  # type: ignore[attr-defined]
         return door
@@ -94,9 +113,40 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
     return decorate
 
 
-def _refusal_page(request: HttpRequest, account: Account, template: str) -> HttpResponse:
+def _sign_in_refusal(request: Any, membership: Any) -> HttpResponse | None:
+    """The page for whose session is too old for the account, or who lacks the second factor that it demands. Sets the
+    membership's `second_factor_due`, which every page shows, during the days to set one up."""
+    account: Account = membership.account
+    if membership.visit_until is None and (problem := session_problem(request, account)):
+        back = (
+            request.get_full_path()
+            if request.method in SAFE_METHODS
+            else reverse("overview", args=[account.slug])
+        )
+        sign_in_url = f"{reverse('account_login')}?{urlencode({'next': back})}"
+        return _refusal_page(
+            request,
+            account,
+            "accounts/security/session_ended.html",
+            problem=problem,
+            sign_in_url=sign_in_url,
+        )
+    if membership.visit_until is None and not may_enter(
+        request, request.user, membership.role, membership.sso_provider
+    ):
+        return _refusal_page(
+            request, account, "accounts/sso/needed.html", provider_id=membership.sso_provider
+        )
+    deadline = missing_factor_deadline(account, membership, request)
+    if deadline is not None and deadline <= clock.now():
+        return _refusal_page(request, account, "accounts/security/second_factor_needed.html")
+    membership.second_factor_due = deadline
+    return None
+
+
+def _refusal_page(request: HttpRequest, account: Account, template: str, **more: Any) -> HttpResponse:
     others = Account.objects.filter(memberships__user=request.user.pk).exclude(pk=account.pk).order_by("name")
-    context = {"account_name": account.name, "others": others}
+    context = {"account_name": account.name, "others": others, **more}
     return render(request, template, context, status=403)
 
 

@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from accounts.models import Account, GlossaryTerm, MCPKey, Role, Theme, User
+from accounts.reader_limits import add_limit_field
 from finops.lib import clock
 from finops.lib.currencies import ISO_4217
 from finops.lib.errors import UserError
@@ -88,6 +89,10 @@ class NewKeyForm(forms.Form):
     )
     form_token = forms.CharField(widget=forms.HiddenInput, max_length=64)
 
+    def __init__(self, account: Account, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        add_limit_field(self, account, help_text="What cost the key sees.")
+
     def clean_expires_on(self) -> datetime | None:
         """The end of that day (UTC), or None for a key without an end. Raises ValidationError for a day in the past."""
         day = self.cleaned_data["expires_on"]
@@ -112,6 +117,10 @@ class InvitationForm(forms.Form):
         label="E-mail", max_length=254, help_text="The invitation link is valid for 7 days."
     )
     role = forms.ChoiceField(choices=Role.below_owner(), initial=Role.VIEWER)
+
+    def __init__(self, account: Account, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        add_limit_field(self, account, help_text="What cost a viewer or member sees.")
 
 
 class RoleForm(forms.Form):
@@ -255,14 +264,55 @@ class GlossaryForm(forms.Form):
         return pairs
 
 
+def _limits(*choices: tuple[int, str], none: str) -> forms.TypedChoiceField:
+    return forms.TypedChoiceField(
+        required=False, coerce=int, empty_value=None, choices=[("", none), *choices], initial=""
+    )
+
+
 class SecurityForm(forms.Form):
     second_factor_required = forms.BooleanField(
         required=False,
-        label="Require two-factor sign-in",
+        label="Require two-factor authentication",
         help_text="Members without a second factor, and their connected apps, lose access until they "
         "set one up. MCP keys and source keys keep working.",
     )
+    second_factor_grace_days = forms.IntegerField(
+        label="Grace period",
+        required=False,
+        min_value=0,
+        max_value=90,
+        help_text="Days, 0 to 90, from the day two-factor became required or the member joined.",
+    )
+    session_max_hours = _limits(
+        (1, "1 hour"),
+        (4, "4 hours"),
+        (8, "8 hours"),
+        (12, "12 hours"),
+        (24, "1 day"),
+        (72, "3 days"),
+        (168, "7 days"),
+        none="No limit (14 days)",
+    )
+    session_idle_minutes = _limits(
+        (15, "15 minutes"),
+        (30, "30 minutes"),
+        (60, "1 hour"),
+        (240, "4 hours"),
+        (480, "8 hours"),
+        (1_440, "1 day"),
+        none="No limit",
+    )
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        age, idle = self.fields["session_max_hours"], self.fields["session_idle_minutes"]
+        age.label, age.help_text = "Maximum session age", "Members sign in again after this time."
+        idle.label, idle.help_text = "Idle timeout", "Members sign in again after this time without use."
+
+    def clean_second_factor_grace_days(self) -> int:
+        return self.cleaned_data["second_factor_grace_days"] or 0
 
     @classmethod
     def of(cls, account: Account) -> SecurityForm:
-        return cls(initial={"second_factor_required": account.second_factor_required})
+        return cls(initial={name: getattr(account, name) for name in cls.base_fields})

@@ -20,6 +20,7 @@ from django.db import connection, transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, MCPKey
+from accounts.reader_limits import assign_limit
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -73,10 +74,12 @@ def mint_mcp_key(
     name: str,
     scope: str = MCPKey.Scope.READ,
     expires_at: datetime | None = None,
+    limit: str = "",
 ) -> tuple[MCPKey, str]:
-    """A new key of the account and its plaintext, which exists nowhere afterwards but with the caller.
+    """A new key of the account and its plaintext, which exists nowhere afterwards but with the caller. `limit` is a choice of
+    `reader_limits`; empty: none.
 
-    Raises ValidationError for a bad name or scope, UserError for an expiry that is past.
+    Raises ValidationError for a bad name or scope, UserError for an expiry that is past and a limit that there is not.
     """
     if expires_at is not None and expires_at <= clock.now():
         raise UserError("The expiry is in the past. Choose a later day, or none.", field="expires_at")
@@ -100,6 +103,7 @@ def mint_mcp_key(
         target=key.name,
         detail={"id": key.pk, "scope": key.scope},
     )
+    assign_limit(key, limit, actor)
     return key, plaintext
 
 

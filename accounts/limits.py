@@ -29,6 +29,8 @@ MOST_REQUESTS: Final = 100_000
 LIMITS: Final = (
     Limit("MCP_RATE_LIMIT_PER_MINUTE", "MCP and REST requests per minute, each key", MOST_REQUESTS),
     Limit("USAGE_RATE_LIMIT_PER_MINUTE", "Usage pushes per minute", MOST_REQUESTS),
+    Limit("EVENT_RATE_LIMIT_PER_MINUTE", "Change event pushes per minute", MOST_REQUESTS),
+    Limit("SCIM_RATE_LIMIT_PER_MINUTE", "SCIM requests per minute", MOST_REQUESTS),
     Limit("COST_PUSH_RATE_LIMIT_PER_MINUTE", "Cost push requests per minute", MOST_REQUESTS),
     Limit("BUDGETS_PER_ACCOUNT", "Budgets", 1_000),
     Limit("DASHBOARDS_PER_ACCOUNT", "Shared dashboards", 1_000),

@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from allauth.account.forms import LoginForm as DefaultLoginForm
 from allauth.account.forms import ResetPasswordForm as DefaultResetPasswordForm
 from allauth.account.forms import ResetPasswordKeyForm as DefaultResetPasswordKeyForm
 from allauth.account.forms import SignupForm as DefaultSignupForm
 from allauth.account.models import EmailAddress
+from django import forms
+from django.core.exceptions import ValidationError
 
 from accounts.models import User
 from accounts.services.addresses import free_address, verify_by_reset
+from accounts.sso.enforcement import refusal_text
+from accounts.sso.queries import enforced_provider_of_email
+
+
+def _check_enforcement(email: str) -> None:
+    """Raises ValidationError for an address whose domain signs in by single sign-on alone, whether anybody has it or not."""
+    provider = enforced_provider_of_email(email)
+    if provider is not None:
+        raise ValidationError(refusal_text(provider, email), code="sso")
+
+
+class LoginForm(DefaultLoginForm):  # type: ignore[misc]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.is_owners = bool(self.data.get("owner") or (self.request and self.request.GET.get("owner")))
+        if self.is_owners:
+            self.fields["owner"] = forms.CharField(required=False, initial="1", widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any] | None:
+        """The owner's way in, which asks for her second factor, is judged when she has signed in (accounts/adapter.py)."""
+        if not self.is_owners:
+            _check_enforcement(str(self.cleaned_data.get("login") or ""))
+        cleaned: dict[str, Any] | None = super().clean()
+        return cleaned
 
 
 class SignupForm(DefaultSignupForm):  # type: ignore[misc]
     def validate_unique_email(self, value: str) -> str:
         """An address that somebody else added and never verified is free."""
+        _check_enforcement(value)
         free_address(email=value, owner=None)
         return str(super().validate_unique_email(value))
 
@@ -22,6 +52,7 @@ class ResetPasswordForm(DefaultResetPasswordForm):  # type: ignore[misc]
     def clean_email(self) -> str:
         """Nobody's password is reset by an address that she added and never verified: it may be somebody else's."""
         email = str(super().clean_email())
+        _check_enforcement(email)
         self.users: list[User] = [user for user in self.users if _signs_in_with(user, email.lower())]
         return email
 

@@ -14,6 +14,7 @@ from accounts.services.deletion import delete_account as delete_account_for_good
 from accounts.services.deletion_record import remove_old_records
 from accounts.services.invitations import SEND_TASK, due_invitations
 from accounts.services.invitations import send_invitation as send_invitation_mail
+from accounts.sso import attempts as sign_in_attempts
 
 
 @shared_task(name="accounts.sweep_connections")
@@ -45,8 +46,9 @@ def send_invitation(account_id: int, invitation_id: int) -> None:
 
 @shared_task(name="accounts.sweep_security")
 def sweep_security() -> None:
-    """Daily: expired sessions and old security events are deleted, secrets of second factors sealed under the key of now."""
+    """Daily: expired sessions, sign-in attempts and old security events are deleted, secrets of second factors sealed under the key of now."""
     security.sweep()
+    sign_in_attempts.sweep()
 
 
 @shared_task(name="accounts.delete_due_accounts")

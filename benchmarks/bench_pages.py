@@ -1,17 +1,18 @@
 """Every page and every read tool on the demo account: milliseconds in process and queries of PostgreSQL.
 
 The list is found by itself, as for tests/query_budget.json, which counts on a small account. *anew* runs every lake
-query; *again* finds the answers of a question asked before, as a second visitor of the same day does.
+query; *again* finds the answers of a question asked before, as a second visitor of the same day does. The CPU is this
+process's, DuckDB with it and PostgreSQL not. BENCH_PAGES is a regular expression of names, such as `page (overview|report)`.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import time
+import os
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from statistics import median
 
 from django.core.management import call_command
 from django.db import connection
@@ -20,7 +21,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account
 from accounts.scoping import account_scope
-from benchmarks.table import Row
+from benchmarks.table import Row, timings
 from finops.costs.models import CostImport, CostSource
 from finops.demo import handout
 from finops.demo.people import SLUG, demo_user
@@ -32,6 +33,7 @@ from tests.isolation.walk import account_routes, fill
 from tests.live_settings import STORAGES
 
 TURNS = 9
+NAMES = re.compile(os.environ.get("BENCH_PAGES", ""))
 
 Ask = Callable[[], object]
 
@@ -50,27 +52,25 @@ def measure() -> list[Row]:
         logging.ERROR
     )  # pages that take no GET are tried and left out
     with override_settings(STORAGES=STORAGES, MCP_RATE_LIMIT_PER_MINUTE=100_000_000):
-        return [_row(name, ask) for name, ask in (*_pages(), *_tools())]
+        return [_row(name, ask) for name, ask in (*_pages(), *_tools()) if NAMES.match(name)]
 
 
 def _row(name: str, ask: Ask) -> Row:
     with override_settings(LAKE_ANSWERS_BYTES=0):
-        ask()
-        anew = _median(ask)
+        anew = timings(TURNS, ask=ask)["ask"]
     ask()
     with CaptureQueriesContext(connection) as queries:
         ask()
     count = len(queries)  # before the next request forgets them
-    return {"page or tool": name, "anew, ms": anew, "again, ms": _median(ask), "queries": count}
-
-
-def _median(ask: Ask) -> float:
-    seconds = []
-    for _ in range(TURNS):
-        began = time.perf_counter()
-        ask()
-        seconds.append((time.perf_counter() - began) * 1_000)
-    return median(seconds)
+    again = timings(TURNS, ask=ask)["ask"]
+    return {
+        "page or tool": name,
+        "anew, ms": anew.clock,
+        "anew, CPU ms": anew.cpu,
+        "again, ms": again.clock,
+        "again, CPU ms": again.cpu,
+        "queries": count,
+    }
 
 
 def _pages() -> Iterator[tuple[str, Ask]]:

@@ -23,6 +23,7 @@ from accounts.models import Account
 from benchmarks.table import Row, timings
 from finops.lake import queries, schema
 from finops.lake.engine import compiler, engine, snapshot
+from finops.lake.engine import duckdb as lake_duckdb
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
 from finops.lake.storage.storage import storage
@@ -171,7 +172,7 @@ def _parts(account: Account, waiting: int) -> Row:
         decode=lambda: snapshot._waiting(values, *YEAR, query.needed) if values else None,
         ranges=lambda: queries.data_range(account, Kind.USAGE),
         keys=lambda: queries.dimension_keys(account),
-        duckdb=lambda: engine._instance().execute(
+        duckdb=lambda: lake_duckdb.instance().execute(
             sql, float("inf"), {compiler.INBOX_TABLE: parts.waiting} if parts.waiting else {}
         ),
     )

@@ -41,8 +41,13 @@ def months(year: int) -> list[date]:
 
 
 def make_year(account: Account, year: int, keys: list[str]) -> None:
-    for month in months(year):
-        new = _read_shelf(account, month, keys) or _write(account, month, keys)
+    make_months(account, months(year), keys)
+
+
+def make_months(account: Account, of: list[date], keys: list[str]) -> None:
+    """A million lines each."""
+    for month in of:
+        new = _read_shelf(account, month, keys) or write_month(account, month, keys)
         segments.swap_segments(account=account, kind=Kind.COST, source_id=1, months=[month], new=[new])
 
 
@@ -122,13 +127,13 @@ def _hard_link(source: Path, copy: Path) -> None:
         shutil.copyfile(source, copy)
 
 
-def _write(account: Account, month: date, keys: list[str]) -> NewSegment:
+def write_month(account: Account, month: date, keys: list[str], source_id: int = 1) -> NewSegment:
     batches = _batches(month, keys)
     first = next(batches)
     new = segments.write_segment(
         account_id=account.pk,
         kind=Kind.COST,
-        source_id=1,
+        source_id=source_id,
         month=month,
         batches=(batch for part in ([first], batches) for batch in part),
         schema=first.schema,

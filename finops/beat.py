@@ -17,13 +17,10 @@ from finops.lib.telemetry import logs
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "finops.settings")
 
 
-def make_folders() -> None:
-    """Beat expects the folder of its schedule to be there, and the broker of a single machine those of its messages."""
-    folders = [Path(settings.CELERY_BEAT_SCHEDULE_FILENAME).parent]
-    if not settings.REDIS_URL:
-        folders += [Path(str(folder)) for folder in settings.CELERY_BROKER_TRANSPORT_OPTIONS.values()]
-    for folder in folders:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+def make_folder() -> None:
+    """Beat expects the folder of its schedule to be there."""
+    folder = Path(settings.CELERY_BEAT_SCHEDULE_FILENAME).parent
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 @signals.setup_logging.connect
@@ -35,4 +32,4 @@ def configure_logging(**signal_kwargs: Any) -> None:
 # Without the fixup of Celery, which loads all of Django's apps.
 app = Celery("finops", fixups=[], set_as_current=False)
 app.config_from_object("django.conf:settings", namespace="CELERY")
-make_folders()
+make_folder()

@@ -8,9 +8,11 @@ from typing import Any
 
 from celery import Celery, Task, bootsteps
 from celery.platforms import SecurityWarning
+from django.conf import settings
 
-from finops.beat import make_folders
+from finops.beat import make_folder
 from finops.heartbeat import WORKER, HeartbeatThread
+from finops.lib.cost_access import cost_access
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "finops.settings")
 
@@ -32,8 +34,8 @@ RUNS_WHILE_SUSPENDED = frozenset(
 
 
 class AccountTask(Task):
-    """Tasks name their account first: one of a suspended account is left alone, and due again once it is resumed. Cost: a query
-    by primary key a task."""
+    """Tasks name their account first: one of a suspended account is left alone, and due again once it is resumed. They work for
+    the account, so they see all of its cost. Cost: a query by primary key a task."""
 
     abstract = True
 
@@ -42,15 +44,23 @@ class AccountTask(Task):
 
         if args and self.name not in RUNS_WHILE_SUSPENDED and is_suspended(args[0]):
             return None
-        return super().__call__(*args, **kwargs)
+        with cost_access(None):
+            return super().__call__(*args, **kwargs)
 
 
-app = Celery("finops", task_cls=AccountTask)
+class TaskQueue(Celery):
+    """Without REDIS_URL no worker runs, and what is sent goes nowhere: the database says what is due."""
+
+    def send_task(self, *args: Any, **options: Any) -> Any:
+        return super().send_task(*args, **options) if settings.REDIS_URL else None
+
+
+app = TaskQueue("finops", task_cls=AccountTask)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.conf.include = ["finops.worker.liveness"]
 
-make_folders()
+make_folder()
 
 
 class WorkerHeartbeat(bootsteps.StartStopStep):
@@ -62,7 +72,9 @@ class WorkerHeartbeat(bootsteps.StartStopStep):
         self.heart = HeartbeatThread(WORKER)
 
     def start(self, consumer: Any) -> None:
+        # It has ended where nobody is told, and a thread starts once: each connection to the broker begins here.
         if not self.heart.is_alive():
+            self.heart = HeartbeatThread(WORKER)
             self.heart.start()
         self.heart.through = consumer.call_soon
 

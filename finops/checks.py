@@ -55,9 +55,8 @@ def check_processes(**kwargs: Any) -> list[CheckMessage]:
         return []
     return [
         Error(
-            f"WEB_PROCESSES is {settings.WEB_PROCESSES} without REDIS_URL: each process would count rate limits "
-            "for itself, and the filesystem broker serves one machine.",
-            hint="Set REDIS_URL, or WEB_PROCESSES=1 (it serves with threads).",
+            f"WEB_PROCESSES is {settings.WEB_PROCESSES} without REDIS_URL: each process would count rate limits for itself.",
+            hint="Set REDIS_URL, start with `manage.py up`, or set WEB_PROCESSES=1 (it serves with threads).",
             id=PROCESSES_MISSING_REDIS,
         )
     ]
@@ -83,11 +82,7 @@ def check_connections(databases: Sequence[str] | None = ("default",), **kwargs: 
     """Of `migrate` and `check --database default`, where no pooler is in between."""
     if not settings.DATABASE_PREPARED or not settings.DATABASE_POOL or "default" not in (databases or ()):
         return []
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
-        )
-        (available,) = cursor.fetchone()
+    available = available_connections()
     needed = settings.WEB_PROCESSES * settings.DATABASE_POOL + WORKER_CONNECTIONS
     if needed <= available:
         return []
@@ -101,6 +96,15 @@ def check_connections(databases: Sequence[str] | None = ("default",), **kwargs: 
     ]
 
 
+def available_connections() -> int:
+    """That PostgreSQL gives to who is no superuser."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+        )
+        return int(cursor.fetchone()[0])
+
+
 @register(TAG)
 def check_environment(**kwargs: Any) -> list[CheckMessage]:
     """In every environment: a setting that vanished or is misspelled leaves a default that nobody chose."""
@@ -110,6 +114,26 @@ def check_environment(**kwargs: Any) -> list[CheckMessage]:
         checks.Warning(f"{name} is set, and nothing reads it.", hint=advice, id="finops.W003")
         for name, advice in environment.problems(os.environ, env.names).items()
     ]
+
+
+@register(TAG)
+def check_cluster(**kwargs: Any) -> list[CheckMessage]:
+    """In every environment: a cluster elsewhere cannot read a folder of this machine."""
+    address = urlsplit(settings.SPARK_REMOTE)
+    lake = settings.SPARK_LAKE_URL or settings.LAKE_URL
+    if not settings.SPARK_REMOTE or (address.scheme == "sc" and (address.hostname in _HERE or "://" in lake)):
+        return []
+    if address.scheme != "sc":
+        text, hint = "SPARK_REMOTE is no address of Spark Connect.", "Write it as sc://host:15002."
+    else:
+        text, hint = (
+            "SPARK_REMOTE is another machine, and LAKE_URL a folder.",
+            "Set LAKE_URL to s3://bucket/path.",
+        )
+    return [Error(text, hint=hint, id="finops.E014")]
+
+
+_HERE: Final = ("127.0.0.1", "localhost", "::1")
 
 
 @register(TAG)

@@ -16,7 +16,7 @@ FORMER: Final = {
 COMMAND_LINE: Final = frozenset(
     {"FINOPS_URL", "FINOPS_TOKEN", "FINOPS_COST_KEY", "FINOPS_USAGE_KEY", "FINOPS_CREDENTIALS"}
 )
-READ_ELSEWHERE: Final = frozenset({"PORT", "HEARTBEAT_SILENT_SECONDS", *COMMAND_LINE})
+READ_ELSEWHERE: Final = frozenset({"PORT", "HEARTBEAT_FILE", "HEARTBEAT_SILENT_SECONDS", *COMMAND_LINE})
 """Read outside of the settings, by programs and the command line (`cli/`)."""
 
 PREFIX: Final = "FINOPS_"

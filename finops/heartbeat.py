@@ -1,7 +1,8 @@
 """What a program tells the supervisor that started it: that it is not stuck. One line a second through a pipe.
 
 A pipe works on a full disk, needs no clock, and ends with the process. Started by anything else than a supervisor, a
-program has no pipe and tells nobody. Nothing of Django is needed here.
+program has no pipe and tells nobody, unless HEARTBEAT_FILE names a file: its time is then that of the last heartbeat, for
+the probe of a container. Nothing of Django is needed here.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 PIPE: Final = "HEARTBEAT_FD"
@@ -24,6 +27,9 @@ BEAT: Final = "beat"
 
 def beat(name: str) -> None:
     """Tell the supervisor, if there is one, that `name` moves on. Never waits, never fails."""
+    if file := os.environ.get("HEARTBEAT_FILE"):
+        with suppress(OSError):
+            Path(file).touch()
     descriptor = os.environ.get(PIPE, "")
     if not descriptor:
         return
@@ -40,6 +46,10 @@ def beat(name: str) -> None:
         del os.environ[PIPE]
 
 
+def _is_told() -> bool:
+    return PIPE in os.environ or "HEARTBEAT_FILE" in os.environ
+
+
 class HeartbeatThread(threading.Thread):
     """Beats each second by way of `through`: a loop of the program calls the function it is given, as soon as it turns.
 
@@ -53,7 +63,7 @@ class HeartbeatThread(threading.Thread):
         self.through: Callable[[Callable[[], None]], object] | None = None
 
     def run(self) -> None:
-        while PIPE in os.environ and not self._stopped.wait(BEAT_SECONDS):
+        while _is_told() and not self._stopped.wait(BEAT_SECONDS):
             through = self.through
             if through is None:
                 self._beat()

@@ -39,8 +39,28 @@ SETTINGS = (
         (
             MenuItem("Account", "account_settings", pages=("account_delete",)),
             MenuItem("Members", "members", pages=("member_invite",)),
+            MenuItem(
+                "Cost access",
+                "cost_access",
+                pages=("cost_access_new", "cost_access_edit", "cost_access_readers"),
+                role=Role.ADMIN,
+            ),
             MenuItem("Security", "account_security", role=Role.ADMIN),
-            MenuItem("Audit log", "audit_log", role=Role.ADMIN),
+            MenuItem(
+                "Single sign-on",
+                "identity_providers",
+                pages=(
+                    *("identity_provider", "identity_provider_edit"),
+                    *("identity_provider_new_oidc", "identity_provider_new_saml", "scim_token_create"),
+                ),
+                role=Role.ADMIN,
+            ),
+            MenuItem(
+                "Audit log",
+                "audit_log",
+                pages=("audit_webhook", "audit_webhook_create", "audit_webhook_secret"),
+                role=Role.ADMIN,
+            ),
         ),
     ),
     MenuGroup(
@@ -181,7 +201,7 @@ MENU = (
                 "Unit economics",
                 "unit_economics",
                 "chart-dots",
-                ("unit_metrics", "unit_metric_new", "unit_metric_edit"),
+                ("unit_metrics", "unit_metric_new", "unit_metric_edit", "ai_spend"),
             ),
             MenuItem("Usage", "usage", "chart-bar"),
             MenuItem("Customers", "customers", "users-group", ("customer",)),
@@ -209,6 +229,16 @@ MENU = (
                     "usage_source_customer_attribute",
                     *("usage_key_generate", "usage_key_regenerate", "usage_key_revoke"),
                     *("usage_batches", "usage_rejected", "usage_upload", "usage_upload_new", "usage_api"),
+                    *(
+                        "change_events",
+                        "event_sources",
+                        "event_source",
+                        "event_source_new",
+                        "event_source_rename",
+                        "event_api",
+                    ),
+                    *("event_key_generate", "event_key_regenerate", "event_key_revoke"),
+                    *("data_exports", "data_export", "data_export_new", "data_export_edit"),
                 ),
             ),
             MenuItem(
@@ -251,16 +281,24 @@ TABS = {
     "Kinds of connection": (
         MenuItem("Cost sources", "connections"),
         MenuItem("Usage sources", "usage_sources"),
+        MenuItem("Event sources", "event_sources"),
+        MenuItem("Change events", "change_events"),
         MenuItem("Data health", "data_health"),
+        MenuItem("Data exports", "data_exports"),
     ),
     "Alerts": (
         MenuItem("Subscriptions", "alerts"),
         MenuItem("Channels", "alert_channels"),
         MenuItem("Deliveries", "alert_deliveries"),
     ),
+    "Cost access": (
+        MenuItem("Limits", "cost_access"),
+        MenuItem("Readers", "cost_access_readers"),
+    ),
     "Unit economics": (
         MenuItem("Explore", "unit_economics"),
         MenuItem("Saved metrics", "unit_metrics"),
+        MenuItem("AI spend", "ai_spend"),
     ),
 }
 """Pages beside each other, by what they are together."""

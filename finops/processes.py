@@ -20,6 +20,18 @@ def process_name(pid: int) -> str:
     return Path(_ps(pid, "comm=")).name
 
 
+def cores() -> int:
+    """Processors that this process may use: of a container those of its quota, one at least."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    count = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    quota = Path("/sys/fs/cgroup/cpu.max")
+    if quota.is_file():
+        microseconds, period = quota.read_text().split()
+        if microseconds.isdigit():
+            count = min(count, int(microseconds) // int(period))
+    return max(1, count)
+
+
 def start_time(pid: int) -> str:
     """When a process began, as text to compare only; empty when there is no such process.
 

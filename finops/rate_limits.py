@@ -21,6 +21,8 @@ SIGN_UP_PAGES: Final = {
     "account_signup": 20,
     "account_reset_password": 20,
     "account_reset_password_from_key": 20,
+    "sso_start": 60,
+    "sso_saml_acs": 60,
 }
 """Forms that an address may send so often a minute."""
 

@@ -15,6 +15,7 @@ from whitenoise.compress import Compressor
 from accounts.oauth.provider import provider_settings
 from finops import embedded
 from finops.environment import Environment
+from finops.lib.redis_urls import broker_url
 from finops.lib.secrets import development_secret
 from finops.lib.telemetry import logs
 from finops.web import security_policy
@@ -81,6 +82,8 @@ INSTALLED_APPS = [
     "rest_framework",
     "finops",
     "accounts",
+    "accounts.sso",
+    "finops.cost_access",  # before what reads cost around a page: whose cost that is comes first
     "finops.lake",
     "finops.activity",
     "finops.notifications",
@@ -88,26 +91,33 @@ INSTALLED_APPS = [
     "finops.costs",
     "ingestion",
     "finops.connections",
+    "finops.change_events",
     "finops.allocation",
     "finops.budgets",
     "finops.insights",
     "finops.unitcosts",
+    "finops.ai_spend",
     "finops.alerts",
     "finops.issues",
+    "finops.audit_webhooks",
     "finops.dashboards",
     "finops.reports",
     "finops.backup",
     "finops.exports",
+    "finops.data_exports",
     "mcpserver",
 ]
 
 MIDDLEWARE = [
     "finops.telemetry.middleware.trace_request",  # first: around all that is answered
     "finops.health.answer_probes",  # first: a probe's Host header is an address, and it has no cookie
+    "finops.cost_access.middleware.undecided_access",  # around all doors: each decides whose cost its reader sees
     "mcpserver.middleware.mcp_door",  # first: it serves /api/mcp itself, and the rest is for pages
     "mcpserver.middleware.rest_door",  # and this one /api/v1
     "ingestion.middleware.push_door",  # and this one /api/usage/events
     "finops.connections.middleware.cost_push_door",  # and this one /api/costs
+    "finops.change_events.middleware.event_push_door",  # and this one /api/events
+    "accounts.sso.scim.middleware.scim_door",  # and this one /scim/v2
     "finops.web.busy.answer_busy",  # what finops.web.admission has no place for; the doors above say it themselves
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -162,8 +172,7 @@ DATABASES = {
         "ENGINE": "finops.lib.postgresql",
     }
 }
-DATABASE_POOL: int = env.int("DATABASE_POOL", 40)
-DATABASE_PREPARED: bool = env.bool("DATABASE_PREPARED", True)
+DATABASE_POOL, DATABASE_PREPARED = env.int("DATABASE_POOL", 40), env.bool("DATABASE_PREPARED", True)
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {"min_size": 0, "max_size": DATABASE_POOL, "timeout": 10} if DATABASE_POOL else False,
@@ -174,8 +183,9 @@ DATABASES["default"]["OPTIONS"] = {
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = not DATABASE_PREPARED
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Redis as soon as there is more than one process; without it limits and cache live in the one web process.
-REDIS_URL: str = env.str("REDIS_URL", "")
+# Unset, `manage.py up` runs a server of its own; other commands find it while it runs, and else count limits for themselves.
+EMBEDDED_REDIS: bool = not env.str("REDIS_URL", "")
+REDIS_URL: str = env.str("REDIS_URL", "") or embedded.running_redis_url(VAR_DIR)
 REDIS_TIMEOUT_SECONDS: float = env.float("REDIS_TIMEOUT_SECONDS", 0.5)
 REDIS_OPTIONS: dict[str, Any] = {
     "socket_timeout": REDIS_TIMEOUT_SECONDS,
@@ -216,9 +226,10 @@ BACKUP_KEY, BACKUP_TARGET = env.str("BACKUP_KEY", ""), env.str("BACKUP_TARGET", 
 BACKUP_HOURS, BACKUP_KEEP = env.float("BACKUP_HOURS", 24.0), env.int("BACKUP_KEEP", 30)
 LAKE_CACHE_BYTES: int = env.int("LAKE_CACHE_BYTES", 10 * 1024**3)
 LAKE_CONCURRENCY: int = env.int("LAKE_CONCURRENCY", os.cpu_count() or 1)
-LAKE_MEMORY_BYTES: int = env.int("LAKE_MEMORY_BYTES", 0)
-LAKE_ANSWERS_BYTES: int = env.int("LAKE_ANSWERS_BYTES", 64 * 1024**2)
+LAKE_MEMORY_BYTES, LAKE_ANSWERS_BYTES = env.int("LAKE_MEMORY_BYTES", 0), env.int("LAKE_ANSWERS_BYTES", 2**26)
 LAKE_DEADLINE_SECONDS: float = env.float("LAKE_DEADLINE_SECONDS", 20.0)
+SPARK_REMOTE, SPARK_LAKE_URL = env.str("SPARK_REMOTE", ""), env.str("SPARK_LAKE_URL", "")  # docs/scale.md
+SPARK_MIN_BYTES: int = env.int("SPARK_MIN_BYTES", 8 * 1024**3)
 # What the process of one import may hold; 0: a quarter of the machine, 768 MB to 2 GB (finops.lib.child_process).
 IMPORT_MEMORY_BYTES: int = env.int("IMPORT_MEMORY_BYTES", 0)
 
@@ -232,6 +243,8 @@ ACTIVITY_WRITE_SECONDS: float = env.float("ACTIVITY_WRITE_SECONDS", 0.5)
 # The push door.
 USAGE_MAX_BODY_BYTES: int = env.int("USAGE_MAX_BODY_BYTES", 16 * 1024**2)
 USAGE_RATE_LIMIT_PER_MINUTE: int = env.int("USAGE_RATE_LIMIT_PER_MINUTE", 1_000)
+EVENT_RATE_LIMIT_PER_MINUTE: int = env.int("EVENT_RATE_LIMIT_PER_MINUTE", 1_000)
+SCIM_RATE_LIMIT_PER_MINUTE: int = env.int("SCIM_RATE_LIMIT_PER_MINUTE", 1_500)
 
 # Pushes of cost, /api/costs.
 COST_PUSH_MAX_PART_BYTES: int = env.int("COST_PUSH_MAX_PART_BYTES", 64 * 1024**2)
@@ -253,15 +266,14 @@ PAGERDUTY_EVENTS_URL: str = env.str("PAGERDUTY_EVENTS_URL", "https://events.page
 # identity at a cloud without a role of its own: every account could then read what the identity can.
 CONNECTION_FOLDERS: list[str] = env.list("CONNECTION_FOLDERS", default=[])
 CONNECTION_AMBIENT_IDENTITY: bool = env.bool("CONNECTION_AMBIENT_IDENTITY", False)
-# Where roles are assumed: empty for AWS's own address of the region.
+DATA_EXPORT_FOLDERS: list[str] = env.list("DATA_EXPORT_FOLDERS", default=[])  # for data exports
+# Where roles are assumed, empty for AWS's own address; and the ARN of this server's identity, which trust policies name.
 AWS_STS_URL: str = env.str("AWS_STS_URL", "")
-# Whom the trust policy of a customer's role names: the ARN of this server's identity at AWS.
 AWS_PRINCIPAL_ARN: str = env.str("AWS_PRINCIPAL_ARN", "")
 # Base URLs of vendors' APIs by connector, where not the vendor's own: a proxy, or a server of tests.
 CONNECTOR_BASE_URLS: dict[str, str] = env.dict("CONNECTOR_BASE_URLS", default={})
 
-# The European Central Bank's file of exchange rates; empty: none.
-EXCHANGE_RATES_URL: str = env.str("EXCHANGE_RATES_URL", "")
+EXCHANGE_RATES_URL: str = env.str("EXCHANGE_RATES_URL", "")  # the European Central Bank's file; empty: none
 # Sign-in.
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["accounts.security.backend.AuthenticationBackend"]
@@ -279,6 +291,7 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
+    "login": "accounts.sign_in_forms.LoginForm",
     "signup": "accounts.sign_in_forms.SignupForm",
     "reset_password": "accounts.sign_in_forms.ResetPasswordForm",
     "reset_password_from_key": "accounts.sign_in_forms.ResetPasswordKeyForm",
@@ -286,23 +299,20 @@ ACCOUNT_FORMS = {
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
-ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", "mandatory" if PRODUCTION else "none")
-ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_SESSION_REMEMBER = ACCOUNT_PREVENT_ENUMERATION = ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
-ACCOUNT_PREVENT_ENUMERATION = True
 # Before e-mail addresses, second factors and keys with write access: the password or second factor, of the last 15
 # minutes.
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 900
-ACCOUNT_EMAIL_NOTIFICATIONS = True
 # By address finops.rate_limits counts; by the e-mail address that a form names, and what is not here, allauth does.
 ACCOUNT_RATE_LIMITS = {"signup": None, "reset_password": "5/m/key", "reset_password_from_key": None}
 RATELIMIT_FAIL_OPEN = True  # a counter that was lost with Redis refuses nobody
 MFA_ADAPTER = "accounts.security.mfa.MFAAdapter"
 SESSION_ENGINE = "accounts.security.sessions"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_PASSKEY_LOGIN_ENABLED = ACCOUNT_UNIQUE_EMAIL = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = 10
@@ -321,19 +331,14 @@ OAUTH_REDIRECT_SCHEMES: list[str] = env.list("OAUTH_REDIRECT_SCHEMES", default=[
 OAUTH2_PROVIDER["ALLOWED_REDIRECT_URI_SCHEMES"] += OAUTH_REDIRECT_SCHEMES
 OAUTH_REGISTER_PER_MINUTE: int = env.int("OAUTH_REGISTER_PER_MINUTE", 60)
 OAUTH_TOKEN_PER_MINUTE: int = env.int("OAUTH_TOKEN_PER_MINUTE", 600)
+SSO_DNS_SERVERS: list[str] = env.list("SSO_DNS_SERVERS", default=[])  # host:port; empty: the system's
 
 # Tasks. No effect depends on a message surviving: the database says what is due and beat asks again.
-CELERY_BROKER_URL: str = REDIS_URL or "filesystem://localhost"
-CELERY_BROKER_TRANSPORT = "" if REDIS_URL else "finops.folder_broker:Transport"
+# Without Redis nobody gets a message: finops.celery sends none, and workers and beat refuse to start.
+CELERY_BROKER_URL: str = broker_url(REDIS_URL) or "memory://"
+# Workers wait a second for a message: longer than REDIS_TIMEOUT_SECONDS.
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
-    # Workers wait a second for a message: longer than REDIS_TIMEOUT_SECONDS.
-    {"socket_timeout": 2, "socket_connect_timeout": 2, "max_retries": 0}
-    if REDIS_URL
-    else {
-        "data_folder_in": str(VAR_DIR / "broker" / "messages"),
-        "data_folder_out": str(VAR_DIR / "broker" / "messages"),
-        "control_folder": str(VAR_DIR / "broker" / "control"),
-    }
+    {"socket_timeout": 2, "socket_connect_timeout": 2, "max_retries": 0} if REDIS_URL else {}
 )
 CELERY_TASK_QUEUES = TASK_QUEUES
 CELERY_TASK_ROUTES = TASK_ROUTES

@@ -22,6 +22,9 @@ VENDOR: dict[str, tuple[str, tuple[str, ...]]] = {
     "sortablejs": ("sortablejs", ("Sortable.min.js",)),
 }
 
+MCP_VIEW = ".bundles/mcp-app/view.html"
+"""The view of MCP Apps, in node_modules; `npm run build` makes it of `mcp_app/`."""
+
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # whitenoise has no types
     """Hashed and compressed files, cached for ever; the imports in our JavaScript modules name the hashed ones.

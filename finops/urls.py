@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from accounts.sso.urls import account_urlpatterns as sso_account_urlpatterns
+from accounts.sso.urls import own_urlpatterns as sso_own_urlpatterns
 from accounts.urls import account_urlpatterns, own_urlpatterns
 from finops import health, views
 from finops.alerts.urls import recipient_urlpatterns
@@ -11,13 +13,17 @@ from finops.telemetry.views import metrics_page
 account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.costs.urls")),
     path("", include("finops.connections.urls")),
+    path("", include("finops.change_events.urls")),
+    path("", include("finops.data_exports.urls")),
     path("connections/sample/", views.sample_data, name="connection_sample"),
     path("", include("finops.insights.urls")),
     path("", include("finops.unitcosts.urls")),
+    path("", include("finops.ai_spend.urls")),
     path("", include("finops.allocation.urls")),
     path("", include("finops.budgets.urls")),
     path("", include("finops.alerts.urls")),
     path("", include("finops.issues.urls")),
+    path("", include("finops.audit_webhooks.urls")),
     path("", include("finops.dashboards.urls")),
     path("", include("finops.reports.urls")),
     path("", include("ingestion.urls")),
@@ -26,7 +32,9 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.search.urls")),
     path("", include("finops.help.urls")),
     path("", include("mcpserver.rest.page_urls")),
+    path("", include("finops.cost_access.urls")),
     path("", include("finops.notifications.urls")),
+    path("", include(sso_account_urlpatterns)),
     path("", include(account_urlpatterns)),
 ]
 
@@ -36,12 +44,15 @@ urlpatterns = [
     path("", include("accounts.oauth.urls")),
     path("", include("ingestion.api_urls")),
     path("", include("finops.connections.api_urls")),
+    path("", include("finops.change_events.api_urls")),
+    path("", include("accounts.sso.scim.urls")),
     path("", views.home, name="home"),
     path("favicon.ico", views.favicon, name="favicon"),
     path(".well-known/security.txt", views.security_txt, name="security_txt"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", metrics_page, name="metrics"),
+    path("auth/", include(sso_own_urlpatterns)),
     path("auth/", include(own_urlpatterns)),
     path("auth/", include("allauth.urls")),
     path("accounts/", include("accounts.urls")),

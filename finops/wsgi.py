@@ -11,7 +11,7 @@ from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse
 from django.urls import reverse
 
-from finops.lib import garbage
+from finops.lib import cost_access, garbage
 from finops.web.server import BESIDE_OTHERS
 
 if TYPE_CHECKING:
@@ -57,5 +57,6 @@ from finops.telemetry import programs  # noqa: E402
 from finops.web.setup import admission  # noqa: E402
 
 refuse_unsafe()
+cost_access.require_decisions()
 application = admission(_buffer_response)
 programs.start("web", application.bulkheads)

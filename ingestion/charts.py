@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from finops.lib.charts import PLACES, Line, SeriesTable, bucket_label, by_bucket, chart_spec, other_name
+from finops.lib.formats.numbers import plural
 from finops.lib.sentences import truncate
 from ingestion.schemas import UsageAnswer, UsageRow
 
@@ -32,7 +33,7 @@ def usage_table(answer: UsageAnswer) -> SeriesTable | None:
     # Rows that do not add up to the total must not stand on each other.
     adds_up = all(row.share is not None for row in answer.rows) or not answer.quantity
     chart = chart_spec(
-        unit=answer.unit or "",
+        unit=plural(answer.unit or "", 2),
         labels=labels,
         lines=lines,
         line=answer.granularity == "day"

@@ -7,6 +7,7 @@ test compares its errors and headers with the door's, and sends it what the docu
 from __future__ import annotations
 
 import functools
+from typing import Final
 
 from django.conf import settings
 
@@ -15,6 +16,7 @@ from ingestion import openapi_formats
 from ingestion.events import MAX_CUSTOMER_ID, MAX_DIMENSION_KEY, MAX_DIMENSION_KEYS, MAX_EVENT_ID, MAX_METRIC
 from ingestion.parsing import MAX_EVENTS
 
+PATH: Final = "/api/usage/events"
 _EVENT: Schema = {
     "type": "object",
     "description": "Other fields are ignored. Lengths are in Unicode characters.",
@@ -192,7 +194,7 @@ def document() -> Schema:
         "servers": [{"url": settings.PUBLIC_URL}],
         "security": [{"usage_key": []}],
         "paths": {
-            "/api/usage/events": {"post": operation},
+            PATH: {"post": operation},
             **openapi_formats.paths(_PARAMETERS, accepted, errors),
         },
         "components": {

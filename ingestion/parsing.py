@@ -113,7 +113,7 @@ def _check(body: bytes) -> Batch:
         typed = _TYPED.decode(body).events
     except (msgspec.DecodeError, ArithmeticError):
         body = _without_lone_surrogates(body)
-        return _check_one_by_one(body, [_decode_or_raw(raw_event) for raw_event in _raw_events(body)])
+        return _check_one_by_one(body, [_decode_or_raw(raw_event) for raw_event in raw_events(body)])
     rounded: list[int] = []
     fast_results = (
         list(map(_event_parser(body), count(), typed, repeat(rounded))) if _has_no_nul(body) else []
@@ -196,7 +196,7 @@ def _decode_or_raw(raw_event: Raw) -> PushedEvent | Raw:
         return raw_event
 
 
-def _raw_events(body: bytes) -> list[Raw]:
+def raw_events(body: bytes) -> list[Raw]:
     """Raises MalformedBody for what is no object with an array of up to 1,000 events."""
     try:
         return _split(body)

@@ -44,8 +44,7 @@ class UsageComparison(msgspec.Struct, frozen=True, kw_only=True):
 # `value` is a customer id or a dimension's value; `name` the customer's. The row with `other_groups` is so many groups
 # that are not listed, as one. `share` is of the total, None where rows do not add up to it.
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One group."""
-
+    __doc__ = None
     value: str
     quantity: Decimal
     share: Decimal | None
@@ -84,8 +83,7 @@ class UsageAnswer(AccountAnswer, frozen=True, kw_only=True):
 
 # `exact_quantity` is there where six places do not say it all.
 class UsageEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One event as it was accepted."""
-
+    __doc__ = None
     event_time: datetime
     received_at: datetime
     customer_id: str

@@ -37,11 +37,11 @@ class UsageQuery(UrlQuery, frozen=True, kw_only=True):
     """Days are UTC, both ends inside; without any dates, the last 30 days."""
 
     metric: Annotated[str, Meta(description="See getAccountContext. Default: the first metric.")] = ""
-    start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
+    start_date: Annotated[date | None, Meta(description="First day; needs end_date.")] = None
     end_date: date | None = None
     period: Annotated[
         Period | None,
-        Meta(description="Relative period instead of dates; last_N_days end yesterday."),
+        Meta(description="Relative period instead of dates."),
     ] = None
     granularity: Annotated[Granularity, Meta(description="Time buckets; weeks begin on Monday.")] = "none"
     group_by: Annotated[str, Meta(description="customer, or dimension:<key>.")] = ""
@@ -53,7 +53,7 @@ class UsageQuery(UrlQuery, frozen=True, kw_only=True):
     top: Annotated[int, Meta(description="Maximum groups; the rest is in other.", ge=1, le=MAX_TOP)] = (
         DEFAULT_TOP
     )
-    compare_to: Annotated[CompareTo, Meta(description="Adds the change from a previous period.")] = "none"
+    compare_to: Annotated[CompareTo, Meta(description="Adds change to totals and rows.")] = "none"
 
     @classmethod
     def raw_fields(cls, params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     metric: Annotated[str, Meta(description="Only this metric.")] = ""
     customer: Annotated[str, Meta(description="Only this customer (ID or name).")] = ""
-    start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
+    start_date: Annotated[date | None, Meta(description="First day; needs end_date.")] = None
     end_date: date | None = None
     period: Annotated[Period | None, Meta(description="Relative period instead of dates.")] = None
     limit: Annotated[int, Meta(ge=1, le=MAX_EVENTS)] = DEFAULT_EVENTS

@@ -1,4 +1,4 @@
-"""Notes each call of a tool or prompt for Assistant activity, whatever came of it.
+"""Notes each call of a tool, prompt or resource for Assistant activity, whatever came of it.
 
 Here pass those that name a method: what HTTP or the protocol refused before (401, 429, a header that does not fit) was
 not understood as a call.
@@ -29,19 +29,20 @@ class CallRecorder:
         "_call",
         "_came",
         "_method",
-        "_name",
         "_page",
         "_problem",
+        "name",
         "registered_name",
     )
 
     def __init__(self, method: CallMethod, call: ToolCall, name: object, arguments: object) -> None:
         self._method, self._call = method, call
-        self._name = name if isinstance(name, str) else ""
+        self.name = name if isinstance(name, str) else ""
+        """In the log: as the client wrote it; of a resource its name, as URIs are many."""
         self._arguments = {} if arguments is None else arguments
         self._came, self._problem, self._page, self._answer_bytes = CallOutcome.OK, "", "", 0
         self.registered_name = "unknown"
-        """Of the tool or prompt, once it was found: what metrics call it."""
+        """Of the tool, prompt or resource, once it was found: what metrics call it."""
 
     def __enter__(self) -> CallRecorder:
         self._began = time.perf_counter()
@@ -64,7 +65,7 @@ class CallRecorder:
         return outcome
 
     def text(self, text: str) -> str:
-        """What a prompt said."""
+        """What a prompt or resource said."""
         self._answer_bytes = len(text.encode())
         return text
 
@@ -82,7 +83,7 @@ class CallRecorder:
                 credential=self._call.credential,
                 at=clock.now(),
                 method=self._method,
-                name=self._name,
+                name=self.name,
                 arguments=self._arguments,
                 milliseconds=milliseconds,
                 answer_bytes=self._answer_bytes,

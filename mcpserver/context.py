@@ -5,10 +5,18 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from urllib.parse import urlencode
 
 from accounts.credentials import Credential
 from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.cost_access.models import CostAccessLimit
+from finops.cost_access.queries import limits_of_credential
+from finops.cost_access.reach import LEFT_OUT
+from finops.cost_access.resolution import resolve_limits
+from finops.lib.cost_access import CostLimit
+from finops.lib.sentences import quote
 
 Query = Mapping[str, str | Sequence[str]]
 
@@ -28,6 +36,23 @@ class ToolCall:
     @property
     def account(self) -> Account:
         return self.credential.account
+
+    @cached_property
+    def cost_access_limits(self) -> list[CostAccessLimit]:
+        """The limits that hold for the credential; empty for the whole account. One query, once."""
+        return limits_of_credential(self.credential)
+
+    @cached_property
+    def cost_limit(self) -> CostLimit | None:
+        """All of them together. Costs what `resolve_limits` costs; raises UserError where they cannot be applied."""
+        with account_scope(self.account):
+            return resolve_limits(self.account, self.cost_access_limits)
+
+    def limit_sentence(self, tool: str = "") -> str:
+        """The first sentence of an answer within a limit, and what the tool's never has then; empty without a limit."""
+        if self.cost_limit is None:
+            return ""
+        return f"Cost access is limited to {quote(self.cost_limit.name)}. {LEFT_OUT.get(tool, '')}".strip()
 
     @property
     def remaining_seconds(self) -> float:

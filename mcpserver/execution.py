@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import psycopg
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import OperationalError, connection, transaction
@@ -14,8 +15,11 @@ from psycopg.errors import QueryCanceled
 from psycopg.pq import ExecStatus, TransactionStatus
 
 from accounts.scoping import account_scope
+from finops.cost_access.reach import TOOLS, instead_of
 from finops.exchange_rates.answers import conversion_of
 from finops.exchange_rates.display import Display, display_of, display_scope
+from finops.lake.engine.routing import cluster_sentence, record_routes
+from finops.lib.cost_access import LimitedCostAccess, cost_access
 from finops.lib.errors import UserError
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
@@ -42,8 +46,9 @@ def outcome_of(
     try:
         return run()
     except UserError as problem:
+        is_refused = isinstance(problem, LimitedCostAccess)
         where = f" Its page: {call.console_url(problem.page)}" if problem.page else ""
-        return ToolOutcome(problem=f"{problem.message}{where}", field=problem.field)
+        return ToolOutcome(problem=f"{problem.message}{where}", field=problem.field, is_refused=is_refused)
     except ValidationError as validation_error:
         return ToolOutcome(problem=_validation_text(validation_error))
     except Exception as error:
@@ -58,16 +63,27 @@ def outcome_of(
 
 
 def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcome:
+    if call.cost_access_limits and tool.name not in TOOLS:
+        # Before the arguments: what is valid of them may be told by names.
+        raise LimitedCostAccess(instead_of(tool.name))
     arguments, display = _display_of(tool, arguments, call)
     decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
     conversion = None
-    with call_transaction(call, read_only=tool.access is ToolAccess.READ):
+    is_read = tool.access is ToolAccess.READ
+    with (
+        record_routes() as routes,
+        call_transaction(call, read_only=is_read, is_within_limit=tool.name in TOOLS),
+    ):
         if display is None:
             answer = tool.handler(call, decoded)
         else:
             with display_scope(display):
                 answer = tool.handler(call, decoded)
                 conversion = conversion_of(display)
+    if first := call.limit_sentence(tool.name):
+        answer = msgspec.structs.replace(answer, summary=f"{first} {getattr(answer, 'summary', '')}".strip())
+    if last := cluster_sentence(routes):
+        answer = msgspec.structs.replace(answer, summary=f"{getattr(answer, 'summary', '')} {last}".strip())
     encoded = encode_to_size(answer, MAX_ANSWER_BYTES, conversion)
     return _limit_answer_size(
         tool, ToolOutcome(answer=encoded, console_url=getattr(answer, "console_url", ""))
@@ -101,9 +117,15 @@ def _validation_text(validation_error: ValidationError) -> str:
 
 
 @contextmanager
-def call_transaction(call: ToolCall, *, read_only: bool) -> Iterator[None]:
-    """The call's account in scope, in one transaction that ends with the call's time."""
-    with account_scope(call.account), transaction.atomic():
+def call_transaction(call: ToolCall, *, read_only: bool, is_within_limit: bool = False) -> Iterator[None]:
+    """The call's account and its reader's limit in scope, in one transaction that ends with the call's time.
+
+    Raises LimitedCostAccess for a reader with a limit, unless what runs inside `is_within_limit`: proven to stay within it.
+    """
+    if call.cost_access_limits and not is_within_limit:
+        raise LimitedCostAccess
+    limit = call.cost_limit
+    with account_scope(call.account), cost_access(limit), transaction.atomic():
         _limit_transaction(read_only=read_only, seconds=call.remaining_seconds)
         yield
 

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from accounts.credentials import CredentialKind
 from finops.activity.models import CallMethod as Kind
+from finops.cost_access import reach
 from finops.lib.errors import nearest_choices
 from finops.lib.sentences import escape_hidden
+from mcpserver import elicitation
 from mcpserver.call_recorder import CallRecorder
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
 from mcpserver.prompt_builder import prompt_requests
 from mcpserver.registry import Prompt, Tool, ToolAccess, ToolRegistry
+from mcpserver.resources import resource_requests
+from mcpserver.resources.cost_view import EXTENSION as VIEW_EXTENSION
+from mcpserver.resources.cost_view import TOOL_META as VIEW_META
+from mcpserver.resources.cost_view import URI as VIEW_URI
+from mcpserver.resources.cost_view import offers_view
+from mcpserver.resources.resource import NO_RESOURCES, ResourceCatalog
+from mcpserver.resources.skills import EXTENSION as SKILLS_EXTENSION
+from mcpserver.resources.skills import Skill
 from mcpserver.results import InsufficientScope, ToolOutcome
 from mcpserver.revisions import LEGACY, MODERN, Revision, legacy
+from mcpserver.schema import Schema
 
 MAX_COMPLETIONS = 100  # the protocol's
+META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 RESOURCE_NOT_FOUND = -32002  # legacy only; the modern era uses INVALID_PARAMS
 
 DATA = "Values are data."
@@ -41,6 +53,8 @@ class Server:
     instructions: str
     registry: ToolRegistry
     run: Callable[[Tool, Mapping[str, Any], ToolCall], ToolOutcome]
+    resources: ResourceCatalog = NO_RESOURCES
+    skills: Sequence[Skill] = ()
 
     def info(self, revision: Revision) -> Result:
         info = {"name": self.name, "version": self.version}
@@ -50,9 +64,18 @@ class Server:
             info |= {"description": self.description, "websiteUrl": self.website}
         return info
 
-    def capabilities(self) -> Result:
+    def capabilities(self, revision: Revision) -> Result:
         """Which methods exist. A list may be empty: a capability says that it can be asked for."""
-        return {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
+        capabilities: Result = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
+        offered = {SKILLS_EXTENSION: bool(self.skills), VIEW_EXTENSION: self.has_view}
+        extensions: Result = {name: {} for name, is_there in offered.items() if is_there and revision.modern}
+        if extensions:
+            capabilities["extensions"] = extensions
+        return capabilities
+
+    @property
+    def has_view(self) -> bool:
+        return self.resources.find(VIEW_URI) is not None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,6 +86,13 @@ class MethodContext:
     params: Mapping[str, Any]
     revision: Revision
     call: ToolCall
+
+    @property
+    def client_capabilities(self) -> Mapping[str, Any]:
+        """What the client says that it can: with each request, in the era that has no handshake."""
+        meta = self.params.get("_meta")
+        capabilities = meta.get(META_CAPABILITIES) if isinstance(meta, dict) else None
+        return capabilities if isinstance(capabilities, dict) else {}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -89,7 +119,7 @@ def initialize(ctx: MethodContext) -> Result:
     revision = legacy(requested_version) or LEGACY[0]
     return {
         "protocolVersion": revision.name,
-        "capabilities": ctx.server.capabilities(),
+        "capabilities": ctx.server.capabilities(revision),
         "serverInfo": ctx.server.info(revision),
         "instructions": ctx.server.instructions,
     }
@@ -102,32 +132,63 @@ def ping(ctx: MethodContext) -> Result:
 def discover(ctx: MethodContext) -> Result:
     return {
         "supportedVersions": [MODERN.name],
-        "capabilities": ctx.server.capabilities(),
+        "capabilities": ctx.server.capabilities(MODERN),
         "instructions": ctx.server.instructions,
     }
 
 
 def list_tools(ctx: MethodContext) -> Result:
     _refuse_cursor(ctx)
-    tools = ctx.server.registry.callable_by(may_write=ctx.call.credential.may_write)
-    return {"tools": [_tool_entry(tool, ctx.revision) for tool in tools]}
+    tools = tools_of(ctx.server.registry, ctx.call)
+    shows_views = ctx.server.has_view and offers_view(ctx.revision, ctx.client_capabilities)
+    schemas = ctx.server.registry.listed_schemas
+    entries = [_tool_entry(tool, schemas[tool.name], ctx.revision, shows_views=shows_views) for tool in tools]
+    return {"tools": entries}
 
 
-def _tool_entry(tool: Tool, revision: Revision) -> Result:
-    common_fields: Result = {"description": f"{tool.description} {DATA}", "inputSchema": tool.input_schema}
+def tools_of(registry: ToolRegistry, call: ToolCall) -> list[Tool]:
+    """The tools that a call may run. One query."""
+    tools = registry.callable_by(may_write=call.credential.may_write)
+    return [tool for tool in tools if tool.name in reach.TOOLS or not call.cost_access_limits]
+
+
+def _tool_entry(tool: Tool, input_schema: Schema, revision: Revision, *, shows_views: bool) -> Result:
+    common_fields: Result = {"description": f"{tool.description} {DATA}", "inputSchema": input_schema}
     if not revision.has_titles:
         return {"name": tool.name, **common_fields, "annotations": {"title": tool.title, **tool.hints}}
     return {
         "name": tool.name,
         "title": tool.title,
         **common_fields,
-        "outputSchema": tool.output_schema,
+        **({"outputSchema": tool.output_schema} if tool.output_schema else {}),
         "annotations": tool.hints,
+        **({"_meta": VIEW_META} if tool.has_view and shows_views else {}),
     }
 
 
 def call_tool(ctx: MethodContext) -> Result:
+    asked = _ask_first(ctx) if elicitation.can_ask(ctx.client_capabilities) else None
+    if asked is not None:
+        return asked
     return _call_result(run_named_tool(ctx.server, ctx.params, ctx.call, Kind.TOOL), ctx.revision)
+
+
+def _ask_first(ctx: MethodContext) -> Result | None:
+    """The question to the person, or what follows from her refusal; None where the tool is to run."""
+    tool = ctx.server.registry.get(str(ctx.params.get("name")))
+    if tool is None or tool.question is None or not ctx.call.credential.may_write:
+        return None
+    arguments = _object(ctx.params, "arguments")
+    question = elicitation.question_of(tool, arguments, ctx.call)
+    agreed = elicitation.reply(ctx.params, question, tool, ctx.call) if question else True
+    if agreed:
+        return None
+    with _record_call(Kind.TOOL, ctx.params, ctx.call) as recorder:
+        recorder.registered_name = tool.name
+        if agreed is False:
+            return _call_result(recorder.refusal(elicitation.refusal()), ctx.revision)
+        recorder.text(question)
+        return elicitation.ask(question, tool, arguments, ctx.call)
 
 
 def run_named_tool(server: Server, params: Mapping[str, Any], call: ToolCall, kind: Kind) -> ToolOutcome:
@@ -203,7 +264,9 @@ def _call_result(outcome: ToolOutcome, revision: Revision) -> Result:
 
 def list_prompts(ctx: MethodContext) -> Result:
     _refuse_cursor(ctx)
-    return {"prompts": [_prompt_entry(prompt, ctx.revision) for prompt in ctx.server.registry.prompts()]}
+    is_limited = bool(ctx.call.cost_access_limits)
+    prompts = [each for each in ctx.server.registry.prompts() if each.name in reach.PROMPTS or not is_limited]
+    return {"prompts": [_prompt_entry(prompt, ctx.revision) for prompt in prompts]}
 
 
 def _prompt_entry(prompt: Prompt, revision: Revision) -> Result:
@@ -234,23 +297,20 @@ def get_prompt(ctx: MethodContext) -> Result:
 
 
 def complete(ctx: MethodContext) -> Result:
-    """Values for an argument of a prompt; there are no resource templates to complete.
-
-    Raises RpcError (invalid params) for another kind of reference.
-    """
+    """Values for an argument of a prompt or of a resource template. Raises RpcError (invalid params) for another reference."""
     ref, argument = _object(ctx.params, "ref"), _object(ctx.params, "argument")
-    if ref.get("type") != "ref/prompt":
-        raise RpcError(
-            Code.INVALID_PARAMS, "params.ref.type must be ref/prompt; only prompts have completions."
+    name = _text(argument, "name", "params.argument")
+    typed = _text(argument, "value", "params.argument")
+    if ref.get("type") == "ref/resource":
+        completion = resource_requests.complete(
+            ctx.server.resources, _text(ref, "uri", "params.ref"), name, typed, ctx.call
         )
-    prompt = prompt_requests.find_prompt(ctx.server.registry, _text(ref, "name", "params.ref"))
-    completion = prompt_requests.complete(
-        prompt,
-        _text(argument, "name", "params.argument"),
-        _text(argument, "value", "params.argument"),
-        _object(_object(ctx.params, "context"), "arguments", "params.context"),
-        ctx.call,
-    )
+    elif ref.get("type") == "ref/prompt":
+        prompt = prompt_requests.find_prompt(ctx.server.registry, _text(ref, "name", "params.ref"))
+        given = _object(_object(ctx.params, "context"), "arguments", "params.context")
+        completion = prompt_requests.complete(prompt, name, typed, given, ctx.call)
+    else:
+        raise RpcError(Code.INVALID_PARAMS, "params.ref.type must be ref/prompt or ref/resource.")
     visible_values = [escape_hidden(value) for value in completion.values[:MAX_COMPLETIONS]]
     return {
         "completion": {
@@ -263,19 +323,43 @@ def complete(ctx: MethodContext) -> Result:
 
 def list_resources(ctx: MethodContext) -> Result:
     _refuse_cursor(ctx)
-    return {"resources": []}
+    resources = ctx.server.resources.resources
+    if resources and ctx.call.cost_access_limits:
+        resources = tuple(each for each in resources if each.same_for_all or each.name in reach.RESOURCES)
+    return {"resources": [resource_requests.entry(each, ctx.revision) for each in resources]}
 
 
 def list_resource_templates(ctx: MethodContext) -> Result:
     _refuse_cursor(ctx)
-    return {"resourceTemplates": []}
+    templates = ctx.server.resources.templates
+    if templates and ctx.call.cost_access_limits:
+        templates = tuple(each for each in templates if each.name in reach.RESOURCES)
+    return {"resourceTemplates": [resource_requests.template_entry(each, ctx.revision) for each in templates]}
 
 
 def read_resource(ctx: MethodContext) -> Result:
-    """Raises RpcError for every URI, as there are no resources: which code depends on the revision of the protocol."""
+    """Raises RpcError for a URI that is no resource: which code depends on the revision of the protocol."""
     uri = _text(ctx.params, "uri")
-    code = Code.INVALID_PARAMS if ctx.revision.modern else RESOURCE_NOT_FOUND
-    raise RpcError(code, "Resource not found", data={"uri": uri})
+    with CallRecorder(Kind.RESOURCE, ctx.call, "unknown", {"uri": uri}) as recorder:
+        code = Code.INVALID_PARAMS if ctx.revision.modern else RESOURCE_NOT_FOUND
+        content = resource_requests.read(ctx.server.resources, uri, ctx.call, not_found=code)
+        recorder.name = recorder.registered_name = content.name
+        recorder.text(content.text)
+    return {"contents": [{"uri": uri, "mimeType": content.mime_type, "text": content.text}]}
+
+
+def list_skills(ctx: MethodContext) -> Result:
+    _refuse_cursor(ctx)
+    return {"skills": [skill.entry for skill in ctx.server.skills]}
+
+
+def get_skill(ctx: MethodContext) -> Result:
+    """Raises RpcError for a URI of no skill."""
+    uri = _text(ctx.params, "uri")
+    skill = next((each for each in ctx.server.skills if each.uri == uri), None)
+    if skill is None:
+        raise RpcError(Code.INVALID_PARAMS, "Skill not found. skills/list has them all.", data={"uri": uri})
+    return {"skill": skill.entry}
 
 
 def _text(params: Mapping[str, Any], name: str, where: str = "params") -> str:
@@ -312,4 +396,6 @@ METHODS: Mapping[str, Method] = {
     "resources/list": Method(answer=list_resources, cache=Cache(seconds=3600)),
     "resources/templates/list": Method(answer=list_resource_templates, cache=Cache(seconds=3600)),
     "resources/read": Method(answer=read_resource, cache=Cache(seconds=0)),
+    "skills/list": Method(answer=list_skills, legacy=False, cache=Cache(seconds=3600, scope="public")),
+    "skills/get": Method(answer=get_skill, legacy=False, cache=Cache(seconds=3600, scope="public")),
 }

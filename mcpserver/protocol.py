@@ -34,7 +34,7 @@ from mcpserver.jsonrpc import (
     RpcError,
     RpcNotification,
 )
-from mcpserver.methods import METHODS, Method, MethodContext, Result, Server
+from mcpserver.methods import META_CAPABILITIES, METHODS, Method, MethodContext, Result, Server
 from mcpserver.results import InsufficientScope, new_incident
 from mcpserver.revisions import MODERN, OLDEST, REVISIONS, Revision, legacy
 
@@ -44,7 +44,6 @@ NOT_RUN = -32001
 """A request of a batch that was never begun; the SDKs' RequestTimeout, so that a client knows it may send it again."""
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
-META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META_SERVER = "io.modelcontextprotocol/serverInfo"
 
 BATCH_SECONDS = 5.0

@@ -40,9 +40,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from mcpserver.context import ToolCall
+from mcpserver.definitions import listed_schemas
 from mcpserver.schema import Schema, answer_schema, arguments_schema
 
 ANSWER_FIELDS = ("account", "summary", "warnings", "hint", "console_url")
+
+_COMMON_FIELDS = (*ANSWER_FIELDS, "view", "period", "resolved_filters", "applied_splits", "truncated")
+"""Fields of many answers, which output schemas leave out: their names say all that a type would, thirty times over."""
 
 DISPLAY_CURRENCY = "display_currency"
 """The argument of every tool that converts."""
@@ -77,18 +81,24 @@ class Tool:
     examples: tuple[Mapping[str, Any], ...]
     input_schema: Schema
     output_schema: Schema
+    """Empty where the names of the answer's fields say all, and of a write tool, whose answer is a list's row."""
     converts: bool = False
     """Whether it takes `display_currency`, which the door reads: its amounts are of cost lines."""
+    has_view: bool = False
+    """Whether hosts that draw MCP Apps show its answers as chart and table (`mcp_app/figures.js`)."""
+    question: Callable[[ToolCall, Any], str] | None = None
+    """What the person is asked before it runs, of the call and its arguments (`elicitation.py`); empty: nothing."""
 
     @property
     def hints(self) -> dict[str, bool]:
-        """All four are spelled out: left out, a host takes the dangerous default."""
-        return {
+        """All are spelled out, for left out, a host takes the dangerous default; but that of a tool that only reads,
+        to which idempotence means nothing."""
+        hints = {
             "readOnlyHint": self.access is ToolAccess.READ,
             "destructiveHint": self.destructive,
-            "idempotentHint": self.idempotent,
             "openWorldHint": False,
         }
+        return hints if self.access is ToolAccess.READ else {**hints, "idempotentHint": self.idempotent}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -129,6 +139,8 @@ class ToolRegistry:
         self._tools: dict[str, Tool] = {}
         self._prompts: dict[str, Prompt] = {}
         self._frozen = False
+        self.listed_schemas: Mapping[str, Schema] = {}
+        """By tool, what `tools/list` says of its arguments; there once frozen."""
 
     def tool(
         self,
@@ -141,6 +153,8 @@ class ToolRegistry:
         destructive: bool = False,
         idempotent: bool | None = None,
         converts: bool = False,
+        has_view: bool = False,
+        question: Callable[[ToolCall, Any], str] | None = None,
     ) -> Callable[[Handler], Handler]:
         """Registers the function below as a tool and returns it unchanged; raises RegistryError.
 
@@ -162,8 +176,10 @@ class ToolRegistry:
                     handler=handler,
                     examples=tuple(examples),
                     input_schema=_with_display_currency(arguments_schema(arguments), converts=converts),
-                    output_schema=answer_schema(answer, ANSWER_FIELDS),
+                    output_schema=answer_schema(answer, _COMMON_FIELDS) if access is ToolAccess.READ else {},
                     converts=converts,
+                    has_view=has_view,
+                    question=question,
                 )
             )
             return handler
@@ -195,6 +211,7 @@ class ToolRegistry:
     def freeze(self) -> None:
         self._frozen = True
         self._tools = dict(sorted(self._tools.items()))
+        self.listed_schemas = listed_schemas({tool.name: tool.input_schema for tool in self})
         self._prompts = dict(sorted(self._prompts.items()))
 
     def get(self, name: str) -> Tool | None:

@@ -35,7 +35,7 @@ class ToolOutcome:
     """What a call came to: an answer as JSON, or the one text that says what to repair.
 
     `console_url` is the answer's; `incident` the number under which a fault of ours is logged; `field` the argument
-    that the problem is about, where it is one; `is_refused`: the credential may only read.
+    that the problem is about, where it is one; `is_refused`: the credential may only read, or its cost access is limited.
     """
 
     answer: bytes = b""

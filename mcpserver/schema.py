@@ -2,7 +2,7 @@
 
 Every MCP revision can read the result: the root is an object, nothing is a `$ref`, and each value of `properties`
 is an object. Argument schemas keep descriptions, limits, defaults and enums and refuse unknown fields. Answer
-schemas are lean, since all definitions together stay under 40 KB (ADR 0004): the answer's own fields and their types.
+schemas are lean, since all definitions together stay under 40 KB (ADR 0004): the fields that need a sentence.
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ def arguments_schema(kind: type[msgspec.Struct]) -> Schema:
 
 
 def answer_schema(kind: type[msgspec.Struct], common_fields: Collection[str] = ()) -> Schema:
-    """The `outputSchema` of a tool: its own fields with their types, for every host to check; `known` are those that
-    every answer has and the server's instructions tell of. What may be null or several things is left out."""
-    fields = whole_answer_schema(kind)["properties"].items()
-    types = {
-        name: {"type": value["type"]}
-        for name, value in fields
-        if name not in common_fields and "type" in value
-    }
-    return {"type": "object", "properties": types}
+    """The `outputSchema` of a tool: the fields of its own that a sentence explains, or whose rows one does, where a type
+    is certain. Names that say all themselves are left out; empty where all do."""
+    properties = {}
+    for name, field in whole_answer_schema(kind)["properties"].items():
+        description = field.get("description") or field.get("items", {}).get("description")
+        if name not in common_fields and "type" in field and description:
+            properties[name] = {"type": field["type"], "description": description}
+    return {"type": "object", "properties": properties} if properties else {}
 
 
 def whole_answer_schema(kind: type[msgspec.Struct]) -> Schema:

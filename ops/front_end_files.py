@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from finops.staticfiles import VENDOR
+from finops.staticfiles import MCP_VIEW, VENDOR
 
 NODE_MODULES: Final = Path(__file__).parent.parent / "node_modules"
 ICONS: Final = "@tabler/icons/icons/outline"
@@ -18,8 +18,9 @@ ICONS: Final = "@tabler/icons/icons/outline"
 
 
 def copy(target: Path) -> int:
-    """Copy the files of VENDOR and the icons to the same places below `target`; how many. OSError where one is missing."""
+    """Copy the files of VENDOR, the view of MCP Apps and the icons to the same places below `target`; how many. OSError where one is missing."""
     files = [Path(folder) / name for folder, names in VENDOR.values() for name in names]
+    files.append(Path(MCP_VIEW))
     files += [path.relative_to(NODE_MODULES) for path in (NODE_MODULES / ICONS).glob("*.svg")]
     for file in files:
         (target / file).parent.mkdir(parents=True, exist_ok=True)

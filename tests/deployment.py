@@ -49,6 +49,13 @@ class Web:
             )
         _wait_until_ready(self.server, self._process)
 
+    def stop(self) -> None:
+        """SIGTERM: what has begun is answered first."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(60)
+            self._process = None
+
     def kill(self) -> None:
         """SIGKILL, all processes of it at once."""
         if self._process is not None:
@@ -89,9 +96,9 @@ class Deployment:
         self.cluster = cluster
         self.web = web
 
-    def second_web(self) -> Web:
+    def second_web(self, **settings: str) -> Web:
         """Another web process on the same database, not yet started."""
-        return Web(self.web._environment, self.web._log)
+        return Web({**self.web._environment, **settings}, self.web._log)
 
     def call(self, function: str, *arguments: Any) -> Any:
         return self.web.server.run(function, *arguments)

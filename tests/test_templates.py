@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.test_architecture import ROOT
 from tests.test_vocabulary import only_falls
 
@@ -28,3 +30,21 @@ def test_every_list_has_the_one_toolbar() -> None:
     ]
 
     assert forks == []
+
+
+def test_every_confirmation_has_a_button_with_its_verb() -> None:
+    """The dialog asks with `data-confirm`; its button says what happens, not Yes."""
+    forms = [
+        (path.relative_to(ROOT), tag)
+        for path in sorted(TEMPLATES.rglob("*.html"))
+        for tag in re.findall(r"<(?:form|button|a)\b[^>]*data-confirm=[^>]*>", path.read_text())
+    ]
+
+    assert forms
+    assert [str(path) for path, tag in forms if "data-confirm-yes=" not in tag] == []
+
+
+def test_no_button_says_yes_ok_or_submit() -> None:
+    vague = re.compile(r"<button\b[^>]*>\s*(OK|Yes|No|Submit)\s*</button>", re.IGNORECASE)
+
+    assert [str(path) for path in TEMPLATES.rglob("*.html") if vague.search(path.read_text())] == []

@@ -33,6 +33,10 @@ REFUSED = [
     r"\bno living\b",
     r"\bthe days before\b",
     r"\bexists already\b",
+    r"\ball the same\b",
+    r"\bgo(es)? with (it|them)\b",
+    r"\bunder way\b",
+    r"\b\w+ says: ",
 ]
 """What docs/writing.md has in its right column."""
 

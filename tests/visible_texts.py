@@ -23,7 +23,20 @@ _QUOTED: Final = re.compile(r'"([^"]*[a-z][^"]* [^"]*|[A-Z][a-z]+)"')
 _EXPRESSION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _WORD: Final = re.compile(r"[A-Za-z]{2}")
 _ATTRIBUTES: Final = frozenset(
-    {"title", "aria-label", "placeholder", "alt", "data-confirm", "data-label", "aria-description", "content"}
+    {
+        "title",
+        "aria-label",
+        "placeholder",
+        "alt",
+        "content",
+        "aria-description",
+        "data-announce",
+        "data-confirm",
+        "data-confirm-no",
+        "data-confirm-text",
+        "data-confirm-yes",
+        "data-label",
+    }
 )
 _INLINE: Final = frozenset(
     {"a", "abbr", "b", "bdi", "code", "em", "i", "kbd", "small", "span", "strong", "time"}
@@ -89,7 +102,9 @@ class _Page(HTMLParser):
         self._is_code = tag in ("script", "style")
         if tag not in _INLINE:
             self.end_line()
-        self.texts += [value for name, value in attrs if name in _ATTRIBUTES and value]
+        for name, value in attrs:
+            if name in _ATTRIBUTES and value:
+                self.texts += value.split("<br>")
 
     def handle_endtag(self, tag: str) -> None:
         self._is_code = False

@@ -74,6 +74,11 @@ class OAuthConnection(AccountModel):
     application = models.ForeignKey(OAuthApplication, on_delete=models.CASCADE, related_name="connections")
     access = models.CharField(max_length=10, choices=Access.choices, default=Access.READ)
     redirect_uri = models.TextField(blank=True, editable=False)
+    session_had_factor = models.BooleanField(
+        default=False,
+        editable=False,
+        help_text="Consented to in a session that the account takes for a second factor.",
+    )
     created_at = models.DateTimeField(default=clock.now, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_client = models.CharField(max_length=120, blank=True, editable=False)

@@ -106,6 +106,18 @@ class Account(models.Model):
     second_factor_required = models.BooleanField(
         default=False, help_text="Members without a second factor can only set one up."
     )
+    second_factor_required_at = models.DateTimeField(null=True, blank=True, editable=False)
+    second_factor_grace_days = models.PositiveSmallIntegerField(
+        default=0, help_text="Days that a member has to set one up, from the requirement or her joining on."
+    )
+    session_max_hours = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text="Hours after its sign-in that a session opens no page; blank: no limit.",
+    )
+    session_idle_minutes = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Minutes without use that end a session here; blank: no limit."
+    )
     display_currency = models.CharField(
         max_length=3, blank=True, help_text="ISO 4217: what amounts are converted to; blank: nothing is."
     )
@@ -143,7 +155,28 @@ class Account(models.Model):
                 condition=models.Q(fiscal_start_month__range=(1, 12)),
                 name="account_fiscal_start_month_is_a_month",
                 violation_error_message="The fiscal year starts in a month from 1 to 12.",
-            )
+            ),
+            models.CheckConstraint(
+                condition=models.Q(second_factor_grace_days__lte=90),
+                name="account_grace_is_at_most_90_days",
+                violation_error_message="The grace period is 90 days at most.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(second_factor_required=False)
+                | models.Q(second_factor_required_at__isnull=False),
+                name="account_second_factor_has_a_start",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(session_max_hours=None) | models.Q(session_max_hours__range=(1, 336)),
+                name="account_session_age_is_possible",
+                violation_error_message="A session lasts 1 to 336 hours (14 days).",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(session_idle_minutes=None)
+                | models.Q(session_idle_minutes__range=(5, 20_160)),
+                name="account_session_idle_time_is_possible",
+                violation_error_message="The idle time is 5 to 20,160 minutes (14 days).",
+            ),
         ]
 
     def __str__(self) -> str:

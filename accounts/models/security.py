@@ -22,6 +22,9 @@ class Session(AbstractBaseSession):
     client = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(default=clock.now)
     last_seen_at = models.DateTimeField(default=clock.now)
+    longest_idle_seconds = models.PositiveIntegerField(
+        default=0, help_text="Of all times without use since the sign-in, the longest."
+    )
 
     @classmethod
     def get_session_store_class(cls) -> type[SessionBase]:

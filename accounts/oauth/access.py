@@ -38,7 +38,7 @@ used AS (
      SET last_used_at = %(now)s, last_client = CASE WHEN %(client)s = '' THEN c.last_client ELSE %(client)s END
     FROM token, async_commit, accounts_membership m
    WHERE c.id = token.connection_id AND m.account_id = c.account_id AND m.user_id = c.user_id
-  RETURNING c.id, c.access, token.scope, m.role, c.user_id, c.application_id, c.account_id
+  RETURNING c.id, c.access, c.session_had_factor, token.scope, m.role, m.created_at AS joined_at, c.user_id, c.application_id, c.account_id
 )
 SELECT c.id, c.access, c.scope, c.role, u.id, u.email, u.name, p.id, p.client_id, p.name,
        a.id, a.name, a.slug, a.fiscal_start_month, a.holiday_country, a.display_currency,
@@ -47,7 +47,8 @@ SELECT c.id, c.access, c.scope, c.role, u.id, u.email, u.name, p.id, p.client_id
   JOIN accounts_user u ON u.id = c.user_id AND u.is_active
   JOIN accounts_account a ON a.id = c.account_id
   JOIN accounts_oauthapplication p ON p.id = c.application_id
- WHERE NOT a.second_factor_required
+ WHERE NOT a.second_factor_required OR c.session_had_factor
+    OR GREATEST(a.second_factor_required_at, c.joined_at) + a.second_factor_grace_days * interval '1 day' > %(now)s
     OR EXISTS (SELECT FROM mfa_authenticator f WHERE f.user_id = c.user_id AND f.type IN ('totp', 'webauthn'))
 """
 

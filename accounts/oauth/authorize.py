@@ -31,6 +31,7 @@ from accounts.oauth.provider import OFFLINE_SCOPE, WRITE_SCOPE
 from accounts.oauth.redirects import host_of, is_on_this_device, origin_for_csp
 from accounts.oauth.resource import is_ours, issuer, resource
 from accounts.oauth.services import open_connection
+from accounts.reader_limits import FIELD, add_own_limit_field
 from accounts.security.reauthentication import is_recently_authenticated, reauthenticate_and_return
 from finops.lib.errors import UserError
 
@@ -41,7 +42,8 @@ LABELS = {
 
 
 class ConsentForm(forms.Form):
-    """`account` is one of the person's own, `access` no more than the client asked for and her role there allows."""
+    """`account` is one of the person's own, `access` no more than the client asked for and her role there allows. `limit` is one
+    of that account, where she may choose."""
 
     account = forms.ChoiceField(widget=forms.RadioSelect, label="Account")
     access = forms.ChoiceField(widget=forms.RadioSelect, label="Access", required=False)
@@ -65,6 +67,7 @@ class ConsentForm(forms.Form):
         self.fields["account"].initial = self._last_account(user, application)
         self.fields["access"].choices = [(value, LABELS[value]) for value in accesses]  # type: ignore[attr-defined, index]
         self.fields["access"].initial = OAuthConnection.Access.READ.value
+        self._limits = add_own_limit_field(self, self.memberships)
 
     def _last_account(self, user: User, application: OAuthApplication) -> str:
         """The account that this client got last time: a client that asks for more means the same one."""
@@ -92,6 +95,9 @@ class ConsentForm(forms.Form):
         if role and access == OAuthConnection.Access.READ_WRITE and not role.may(Role.MEMBER):
             problem = f"You are a viewer of {role.account.name}. Choose read access, or another account."
             raise ValidationError({"access": problem})
+        limit = cleaned.get(FIELD)
+        if account is not None and limit and limit not in dict(self._limits.get(account.pk, [])):
+            raise ValidationError({FIELD: f"Choose a limit of {account.name}, or all cost."})
         return cleaned
 
 
@@ -122,7 +128,7 @@ class AuthorizationRequest:
 
 @method_decorator(never_cache, name="dispatch")
 class AuthorizeView(BaseAuthorizationView):
-    """GET shows the consent page, POST (`decision` allow or deny, `account`, `access`) answers the client. Allowing it to
+    """GET shows the consent page, POST (`decision` allow or deny, `account`, `access`, `limit`) answers the client. Allowing it to
     write needs a recent authentication, as a key that may write does.
 
     Context of templates/oauth/consent.html:
@@ -131,7 +137,7 @@ class AuthorizeView(BaseAuthorizationView):
       verified      True when the client is known by its metadata document at client_host
       redirect_uri, redirect_host   where the answer goes; no host for an app's own scheme
       loopback      True when that is the person's own device (warn: any program there can pose as the client)
-      form          ConsentForm: account (radio, values are slugs), access (radio, `read` preselected)
+      form          ConsentForm: account (radio, values are slugs), access (radio, `read` preselected), limit (where there are any)
       memberships   list of the person's Memberships, `.account` attached; empty: she must create an account first
       writes        True when the client asked for read/write, so that access is a choice
     Context of templates/oauth/error.html: `error` (oauthlib's; `.error`, `.description`), nothing to go back to.
@@ -166,7 +172,7 @@ class AuthorizeView(BaseAuthorizationView):
         if form.cleaned_data["access"] == OAuthConnection.Access.READ_WRITE and not is_recently_authenticated(
             request
         ):
-            choice = {"account": form.cleaned_data["account"].slug, "access": form.cleaned_data["access"]}
+            choice = {**form.cleaned_data, "account": form.cleaned_data["account"].slug}
             request.session[_CHOICE] = {"url": request.get_full_path(), "form": choice}
             return reauthenticate_and_return(request)
         try:
@@ -248,6 +254,8 @@ class AuthorizeView(BaseAuthorizationView):
             application=auth_request.application,
             access=form.cleaned_data["access"],
             redirect_uri=auth_request.redirect_uri,
+            request=self.request,
+            limit=form.cleaned_data.get(FIELD, ""),
         )
         core = self.get_oauthlib_core()
         headers, _body, _status = core.server.create_authorization_response(

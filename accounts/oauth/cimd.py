@@ -103,13 +103,13 @@ class DocumentFetcher(SafeMetadataFetcher):
         seconds = oauth2_settings.CIMD_FETCH_TIMEOUT_SECONDS
         self._deadline = time.monotonic() + seconds
         if not _UNDER_WAY.acquire(blocking=False):
-            raise CIMDError("too many client_id documents are under way")
+            raise CIMDError("too many client_id documents are being fetched")
         future: Future[tuple[dict[str, Any], int]] = Future()
         threading.Thread(target=self._fetch_into, args=(client_id, future), daemon=True).start()
         try:
             document, max_age = future.result(timeout=seconds)
         except FutureTimeout as error:
-            raise CIMDError("the client_id document came too slowly") from error
+            raise CIMDError("the client_id document took too long") from error
         finally:
             del (
                 future
@@ -141,7 +141,7 @@ class _DeadlineReader:
         while len(body) < limit and (part := self._response.read1(limit - len(body))):
             body += part
             if time.monotonic() > self._deadline:
-                raise CIMDError("the client_id document came too slowly")
+                raise CIMDError("the client_id document took too long")
         return body
 
 

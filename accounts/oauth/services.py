@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any, cast
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import HttpRequest
 
 from accounts import audit
 from accounts.audit import Actor
@@ -21,7 +23,10 @@ from accounts.models import (
     User,
 )
 from accounts.oauth.provider import REFRESH_TOKEN_IDLE_SECONDS, REPLAY_SECONDS
+from accounts.reader_limits import assign_limit
 from accounts.security.mfa import has_second_factor
+from accounts.security.policy import missing_factor_deadline, session_problem
+from accounts.sso.enforcement import enforced_provider, may_enter
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -31,17 +36,27 @@ FORGOTTEN_DAYS = 90
 
 @transaction.atomic
 def open_connection(
-    *, user: User, account: Account, application: OAuthApplication, access: str, redirect_uri: str
+    *,
+    user: User,
+    account: Account,
+    application: OAuthApplication,
+    access: str,
+    redirect_uri: str,
+    request: HttpRequest | None = None,
+    limit: str = "",
 ) -> OAuthConnection:
-    """The connection that a person consents to, without a token yet.
+    """The connection that a person consents to, without a token yet. `request` is the one of her browser, `limit` a choice of
+    `reader_limits`; empty: none.
 
-    Raises UserError when she is no member of the account or her role allows less than `access`, and while the account
-    is suspended.
+    Raises UserError when she is no member of the account or her role allows less than `access`, while the account
+    is suspended, and where its pages would not open for her: without its second factor or its single sign-on, or with a session too old.
     """
     # Locked, so that whoever removes her meanwhile waits and then finds the connection.
     membership = (
         Membership.objects.select_for_update(of=("self",))
-        .annotate(has_second_factor=has_second_factor("user_id"))
+        .annotate(
+            has_second_factor=has_second_factor("user_id"), sso_provider=enforced_provider("account_id")
+        )
         .filter(account=account, user=user)
         .first()
     )
@@ -49,7 +64,34 @@ def open_connection(
         raise UserError("You are not a member of this account. Choose another.", field="account")
     if account.suspended_at is not None:
         raise UserError(f"{account.name} is suspended. Choose another account.", field="account")
-    if account.second_factor_required and not membership.has_second_factor:
+    by_session = _check_sign_in(account, membership, request)
+    if access == OAuthConnection.Access.READ_WRITE and not membership.may(Role.MEMBER):
+        raise UserError(
+            f"You are a viewer of {account.name} and can grant read access only.",
+            field="access",
+        )
+    connection = OAuthConnection(
+        account=account,
+        user=user,
+        application=application,
+        access=access,
+        redirect_uri=redirect_uri,
+        session_had_factor=by_session,
+    )
+    connection.full_clean(validate_unique=False)
+    connection.save(force_insert=True)
+    OAuthApplication.objects.filter(pk=application.pk).update(last_consent_at=clock.now())
+    _record(connection, Actor.of_user(user), "connected_app.connect", {"redirect_uri": redirect_uri[:200]})
+    if limit:
+        assign_limit(connection, limit, Actor.of_user(user))
+    return connection
+
+
+def _check_sign_in(account: Account, membership: Any, request: HttpRequest | None) -> bool:
+    """Whether the session stands for the second factor that the account demands and the person lacks. Raises UserError where
+    the account's pages would not open for her."""
+    deadline = missing_factor_deadline(account, membership, request)
+    if deadline is not None and deadline <= clock.now():
         raise UserError(
             (
                 f"{account.name} requires two-factor sign-in. Set it up in your sign-in settings, then "
@@ -57,19 +99,15 @@ def open_connection(
             ),
             field="account",
         )
-    if access == OAuthConnection.Access.READ_WRITE and not membership.may(Role.MEMBER):
+    if request is not None and (problem := session_problem(request, account)):
+        raise UserError(f"{account.name}: {problem} Sign out, then connect again.", field="account")
+    if request is not None and not may_enter(
+        request, cast(User, request.user), membership.role, membership.sso_provider
+    ):
         raise UserError(
-            f"You are a viewer of {account.name} and can grant read access only.",
-            field="access",
+            f"{account.name} requires single sign-on. Sign in with it, then connect again.", field="account"
         )
-    connection = OAuthConnection(
-        account=account, user=user, application=application, access=access, redirect_uri=redirect_uri
-    )
-    connection.full_clean(validate_unique=False)
-    connection.save(force_insert=True)
-    OAuthApplication.objects.filter(pk=application.pk).update(last_consent_at=clock.now())
-    _record(connection, Actor.of_user(user), "connected_app.connect", {"redirect_uri": redirect_uri[:200]})
-    return connection
+    return account.second_factor_required and deadline is None and not membership.has_second_factor
 
 
 @transaction.atomic

@@ -90,18 +90,16 @@ class Replay:
 
 
 def lock_connection(issued: QuerySet[Any]) -> OAuthConnection | None:
-    """The connection of a code or token, locked until the transaction ends, with the person's `role` and
+    """The connection of a code or token, locked until the transaction ends, with the person's `role`, `joined_at` and
     `has_second_factor` of now. Read the row itself after this."""
+    membership = Membership.objects.filter(account=OuterRef("account_id"), user=OuterRef("user_id"))
     return (
         OAuthConnection.objects.unscoped()  # the secret that found it says whose it is
         .select_for_update(of=("self",))
         .select_related("user", "application", "account")
         .annotate(
-            role=Subquery(
-                Membership.objects.filter(account=OuterRef("account_id"), user=OuterRef("user_id")).values(
-                    "role"
-                )
-            ),
+            role=Subquery(membership.values("role")),
+            joined_at=Subquery(membership.values("created_at")),
             has_second_factor=has_second_factor("user_id"),
         )
         .filter(pk__in=issued.values("connection_id"))

@@ -37,6 +37,7 @@ from accounts.oauth.provider import (
 from accounts.oauth.resource import is_ours, resource
 from accounts.oauth.services import disconnect
 from accounts.oauth.tokens import ACCESS_PREFIX, REFRESH_PREFIX, checksum, looks_like
+from accounts.security.policy import second_factor_deadline
 from finops.lib import clock
 
 GRANT_TYPES = {"authorization_code", "refresh_token"}
@@ -56,8 +57,13 @@ def scopes_now(granted: list[str], role: str | None) -> list[str]:
 
 
 def _is_shut_out(connection: Any) -> bool:
-    """Whether the person lacks the second factor that the account demands. Of a connection that is `locked`."""
-    return bool(connection.account.second_factor_required and not connection.has_second_factor)
+    """Whether the person left the account or lacks the second factor that it demands. Of a connection that is `locked`."""
+    if connection.joined_at is None:
+        return True
+    if connection.has_second_factor or connection.session_had_factor:
+        return False
+    deadline = second_factor_deadline(connection.account, connection.joined_at)
+    return deadline is not None and deadline <= clock.now()
 
 
 class Validator(OAuth2Validator):
@@ -130,7 +136,7 @@ class Validator(OAuth2Validator):
         if connection is None or grant is None:
             return False
         if grant.used_at is not None:
-            disconnect(connection=connection, actor=_ACTOR, reason="an authorization code came back")
+            disconnect(connection=connection, actor=_ACTOR, reason="authorization code reused")
             return False
         request.connection, request.grant = connection, grant
         request.user, request.scopes = connection.user, grant.scope.split()
@@ -172,7 +178,7 @@ class Validator(OAuth2Validator):
             return bool(row.created + timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS) > clock.now())
         request.replayed = tokens.replay(row, refresh_token)
         if request.replayed is None:
-            disconnect(connection=connection, actor=_ACTOR, reason="a used refresh token came back")
+            disconnect(connection=connection, actor=_ACTOR, reason="refresh token reused")
             return False
         return True
 

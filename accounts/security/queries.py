@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.http import HttpRequest
 
@@ -16,6 +17,8 @@ from finops.lib.client_address import network_of
 
 KNOWN_FOR = timedelta(days=90)
 SHOWN_SESSIONS = 200
+Member = Any
+"""A Membership with `has_second_factor`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +63,13 @@ def is_new_client(event: SecurityEvent) -> bool:
     return bool(known_clients) and (network_of(event.address), client_name(event.client)) not in known_clients
 
 
-def members_without_second_factor(account: Account) -> list[Membership]:
-    """By e-mail. One query."""
+def members_with_factors(account: Account) -> list[Member]:
+    """Everybody, each with whether she has a second factor of her own. One query."""
     members = Membership.objects.filter(account=account).select_related("user")
-    return list(members.filter(~has_second_factor("user_id")).order_by("user__email"))
+    return list(members.annotate(has_second_factor=has_second_factor("user_id")))
+
+
+def members_without_second_factor(account: Account) -> list[Member]:
+    """By e-mail. One query."""
+    members = [member for member in members_with_factors(account) if not member.has_second_factor]
+    return sorted(members, key=lambda member: member.user.email)

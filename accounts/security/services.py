@@ -20,8 +20,12 @@ from finops.lib.errors import UserError
 
 RETENTION: Final = timedelta(days=400)
 _BY_A_STRANGER: Final = {SecurityEvent.Kind.FAIL_SIGN_IN, SecurityEvent.Kind.FAIL_SECOND_FACTOR}
-
-
+_POLICY: Final = (
+    "second_factor_required",
+    "second_factor_grace_days",
+    "session_max_hours",
+    "session_idle_minutes",
+)
 _AUDIT: Final = """
     INSERT INTO accounts_auditentry (account_id, actor_user_id, actor_label, action, target, detail, at)
     SELECT account_id, %(actor)s, %(label)s, %(action)s, %(email)s, %(detail)s::jsonb, %(at)s
@@ -81,32 +85,47 @@ def end_sessions(*, user: User, request: HttpRequest, keys: list[str] | None = N
 
 
 @transaction.atomic
-def change_second_factor_policy(*, account: Account, actor: Actor, second_factor_required: bool) -> None:
-    """Demand a second factor of every member, or no longer. Raises UserError where who demands it has none."""
+def change_security_policy(
+    *,
+    account: Account,
+    actor: Actor,
+    second_factor_required: bool,
+    second_factor_grace_days: int = 0,
+    session_max_hours: int | None = None,
+    session_idle_minutes: int | None = None,
+) -> None:
+    """What the account demands of whoever opens its pages: a second factor, days to set one up, and how old and how long
+    unused a session may be (None: no limit). Raises UserError where who demands a second factor has none, ValidationError
+    for a number out of range."""
     row = Account.objects.select_for_update().get(pk=account.pk)
-    if row.second_factor_required == second_factor_required:
-        return
-    if second_factor_required and not User.objects.filter(
-        has_second_factor("pk"), pk=actor.user.pk if actor.user else 0
-    ):
+    before = {name: getattr(row, name) for name in _POLICY}
+    if second_factor_required and not row.second_factor_required:
+        _check_own_second_factor(actor)
+        row.second_factor_required_at = clock.now()
+    row.second_factor_required = second_factor_required
+    row.second_factor_grace_days = second_factor_grace_days
+    row.session_max_hours, row.session_idle_minutes = session_max_hours, session_idle_minutes
+    row.full_clean()
+    changed = {name: getattr(row, name) for name in _POLICY if getattr(row, name) != before[name]}
+    if changed:
+        row.save(update_fields=[*_POLICY, "second_factor_required_at"])
+        audit.record(
+            account=row,
+            actor=actor,
+            action="account.change",
+            target=row.name,
+            detail={"from": {name: before[name] for name in changed}, "to": changed},
+        )
+    for name in (*_POLICY, "second_factor_required_at"):
+        setattr(account, name, getattr(row, name))
+
+
+def _check_own_second_factor(actor: Actor) -> None:
+    if not User.objects.filter(has_second_factor("pk"), pk=actor.user.pk if actor.user else 0):
         raise UserError(
             "Set up your own second factor first, or you would lock yourself out.",
             field="second_factor_required",
         )
-    row.second_factor_required = second_factor_required
-    row.full_clean()
-    row.save(update_fields=["second_factor_required"])
-    account.second_factor_required = second_factor_required
-    audit.record(
-        account=account,
-        actor=actor,
-        action="account.change",
-        target=account.name,
-        detail={
-            "from": {"second_factor_required": not second_factor_required},
-            "to": {"second_factor_required": second_factor_required},
-        },
-    )
 
 
 def current_key(request: HttpRequest) -> str:

@@ -97,7 +97,7 @@ def reset_unverified_person(*, user: User, email: str) -> None:
         revoke_mcp_key(key=key, actor=actor)  # of every account of hers
     for membership in Membership.objects.select_related("account").filter(user=user):
         disconnect_member(account=membership.account, user=user, actor=actor)
-        withdraw_invitations_of(account=membership.account, user=user, actor=actor)
+        withdraw_invitations_of(account=membership.account, users=[user], actor=actor)
         if membership.role == Role.OWNER:
             withdraw_ownership_offer(account=membership.account, actor=actor)
         audit.record(account=membership.account, actor=actor, action="member.start_clean", target=email)

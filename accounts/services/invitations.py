@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Collection
 from datetime import timedelta
 from smtplib import SMTPException
 from typing import Final
@@ -24,6 +25,7 @@ from accounts.audit import Actor
 from accounts.keys import digest_of
 from accounts.models import Account, AuditEntry, Invitation, Membership, User
 from accounts.models.invitation import OPEN
+from accounts.reader_limits import accept_limit, assign_limit
 from accounts.services.addresses import free_address
 from accounts.services.mails import automatic_mail, quoted_name
 from finops.lib import clock
@@ -45,10 +47,12 @@ log = logging.getLogger(__name__)
 
 
 @transaction.atomic
-def invite(*, account: Account, email: str, role: str, actor: Actor) -> Invitation:
-    """Ask whoever holds the address to become a member. A second invitation to it replaces the first.
+def invite(*, account: Account, email: str, role: str, actor: Actor, limit: str = "") -> Invitation:
+    """Ask whoever holds the address to become a member. A second invitation to it replaces the first. `limit` is a choice of
+    `reader_limits`; empty: none.
 
-    Raises UserError for a member's address and beyond the mails of a day; ValidationError for no address or role.
+    Raises UserError for a member's address, beyond the mails of a day and for a limit that the role cannot have;
+    ValidationError for no address or role.
     """
     email = email.strip().lower()
     _lock(account)
@@ -63,6 +67,7 @@ def invite(*, account: Account, email: str, role: str, actor: Actor) -> Invitati
     invitation.full_clean(exclude=["account", "digest", "invited_by"], validate_constraints=False)
     invitation.save()
     _record(invitation, actor, "resend" if again else "send")
+    assign_limit(invitation, limit, actor)
     _send_on_commit(invitation)
     return invitation
 
@@ -89,9 +94,9 @@ def withdraw_invitation(*, invitation: Invitation, actor: Actor) -> None:
 
 
 @transaction.atomic
-def withdraw_invitations_of(*, account: Account, user: User, actor: Actor) -> None:
-    """What somebody invited to ends when she may no longer invite."""
-    for invitation in Invitation.objects.unscoped().filter(OPEN, account=account, invited_by=user):
+def withdraw_invitations_of(*, account: Account, users: Collection[User], actor: Actor) -> None:
+    """What people invited to ends when they may no longer invite."""
+    for invitation in Invitation.objects.unscoped().filter(OPEN, account=account, invited_by__in=users):
         withdraw_invitation(invitation=invitation, actor=actor)
 
 
@@ -133,6 +138,8 @@ def accept_invitation(*, token: str, user: User) -> Membership:
     )
     invitation.accepted_at = clock.now()
     invitation.save(update_fields=["accepted_at"])
+    if created:
+        accept_limit(invitation, membership)
     _record(invitation, Actor.of_user(user), "accept" if created else "accept_again")
     return membership
 

@@ -65,8 +65,10 @@ def new(request: AccountRequest) -> HttpResponse:
     A form mints once: its token is spent with it, so a reload or a second click makes no second key.
     """
     if request.method != "POST":
-        return _form_page(request, NewKeyForm(initial={"form_token": secrets.token_urlsafe(16)}))
-    form = NewKeyForm(request.POST)
+        return _form_page(
+            request, NewKeyForm(request.account, initial={"form_token": secrets.token_urlsafe(16)})
+        )
+    form = NewKeyForm(request.account, request.POST)
     if not form.is_valid():
         return _form_page(request, form)
     if form.cleaned_data["scope"] == MCPKey.Scope.READ_WRITE:
@@ -86,6 +88,7 @@ def new(request: AccountRequest) -> HttpResponse:
             name=form.cleaned_data["name"],
             scope=form.cleaned_data["scope"],
             expires_at=form.cleaned_data["expires_on"],
+            limit=form.cleaned_data.get("limit", ""),
         )
     except (UserError, ValidationError) as error:
         cache.delete(spent)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -11,8 +14,9 @@ from accounts import queries, services
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors, InvitationForm, RoleForm
 from accounts.models import Invitation, Membership, Role
+from accounts.security.queries import Member, members_with_factors
 from accounts.services import change_role, remove_member
-from finops.lib.listing import Column, ListPage, wants_csv
+from finops.lib.listing import Column, ListFilter, Listing, ListPage, wants_csv
 
 MEMBERS = ListPage[Membership](
     name="members",
@@ -29,23 +33,41 @@ MEMBERS = ListPage[Membership](
 )
 
 
-def _members(request: AccountRequest) -> list[Membership]:
-    return list(Membership.objects.select_related("user").filter(account=request.account))
+def _factor(row: Member) -> str:
+    return "on" if row.has_second_factor else "off"
+
+
+_SECOND_FACTOR: Column[Any] = Column("factor", "Two-factor", _factor, css="nowrap")
+MEMBERS_FOR_ADMINS = replace(
+    MEMBERS,
+    columns=[*MEMBERS.columns[:-1], _SECOND_FACTOR, MEMBERS.columns[-1]],
+    filters=[
+        ListFilter("factor", "Two-factor", "Any two-factor status", [("on", "On"), ("off", "Off")], _factor),
+    ],
+)
+
+
+def _listing(request: AccountRequest) -> Listing[Any]:
+    """Who has no second factor is for admins alone."""
+    declared = MEMBERS_FOR_ADMINS if request.membership.may(Role.ADMIN) else MEMBERS
+    return declared.listing(request, members_with_factors(request.account))
 
 
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
-        return MEMBERS.csv(MEMBERS.listing(request, _members(request)).matches)
-    return _page(request, InvitationForm())
+        declared = MEMBERS_FOR_ADMINS if request.membership.may(Role.ADMIN) else MEMBERS
+        return declared.csv(_listing(request).matches)
+    return _page(request, InvitationForm(request.account))
 
 
 def _page(request: AccountRequest, form: InvitationForm) -> HttpResponse:
     context = {
-        "listing": MEMBERS.listing(request, _members(request)),
+        "listing": _listing(request),
         "form": form,
         "roles": Role.below_owner(),
+        "limit_roles": (Role.VIEWER, Role.MEMBER),
     }
     if request.membership.may(Role.ADMIN):
         context["invitations"] = queries.open_invitations(request.account)
@@ -56,7 +78,7 @@ def _page(request: AccountRequest, form: InvitationForm) -> HttpResponse:
 @require_POST
 def invite(request: AccountRequest) -> HttpResponse:
     """The answer is the same whether or not somebody has signed up with the address."""
-    form = InvitationForm(request.POST)
+    form = InvitationForm(request.account, request.POST)
     if form.is_valid():
         with FormErrors(form):
             invitation = services.invite(account=request.account, actor=request.actor, **form.cleaned_data)

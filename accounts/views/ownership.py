@@ -92,7 +92,7 @@ def decline(request: AccountRequest) -> HttpResponse:
     return _redirect_after(
         request,
         lambda: services.withdraw_ownership_offer(account=request.account, actor=request.actor),
-        "You declined.",
+        "Ownership offer declined.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Settings → Security: whether the account demands a second factor."""
+"""Settings → Security: the second factor that the account demands, and how long a session opens its pages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from django.views.decorators.http import require_http_methods
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import FormErrors, SecurityForm
 from accounts.models import Role
+from accounts.security.policy import missing_factor_deadline
 from accounts.security.queries import members_without_second_factor
-from accounts.security.services import change_second_factor_policy
+from accounts.security.services import change_security_policy
+from finops.lib import clock
 
 
 @account_page(Role.ADMIN)
@@ -22,12 +24,14 @@ def index(request: AccountRequest) -> HttpResponse:
     form = SecurityForm(request.POST)
     if form.is_valid():
         with FormErrors(form):
-            change_second_factor_policy(account=request.account, actor=request.actor, **form.cleaned_data)
-            messages.success(request, "Account saved.")
+            change_security_policy(account=request.account, actor=request.actor, **form.cleaned_data)
+            messages.success(request, "Security settings saved.")
             return redirect("account_security", slug=request.account.slug)
     return _page(request, form)
 
 
 def _page(request: AccountRequest, form: SecurityForm) -> HttpResponse:
-    context = {"form": form, "without": members_without_second_factor(request.account)}
+    members = members_without_second_factor(request.account)
+    without = [(member, missing_factor_deadline(request.account, member)) for member in members]
+    context = {"form": form, "without": without, "now": clock.now()}
     return render(request, "accounts/security/account.html", context, status=422 if form.errors else 200)

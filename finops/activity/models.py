@@ -11,16 +11,22 @@ DEFAULT_DAYS, FEWEST_DAYS, MOST_DAYS = 90, 7, 400
 
 
 class CallMethod(models.TextChoices):
-    """A tool or prompt over MCP, or a tool over the REST API."""
+    """A tool, prompt or resource over MCP, or a tool over the REST API."""
 
     TOOL = "tool", "Tool"
     PROMPT = "prompt", "Prompt"
+    RESOURCE = "resource", "Resource"
     API = "api", "API"
 
     @property
     def request_line(self) -> str:
         """The request that it is: a method of MCP, or one of HTTP."""
-        return {self.TOOL: "tools/call", self.PROMPT: "prompts/get", self.API: "POST /api/v1/tools"}[self]
+        return {
+            self.TOOL: "tools/call",
+            self.PROMPT: "prompts/get",
+            self.RESOURCE: "resources/read",
+            self.API: "POST /api/v1/tools",
+        }[self]
 
 
 class CallOutcome(models.TextChoices):
@@ -55,7 +61,7 @@ class OfCredential(AccountModel):
 
 
 class AssistantCall(OfCredential):
-    """One tools/call or prompts/get, or POST /api/v1/tools/<name>. `arguments` is JSON, without secrets, cut where it is very long.
+    """One tools/call, prompts/get or resources/read, or POST /api/v1/tools/<name>. `arguments` is JSON, without secrets, cut where it is very long.
 
     `answer_bytes` is the answer as an assistant reads it, once. `console_page` is below `/a/<slug>/`, or empty.
     Written by finops.activity.calls alone.

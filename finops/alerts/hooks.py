@@ -16,6 +16,7 @@ from finops.budgets.models import Budget
 from finops.budgets.services import budget_listeners
 from finops.costs.dependants import dependants
 from finops.costs.models import CostSource, SavedView
+from finops.lib.cost_access import sees_whole_account
 from finops.unitcosts.models import UnitMetric
 
 _FOREIGN_KEYS: Final[dict[type[Model], str]] = {
@@ -48,7 +49,7 @@ def subscriptions_of_row(row: Model) -> list[str]:
 @dimension_uses.register("alerts")
 def subscriptions_of_cost_tag(account: Account, dimension: str) -> list[str]:
     family, _, key = dimension.partition(":")
-    if family != "cost_tag":
+    if family != "cost_tag" or not sees_whole_account():
         return []
     rows = AlertSubscription.objects.filter(account=account, cost_tag__key__iexact=key)
     return [f"alert {subscription_text(row)!r}" for row in rows.select_related("channel", "cost_tag")]

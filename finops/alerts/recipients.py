@@ -24,6 +24,7 @@ from accounts.scoping import account_scope, lock_account
 from accounts.services.mails import automatic_mail, queue, quoted_name
 from finops.alerts.channel_targets import EmailTarget, target_of
 from finops.alerts.models import AlertChannel, AlertRecipient
+from finops.cost_access.queries import limited_addresses
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.fixed_window import seconds_to_wait
@@ -47,6 +48,8 @@ class Recipients:
     allowed: tuple[str, ...]
     waiting: tuple[str, ...]
     unsubscribed: tuple[str, ...]
+    limited: tuple[str, ...] = ()
+    """Of members with limited cost access: alerts count all cost of the account."""
 
     @property
     def notice(self) -> str:
@@ -58,13 +61,16 @@ class Recipients:
             f"No e-mail is sent to {_quoted_list(self.unsubscribed)}: unsubscribed."
             if self.unsubscribed
             else "",
+            f"No e-mail is sent to {_quoted_list(self.limited)}: limited cost access."
+            if self.limited
+            else "",
         ]
         return " ".join(filter(None, sentences))
 
 
 def recipients(account: Account, addresses: Sequence[str]) -> Recipients:
     """Where the installation verifies no address (EMAIL_VERIFICATION), those that members sign in with count as verified.
-    Two queries, three there."""
+    Three queries, four there."""
     emails = EmailAddress.objects.filter(user__memberships__account=account)
     if settings.ACCOUNT_EMAIL_VERIFICATION != "none":
         emails = emails.filter(verified=True)
@@ -74,11 +80,13 @@ def recipients(account: Account, addresses: Sequence[str]) -> Recipients:
         verified |= {email.lower() for email in logins}
     rows = list(AlertRecipient.objects.unscoped().filter(account=account))  # their pages have no scope
     unsubscribed = {row.address for row in rows if row.unsubscribed_at}
-    allowed = (verified | {row.address for row in rows if row.confirmed_at}) - unsubscribed
+    limited = limited_addresses(account)
+    allowed = (verified | {row.address for row in rows if row.confirmed_at}) - unsubscribed - limited
     return Recipients(
         allowed=tuple(each for each in addresses if each.lower() in allowed),
-        waiting=tuple(each for each in addresses if each.lower() not in allowed | unsubscribed),
-        unsubscribed=tuple(each for each in addresses if each.lower() in unsubscribed),
+        waiting=tuple(each for each in addresses if each.lower() not in allowed | unsubscribed | limited),
+        unsubscribed=tuple(each for each in addresses if each.lower() in unsubscribed - limited),
+        limited=tuple(each for each in addresses if each.lower() in limited),
     )
 
 

@@ -1,16 +1,19 @@
 """What allocation adds to costs: the dimensions `cost_tag:` and `team`, and shared-cost splits.
 
-And what of allocation and costs uses a dimension.
+And what of allocation and costs uses a dimension, and the teams that groups of an identity provider lead to.
 """
 
 from __future__ import annotations
 
 from accounts.models import Account
+from accounts.scoping import account_scope
+from accounts.sso.groups import TeamDirectory, team_directories
 from finops.allocation.cost_tags.resolution import resolve_cost_tag
 from finops.allocation.cost_tags.uses import dimension_uses
-from finops.allocation.models import CostTag, SharedCostSplit, TeamKey
+from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamKey
 from finops.allocation.queries.split_moves import split_moves
 from finops.allocation.rules import dimensions_of, read_rules
+from finops.allocation.services.team_placement import place_in_teams
 from finops.allocation.team_dimension import resolve_team
 from finops.costs.dimensions import DimensionKind, registry
 from finops.costs.models import CostView, SavedView
@@ -70,3 +73,11 @@ def _uses(query: SpendQuery, dimension: str) -> bool:
 def product_key_of_dimension(account: Account, dimension: str) -> list[str]:
     exists = CostView.objects.filter(account=account, product_key__iexact=dimension).exists()
     return ["the product key of the cost view"] if exists else []
+
+
+def _team_names(account: Account) -> dict[int, str]:
+    with account_scope(account):
+        return dict(Team.objects.values_list("pk", "name"))
+
+
+team_directories.add("teams", TeamDirectory(_team_names, place_in_teams))

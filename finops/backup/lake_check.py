@@ -18,10 +18,10 @@ from finops.backup.restoration import restore_file
 from finops.lake import schema
 from finops.lake.engine import compiler, engine
 from finops.lake.models import LakeRollup, LakeSegment
-from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
 from finops.lake.storage import garbage_collection
-from finops.lake.storage.segments import sha256
+from finops.lake.storage.manifest import SegmentFile
+from finops.lake.storage.segments import magnitudes_of, sha256
 from finops.lake.storage.storage import storage
 from finops.lib.money import exact_sum
 
@@ -117,6 +117,8 @@ def _check_segment(
         yield LakeProblem(
             segment.path, difference, "Run with --repair: the manifest takes the file's figures.", repair
         )
+    if repair and segment.magnitudes is None:
+        _store_magnitudes(segment)
     if segment.kind == Kind.COST:
         sums = _sums(segment.path, segment.checksum, segment.columns)
         comparison.add(segment, sums)
@@ -183,6 +185,14 @@ def _update_statistics(segment: LakeSegment) -> None:
     for name in ("rows", "columns", "first_day", "last_day"):
         setattr(segment, name, getattr(actual, name))
     segment.save(update_fields=["rows", "columns", "first_day", "last_day"])
+
+
+def _store_magnitudes(segment: LakeSegment) -> None:
+    """Of a file that an earlier version wrote: without them a cluster never adds it up (docs/scale.md)."""
+    with storage().original(segment.path) as path:
+        file = pq.ParquetFile(Path(path))
+        segment.magnitudes = magnitudes_of(file.metadata, file.schema_arrow)
+    segment.save(update_fields=["magnitudes"])
 
 
 def _check_rollups(segment: LakeSegment, expected: Sums, *, repair: bool) -> Iterator[LakeProblem]:

@@ -15,6 +15,7 @@ from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses
 from finops.budgets.queries.forecasts import forecast_spend
+from finops.budgets.scopes import visible_budgets
 from finops.costs.spend_forecasts import ForecastQuestion, SpendForecast, spend_forecasts
 from finops.costs.spend_query import CostFilter
 from finops.lib.errors import UserError
@@ -26,7 +27,8 @@ MONTH_END = "budgets/_month_end.html"
 @team_panels.register("budgets")
 def team_budgets(account: Account, team: Team) -> TeamPanel:
     """Where the team's budgets stand: one lake query when it has any. A lake that cannot answer is said in the panel."""
-    budgets = list(Budget.objects.filter(account=account, team=team).prefetch_related("amounts"))
+    rows = Budget.objects.filter(account=account, team=team).select_related("cost_source", "team", "cost_tag")
+    budgets = visible_budgets(rows.prefetch_related("amounts"))
     try:
         statuses = budget_statuses(account, budgets) if budgets else []
     except UserError as problem:
@@ -67,8 +69,8 @@ def budgets_of_cost_tag(account: Account, dimension: str) -> list[str]:
     family, _, key = dimension.partition(":")
     if family != "cost_tag":
         return []
-    rows = Budget.objects.filter(account=account, cost_tag__key__iexact=key)
-    return [f"budget {name}" for name in rows.values_list("name", flat=True)]
+    rows = Budget.objects.filter(account=account, cost_tag__key__iexact=key).select_related("cost_tag")
+    return [f"budget {row.name}" for row in visible_budgets(rows)]
 
 
 def _has_budget(_account: Account) -> Q:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypedDict
 
@@ -14,6 +14,7 @@ from finops.costs.queries import MAX_VALUES_LIMIT, list_dimension_values
 from finops.costs.queries.context import currencies_of
 from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import Filter
+from finops.lib.cost_access import sees_all_of
 from finops.lib.errors import UserError, nearest_choices, unknown_value
 from finops.lib.sentences import join_with_and, quote, truncate
 
@@ -196,3 +197,13 @@ def _check_value(account: Account, dimension: str, value: str) -> None:
         field="cost_tag_value",
         value=truncate(value, MAX_LENGTH),
     )
+
+
+def visible_budgets(budgets: Iterable[Budget]) -> list[Budget]:
+    """Those whose cost the reader sees whole: a budget of more would look far from its amount. Decided by the filters of limit and
+    budget, not by the lines. The rows of scopes must be loaded."""
+    return [
+        each
+        for each in budgets
+        if sees_all_of((item.dimension, value) for item in filters_of(each) for value in item.values)
+    ]

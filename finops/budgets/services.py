@@ -194,7 +194,7 @@ def _audit_snapshot(budget: Budget, amounts: Mapping[date, Decimal]) -> dict[str
     """What the audit log keeps."""
     return {
         "name": budget.name,
-        "amount": f"{budget.amount} {budget.currency}",
+        "amount": f"{budget.amount:f} {budget.currency}",
         "period": budget.period,
         "scope": budget.scope,
         "cost_source": budget.cost_source_id,
@@ -202,5 +202,5 @@ def _audit_snapshot(budget: Budget, amounts: Mapping[date, Decimal]) -> dict[str
         "cost_tag": budget.cost_tag_id,
         "cost_tag_value": budget.cost_tag_value,
         "warning_percent": budget.warning_percent,
-        "amounts": [f"{day}: {amount} {budget.currency}" for day, amount in sorted(amounts.items())],
+        "amounts": [f"{day}: {amount:f} {budget.currency}" for day, amount in sorted(amounts.items())],
     }

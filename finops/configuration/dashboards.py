@@ -10,6 +10,7 @@ import msgspec
 from accounts.audit import Actor
 from accounts.models import Account
 from finops.budgets.models import Budget
+from finops.budgets.scopes import visible_budgets
 from finops.configuration.kind import Bodies, Body, ConfigurationKind
 from finops.dashboards import services
 from finops.dashboards.layouts import WidgetDraft
@@ -43,7 +44,8 @@ class _DashboardEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 def _rows() -> dict[str, Body]:
-    names = dict(Budget.objects.values_list("pk", "name"))
+    budgets = Budget.objects.select_related("cost_source", "team", "cost_tag")
+    names = {row.pk: row.name for row in visible_budgets(budgets)}
     rows = Dashboard.objects.filter(owner=None).prefetch_related("widgets")
     return {
         row.name: _body(row.name, [_entry(widget, names) for widget in row.widgets.all()]) for row in rows

@@ -18,7 +18,7 @@ from finops.allocation.rules.parser import read_draft
 from finops.allocation.services import cost_tags, teams
 from finops.budgets import services as budgets
 from finops.budgets.models import Budget
-from finops.budgets.scopes import ScopeDraft, named_scope
+from finops.budgets.scopes import ScopeDraft, named_scope, visible_budgets
 from finops.budgets.services import BudgetDraft
 from finops.configuration import alerts, dashboards, keys, saved_views, splits, unit_metrics
 from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, plain_decimal
@@ -148,7 +148,7 @@ class _BudgetEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 def _budget_rows() -> dict[str, Body]:
     rows = Budget.objects.select_related("cost_source", "team", "cost_tag").prefetch_related("amounts")
-    return dict(_budget_body(_budget_entry(row)) for row in rows)
+    return dict(_budget_body(_budget_entry(row)) for row in visible_budgets(rows))
 
 
 def _budget_entry(row: Budget) -> _BudgetEntry:

@@ -58,6 +58,12 @@ def export_configuration(account: Account, kinds: Collection[str] = ()) -> str:
     return write_yaml({"version": VERSION, **rows})
 
 
+def configuration_rows(account: Account, kind: str) -> dict[str, Body]:
+    """The rows of one kind by name, as a file has them. `kind` is one of KINDS."""
+    with account_scope(account):
+        return next(each for each in KINDS if each.name == kind).rows()
+
+
 def plan_configuration(account: Account, text: str, *, delete: bool = False) -> list[ConfigurationChange]:
     """What applying a file would do, kind by kind, what follows from it too: a budget that goes takes its alerts along.
     With `delete`, rows of the kinds in the file go that it leaves out.

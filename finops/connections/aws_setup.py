@@ -139,6 +139,20 @@ def read_policy(bucket: str = BUCKET, prefix: str = PREFIX) -> Document:
     )
 
 
+def write_policy(bucket: str = "acme-finops", prefix: str = "finops") -> Document:
+    """List the prefix, write and delete in it, and nothing else."""
+    return _policy(
+        {
+            **_statement(["s3:ListBucket"], f"arn:aws:s3:::{bucket}"),
+            "Condition": {"StringLike": {"s3:prefix": [f"{prefix}/*"]}},
+        },
+        _statement(
+            ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"],
+            f"arn:aws:s3:::{bucket}/{prefix}/*",
+        ),
+    )
+
+
 def _policy(*statements: Document) -> Document:
     return {"Version": _VERSION, "Statement": list(statements)}
 

@@ -10,7 +10,7 @@ import json
 from typing import Final
 
 from finops.connections.connector import SetupStep
-from finops.connections.transports.azure_blob import ROLE
+from finops.connections.transports.azure_blob import ROLE, WRITE_ROLE
 
 SUBSCRIPTION: Final = "00000000-0000-0000-0000-000000000000"
 _STORAGE: Final = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/billing/providers/Microsoft.Storage/storageAccounts/acmebilling"
@@ -78,6 +78,39 @@ def read_steps() -> list[SetupStep]:
             "If the storage account has a firewall",
             "Under Networking, allow the IP address of this server. It connects only to the storage account, "
             "login.microsoftonline.com and, for recommendations, management.azure.com.",
+        ),
+    ]
+
+
+def write_steps() -> list[SetupStep]:
+    """An identity that may write to a container."""
+    return [
+        SetupStep(
+            "Create an app with write access",
+            "The output has the tenant ID, client ID (appId) and client secret (password).",
+            f"""az ad sp create-for-rbac \\
+  --name finops-console-exports \\
+  --role "{WRITE_ROLE}" \\
+  --scopes "{_CONTAINER}"
+""",
+            "sh",
+        ),
+        SetupStep(
+            "Or create a SAS",
+            "Under Shared access tokens of the container, select Read, Write, Delete, List and an expiry date. Runs fail after "
+            "that date.",
+            """az storage container generate-sas \\
+  --account-name acmebilling --name cost-exports \\
+  --permissions rwdl --expiry 2027-01-01 --https-only \\
+  --auth-mode login --as-user --output tsv
+""",
+            "sh",
+        ),
+        SetupStep(
+            "Or use the identity of this server",
+            "If the console runs in Azure with a managed or workload identity and CONNECTION_AMBIENT_IDENTITY is set.",
+            f'az role assignment create --assignee CLIENT_ID --role "{WRITE_ROLE}" --scope "{_CONTAINER}"',
+            "sh",
         ),
     ]
 

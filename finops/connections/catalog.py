@@ -6,16 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from finops.connections.connector import Connector
+from finops.connections.connector import Connector, Contents
 from finops.connections.connectors import connectors
 
 CLOUD, AI, DATA_PLATFORMS, ANY_FOCUS = "Cloud", "AI", "Data platforms", "Any FOCUS source"
+USAGE = "Usage of your product"
 
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
     CLOUD: ("AWS", "Microsoft Azure", "Google Cloud", "Oracle Cloud", "Oracle"),
     AI: ("Anthropic", "OpenAI"),
     DATA_PLATFORMS: ("Snowflake", "Databricks", "MongoDB", "Grafana Labs", "Databases"),
     ANY_FOCUS: (),
+    USAGE: (),
 }
 """Providers by group, in the order of the page; one that stands nowhere is among any FOCUS source."""
 
@@ -38,6 +40,8 @@ def connector_groups(search: str = "") -> list[ConnectorGroup]:
 
 
 def group_of(connector: Connector[Any]) -> str:
+    if connector.contents == Contents.USAGE:
+        return USAGE
     return next((title for title, providers in GROUPS.items() if connector.provider in providers), ANY_FOCUS)
 
 

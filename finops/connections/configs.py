@@ -14,7 +14,7 @@ from django.utils.crypto import salted_hmac
 from accounts.models import Account
 from finops.connections.connector import (
     EXTERNAL_ID,
-    Connector,
+    Configurable,
     ConnectorConfig,
     fields_of,
     metas_of,
@@ -48,7 +48,7 @@ def _signature(account: Account, nonce: str) -> str:
 
 
 def config_of_values(
-    connector: Connector[Any],
+    connector: Configurable,
     values: Mapping[str, object],
     *,
     external_id: str,

@@ -8,13 +8,14 @@ back-off) is done once for all of them in `finops.connections.services`.
 
 from __future__ import annotations
 
+import enum
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -159,6 +160,13 @@ class Fetch:
     notes: list[str] = field(default_factory=list)
 
 
+class Contents(enum.StrEnum):
+    """What a connector brings, and so which kind of source a connection of it fills."""
+
+    COST = "cost"
+    USAGE = "usage"
+
+
 class Connector(ABC, Generic[C]):
     """One kind of source. Instances have no state: every method gets the config, with its secrets open.
 
@@ -183,6 +191,7 @@ class Connector(ABC, Generic[C]):
     after its fetch. What came during it changes the next look, for the fingerprint that is kept is of before the fetch."""
     takes_any_columns: ClassVar[bool] = False
     """Whether its files may have any columns, which a person maps to FOCUS; then it has `newest_file`."""
+    contents: ClassVar[Contents] = Contents.COST
     Config: ClassVar[type[ConnectorConfig]]
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
@@ -206,7 +215,12 @@ class Connector(ABC, Generic[C]):
     @abstractmethod
     def fetch(self, config: C, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         """All files of the month, whole, in `fetch.folder`, in a format that the importer takes (FOCUS or a native format of
-        `finops.costs`). No file: the month is empty now. Raises MonthConflict when it changed while it was read."""
+        `finops.costs`); of usage and change events one a day, as `transports.json_lines` writes them. No file: the month is empty
+        now. Raises MonthConflict when it changed while it was read."""
+
+    def gauges(self, config: C) -> frozenset[str]:
+        """Of usage: metrics whose last value of a day counts, such as seats, where a sum of them would say nothing."""
+        return frozenset()
 
     def newest_file(self, config: C, folder: Path) -> FocusFile:
         """The file that changed last, in `folder`, to map its columns by. Raises SourceError where there is none, and where the
@@ -222,6 +236,22 @@ MAX_MONTHS: Final = 120
 """Billing months of a connection, the newest; what an import may hold too."""
 
 
-def fields_of(connector: Connector[Any]) -> Iterator[msgspec.structs.FieldInfo]:
+class Configurable(Protocol):
+    """What a person sets up by a form: a connector, or a destination of data exports."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def Config(self) -> type[ConnectorConfig]: ...
+
+    def check(self, config: Any) -> list[CheckFinding]:
+        """*Test connection*."""
+
+
+def fields_of(connector: Configurable) -> Iterator[msgspec.structs.FieldInfo]:
     """The fields of its config that a person enters, in order."""
     yield from (each for each in msgspec.structs.fields(connector.Config) if each.name not in NOT_ENTERED)

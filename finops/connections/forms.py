@@ -20,7 +20,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from msgspec import inspect
 
-from finops.connections.connector import Connector, fields_of, secret_fields
+from finops.connections.connector import Configurable, Connector, fields_of, secret_fields
 from finops.connections.models import DEFAULT_INTERVAL, INTERVALS
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
@@ -216,7 +216,7 @@ def _with_article(title: str) -> str:
     return f"the {word}"
 
 
-def config_fields(connector: Connector[Any]) -> list[ConfigField]:
+def config_fields(connector: Configurable) -> list[ConfigField]:
     """The fields of a connector's config in order."""
     secrets = set(secret_fields(connector.Config))
     described = inspect.type_info(connector.Config)
@@ -243,35 +243,24 @@ def _optional_month(text: str) -> date | None:
     return date.fromisoformat(text) if text else None
 
 
-class ConnectionForm(forms.Form):
-    """Of a new connection, or one that exists, whose secrets stay where their fields are left empty."""
+class ConfigForm(forms.Form):
+    """A name, and a field for each of a config; of one that exists, whose secrets stay where their fields are left empty."""
 
     name = forms.CharField(
         max_length=100,
         help_text="Shown in reports and to assistants.",
         error_messages={"required": "Give the source a name."},
     )
-    first_month = forms.TypedChoiceField(
-        label="Start month", required=False, coerce=_optional_month, empty_value=None
-    )
-    interval_minutes = forms.TypedChoiceField(
-        label="Schedule",
-        coerce=int,
-        initial=DEFAULT_INTERVAL,
-        help_text="Unchanged months are not read again.",
-    )
 
     def __init__(
         self,
-        connector: Connector[Any],
+        connector: Configurable,
         *args: Any,
         stored: Mapping[str, Any] | None = None,
         has_secrets: bool = False,
-        first_month: date | None = None,
-        interval_minutes: int = DEFAULT_INTERVAL,
         **kwargs: Any,
     ) -> None:
-        """`stored` is the public part of the config of a connection that exists; `has_secrets`: it has sealed ones too."""
+        """`stored` is the public part of the config of one that exists; `has_secrets`: it has sealed ones too."""
         super().__init__(*args, **kwargs)
         self.connector, self.exists, self.has_secrets = connector, stored is not None, has_secrets
         if self.exists:
@@ -279,13 +268,6 @@ class ConnectionForm(forms.Form):
         self.config_fields = config_fields(connector)
         for described in self.config_fields:
             self.fields[described.name] = self._field_of(described, stored or {})
-        months, intervals = self.fields["first_month"], self.fields["interval_minutes"]
-        assert isinstance(months, forms.ChoiceField)  # noqa: S101 for the type checker
-        assert isinstance(intervals, forms.ChoiceField)  # noqa: S101 for the type checker
-        months.choices = _month_choices(first_month)
-        months.initial = first_month.isoformat() if first_month else ""
-        intervals.choices = _interval_choices(interval_minutes)
-        intervals.initial = interval_minutes
 
     def _field_of(self, described: ConfigField, stored: Mapping[str, Any]) -> forms.Field:
         field = described.form_field()
@@ -314,3 +296,36 @@ class ConnectionForm(forms.Form):
             for name, texts in self.errors.items()
             for text in texts
         ]
+
+
+class ConnectionForm(ConfigForm):
+    """Of a new connection, or one that exists."""
+
+    connector: Connector[Any]
+
+    first_month = forms.TypedChoiceField(
+        label="Start month", required=False, coerce=_optional_month, empty_value=None
+    )
+    interval_minutes = forms.TypedChoiceField(
+        label="Schedule",
+        coerce=int,
+        initial=DEFAULT_INTERVAL,
+        help_text="Unchanged months are not read again.",
+    )
+
+    def __init__(
+        self,
+        connector: Connector[Any],
+        *args: Any,
+        first_month: date | None = None,
+        interval_minutes: int = DEFAULT_INTERVAL,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(connector, *args, **kwargs)
+        months, intervals = self.fields["first_month"], self.fields["interval_minutes"]
+        assert isinstance(months, forms.ChoiceField)  # noqa: S101 for the type checker
+        assert isinstance(intervals, forms.ChoiceField)  # noqa: S101 for the type checker
+        months.choices = _month_choices(first_month)
+        months.initial = first_month.isoformat() if first_month else ""
+        intervals.choices = _interval_choices(interval_minutes)
+        intervals.initial = interval_minutes

@@ -15,13 +15,16 @@ from accounts.first_steps import FirstStep, first_steps
 from accounts.models import Account, Role
 from accounts.scoping import account_scope
 from accounts.services.deletion import account_files
+from finops.connections.links import ConnectionLinks
 from finops.connections.models import CostConnection, CostKey, CostPush
 from finops.connections.services import push_folders
-from finops.connections.states import GRACE
+from finops.connections.states import GRACE, connection_state
 from finops.costs.forms import upload_cautions
 from finops.costs.models import CostSource
 from finops.costs.queries.source_problems import ProblemQuery, SourceProblem, source_problems
 from finops.lib.sentences import truncate
+from ingestion.models import UsageSource
+from ingestion.source_panels import SourcePanel, source_panels
 
 _LATEST: Final = f"%(now)s::timestamptz - interval '{GRACE.total_seconds():.0f} seconds'"
 
@@ -38,11 +41,12 @@ def remove_parts(instance: CostPush, **_: Any) -> None:
 def synced_sources(account: Account) -> dict[int, str]:
     """Sources that syncs fill, but those that are paused. One query."""
     with account_scope(account):
-        rows = CostConnection.objects.filter(paused_at=None).values_list("source_id", "source__name")
+        rows = CostConnection.objects.filter(paused_at=None, source__isnull=False).values_list(
+            "source_id", "source__name"
+        )
     return {
-        source_id: f"Syncs bring the cost of {truncate(name, 60)!r}, and the next one replaces what is uploaded of months that its "
-        "provider still has. Upload into a new source, pause its syncs first, or tick “Upload all the same” for months that "
-        "the provider has no more."
+        source_id: f"Syncs import the cost of {truncate(name, 60)!r}. The next one replaces uploaded months that the provider still has. "
+        "Upload into a new source, pause its syncs first, or check “Upload anyway”."
         for source_id, name in rows
     }
 
@@ -56,15 +60,15 @@ def pushed_sources(account: Account) -> dict[int, str]:
             "source_id", "source__name"
         )
     return {
-        source_id: f"A program pushes the cost of {truncate(name, 60)!r}: what is uploaded replaces its months, and its next push "
-        "of a month replaces the upload. Upload into a new source, revoke the key first, or tick “Upload all the same”."
+        source_id: f"A program pushes the cost of {truncate(name, 60)!r}. Its next push of a month replaces the upload. Upload into a "
+        "new source, revoke the key first, or check “Upload anyway”."
         for source_id, name in rows
     }
 
 
 _SYNC_PROBLEMS: Final = f"""
 SELECT json_agg(json_build_array(c.source_id, c.failing_since, c.next_sync_at) ORDER BY c.failing_since NULLS LAST, c.next_sync_at)
-FROM connections_costconnection c WHERE c.account_id = %(account)s AND c.paused_at IS NULL AND (
+FROM connections_costconnection c WHERE c.account_id = %(account)s AND c.source_id IS NOT NULL AND c.paused_at IS NULL AND (
     c.failures > 0 OR c.next_sync_at < {_LATEST} AND NOT EXISTS (SELECT FROM connections_costsync r
     WHERE r.connection_id = c.id AND r.status = 'running' AND r.heartbeat_at > {_LATEST}))
 """  # noqa: S608 - of our own constants
@@ -88,6 +92,18 @@ def _moment(time: datetime) -> str:
 
 
 source_problems.add("syncs", ProblemQuery(_SYNC_PROBLEMS, read_sync_problems))
+
+
+@source_panels.register("connection")
+def pull_panel(source: UsageSource) -> SourcePanel | None:
+    """How it is pulled. No query for a source that pushes, four for one that pulls."""
+    rows = CostConnection.objects.select_related("account", "usage_source")
+    connection = rows.filter(usage_source=source).first() if source.kind == UsageSource.Kind.PULL else None
+    if connection is None:
+        return None
+    links = ConnectionLinks(connection.account.slug, connection)
+    state = connection_state(connection)
+    return SourcePanel("connections/_pull.html", {"connection": connection, "state": state, "links": links})
 
 
 def _has_source(_account: Account) -> Q:

@@ -11,7 +11,10 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from accounts.scoping import AccountModel
+from finops.connections.connector import Contents
+from finops.costs.models import CostSource
 from finops.lib import clock
+from ingestion.models import UsageSource
 
 MIN_INTERVAL, MAX_INTERVAL, DEFAULT_INTERVAL = 15, 7 * 24 * 60, 60
 """Minutes between two looks. A look at an unchanged source reads a listing and no data, so hourly is cheap."""
@@ -29,9 +32,18 @@ UNFINISHED_STATUSES: Final = ("queued", "running")
 
 
 class CostConnection(AccountModel):
-    """How a cost source's data is fetched: the connector, its config, the sealed credentials, the schedule and its state."""
+    """How a source's data is fetched: the connector, its config, the sealed credentials, the schedule and its state.
 
-    source = models.OneToOneField("costs.CostSource", on_delete=models.CASCADE, related_name="connection")
+    It fills one source: of cost, or of usage.
+    """
+
+    # Typed as if never NULL: code of cost alone reads it, and only of connections that fill a cost source.
+    source: models.OneToOneField[CostSource, CostSource] = models.OneToOneField(  # type: ignore[misc]
+        "costs.CostSource", null=True, blank=True, on_delete=models.CASCADE, related_name="connection"
+    )
+    usage_source = models.OneToOneField(
+        "ingestion.UsageSource", null=True, blank=True, on_delete=models.CASCADE, related_name="connection"
+    )
     connector = models.CharField(
         max_length=40, help_text="Name of a module in finops.connections.connectors."
     )
@@ -87,10 +99,29 @@ class CostConnection(AccountModel):
                 | models.Q(failures__gt=0, failing_since__isnull=False),
                 name="cost_connection_fails_since_a_time",
             ),
+            models.CheckConstraint(
+                condition=models.Q(source__isnull=False, usage_source__isnull=True)
+                | models.Q(source__isnull=True, usage_source__isnull=False),
+                name="cost_connection_of_one_source",
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.connector} of source {self.source_id}"
+        return f"{self.connector} of {self.contents} source {self.target_id}"
+
+    @property
+    def contents(self) -> Contents:
+        """What its source is of."""
+        return Contents.COST if self.usage_source_id is None else Contents.USAGE
+
+    @property
+    def target(self) -> CostSource | UsageSource:
+        """The source that it fills."""
+        return self.usage_source or self.source
+
+    @property
+    def target_id(self) -> int:
+        return self.target.pk
 
 
 class CostSync(AccountModel):

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Final, Literal
 
 import msgspec
-from django.db.models import Count, OuterRef, Subquery
+from django.db.models import Count, OuterRef, Q, Subquery
 
 from accounts.models import Account
 from accounts.scoping import account_scope
@@ -78,14 +78,22 @@ class SyncDetail:
 
 
 def connections_overview(account: Account) -> list[ConnectionOverview]:
-    """Every connection of the account, by the name of its source. Three queries, however many there are."""
+    """Every connection of the account that fills a cost source, by its name. Three queries, however many there are."""
+    return _overviews(account, Q(source__isnull=False))
+
+
+def _overviews(account: Account, which: Q) -> list[ConnectionOverview]:
     with account_scope(account):
         syncs = CostSync.objects.filter(connection=OuterRef("pk")).order_by("-pk")
         ended = syncs.exclude(status__in=UNFINISHED_STATUSES)
-        rows = CostConnection.objects.select_related("source").annotate(
-            newest_id=Subquery(syncs.values("pk")[:1]),
-            newest_error=Subquery(ended.values("error")[:1]),
-            month_count=Count("periods"),
+        rows = (
+            CostConnection.objects.filter(which)
+            .select_related("source", "usage_source")
+            .annotate(
+                newest_id=Subquery(syncs.values("pk")[:1]),
+                newest_error=Subquery(ended.values("error")[:1]),
+                month_count=Count("periods"),
+            )
         )
         connections = list(rows.order_by("source__name"))
         by_id = CostSync.objects.defer("periods").in_bulk(
@@ -114,7 +122,7 @@ def uploaded_months(source_ids: Collection[int]) -> dict[int, dict[date, datetim
 def months_to_read_again(connections: Collection[CostConnection]) -> dict[int, list[date]]:
     """By connection the months that a sync brought and an upload has changed since, which its next sync reads again; the account
     in scope. Two queries."""
-    by_source = {each.source_id: each.pk for each in connections}
+    by_source = {each.source_id: each.pk for each in connections if each.source_id is not None}
     changed = uploaded_months(by_source)
     periods = SyncPeriod.objects.filter(connection__in=by_source.values()).select_related("cost_import")
     source_of = {pk: source_id for source_id, pk in by_source.items()}
@@ -129,10 +137,9 @@ def months_to_read_again(connections: Collection[CostConnection]) -> dict[int, l
 
 
 def connection_overview(connection: CostConnection) -> ConnectionOverview:
-    """Of one connection. Three queries."""
-    return next(
-        each for each in connections_overview(connection.account) if each.connection.pk == connection.pk
-    )
+    """Of one connection, whatever it fills. Three queries."""
+    (overview,) = _overviews(connection.account, Q(pk=connection.pk))
+    return overview
 
 
 def sync_detail(sync: CostSync) -> SyncDetail:

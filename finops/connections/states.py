@@ -86,7 +86,7 @@ class ConnectionState:
         """What stands in place of the time of the next sync; empty where the time does."""
         due = self.overview.next_sync_at
         if self.overview.status == "syncing":
-            return "Under way"
+            return "In progress"
         if due is None:
             return "Paused"
         return "Due now" if due <= clock.now() else ""
@@ -103,8 +103,8 @@ class ConnectionState:
 
 
 def connection_states(account: Account) -> Mapping[int, ConnectionState]:
-    """Of every connection of the account, by the id of its source. Three queries."""
-    return {each.connection.source_id: ConnectionState(each) for each in connections_overview(account)}
+    """Of every connection of the account, by the id of its cost source. Three queries."""
+    return {each.connection.source.pk: ConnectionState(each) for each in connections_overview(account)}
 
 
 def connection_state(connection: CostConnection) -> ConnectionState:

@@ -14,6 +14,9 @@ from finops.connections.views import (
     wizard,
 )
 
+_PULL = "connections/usage/<int:pulled_source_id>"
+"""A usage source whose usage is pulled; its own pages are `ingestion`'s."""
+
 urlpatterns = [
     path("connections/", connections.index, name="connections"),
     path("connections/overlaps/dismiss/", connections.dismiss_overlap, name="overlap_dismiss"),
@@ -47,4 +50,10 @@ urlpatterns = [
     path("connections/<int:synced_source_id>/sync/", syncs.start, name="connection_sync"),
     path("connections/<int:synced_source_id>/pause/", syncs.pause, name="connection_pause"),
     path("connections/<int:synced_source_id>/resume/", syncs.resume, name="connection_resume"),
+    path(f"{_PULL}/edit/", wizard.edit, name="pull_edit"),
+    path(f"{_PULL}/edit/test/", wizard.edit_test, name="pull_edit_test"),
+    path(f"{_PULL}/syncs/", syncs.index, name="pull_syncs"),
+    path(f"{_PULL}/sync/", syncs.start, name="pull_sync"),
+    path(f"{_PULL}/pause/", syncs.pause, name="pull_pause"),
+    path(f"{_PULL}/resume/", syncs.resume, name="pull_resume"),
 ]

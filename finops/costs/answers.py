@@ -293,10 +293,9 @@ class SourceHealth(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str
 
 
-# The answer of `account_context`: what an assistant should know before it asks anything else.
+# A word of the account and what it means there, in `account_context`: what an assistant should know before it asks.
 class GlossaryEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A word of this account and what it means there."""
-
+    __doc__ = None
     term: str
     meaning: str
 

@@ -49,6 +49,7 @@ class Coverage:
 
     @cached_property
     def sources(self) -> dict[int, SourceSpan]:
+        """By id, so that sentences name them in one order whatever the names of their files."""
         by_source: dict[int, SourceSpan] = {}
         for span in self.spans:
             current = by_source.get(span.source_id, span)
@@ -58,7 +59,7 @@ class Coverage:
                 max(current.last_day, span.last_day),
                 span.rows + (current.rows if current is not span else 0),
             )
-        return by_source
+        return dict(sorted(by_source.items()))
 
     @property
     def first_day(self) -> date | None:

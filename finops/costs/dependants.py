@@ -40,12 +40,12 @@ def audit_detail(row: Model) -> dict[str, list[str]]:
 
 
 def deletion_impact_text(row: Model) -> str:
-    """`2 alert subscriptions go with it: …, and ….` for who is about to delete the row; "" when nothing does."""
+    """`Also deletes 2 alert subscriptions: …, and ….` for who is about to delete the row; "" when nothing does."""
     return " ".join(_sentence(nouns, names) for nouns, names in dependants_of(row).items())
 
 
 def _sentence(nouns: str, names: list[str]) -> str:
     more = len(names) - SHOWN
     shown = [f"“{name}”" for name in names[:SHOWN]] + ([f"{more} more"] if more > 0 else [])
-    counted = f"1 {nouns.removesuffix('s')} goes" if len(names) == 1 else f"{len(names)} {nouns} go"
-    return f"{counted} with it: {join_with_and(shown)}."
+    counted = f"1 {nouns.removesuffix('s')}" if len(names) == 1 else f"{len(names)} {nouns}"
+    return f"Also deletes {counted}: {join_with_and(shown)}."

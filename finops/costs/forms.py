@@ -109,7 +109,7 @@ class BillUploadForm(forms.Form):
 
     is_sure = forms.BooleanField(
         required=False,
-        label="Upload all the same",
+        label="Upload anyway",
         help_text="For a source with syncs or pushes: the next one replaces the months it contains.",
     )
 

@@ -56,7 +56,7 @@ class SpendQuery(UrlQuery, frozen=True, kw_only=True):
     """A question about spend. Days are UTC, both ends inside; without any dates, the last 30 days."""
 
     filters: Annotated[list[Filter], Meta(description="Combined with AND.", max_length=MAX_FILTERS)] = []
-    start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
+    start_date: Annotated[date | None, Meta(description="First day; needs end_date.")] = None
     end_date: date | None = None
     period: Annotated[
         Period | None,

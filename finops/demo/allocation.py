@@ -104,7 +104,7 @@ _ENVIRONMENT = CostTagDraft(
                 },
             },
             {
-                "name": "Accounts that say it",
+                "name": "Production accounts",
                 "when": {
                     "any": [_on("account", "-prod", "production", op="ends_with"), _on("account", "prod")]
                 },
@@ -131,7 +131,7 @@ _CUSTOMER = CostTagDraft(
     rules=read_rules(
         [
             {
-                "name": "The tag, put right",
+                "name": "Corrected tag",
                 "copy": {
                     "keys": ["customer"],
                     "normalise": ["trim", "lower", "dashes"],

@@ -22,6 +22,7 @@ from finops.demo.activity import ensure_activity
 from finops.demo.alerts import ensure_alerts, send_alerts
 from finops.demo.allocation import ensure_cost_tags, ensure_splits, ensure_teams
 from finops.demo.budgets import ensure_budgets
+from finops.demo.change_events import ensure_change_events
 from finops.demo.company import LABS, SOURCES, Source
 from finops.demo.dashboards import ensure_dashboard
 from finops.demo.datasets import write_contracts, write_invoices
@@ -98,6 +99,9 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
             ensure_dashboard(people.account, actor)
             ensure_alerts(people.account, actor)
             ensure_activity(people.account)
+            today = clock.today()
+            yesterday = today - timedelta(days=1)
+            ensure_change_events(people.account, actor, first_day(today, months), yesterday)
         look_for_anomalies([people.account, people.labs], actor, say)
         send_alerts(people.account)
     return LoadResult(rows, events, time.monotonic() - began, handed_out)

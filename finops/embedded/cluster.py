@@ -21,6 +21,8 @@ ROLE = "finops"
 MAJOR = "18"
 READY_SECONDS = 60
 STOP_SECONDS = 20
+CONNECTIONS_PER_CORE = 40
+"""Of a web process (DATABASE_POOL): as many run as there are cores."""
 
 
 class EmbeddedError(RuntimeError):
@@ -191,7 +193,7 @@ class Cluster:
             "unix_socket_permissions": "0700",
             "timezone": "UTC",
             "log_timezone": "UTC",
-            "max_connections": "200",
+            "max_connections": str(max(200, CONNECTIONS_PER_CORE * (os.cpu_count() or 1) + 60)),
             "shared_buffers": "128MB",
         }
         if not self.durable:

@@ -15,7 +15,7 @@ from finops.lib.errors import UserError
 
 
 def _codes() -> list[tuple[str, str]]:
-    return [("", "Choose"), *((code, code) for code in sorted(ISO_4217))]
+    return [("", "Choose…"), *((code, code) for code in sorted(ISO_4217))]
 
 
 class RateForm(forms.Form):

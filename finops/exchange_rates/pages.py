@@ -31,7 +31,7 @@ COST_PAGES: Final = frozenset(
             "teams",
             "team",
         ),
-        *("unit_economics", "unit_metrics", "dashboard", "report"),
+        *("unit_economics", "unit_metrics", "ai_spend", "dashboard", "report"),
     }
 )
 """URL names of pages whose amounts follow the choice, and which show the switch."""

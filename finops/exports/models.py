@@ -18,6 +18,7 @@ class AccountExport(AccountModel):
         RUNNING = "running", "Running"
         DONE = "done", "Done"
         FAILED = "failed", "Failed"
+        CANCELED = "canceled", "Canceled"
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     status = models.CharField(max_length=10, choices=ExportStatus.choices, default=ExportStatus.QUEUED)

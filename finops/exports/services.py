@@ -39,6 +39,10 @@ ExportStatus = AccountExport.ExportStatus
 log = logging.getLogger(__name__)
 
 
+class _Cancellation(Exception):
+    """Somebody has canceled the export that is being written."""
+
+
 @transaction.atomic
 def request_export(*, account: Account, actor: Actor) -> AccountExport:
     """Queue an export. Raises UserError while another one of the account is queued or runs, LowDisk without room."""
@@ -51,6 +55,20 @@ def request_export(*, account: Account, actor: Actor) -> AccountExport:
     audit.record(account=account, actor=actor, action="account.export", target=account.name)
     transaction.on_commit(lambda: publish(RUN_TASK, account.pk, export.pk, expires=3_600))
     return export
+
+
+@transaction.atomic
+def cancel_export(*, export: AccountExport, actor: Actor) -> None:
+    """End an export that waits now, and one that runs before its next file. Raises UserError once it has ended."""
+    with account_scope(export.account):
+        row = AccountExport.objects.select_for_update().get(pk=export.pk)
+        if not row.is_unfinished:
+            raise UserError(f"This export is {row.get_status_display().lower()} and cannot be canceled.")
+        row.status, row.finished_at = ExportStatus.CANCELED, clock.now()
+        row.save(update_fields=["status", "finished_at"])
+    audit.record(
+        account=export.account, actor=actor, action="account.export_cancel", target=export.account.name
+    )
 
 
 @transaction.atomic
@@ -92,27 +110,43 @@ def run_export(export_id: int) -> bool:
         if not is_ours or export is None:
             return False
         export.status, export.attempts, export.files_done = ExportStatus.RUNNING, export.attempts + 1, 0
-        export.save(update_fields=["status", "attempts", "files_done"])
-        try:
-            if export.attempts > MAX_ATTEMPTS:
-                raise UserError("The export was interrupted three times.")
-            with account_scope(export.account):
-                _write(export)
-        except UserError as error:
-            _end(export, ExportStatus.FAILED, error.message)
-        except FileNotFoundError:
-            _end(export, ExportStatus.FAILED, "Data changed while it was exported. Request another export.")
-        except Exception:
-            _end(export, ExportStatus.FAILED, "The export failed. The server's log has the reason.")
-            log.exception("export %s failed", export_id)
-        else:
-            _end(export, ExportStatus.DONE)
+        if not _save_while_active(export, "status", "attempts", "files_done"):
+            return False
+        _attempt(export)
     return True
+
+
+def _attempt(export: AccountExport) -> None:
+    try:
+        if export.attempts > MAX_ATTEMPTS:
+            raise UserError("The export was interrupted three times.")
+        with account_scope(export.account):
+            _write(export)
+    except _Cancellation:
+        log.info("export %s was canceled", export.pk)
+    except UserError as error:
+        _end(export, ExportStatus.FAILED, error.message)
+    except FileNotFoundError:
+        _end(export, ExportStatus.FAILED, "Data changed while it was exported. Request another export.")
+    except Exception:
+        _end(export, ExportStatus.FAILED, "The export failed. The server's log has the reason.")
+        log.exception("export %s failed", export.pk)
+    else:
+        _end(export, ExportStatus.DONE)
 
 
 def _end(export: AccountExport, status: AccountExport.ExportStatus, error: str = "") -> None:
     export.status, export.error, export.finished_at = status, error, clock.now()
-    export.save(update_fields=["status", "error", "finished_at", "bytes", "files_done", "files_total"])
+    fields = ("status", "error", "finished_at", "bytes", "files_done", "files_total")
+    if not _save_while_active(export, *fields):
+        path_of(export).unlink(missing_ok=True)
+
+
+def _save_while_active(export: AccountExport, *fields: str) -> bool:
+    """False, and nothing is saved, once somebody has canceled it."""
+    # Unscoped: the row is named.
+    rows = AccountExport.objects.unscoped().filter(pk=export.pk).exclude(status=ExportStatus.CANCELED)
+    return rows.update(**{field: getattr(export, field) for field in fields}) == 1
 
 
 def _write(export: AccountExport) -> None:
@@ -150,7 +184,8 @@ def _write_segments(
                 archive.write(path, name)
         files.append({"name": name, "rows": rows})
         export.files_done += 1
-        export.save(update_fields=["files_done", "files_total"])
+        if not _save_while_active(export, "files_done", "files_total"):
+            raise _Cancellation
     return files
 
 

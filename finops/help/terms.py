@@ -26,13 +26,13 @@ TERMS: Final[dict[str, HelpTerm]] = {
     "billed-cost": _term(
         "Billed cost",
         "Cost",
-        "What the invoice says, on the day it was charged. FOCUS BilledCost.",
+        "Invoiced cost, on the day of the charge. FOCUS BilledCost.",
         "cost-view",
     ),
     "amortized-cost": _term(
         "Amortized cost",
         "Cost",
-        "What the usage of a day is worth, with upfront payments spread over what they cover. FOCUS EffectiveCost.",
+        "Daily cost of usage, with upfront payments spread over the usage they cover. FOCUS EffectiveCost.",
         "cost-view",
     ),
     "list-cost": _term("List cost", "Cost", "Usage at the provider's public prices, without any discount."),
@@ -78,12 +78,12 @@ TERMS: Final[dict[str, HelpTerm]] = {
         "At risk", "Forecasts and budgets", "The forecast reaches the budget's amount before its period ends."
     ),
     "impact": _term(
-        "Impact", "Optimization", "Cost of the anomaly's days minus the cost expected for them.", "anomalies"
+        "Impact", "Optimization", "Cost of the anomaly's days minus their expected cost.", "anomalies"
     ),
     "anomaly": _term(
         "Anomaly",
         "Optimization",
-        "Days with a cost outside what the last months lead to expect. Overlapping anomalies are one incident.",
+        "Days with cost outside the range expected from recent months. Overlapping anomalies are one incident.",
         "anomalies",
     ),
     "potential-savings": _term(
@@ -133,6 +133,18 @@ TERMS: Final[dict[str, HelpTerm]] = {
     "customer-key": _term(
         "Customer key", "Unit economics", "The tag or dimension of cost that names the customer.", "unit-cost"
     ),
+    "ai-spend": _term(
+        "AI spend",
+        "Unit economics",
+        "Cost of language models: Anthropic, OpenAI, Amazon Bedrock, generative models of Vertex AI, Azure OpenAI.",
+        "ai-spend",
+    ),
+    "ai-estimate": _term(
+        "Estimated from usage",
+        "Unit economics",
+        "Tokens of usage events times the price of their day in the price list. Never added to billed cost.",
+        "ai-spend",
+    ),
     "data-through": _term(
         "Data through",
         "Data",
@@ -148,7 +160,7 @@ TERMS: Final[dict[str, HelpTerm]] = {
     "incomplete-days": _term(
         "Incomplete days",
         "Data",
-        "Days whose bill is still filling up. They count in totals; comparisons leave them out.",
+        "Days with cost lines still to arrive. They count in totals; comparisons leave them out.",
         "days",
     ),
     "reconciliation": _term(

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from finops.costs.spend_query import Filter, SpendQuery
-from finops.insights.anomalies.causes import AnomalyCause, Causes, ChangeEvent, place_of
+from finops.insights.anomalies.causes import AnomalyCause, AnomalyEvent, Causes, place_of
 from finops.insights.anomalies.display import AS_STORED, AnomalyDisplay, Cells
 from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentTotal
 from finops.insights.models import Anomaly
@@ -153,7 +153,7 @@ class CauseTable:
 
 
 def band_chart(
-    anomalies: Sequence[Anomaly], events: Sequence[ChangeEvent] = (), display: AnomalyDisplay = AS_STORED
+    anomalies: Sequence[Anomaly], events: Sequence[AnomalyEvent] = (), display: AnomalyDisplay = AS_STORED
 ) -> BandChart:
     """Actual cost by day against the expected one and its band, of one anomaly or of several together: their days shaded,
     some days around them, and the changes of those days, numbered as the list beside the chart is."""
@@ -201,7 +201,7 @@ def _days_around(
             yield str(day), (actual, expected, low, high)
 
 
-def _event_flags(events: Sequence[ChangeEvent], labels: Sequence[str]) -> list[tuple[str, str]]:
+def _event_flags(events: Sequence[AnomalyEvent], labels: Sequence[str]) -> list[tuple[str, str]]:
     """A flag a day, with the numbers of its changes: `1, 2`."""
     numbers_by_day: dict[str, list[str]] = {}
     for number, event in enumerate(events, start=1):

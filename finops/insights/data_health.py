@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from statistics import median_low
@@ -39,6 +39,7 @@ from finops.lake.usage.flush_scheduler import StuckFlush
 from finops.lib import clock, disk
 from finops.lib.answers import AccountAnswer
 from finops.lib.periods import DateRange, each_day, month_end
+from finops.lib.registry import Registry
 from finops.lib.sentences import join_with_and, quote
 from ingestion.queries.activity import LEDGER_DAYS, UsageDeliveries, usage_deliveries
 
@@ -87,6 +88,9 @@ class HealthAnswer(AccountAnswer, frozen=True, kw_only=True):
     hint: str
     console_url: str = ""
 
+
+health_warnings: Registry[Callable[[Account], list[str]]] = Registry("health warning")
+"""What of an account besides its connections needs somebody: apps above add a function each."""
 
 FEWEST: Final = 3
 """Days with a delivery from which there is a rhythm."""
@@ -302,6 +306,7 @@ def data_health(account: Account, *, deadline: float | None = None, shown: int =
             *notices.sentences,
             *_warnings(unwell[:shown], usage),
             *gaps_unknown,
+            *(text for warnings in health_warnings.values() for text in warnings(account)),
             *restatement_sentences(sources),
         ],
         hint=_hint(connections, unwell),
@@ -331,7 +336,7 @@ def _connections(
         )
         for source_id, health in sources.health.items()
     ]
-    syncs = {row.connection.source_id: row for row in connections_overview(account)}
+    syncs = {row.connection.source.pk: row for row in connections_overview(account)}
     uploaded: Mapping[int, Sequence[date]] = {}
     if syncs:
         with account_scope(account):

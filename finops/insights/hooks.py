@@ -23,6 +23,7 @@ from finops.insights.spend_change.queries import (
 )
 from finops.insights.spend_change.schemas import RelatedEvent
 from finops.lib import sentences
+from finops.lib.cost_access import current_limit
 from finops.lib.money import ratio
 from finops.lib.periods import previous_period
 
@@ -63,10 +64,13 @@ def resource_events(request: ResourceQuestion) -> ResourcePanel:
 
 @related_events.register("anomalies")
 def anomaly_events(facts: RelatedEventFacts) -> list[RelatedEvent]:
-    """Anomalies on the later days whose cost the filters hold: the largest of the services, whatever their state.
+    """Anomalies on the later days whose cost the filters hold: the largest of the services, whatever their state. They are
+    stored of the whole account, so a reader with limited cost access gets none.
 
     One query; with filters one lake query more.
     """
+    if current_limit() is not None:
+        return []
     rows = Anomaly.objects.filter(
         dimension=SERVICE,
         gone_at=None,

@@ -39,6 +39,11 @@ class LakeSegment(AccountModel):
     first_day = models.DateField()
     last_day = models.DateField()
     checksum = models.CharField(max_length=64, help_text="SHA-256 of the file, in hex.")
+    magnitudes: models.JSONField[dict[str, int] | None, dict[str, int] | None] = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Of each amount column the digits before the point of its largest amount; empty: not known.",
+    )
     created_at = models.DateTimeField(default=clock.now, editable=False)
     retired_at = models.DateTimeField(null=True, blank=True)
     summarised_at = models.DateTimeField(

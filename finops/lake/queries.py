@@ -15,18 +15,7 @@ from accounts.models import Account
 from finops.lake import schema
 from finops.lake.models import LakeRollup, LakeSegment
 from finops.lake.schema import Kind
-from finops.lake.storage.manifest import CostKeys, cost_tag_keys
-
-
-@dataclass(frozen=True)
-class SegmentFile:
-    """A live file, and which of the asked columns it has; `rollup` is another file with the same of these columns."""
-
-    path: str
-    checksum: str
-    columns: frozenset[str]
-    rollup: tuple[str, str] | None = None
-    """Its path and checksum."""
+from finops.lake.storage.manifest import CostKeys, SegmentFile, cost_tag_keys
 
 
 @dataclass(frozen=True)
@@ -68,6 +57,41 @@ def lake_files(account: Account, kind: Kind) -> list[CurrentFile]:
     return [CurrentFile(*row) for row in segments.values_list(*names)]
 
 
+@dataclass(frozen=True)
+class MonthSegments:
+    """All that counts of a billing month of cost at one moment. No two files ever have the same path."""
+
+    month: date
+    first_day: date
+    last_day: date
+    rows: int
+    files: tuple[SegmentFile, ...]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Those that any of its files has."""
+        return frozenset().union(*(file.columns for file in self.files))
+
+
+def cost_months(account: Account) -> list[date]:
+    """The billing months that have lines, in order."""
+    return list(_live(account, Kind.COST).order_by("month").values_list("month", flat=True).distinct())
+
+
+def month_segments(account: Account, month: date) -> MonthSegments | None:
+    """Of one billing month of cost; None without a line."""
+    segments = list(_live(account, Kind.COST).filter(month=month).order_by("path"))
+    if not segments:
+        return None
+    return MonthSegments(
+        month=month,
+        first_day=min(each.first_day for each in segments),
+        last_day=max(each.last_day for each in segments),
+        rows=sum(each.rows for each in segments),
+        files=tuple(SegmentFile(each.path, each.checksum, frozenset(each.columns)) for each in segments),
+    )
+
+
 def live_segments(account: Account, kind: Kind, start: date, end: date) -> QuerySet[LakeSegment]:
     """The segments that a query over these days (inclusive) reads, in a fixed order."""
     return _live(account, kind).filter(first_day__lte=end, last_day__gte=start).order_by("month", "path")
@@ -92,9 +116,23 @@ def segment_files(
         rollup=_smallest_rollup(columns) if allow_rollups else Value(None, output_field=_TEXTS),
     )
     return [
-        SegmentFile(path, checksum, frozenset(has), (rollup[0], rollup[1]) if rollup else None)
-        for path, checksum, has, rollup in segments.values_list("path", "checksum", "has", "rollup")
+        SegmentFile(
+            path,
+            checksum,
+            frozenset(has),
+            *(((rollup[0], rollup[1]), int(rollup[2]), int(rollup[3])) if rollup else (None, size, rows)),
+        )
+        for path, checksum, has, rollup, size, rows in segments.values_list(
+            "path", "checksum", "has", "rollup", "bytes", "rows"
+        )
     ]
+
+
+def magnitudes(account: Account, kind: Kind, paths: Sequence[str]) -> list[tuple[int, dict[str, int] | None]]:
+    """Of these segments the rows, and the digits of the largest amount of each column; None where those are not known."""
+    # Also of one that was retired since the question's manifest was read.
+    every = LakeSegment.objects.unscoped().filter(account=account, kind=kind.value)
+    return list(every.filter(path__in=paths).values_list("rows", "magnitudes"))
 
 
 _TEXTS: Final = ArrayField(TextField())
@@ -104,10 +142,16 @@ def _smallest_rollup(columns: Sequence[str]) -> Subquery:
     of_segment = LakeRollup.objects.unscoped().filter(segment=OuterRef("pk"))
     fitting = of_segment.exclude(without__has_any_keys=list(columns)).order_by("rows")
     texts = ArrayField(TextField())
-    both = Func(
-        "path", "checksum", function="", template="ARRAY[%(expressions)s]::text[]", output_field=texts
+    parts = Func(
+        "path",
+        "checksum",
+        "bytes",
+        "rows",
+        function="",
+        template="ARRAY[%(expressions)s]::text[]",
+        output_field=texts,
     )
-    return Subquery(fitting.values_list(both)[:1])
+    return Subquery(fitting.values_list(parts)[:1])
 
 
 def data_range(account: Account, kind: Kind) -> DataRange | None:
@@ -159,6 +203,14 @@ def _fetch_rows(statement: str, account: Account) -> list[tuple[Any, ...]]:
         cursor.execute(statement, {"account": account.pk})
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
+
+
+def key_columns(account: Account) -> set[str]:
+    """Every tag and x_ column of a live cost segment, whatever the reader's limit."""
+    columns = _live(account, Kind.COST).annotate(
+        name=Func(F("columns"), function="jsonb_array_elements_text")
+    )
+    return {name for name in columns.values_list("name", flat=True).distinct() if schema.is_key_column(name)}
 
 
 def tag_keys(account: Account) -> CostKeys:

@@ -20,6 +20,7 @@ from django.shortcuts import render
 from django.utils.text import slugify
 
 from finops.lib import clock
+from finops.lib.cost_access import limit_line
 from finops.lib.registry import Registry
 
 Row = TypeVar("Row")
@@ -45,7 +46,7 @@ class Column(Generic[Row]):
     currency: Callable[[Row], str] | None = None
     sortable: bool = True
     exported: bool = True
-    format: Literal["", "ago", "percent"] = ""
+    format: Literal["", "ago", "percent", "quantity"] = ""
     css: str = ""
     phone: str = ""
     help: str = ""
@@ -323,8 +324,10 @@ common_columns: Registry[CommonColumn] = Registry("common CSV column")
 
 
 def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
-    """The rows of values as a CSV download, UTF-8, written while it is sent."""
-    response = StreamingHttpResponse(_lines(header, rows), content_type="text/csv; charset=utf-8")
+    """The rows of values as a CSV download, UTF-8, written while it is sent. With limited cost access its first line names the
+    limit."""
+    first = [[line]] if (line := limit_line()) else []
+    response = StreamingHttpResponse(_lines([*first, header], rows), content_type="text/csv; charset=utf-8")
     day: date = clock.today()
     response["Content-Disposition"] = f'attachment; filename="{slugify(name)}-{day}.csv"'
     response["Cache-Control"] = "private, no-store"
@@ -333,7 +336,7 @@ def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """The same as a text, for a file of an e-mail."""
-    return "".join(_lines(header, rows))
+    return "".join(_lines([header], rows))
 
 
 class _Echo:
@@ -341,7 +344,7 @@ class _Echo:
         return line
 
 
-def _lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+def _lines(headers: Sequence[Sequence[str]], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     writer = csv.writer(_Echo())
-    for row in chain([header], rows):
+    for row in chain(headers, rows):
         yield writer.writerow([csv_cell(value) for value in row])

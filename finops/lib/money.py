@@ -39,3 +39,8 @@ def currencies_by_amount(amounts: Mapping[str, Decimal]) -> list[str]:
 def exact_difference(minuend: Decimal, subtrahend: Decimal) -> Decimal:
     """The exact difference."""
     return _CONTEXT.subtract(minuend, subtrahend)
+
+
+def exact_product(one: Decimal, other: Decimal) -> Decimal:
+    """The exact product of two figures with 60 digits together, such as a quantity and a price."""
+    return _CONTEXT.multiply(one, other)

@@ -50,7 +50,7 @@ def _field(name: str, schema: Schema, required: bool) -> Field:
         kind = kind.replace("object", "object of strings")
     bounds = ""
     if "maxLength" in schema:
-        bounds = f"{schema['minLength']} to {schema['maxLength']} characters. "
+        bounds = f"{schema.get('minLength', 0)} to {schema['maxLength']} characters. "
     if "exclusiveMaximum" in schema:
         bounds = f"Below 10^{len(str(schema['exclusiveMaximum'])) - 1} in size. "
     if "enum" in schema:

@@ -22,6 +22,7 @@ from limits.strategies import MovingWindowRateLimiter
 from redis import RedisError
 
 from finops.lib.circuit_breaker import CircuitBreaker
+from finops.lib.redis_urls import limits_url
 
 CLEANUP_SECONDS = 30.0
 
@@ -87,7 +88,9 @@ class RedisRateLimiter:
     limit is no reason to take nothing."""
 
     def __init__(self, url: str) -> None:
-        self._limiter = MovingWindowRateLimiter(storage_from_string(url, **settings.REDIS_OPTIONS))
+        self._limiter = MovingWindowRateLimiter(
+            storage_from_string(limits_url(url), **settings.REDIS_OPTIONS)
+        )
         self._fallback = ProcessRateLimiter()
         self._breaker = CircuitBreaker("Redis", "this process counts rate limits for itself")
 

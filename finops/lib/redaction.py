@@ -9,7 +9,7 @@ HIDDEN: Final = "[hidden]"
 
 _SHAPES = re.compile(
     r"""
-      (?: fmcp_ | fuse_ | fcst_ | foat_ | fort_ | whsec_ ) [\w-]{16,}           # ours; a masked key may be shown
+      (?: fmcp_ | fuse_ | fcst_ | fevt_ | fscm_ | foat_ | fort_ | whsec_ ) [\w-]{16,}           # ours; a masked key may be shown
     | \b (?: sk | pk | rk )[-_] (?: [a-zA-Z]+[-_] )* [\w-]{16,}         # OpenAI, Anthropic, Stripe
     | \b (?: AKIA | ASIA ) [0-9A-Z]{12,}                                # AWS
     | \b (?: gh[opsur]_ | github_pat_ | glpat- | xox[a-z]- | hf_ | AIza | ya29\. ) [\w-]{10,}
@@ -37,6 +37,8 @@ _HINTS = (
         "fmcp_",
         "fuse_",
         "fcst_",
+        "fevt_",
+        "fscm_",
         "foat_",
         "fort_",
         "whsec_",

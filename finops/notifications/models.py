@@ -24,6 +24,7 @@ class Notification(AccountModel):
         SYNC = "sync", "Sync"
         PUSH = "push", "Push"
         UPLOAD = "upload", "Usage upload"
+        EXPORT = "export", "Data export"
 
     class Severity(models.TextChoices):
         INFO = "info", "Info"
@@ -34,6 +35,9 @@ class Notification(AccountModel):
     severity = models.CharField(max_length=10, choices=Severity.choices)
     title = models.CharField(max_length=200)
     text = models.CharField(max_length=500, blank=True)
+    admins_only = models.BooleanField(
+        default=False, help_text="Whether its page and its text are for admins and owners alone."
+    )
     path = models.CharField(max_length=MAX_PATH, help_text="Of the page that shows it, with its query.")
     key = models.CharField(max_length=64, help_text="SHA-256 of what happened.")
     created_at = models.DateTimeField(default=clock.now, editable=False)

@@ -6,14 +6,14 @@ from typing import Final
 
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 
-from accounts.models import Membership
+from accounts.models import Membership, Role
 from finops.notifications.models import Notification, NotificationRead, NotificationReader
 
 MOST_COUNTED: Final = 100
 
 
 def notifications_of(membership: Membership) -> QuerySet[Notification]:
-    """Those since the person came to the account, the newest first, each with `is_read`."""
+    """Those since the person came to the account that her role may read, the newest first, each with `is_read`."""
     is_read = ExpressionWrapper(_is_read(membership), output_field=BooleanField())
     return _since_membership(membership).annotate(is_read=is_read)
 
@@ -25,7 +25,8 @@ def unread_count(membership: Membership) -> int:
 
 
 def _since_membership(membership: Membership) -> QuerySet[Notification]:
-    return Notification.objects.filter(created_at__gte=membership.created_at)
+    rows = Notification.objects.filter(created_at__gte=membership.created_at)
+    return rows if membership.may(Role.ADMIN) else rows.filter(admins_only=False)
 
 
 def _is_read(membership: Membership) -> Q:

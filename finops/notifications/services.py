@@ -28,8 +28,9 @@ def notify(
     text: str = "",
     path: str,
     key: str,
+    admins_only: bool = False,
 ) -> None:
-    """Show everybody in the account that something happened; once for each `key`. Of a longer `path` than MAX_PATH the
+    """Show everybody in the account, or its admins and owners, that something happened; once for each `key`. Of a longer `path` than MAX_PATH the
     page without its query. One statement, which waits for nothing."""
     row = Notification(
         account_id=account.pk,
@@ -38,6 +39,7 @@ def notify(
         title=_storable(title, 200) or kind.label,
         text=_storable(text, 500),
         path=path if len(path) <= MAX_PATH else path.partition("?")[0][:MAX_PATH],
+        admins_only=admins_only,
         key=sha256(f"{kind}/{key}".encode(errors="replace")).hexdigest(),
         created_at=clock.now(),
     )

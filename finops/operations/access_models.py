@@ -71,6 +71,18 @@ ACCESS = ModelGroup(
             title="Connected apps",
         ),
         Entry(
+            "cost_access.CostAccessLimit",
+            ("name", "account", "alternatives", "created_at"),
+            ("name",),
+            title="Cost access limits",
+        ),
+        Entry(
+            "cost_access.CostAccessAssignment",
+            ("limit", "account", "membership", "key", "connection", "provider", "created_at"),
+            ("limit__name",),
+            title="Limited readers",
+        ),
+        Entry(
             "accounts.OAuthApplication",
             ("name", "client_id", "registration_source", "client_type", "created", "last_consent_at"),
             ("client_id", "name"),
@@ -117,6 +129,45 @@ ACCESS = ModelGroup(
             ("type",),
             "Second factors",
         ),
+        Entry(
+            "sso.IdentityProvider",
+            ("name", "account", "protocol", "issuer", "is_enforced", "used_at", "created_at"),
+            ("name", "issuer"),
+            ("protocol", "is_enforced"),
+        ),
+        Entry(
+            "sso.EmailDomain",
+            ("domain", "provider", "verified_at", "confirmed_by", "created_at"),
+            ("domain",),
+            title="Sign-on domains",
+        ),
+        Entry("sso.GroupMapping", ("group", "account", "role", "team_id"), ("group",), ("role",)),
+        Entry(
+            "sso.Identity",
+            ("user", "provider", "subject", "created_at", "used_at"),
+            ("user__email", "subject"),
+        ),
+        Entry(
+            "sso.ScimToken",
+            ("provider", "account", "created_by_label", "created_at", "last_used_at", "revoked_at"),
+            ("provider__name",),
+            title="SCIM tokens",
+        ),
+        Entry(
+            "sso.ScimUser",
+            ("user_name", "user", "provider", "account", "created_at", "updated_at"),
+            ("user_name", "external_id", "user__email"),
+            title="SCIM users",
+        ),
+        Entry(
+            "sso.ScimGroup",
+            ("display_name", "provider", "account", "created_at", "updated_at"),
+            ("display_name", "external_id"),
+            title="SCIM groups",
+        ),
+        Entry("sso.ScimGroupMember", ("group", "member", "account"), title="SCIM group members"),
+        Entry("sso.SignInAttempt", ("provider", "expires_at"), title="Sign-ins in progress"),
+        Entry("sso.SamlAssertion", ("provider", "expires_at"), title="SAML assertions"),
         Entry("accounts.UnsentMail"),
         Entry("accounts.GlossaryTerm", ("term", "meaning", "account"), ("term", "meaning")),
     ),
@@ -160,6 +211,28 @@ IMPORTS = ModelGroup(
         ),
         Entry("connections.CostPushPart", ("push", "account", "number", "format", "bytes", "received_at")),
         Entry("connections.SyncPeriod", ("connection", "account", "month", "rows", "bytes", "synced_at")),
+        Entry(
+            "data_exports.DataExport",
+            (
+                "name",
+                "account",
+                "destination",
+                "schedule",
+                "failures",
+                "failing_since",
+                "last_success_at",
+                "next_run_at",
+                "paused_at",
+            ),
+            ("name",),
+            ("destination", "schedule"),
+        ),
+        Entry(
+            "data_exports.DataExportMonth",
+            ("export", "account", "dataset", "month", "rows", "bytes", "written_at"),
+            (),
+            ("dataset",),
+        ),
         Entry("costs.ColumnMapping"),
         Entry("costs.SourceCompleteness", title="Source completeness"),
         Entry("costs.SourceOverlap"),
@@ -181,6 +254,26 @@ IMPORTS = ModelGroup(
             ("kind",),
         ),
         Entry("lake.LakeRollup"),
+    ),
+)
+
+EVENTS = ModelGroup(
+    "Change events",
+    "calendar-event",
+    (
+        Entry("change_events.EventSource", ("name", "account", "kind", "created_at"), ("name",), ("kind",)),
+        Entry(
+            "change_events.EventKey",
+            ("source", "account", "created_by_label", "created_at", "last_used_at", "revoked_at"),
+            ("source__name",),
+        ),
+        Entry(
+            "change_events.ChangeEvent",
+            ("occurred_at", "account", "source", "kind", "title", "actor", "received_at"),
+            ("title", "actor"),
+            ("kind", "origin"),
+        ),
+        Entry("change_events.EventMonth", ("month", "account", "source", "events", "rejected")),
     ),
 )
 
@@ -215,6 +308,7 @@ USAGE = ModelGroup(
             ("error",),
         ),
         Entry("ingestion.RejectedLine", ("upload", "account", "line", "error", "excerpt"), ("error",)),
+        Entry("ingestion.UsageDay", ("day", "account", "source", "events", "received_at"), ("source__name",)),
         Entry("ingestion.UsageMeter"),
         Entry("ingestion.PushAnswer", ("created_at", "account", "status"), (), (), "Kept push answers"),
         Entry("ingestion.UsageRetention"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.db import models
 
-from finops.operations.access_models import ACCESS, IMPORTS, USAGE
+from finops.operations.access_models import ACCESS, EVENTS, IMPORTS, USAGE
 from finops.operations.entry import Entry, ModelGroup
 
 ALLOCATION = ModelGroup(
@@ -75,6 +75,26 @@ BUDGETS_AND_ALERTS = ModelGroup(
             ("status", "channel_kind"),
             "Alert deliveries",
         ),
+        Entry(
+            "audit_webhooks.AuditWebhook",
+            (
+                "account",
+                "start_at",
+                "failures",
+                "failing_since",
+                "next_attempt_at",
+                "paused_at",
+                "last_delivered_at",
+            ),
+            title="Audit log webhooks",
+        ),
+        Entry(
+            "audit_webhooks.AuditDelivery",
+            ("created_at", "account", "status", "event_count", "attempt_count", "delivered_at"),
+            (),
+            ("status",),
+        ),
+        Entry("audit_webhooks.AuditDeliveryEntry", ("delivery", "entry", "account")),
         Entry(
             "notifications.Notification",
             ("title", "account", "kind", "severity", "created_at"),
@@ -182,6 +202,22 @@ JOBS = ModelGroup(
             ("status", "trigger"),
         ),
         Entry(
+            "data_exports.DataExportRun",
+            (
+                "created_at",
+                "account",
+                "export",
+                "trigger",
+                "status",
+                "stage",
+                "rows",
+                "finished_at",
+                "error",
+            ),
+            ("error",),
+            ("status", "trigger"),
+        ),
+        Entry(
             "ingestion.UsageUpload",
             (
                 "file_name",
@@ -261,6 +297,7 @@ GROUPS: tuple[ModelGroup, ...] = (
     ACCESS,
     IMPORTS,
     USAGE,
+    EVENTS,
     ALLOCATION,
     BUDGETS_AND_ALERTS,
     DASHBOARDS,

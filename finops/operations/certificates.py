@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -27,12 +28,14 @@ _POSTGRESQL_SSL_REQUEST: Final = bytes.fromhex("0000000804d2162f")
 
 @dataclass(frozen=True)
 class TlsServer:
-    """`setting` names it. `protocol`: tls at once, or what comes before (smtp, postgresql)."""
+    """`setting` names it. `protocol`: tls at once, or what comes before (smtp, postgresql). `authorities`: the file of those that
+    are trusted, by default the system's."""
 
     setting: str
     host: str
     port: int
     protocol: str = "tls"
+    authorities: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,17 @@ def tls_servers() -> list[TlsServer]:
     database = settings.DATABASES["default"]
     if database["OPTIONS"].get("sslmode") in ("require", "verify-ca", "verify-full"):
         port = int(database["PORT"] or 5432)
-        servers.append(TlsServer("DATABASE_URL", database["HOST"], port, "postgresql"))
+        authorities = _authorities_of(database["OPTIONS"].get("sslrootcert"))
+        servers.append(TlsServer("DATABASE_URL", database["HOST"], port, "postgresql", authorities))
     return servers
+
+
+def _authorities_of(sslrootcert: str | None) -> str | None:
+    """libpq's `sslrootcert`: a file, or `system`; unset is a file below the home folder, where there is one."""
+    if sslrootcert is None:
+        default = Path("~/.postgresql/root.crt").expanduser()
+        return str(default) if default.is_file() else None
+    return None if sslrootcert == "system" else sslrootcert
 
 
 def certificates() -> list[CertificateStatus]:
@@ -95,7 +107,9 @@ def certificates() -> list[CertificateStatus]:
 def certificate_of(server: TlsServer) -> CertificateStatus:
     """Checked as a client checks it; one that is not trusted is read again without the check, for its date."""
     try:
-        return CertificateStatus(server, _expiry(server, ssl.create_default_context()))
+        return CertificateStatus(
+            server, _expiry(server, ssl.create_default_context(cafile=server.authorities))
+        )
     except ssl.SSLCertVerificationError as error:
         problem = error.verify_message
     except (OSError, smtplib.SMTPException) as error:

@@ -17,16 +17,21 @@ from accounts.services.deletion import ask_for_deletion, count_rows, delete_now,
 from accounts.services.limits import change_limits
 from accounts.services.operators import VISIT, allow_visit, change_operator_role, end_access
 from accounts.services.suspension import resume_account, suspend_account
-from finops.alerts.services.deliveries import resend
+from accounts.sso.models import IdentityProvider
+from accounts.sso.services import change_enforcement, confirm_domain, delete_provider, test_connection
+from finops.alerts.services.deliveries import cancel_delivery, resend
 from finops.connections.models import CostSync
 from finops.connections.services.pushes import cancel_cost_push
 from finops.connections.services.syncs import cancel_sync, queue_sync
 from finops.costs.models import CostImport
 from finops.costs.services.imports import retry_import
 from finops.costs.services.reviews import cancel_import
+from finops.data_exports.models import DataExport
+from finops.data_exports.services.runs import queue_run
 from finops.exports.models import AccountExport
-from finops.exports.services import request_export
+from finops.exports.services import cancel_export, request_export
 from finops.lib import clock
+from finops.lib.cost_access import cost_access
 from finops.lib.formats.numbers import plural
 from finops.operations.actions import RowAction, row_actions
 from finops.operations.forms import AccountNameForm, LimitsForm
@@ -99,6 +104,16 @@ def _delete_client(application: OAuthApplication, actor: Actor) -> str:
     return f"The client is deleted, with {count} {plural('connections', count)}."
 
 
+def _test_provider(provider: IdentityProvider, actor: Actor) -> str:
+    test_connection(provider)
+    return "The settings are correct."
+
+
+def _change_enforcement(is_enforced: bool, outcome: str) -> Callable[[Any, Actor], str]:
+    # An operator signs in at her own provider or by password: she cannot have signed in through that of an account.
+    return _calls(change_enforcement, "provider", outcome, is_enforced=is_enforced, signed_in_through_it=True)
+
+
 def _retry_import(job: CostImport, actor: Actor) -> str:
     return f"Import {retry_import(job=job, actor=actor).pk} is queued."
 
@@ -109,6 +124,12 @@ def _repeat_sync(sync: CostSync, actor: Actor) -> str:
 
 def _is_unfinished(job: CostImport | CostSync | UsageUpload) -> bool:
     return job.status in {"queued", "running"}
+
+
+def _run_export(export: DataExport, actor: Actor) -> str:
+    # An operator has no limit of an account, and sees nothing of its cost here.
+    with cost_access(None):
+        return _calls(queue_run, "export", "A run is queued.")(export, actor)
 
 
 ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
@@ -226,6 +247,50 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             is_danger=True,
         )
     },
+    "sso.IdentityProvider": {
+        "test": RowAction(
+            "Test connection",
+            "Asks the provider for its settings and keys with the client ID and secret. Up to 30 seconds.",
+            _test_provider,
+        ),
+        "enforce": RowAction(
+            "Enforce sign-on",
+            "People of its verified domains sign in here alone. Sign in through it first: nobody else tests it for you.",
+            _change_enforcement(True, "Sign-in through it is required."),
+            lambda provider: not provider.is_enforced,
+            True,
+        ),
+        "stop-enforcing": RowAction(
+            "Stop enforcing",
+            "People of its domains sign in with password and passkey again.",
+            _change_enforcement(False, "Sign-in through it is optional."),
+            lambda provider: provider.is_enforced,
+        ),
+        "delete": RowAction(
+            "Delete provider",
+            "Its domains and links to people are deleted. People stay members and sign in otherwise.",
+            _calls(delete_provider, "provider", "The provider is deleted."),
+            is_danger=True,
+        ),
+    },
+    "sso.EmailDomain": {
+        "confirm": RowAction(
+            "Confirm domain",
+            "The provider vouches for addresses of this domain, without a check of DNS.",
+            _calls(confirm_domain, "row", "The domain is verified."),
+            lambda domain: domain.verified_at is None,
+            True,
+        )
+    },
+    "exports.AccountExport": {
+        "cancel": RowAction(
+            "Cancel export",
+            "No file is kept.",
+            _calls(cancel_export, "export", "The export is canceled."),
+            lambda export: export.is_unfinished,
+            True,
+        )
+    },
     "costs.CostImport": {
         "cancel": RowAction(
             "Cancel import",
@@ -270,6 +335,13 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             "Sync now", "Queues a sync of this source.", _calls(queue_sync, "connection", "A sync is queued.")
         )
     },
+    "data_exports.DataExport": {
+        "run": RowAction(
+            "Run now",
+            "Queues a run, also of a paused export.",
+            _run_export,
+        )
+    },
     "ingestion.UsageUpload": {
         "cancel": RowAction(
             "Cancel upload",
@@ -285,7 +357,14 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             "Sends the same message to the same channel.",
             _calls(resend, "delivery", "The message is queued again."),
             lambda delivery: delivery.status != "waiting",
-        )
+        ),
+        "cancel": RowAction(
+            "Cancel delivery",
+            "It is not tried again. An attempt in progress may still arrive.",
+            _calls(cancel_delivery, "delivery", "The delivery is canceled."),
+            lambda delivery: delivery.status == "waiting",
+            True,
+        ),
     },
 }
 

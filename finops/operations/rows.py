@@ -29,6 +29,12 @@ PLAIN = frozenset(
         "accounts.OAuthAccessToken.source_refresh_token",
         "accounts.OAuthAccessToken.id_token",
         "accounts.OAuthRefreshToken.token_family",  # a random number that opens nothing
+        "accounts.OAuthConnection.session_had_factor",
+        "accounts.Account.session_max_hours",
+        "accounts.Account.session_idle_minutes",
+        "sso.ScimUser.external_id",  # the provider's name for her
+        "sso.ScimGroup.external_id",
+        "ingestion.UsageDay.digest",  # of lines that a day had, to know them again
         "backup.BackupRun.target",  # a folder or URL, whose password is hidden
         "alerts.AlertSubscription.target",  # the unit cost that it compares with
     }

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
@@ -52,6 +51,7 @@ STATES: Final = {
         StateGauge("lake_size_bytes", "Their size.", "kind"),
         StateGauge("lake_compactions_due", "Groups of small files that wait for a compaction."),
         StateGauge("cost_connections", "Cost connections by state: ok, failing, late, paused.", "state"),
+        StateGauge("data_exports", "Data exports by state: ok, failing, late, paused.", "state"),
         StateGauge("alert_channels_failing", "Channels whose delivery failed in the last day."),
         StateGauge("backup_age_seconds", "Since the start of the last complete backup, or of the first run."),
         StateGauge("backup_size_bytes", "What the last complete backup needs at its target."),
@@ -84,6 +84,12 @@ _JOBS: Final = {
         f"status = 'queued' AND {_ACTIVE}",
         "status = 'running'",
         "committed_at",
+    ),
+    "data_export": (
+        "data_exports_dataexportrun",
+        f"status = 'queued' AND {_ACTIVE}",
+        "status = 'running'",
+        "created_at",
     ),
     "usage_upload": (
         "ingestion_usageupload",
@@ -137,6 +143,12 @@ UNION ALL SELECT 'cost_connections', state, count(*) FROM (
                 WHEN next_sync_at < now() - interval '1 hour' THEN 'late' ELSE 'ok' END AS state
     FROM connections_costconnection
 ) AS connections GROUP BY state
+UNION ALL SELECT 'data_exports', state, count(*) FROM (
+    SELECT CASE WHEN paused_at IS NOT NULL OR NOT {_ACTIVE} THEN 'paused' WHEN failures > 0 THEN 'failing'
+                WHEN schedule <> 'after_imports' AND next_run_at < now() - interval '1 hour' THEN 'late'
+                ELSE 'ok' END AS state
+    FROM data_exports_dataexport
+) AS exports GROUP BY state
 UNION ALL SELECT 'alert_channels_failing', '', count(DISTINCT channel_id)
     FROM accounts_account AS account CROSS JOIN LATERAL (
         SELECT channel_id FROM alerts_alertdelivery
@@ -200,16 +212,9 @@ def _database() -> list[Sample]:
 
 
 def _messages() -> Iterator[Sample]:
-    lengths = liveness.lengths(QUEUES) if settings.REDIS_URL else _files_of_broker()
+    lengths = liveness.lengths(QUEUES) if settings.REDIS_URL else dict.fromkeys(QUEUES, 0)
     for queue, length in lengths.items():
         yield "queue_messages", queue, float(length)
-
-
-def _files_of_broker() -> dict[str, int]:
-    """Of a single machine, whose messages are files."""
-    folder = Path(str(settings.CELERY_BROKER_TRANSPORT_OPTIONS["data_folder_in"]))
-    names = [file.name for file in folder.glob("*.msg")]
-    return {queue: sum(name.endswith(f".{queue}.msg") for name in names) for queue in QUEUES}
 
 
 def _programs() -> Iterator[Sample]:

@@ -17,6 +17,7 @@ PAGES: Final = "pages"
 DOORS: Final = (
     ("/api/usage/", "usage-push"),
     ("/api/costs/", "cost-push"),
+    ("/api/events", "event-push"),
     ("/api/mcp", "mcp"),
     ("/api/v1/", "api"),
     ("/static/", "static"),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hmac
 import logging
-from typing import Final
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -12,19 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from finops.lib.telemetry import metrics
+from finops.telemetry.access import CHALLENGE, UNAUTHORIZED, is_authorized
 from finops.telemetry.collector import StateCollector
 
 logger = logging.getLogger(__name__)
-
-
-UNAUTHORIZED: Final = "Send the value of METRICS_TOKEN: Authorization: Bearer <token>"
-CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="metrics"'}
-
-
-def is_authorized(authorization: str) -> bool:
-    """Whether this header has METRICS_TOKEN."""
-    scheme, _, token = authorization.partition(" ")
-    return scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), settings.METRICS_TOKEN.encode())
 
 
 @require_safe

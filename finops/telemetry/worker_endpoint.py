@@ -16,7 +16,7 @@ from socketserver import TCPServer
 from typing import Final
 
 from finops.lib.telemetry import metrics
-from finops.telemetry.views import CHALLENGE, UNAUTHORIZED, is_authorized
+from finops.telemetry.access import CHALLENGE, UNAUTHORIZED, is_authorized
 
 logger = logging.getLogger(__name__)
 

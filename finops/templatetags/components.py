@@ -6,11 +6,11 @@ Django's own block tags: docs/adr/ says why, with the measurement.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from django import template
 from django.template.base import FilterExpression, Node, NodeList, Parser, TextNode, Token, token_kwargs
@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString, mark_safe
 from finops.lib.formats import dates, numbers
 from finops.lib.listing import Column, Listing
 from finops.lib.money import round_amount
-from finops.templatetags.console import ago, icon, number, percent, when
+from finops.templatetags.console import ago, icon, number, percent, short_quantity, when
 
 register = template.Library()
 
@@ -100,12 +100,17 @@ def _sort_value(value: Any) -> str:
     return f' data-value="{value}">' if isinstance(value, int | Decimal | date) else ">"
 
 
+_FORMATS: Final[dict[str, Callable[[Any], str]]] = {
+    "ago": ago,
+    "percent": percent,
+    "quantity": short_quantity,
+}
+
+
 def cell_html(value: Any, kind: str = "") -> str:
     """A value as a cell shows it: days and times, figures with their separators, nothing as an em dash."""
-    if kind == "ago":
-        return ago(value)
-    if kind == "percent":
-        return percent(value)
+    if kind:
+        return _FORMATS[kind](value)
     if isinstance(value, datetime):
         return when(value)
     if value is None or value == "" or value == []:
@@ -226,6 +231,8 @@ BADGES: dict[str, dict[str, tuple[str, str, str]]] = {
         "syncing": ("blue", "Syncing", ""),
         "paused": ("secondary", "Paused", ""),
         "late": ("yellow", "Late", ""),
+        "running": ("blue", "Running", ""),
+        "deleting": ("yellow", "Deleting", ""),
     },
     "sync": {
         "queued": ("blue", "Queued", ""),

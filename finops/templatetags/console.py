@@ -78,6 +78,13 @@ def headline(amount: Decimal | float | None, currency: str) -> SafeString:
 
 
 @register.filter
+def signed_headline(amount: Decimal, currency: str) -> SafeString:
+    """`+$196.1K`: a change, for tiles; the amount in full on hovering."""
+    text, full = numbers.signed_headline(amount, currency), numbers.signed_money(amount, currency)
+    return _short(text, full, amount)
+
+
+@register.filter
 def signed_money(amount: Decimal, currency: str) -> SafeString:
     """`+$1,234.56`: a change."""
     return _amount(numbers.signed_money(amount, currency))
@@ -91,29 +98,34 @@ def number(value: Decimal | float | None) -> str:
 @register.filter
 def quantity(value: Decimal | None, unit: str | None = None) -> SafeString:
     """`1,234.5 calls`, at most six places. None is an em dash."""
-    if value is None:
-        return _NOTHING
-    return _amount(numbers.quantity(round_amount(value), unit))
+    return _NOTHING if value is None else _amount(numbers.quantity(round_amount(value), unit))
+
+
+@register.filter
+def short_quantity(value: Decimal | None, unit: str | None = None) -> SafeString:
+    """`650.9 seats`: at most two places, for lists; the exact quantity on hovering. None is an em dash."""
+    return _brief_quantity(value, unit, places=2)
 
 
 @register.filter
 def headline_quantity(value: Decimal | None, unit: str | None = None) -> SafeString:
     """`4.4M calls`, for tiles; the exact quantity on hovering. None is an em dash."""
+    return _brief_quantity(value, unit, short=True)
+
+
+def _brief_quantity(value: Decimal | None, unit: str | None, **options: Any) -> SafeString:
     if value is None:
         return _NOTHING
     exact = round_amount(value)
-    text, full = numbers.quantity(exact, unit, short=True), numbers.quantity(exact, unit)
-    return _short(text, full, exact)
+    return _short(numbers.quantity(exact, unit, **options), numbers.quantity(exact, unit), exact)
 
 
 @register.filter
 def figure(value: Decimal | None, currency: str) -> SafeString:
     """An amount of the currency; with none, a quantity."""
-    return (
-        money(value, currency)
-        if currency or value is None
-        else format_html("{}", number(round_amount(value)))
-    )
+    if currency or value is None:
+        return money(value, currency)
+    return format_html("{}", number(round_amount(value)))
 
 
 @register.filter
@@ -250,14 +262,18 @@ def on_page(truncated: str) -> str:
 
 @register.inclusion_tag("_field.html", takes_context=True)
 def field(
-    context: template.Context, bound: BoundField, label: str = "", placeholder: str = "", **options: Any
+    context: template.Context,
+    bound: BoundField,
+    label: str = "",
+    placeholder: str | None = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """A form field with label, help, error and the look of the product, whatever its widget; a required one is marked.
     `term` is one of finops/help/terms.py, which a “?” beside the label opens."""
     widget = bound.field.widget
     kind, css = _widget_style(widget)
     attrs: dict[str, str | bool] = {"class": f"{css}{' is-invalid' if bound.errors else ''}"}
-    if placeholder:
+    if placeholder is not None:
         attrs["placeholder"] = placeholder
     control = "" if kind == "radio" else bound.as_widget(attrs=attrs)
     return {
@@ -311,18 +327,28 @@ def _groups(
         (
             group.label,
             f"{prefix}-{slugify(group.label)}",
-            [(item, item.has_page(url_name)) for item in group.visible_to(context["membership"])],
+            [(item, item.has_page(url_name)) for item in _visible_items(context, group)],
         )
         for group in groups
+        if _visible_items(context, group)
     ]
+
+
+def _visible_items(context: template.Context, group: MenuGroup) -> list[MenuItem]:
+    """Those that the member may see; with limited cost access the pages that she reaches."""
+    reachable = getattr(context.get("request"), "reachable_pages", None)
+    items = group.visible_to(context["membership"])
+    return items if reachable is None else [item for item in items if item.url_name in reachable]
 
 
 @register.inclusion_tag("layouts/_tabs.html", takes_context=True)
 def tabs(context: template.Context, label: str) -> dict[str, Any]:
-    """The pages of TABS that are called `label` together, with the present one marked."""
+    """The pages of TABS that are called `label` together, with the present one marked; none where the reader reaches one alone."""
     url_name = _url_name(context)
-    items = [(item, item.has_page(url_name)) for item in TABS[label]]
-    return {"label": label, "tabs": items, "slug": context["account"].slug}
+    reachable = getattr(context.get("request"), "reachable_pages", None)
+    shown = [item for item in TABS[label] if reachable is None or item.url_name in reachable]
+    items = [(item, item.has_page(url_name)) for item in shown]
+    return {"label": label, "tabs": items if len(items) > 1 else [], "slug": context["account"].slug}
 
 
 def _url_name(context: template.Context) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from finops.lib.charts import Line, bucket_label, chart_spec
 from finops.lib.formats import dates
+from finops.lib.formats.numbers import plural
 from finops.lib.money import ratio
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostBucket, UnitCostTotal
 from finops.unitcosts.queries.cards import per_unit
@@ -93,7 +94,7 @@ def _chart(
     is_money: bool = False,
 ) -> Chart:
     data = chart_spec(
-        unit=unit,
+        unit=unit if is_money else plural(unit, 2),
         labels=labels,
         lines=[Line(title, values)],
         line=line and _is_a_line(values),

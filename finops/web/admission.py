@@ -20,6 +20,7 @@ from finops.lib.client_address import client_network
 from finops.lib.telemetry import context
 from finops.web.bulkheads import Bulkhead, Busy
 from finops.web.requests import BodyBrokeOff, CountedInput, OpenRequest, OpenRequests, TooMany, read_whole
+from finops.web.shares import ConnectionShares
 
 BUSY: Final = "finops.busy"
 TENANT: Final = context.TENANT
@@ -67,9 +68,10 @@ class Admission:
         doors: Sequence[Door],
         uploads: Uploads,
         free: Sequence[str],
+        shares: ConnectionShares | None = None,
     ) -> None:
         self._application, self._requests, self._doors, self._free = application, requests, doors, free
-        self._uploads = uploads
+        self._uploads, self._shares = uploads, shares
         self._tenants = _Tenants()
 
     @property
@@ -81,6 +83,8 @@ class Admission:
         path = environ.get("PATH_INFO", "")
         if path in self._free:
             return self._application(environ, start_response)
+        if self._shares is not None and self._shares.give_up():
+            start_response = _closing(start_response)
         credential = _credential(environ)
         tenant = self._tenants.of(credential)
         door, length = self._door(path), _length(environ)
@@ -138,6 +142,15 @@ class Admission:
     def _busy(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         environ[BUSY] = RETRY_SECONDS
         return self._application(environ, start_response)
+
+
+def _closing(start_response: StartResponse) -> StartResponse:
+    """The client connects again for its next request."""
+
+    def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
+        return start_response(status, [*headers, ("Connection", "close")], *rest)
+
+    return start
 
 
 class _StreamingAnswer:

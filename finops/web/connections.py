@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from finops.web.requests import OpenRequest, OpenRequests
+from finops.web.shares import ConnectionShares
 
 LOOK_SECONDS: Final = 1.0
 MATCH_SECONDS: Final = 5.0
@@ -109,8 +110,16 @@ class Connection:
 class ConnectionWatch(threading.Thread):
     """`behind_proxy`: connections are those of a proxy, so no address has a share."""
 
-    def __init__(self, requests: OpenRequests, limits: Limits, *, behind_proxy: bool) -> None:
+    def __init__(
+        self,
+        requests: OpenRequests,
+        limits: Limits,
+        *,
+        behind_proxy: bool,
+        shares: ConnectionShares | None = None,
+    ) -> None:
         super().__init__(name="connection watch", daemon=True)
+        self._shares = shares
         self._requests, self._limits, self._behind_proxy = requests, limits, behind_proxy
         self._connections: dict[tuple[str, int], Connection] = {}
 
@@ -130,6 +139,8 @@ class ConnectionWatch(threading.Thread):
                 current[key] = self._connections.get(key) or Connection(key[0], now)
                 current[key].update(info, now, self._limits)
             self._connections = current
+            if self._shares is not None:
+                self._shares.note(len(current))
             to_close = self._over_deadline(now) | self._over_share()
             for key in to_close:
                 with suppress(OSError):

@@ -9,6 +9,7 @@ import socket
 import sys
 import urllib.request
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from granian._granian import SocketHolder
@@ -19,7 +20,8 @@ from granian.server.mp import MPServer
 
 from finops.heartbeat import WEB
 from finops.lib.telemetry.logs import environment_configuration
-from finops.supervisor import HEALTH, Program
+from finops.supervisor import HEALTH, Backoff, Program
+from finops.web import shares
 
 # Threads are made when requests come, and go when idle: far more than work at once, since most of them wait for bodies
 # (finops.web.requests.Room), and so health checks always find one.
@@ -84,16 +86,29 @@ def programs(
 ) -> list[Program]:
     """The web processes for a supervisor, who keeps the socket. `url` is where they are reached from here."""
     host, port = listener.getsockname()[:2]
-    if processes > 1:
-        environment = {**environment, BESIDE_OTHERS: "1"}
+    of_one = Program(
+        "web server",
+        command(host=host, port=port, descriptor=listener.fileno()),
+        environment,
+        answers=lambda: answers(url),
+        heartbeats=(WEB, HEALTH),
+        descriptors=(listener.fileno(),),
+    )
+    if processes == 1:
+        return [of_one]
+    descriptor = shares.new_file(processes)
     return [
-        Program(
-            f"web server {number}" if processes > 1 else "web server",
-            command(host=host, port=port, descriptor=listener.fileno()),
-            environment,
-            answers=lambda: answers(url),
-            heartbeats=(WEB, HEALTH),
-            descriptors=(listener.fileno(),),
+        replace(
+            of_one,
+            name=f"web server {number}",
+            environment={
+                **environment,
+                BESIDE_OTHERS: "1",
+                **shares.variable(descriptor, number - 1, processes),
+            },
+            descriptors=(listener.fileno(), descriptor),
+            backoff=Backoff(),
+            last_beats={},
         )
         for number in range(1, processes + 1)
     ]

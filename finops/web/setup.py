@@ -8,6 +8,7 @@ from finops.web.admission import SMALL_BODY, Admission, Application, Door, Uploa
 from finops.web.bulkheads import Bulkhead
 from finops.web.connections import ConnectionWatch, Limits
 from finops.web.requests import OpenRequests, Room
+from finops.web.shares import own
 
 HEALTH = ("/healthz",)
 
@@ -17,9 +18,15 @@ def doors() -> list[Door]:
     form = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     places = settings.WEB_PLACES
     return [
-        Door(("/api/usage/",), Bulkhead("push", size=places["push"]), settings.USAGE_MAX_BODY_BYTES),
+        Door(
+            ("/api/usage/", "/api/events"),
+            Bulkhead("push", size=places["push"]),
+            settings.USAGE_MAX_BODY_BYTES,
+        ),
         # A part that is not small is read by the application, which holds a place and no connection meanwhile.
-        Door(("/api/costs/",), Bulkhead("cost-push", size=places["cost-push"], seconds=60), SMALL_BODY),
+        Door(
+            ("/api/costs/", "/scim/"), Bulkhead("cost-push", size=places["cost-push"], seconds=60), SMALL_BODY
+        ),
         Door(("/api/mcp", "/api/v1/"), Bulkhead("mcp", size=places["mcp"]), settings.MCP_MAX_BODY_BYTES),
         Door(("/static/",), Bulkhead("static", size=8), 0),
         Door(("/auth/", "/oauth/", "/.well-known/"), Bulkhead("sign-in", size=places["sign-in"]), form),
@@ -37,9 +44,9 @@ def uploads() -> Uploads:
 
 
 def admission(application: Application) -> Admission:
-    requests = OpenRequests(Room())
+    requests, shares = OpenRequests(Room()), own()
     limits = Limits(
         grace=settings.WEB_BODY_GRACE_SECONDS, most_of_address=settings.WEB_CONNECTIONS_PER_ADDRESS
     )
-    ConnectionWatch(requests, limits, behind_proxy=settings.PROXY_COUNT > 0).start()
-    return Admission(application, requests, doors(), uploads(), HEALTH)
+    ConnectionWatch(requests, limits, behind_proxy=settings.PROXY_COUNT > 0, shares=shares).start()
+    return Admission(application, requests, doors(), uploads(), HEALTH, shares)

@@ -6,6 +6,7 @@ import argparse
 import os
 
 import django
+from django.core.exceptions import ImproperlyConfigured
 
 from finops.lib import garbage
 from finops.worker.programs import NICENESS, celery_arguments
@@ -27,6 +28,12 @@ def main() -> None:
 
         django.setup()
     from finops.telemetry import programs
+    from finops.worker.liveness import refuse_without_redis
+
+    try:
+        refuse_without_redis()
+    except ImproperlyConfigured as error:
+        parser.exit(1, f"{error}\n")
 
     programs.start(f"worker-{arguments.queue or 'all'}")
     app.start(celery_arguments(arguments.queue, beat=arguments.beat))

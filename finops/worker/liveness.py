@@ -1,6 +1,6 @@
 """When worker and beat last did something, wherever they run: /readyz of every web process says it.
 
-Kept where their messages are: in Redis, or in a file of the one machine. Beat notes itself; it also sends a message to
+Kept where their messages are, in Redis; without one neither runs. Beat notes itself; it also sends a message to
 each queue, which notes the queue's worker when it comes out at the other end. A worker that is busy has no time for
 that one, so it is noted as long as it works at anything. (finops.heartbeat is another thing: what a program tells the
 supervisor that started it.)
@@ -16,17 +16,19 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import cache
 from operator import methodcaller
-from pathlib import Path
 from typing import Any, Final
 
 from celery import Task, shared_task
 from celery.beat import PersistentScheduler
 from celery.signals import task_postrun, task_prerun
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from redis import Redis, RedisError
 
 from finops import heartbeat
 from finops.lib.circuit_breaker import CircuitBreaker
+from finops.lib.telemetry import metrics
+from finops.telemetry import worker_endpoint
 
 log = logging.getLogger(__name__)
 
@@ -50,9 +52,6 @@ def worker_of(queue: str) -> str:
 def note(name: str) -> None:
     """That it is alive, now. Never fails: what is noted goes on without its note."""
     if not settings.REDIS_URL:
-        with suppress(OSError):
-            _file(name).parent.mkdir(parents=True, exist_ok=True)
-            _file(name).touch()
         return
     with suppress(RedisError):
         _ask(lambda redis: redis.set(_key(name), time.time(), ex=_KEPT_SECONDS))
@@ -60,10 +59,8 @@ def note(name: str) -> None:
 
 def last_note(name: str) -> float:
     """When it was noted last, as Unix time; 0 for never. Raises RedisError where Redis does not answer: then nobody knows."""
-    if settings.REDIS_URL:
-        value = _ask(lambda redis: redis.get(_key(name)))
-        return float(value) if isinstance(value, bytes) else 0.0
-    return _file(name).stat().st_mtime if _file(name).exists() else 0.0
+    value = _ask(lambda redis: redis.get(_key(name))) if settings.REDIS_URL else None
+    return float(value) if isinstance(value, bytes) else 0.0
 
 
 def is_alive(name: str) -> bool:
@@ -78,6 +75,15 @@ def is_recent(moment: float) -> bool:
 def ping() -> None:
     """Raises RedisError where it does not answer."""
     _ask(lambda redis: redis.ping())
+
+
+def refuse_without_redis() -> None:
+    """Raise ImproperlyConfigured for a worker or beat that would wait for messages which nobody can send."""
+    if not settings.REDIS_URL:
+        raise ImproperlyConfigured(
+            "REDIS_URL is not set: workers and beat get their messages from Redis. Set it, or start with `manage.py up`, "
+            "which brings one."
+        )
 
 
 def lengths(queues: Iterable[str]) -> dict[str, int]:
@@ -106,10 +112,6 @@ def _key(name: str) -> str:
     return f"finops:alive:{name}"
 
 
-def _file(name: str) -> Path:
-    return Path(settings.VAR_DIR) / "alive" / name
-
-
 class Scheduler(PersistentScheduler):
     """Beat's, which notes that it ticks. What never ran is due at once: Celery counts from the start, so that a daily task
     of an installation whose VAR_DIR is new with each release would never run."""
@@ -117,7 +119,9 @@ class Scheduler(PersistentScheduler):
     _noted = 0.0
 
     def setup_schedule(self) -> None:
+        refuse_without_redis()
         super().setup_schedule()
+        _start_metrics()
         for entry in self.schedule.values():
             if not entry.total_run_count:
                 entry.last_run_at -= LONGEST_PERIOD
@@ -125,10 +129,35 @@ class Scheduler(PersistentScheduler):
     def tick(self, *args: Any, **options: Any) -> float:
         heartbeat.beat(heartbeat.BEAT)
         wait: float = super().tick(*args, **options)
+        metrics.BEAT_TICK.set(time.time())
+        metrics.BEAT_DUE.set(sum(entry.is_due().is_due for entry in self.schedule.values()))
         if time.monotonic() - self._noted >= NOTE_SECONDS:
             self._noted = time.monotonic()
             note(BEAT)
         return min(wait, HEARTBEAT_SECONDS)
+
+    def apply_async(self, *args: Any, **options: Any) -> Any:
+        outcome = "failed"
+        try:
+            result = super().apply_async(*args, **options)
+            outcome = "sent"
+            return result
+        finally:
+            metrics.BEAT_SENT.inc(outcome)
+
+
+def _start_metrics() -> None:
+    """Of a beat that is a program of its own; within a worker it counts as the worker does."""
+    if not settings.METRICS_TOKEN or metrics.directory() is not None:
+        return
+    try:
+        metrics.enable(settings.METRICS_DIR)
+    except OSError as error:
+        log.warning("metrics: off in this process: %s", error)
+        return
+    metrics.start_sampling(BEAT)
+    if settings.METRICS_LISTEN:
+        worker_endpoint.start(settings.METRICS_LISTEN)
 
 
 @shared_task(name="finops.note_worker", bind=True)

@@ -34,6 +34,8 @@ TASK_SECONDS: Final[dict[str, int]] = {
     "alerts.evaluate_due": 60,
     "alerts.send_due": 15,
     "alerts.sweep": 86_400,
+    "audit_webhooks.send_due": 15,
+    "audit_webhooks.sweep": 86_400,
     "issues.create_due": 15,
     "issues.poll_due": 60,
     "issues.sweep": 86_400,
@@ -43,6 +45,8 @@ TASK_SECONDS: Final[dict[str, int]] = {
     "reports.send_due": 600,
     "backup.run_due": 600,
     "exports.run_due": 60,
+    "data_exports.run_due": 60,
+    "data_exports.sweep": 86_400,
 }
 
 

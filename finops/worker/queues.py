@@ -46,6 +46,8 @@ MERGES: Final = Lane("merges", INSIGHTS, 2, seconds=3600)
 MAINTENANCE: Final = Lane("maintenance", INSIGHTS, 1, seconds=3600)
 BACKUPS: Final = Lane("backups", INSIGHTS, 1)
 """Of a lake of terabytes the first one takes hours."""
+DATA_EXPORTS: Final = Lane("data exports", INSIGHTS, 1, seconds=6 * 3600)
+"""They wait for other people's storage. One, since each holds a turn of the lake while it reads a month."""
 
 LANE_OF: Final[dict[str, Lane]] = {
     # Beat sends it to each queue.
@@ -57,6 +59,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "insights.find_recommendations_due": CLOCK,
     "alerts.evaluate_due": CLOCK,
     "alerts.send_due": CLOCK,
+    "audit_webhooks.send_due": CLOCK,
     "issues.create_due": CLOCK,
     "reports.send_due": CLOCK,
     "issues.poll_due": CLOCK,
@@ -71,6 +74,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "alerts.evaluate": ALERTS,
     "alerts.send_delivery": DELIVERIES,
     "exchange_rates.fetch": MAINTENANCE,
+    "audit_webhooks.send": DELIVERIES,
     "issues.create": DELIVERIES,
     "accounts.send_unsent_mails": DELIVERIES,
     "accounts.send_invitation": DELIVERIES,
@@ -105,9 +109,13 @@ LANE_OF: Final[dict[str, Lane]] = {
     "ingestion.expire_event_ids": MAINTENANCE,
     "ingestion.remove_forgotten_uploads": MAINTENANCE,
     "alerts.sweep": MAINTENANCE,
+    "audit_webhooks.sweep": MAINTENANCE,
     "issues.sweep": MAINTENANCE,
     "activity.sweep": MAINTENANCE,
     "notifications.sweep": MAINTENANCE,
+    "data_exports.run_due": CLOCK,
+    "data_exports.run": DATA_EXPORTS,
+    "data_exports.sweep": MAINTENANCE,
     "backup.run_due": CLOCK,
     "backup.run": BACKUPS,
 }

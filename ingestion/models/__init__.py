@@ -1,6 +1,13 @@
 from __future__ import annotations
 
-from ingestion.models.ledger import PushAnswer, RejectedEvent, UsageBatch, UsageMeter, UsageRetention
+from ingestion.models.ledger import (
+    PushAnswer,
+    RejectedEvent,
+    UsageBatch,
+    UsageDay,
+    UsageMeter,
+    UsageRetention,
+)
 from ingestion.models.sources import UsageKey, UsageSource
 from ingestion.models.uploads import RejectedLine, UsageUpload
 from ingestion.models.usage import Customer, UsageDimension, UsageMetric
@@ -11,6 +18,7 @@ __all__ = [
     "RejectedEvent",
     "RejectedLine",
     "UsageBatch",
+    "UsageDay",
     "UsageDimension",
     "UsageKey",
     "UsageMeter",

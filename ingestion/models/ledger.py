@@ -13,7 +13,7 @@ from ingestion.models.sources import UsageSource
 
 
 class UsageBatch(AccountModel):
-    """One push or upload, written in the transaction that stores its events. The sum of `stored` is the meter.
+    """One push, upload or pulled day, written in the transaction that stores its events. The sum of `stored` is the meter.
 
     A source's batches outlive it, as what was metered stays metered.
     """
@@ -21,6 +21,7 @@ class UsageBatch(AccountModel):
     class Origin(models.TextChoices):
         PUSH = "push", "Push"
         UPLOAD = "upload", "Upload"
+        PULL = "pull", "Pull"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     source = models.ForeignKey(
@@ -54,7 +55,7 @@ class UsageBatch(AccountModel):
         ]
         constraints = [
             models.CheckConstraint(
-                condition=Q(origin__in=["push", "upload"]), name="usage_batch_origin_is_known"
+                condition=Q(origin__in=["push", "upload", "pull"]), name="usage_batch_origin_is_known"
             ),
             models.CheckConstraint(
                 condition=Q(
@@ -75,6 +76,26 @@ class UsageBatch(AccountModel):
     def stored_count(self) -> int:
         """Events that this batch brought in, and that are metered; none of a voided one."""
         return 0 if self.voided_at else self.accepted - self.duplicates
+
+
+class UsageDay(AccountModel):
+    """A UTC day as it was last pulled: read again, it takes the place of its batch, or is left alone where nothing changed."""
+
+    source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="usage_days")
+    day = models.DateField()
+    batch = models.UUIDField(help_text="Of its events, in the ledger and the lake.")
+    digest = models.CharField(max_length=64, help_text="Of its lines, in any order.")
+    events = models.IntegerField(help_text="Events stored.")
+    received_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["-day"]
+        constraints = [
+            models.UniqueConstraint(fields=["source", "day"], name="usage_day_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.events}"
 
 
 class UsageMeter(AccountModel):

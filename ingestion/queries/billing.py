@@ -1,12 +1,13 @@
 """The meter, and what Settings → Usage & billing shows beside it: this month by source, and what is stored.
 
-The meter is the events stored, by the month in which they were received. Each answer about it is one statement, so a batch
+The meter is the events stored, by the month in which they were received. Each answer about usage is one statement, so a batch
 that is being moved from the ledger into a month's sum is counted once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -21,6 +22,7 @@ from finops.lake.usage.usage_segments import live_usage
 from finops.lib import clock
 from finops.lib.formats import dates
 from finops.lib.periods import add_months, month_start
+from finops.lib.registry import Registry
 
 # Bounds for the ledger's index (account, received_at); a date is midnight in UTC, Django's connection is in UTC.
 _MONTH = """
@@ -41,6 +43,31 @@ SELECT month, sum(events)::bigint FROM (
 """
 
 
+@dataclass(frozen=True)
+class SourceMonth:
+    """What one source brought this month so far. `events` is metered; the rest is not. No name: the source is gone."""
+
+    source_id: int | None
+    name: str
+    events: int
+    duplicates: int
+    rejected: int
+    voided: int
+    url_name: str = "usage_source"
+    """Of the source's page."""
+
+
+@dataclass(frozen=True)
+class OtherMeter:
+    """Events that a higher app stores, metered with usage: by the first day of the month of receipt, and this month by source."""
+
+    by_month: Callable[[Account], Mapping[date, int]]
+    by_source: Callable[[Account], Sequence[SourceMonth]]
+
+
+other_meters: Registry[OtherMeter] = Registry("meter")
+
+
 def metered_events(account: Account, month: date) -> int:
     """The account's events received in the month of this day (UTC) and stored; no voided ones, no duplicates.
 
@@ -49,14 +76,18 @@ def metered_events(account: Account, month: date) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_MONTH, {"account": account.pk, "month": month.replace(day=1)})
         row = cursor.fetchone()
-    return int(row[0]) if row else 0
+    others = (meter.by_month(account).get(month.replace(day=1), 0) for meter in other_meters.values())
+    return sum(others, int(row[0]) if row else 0)
 
 
 def metered_events_by_month(account: Account) -> dict[date, int]:
     """The same of every month that has events, by its first day, ascending."""
     with connection.cursor() as cursor:
         cursor.execute(_BY_MONTH, {"account": account.pk})
-        return {month: int(events) for month, events in cursor.fetchall()}
+        counts = Counter({month: int(events) for month, events in cursor.fetchall()})
+    for meter in other_meters.values():
+        counts.update(meter.by_month(account))
+    return dict(sorted(counts.items()))
 
 
 MONTHS = 12
@@ -69,18 +100,6 @@ class MeteredMonth:
     month: date
     events: int
     is_running: bool = False
-
-
-@dataclass(frozen=True)
-class SourceMonth:
-    """What one source brought this month so far. `events` is metered; the rest is not. No name: the source is gone."""
-
-    source_id: int | None
-    name: str
-    events: int
-    duplicates: int
-    rejected: int
-    voided: int
 
 
 @dataclass(frozen=True)
@@ -123,10 +142,12 @@ def month_by_source(account: Account) -> list[SourceMonth]:
     """This month so far. The ledger has all of it, since a batch stays there for 35 days."""
     with connection.cursor() as cursor:
         cursor.execute(_BY_SOURCE, [account.pk, month_start(clock.today())])
-        return [
-            SourceMonth(source_id, name, *(int(value) for value in counts))
-            for source_id, name, *counts in cursor.fetchall()
+        of_usage = [
+            SourceMonth(source_id, name, int(events), int(duplicates), int(rejected), int(voided))
+            for source_id, name, events, duplicates, rejected, voided in cursor.fetchall()
         ]
+    others = [row for meter in other_meters.values() for row in meter.by_source(account)]
+    return sorted([*of_usage, *others], key=lambda row: (-row.events, row.name))
 
 
 _WAITING = "SELECT coalesce(sum(events), 0), min(received_at) FROM lake_usageinbox WHERE account_id = %s"

@@ -87,7 +87,7 @@ def _store(
         keys=keys if len(dedup_result.events) == len(batch.events) else None,
     )
     if batch.gauges:
-        _set_gauges(credential.account.pk, batch.gauges, now)
+        set_gauges(credential.account.pk, batch.gauges, now)
     ledger.write_batch(
         batch_id=batch_id,
         credential=credential,
@@ -97,7 +97,12 @@ def _store(
         rejected=len(dedup_result.rejected),
     )
     ledger.write_rejected_events(
-        batch_id=batch_id, credential=credential, received_at=now, batch=batch, rejected=dedup_result.rejected
+        batch_id=batch_id,
+        account_id=credential.account.pk,
+        source_id=credential.source_id,
+        received_at=now,
+        batch=batch,
+        rejected=dedup_result.rejected,
     )
 
 
@@ -129,7 +134,7 @@ def store_events(
     )
 
 
-def _set_gauges(account_id: int, names: Collection[str], now: datetime) -> None:
+def set_gauges(account_id: int, names: Collection[str], now: datetime) -> None:
     """Gauges that came with this batch add up by their last value; what the account set of others stays."""
     # Unscoped: at the door the account comes from the credential. Those of this moment are this transaction's own.
     new = UsageMetric.objects.unscoped().filter(account_id=account_id, name__in=names, first_seen_at=now)

@@ -6,13 +6,14 @@ Rows older than LEDGER_DAYS are summed up by month and go. Of rejected events a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
 from django.db import connection
 
 from finops.lake.usage.payload import InboxEvent
 from finops.lib import clock, prepared_statements
+from ingestion.models import UsageBatch, UsageSource
 from ingestion.parsing import Batch, Rejection
 from ingestion.services.keys import PushCredential
 
@@ -25,7 +26,7 @@ ERROR = 200
 _BATCH = """
 INSERT INTO ingestion_usagebatch
        (id, account_id, source_id, origin, received_at, accepted, rejected, duplicates, first_day, last_day, voided_by_label)
-VALUES (%s, %s, %s, 'push', %s, %s, %s, %s, %s, %s, '')
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, '')
 """
 
 
@@ -41,10 +42,27 @@ def write_batch(
     moments = [event.event_time for event in stored]
     first, last = (min(moments).date(), max(moments).date()) if moments else (None, None)
     values = (
-        *(batch_id, credential.account.pk, credential.source_id, received_at),
+        *(batch_id, credential.account.pk, credential.source_id, UsageBatch.Origin.PUSH.value, received_at),
         *(len(stored) + duplicates, rejected, duplicates, first, last),
     )
     prepared_statements.execute(_BATCH, values)
+
+
+def write_day_batch(
+    *, batch_id: UUID, source: UsageSource, received_at: datetime, day: date, stored: int, rejected: int
+) -> None:
+    """A day of a source that pulls."""
+    UsageBatch.objects.unscoped().create(
+        id=batch_id,
+        account_id=source.account_id,
+        source=source,
+        origin=UsageBatch.Origin.PULL,
+        received_at=received_at,
+        accepted=stored,
+        rejected=rejected,
+        first_day=day if stored else None,
+        last_day=day if stored else None,
+    )
 
 
 _REJECTED = """
@@ -56,12 +74,14 @@ SELECT %s, %s, %s, %s, * FROM unnest(%s::int[], %s::text[], %s::text[])
 def write_rejected_events(
     *,
     batch_id: UUID,
-    credential: PushCredential,
+    account_id: int,
+    source_id: int,
     received_at: datetime,
     batch: Batch,
     rejected: Sequence[Rejection],
+    offset: int = 0,
 ) -> None:
-    """The first few rejected events of a push. No statement when there are none."""
+    """The first few rejected events of a push, `offset` events into what was sent. No statement when there are none."""
     some = rejected[:REJECTED_OF_A_PUSH]
     if not some:
         return
@@ -69,8 +89,8 @@ def write_rejected_events(
     excerpts = batch.excerpts(indexes, EXCERPT)
     errors = [one.error[:ERROR] for one in some]
     values = (
-        *(credential.account.pk, credential.source_id, batch_id, received_at),
-        *(indexes, errors, excerpts),
+        *(account_id, source_id, batch_id, received_at),
+        *([offset + index for index in indexes], errors, excerpts),
     )
     with connection.cursor() as cursor:
         cursor.execute(_REJECTED, values)

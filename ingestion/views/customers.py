@@ -80,6 +80,7 @@ def _columns(metrics: list[UsageMetric]) -> list[Column[CustomerUsage]]:
                 _usage_cell(metric.name),
                 numeric=True,
                 shown=index < METRICS_SHOWN,
+                format="quantity",
             )
             for index, metric in enumerate(metrics)
         ],

@@ -15,8 +15,9 @@ from rest_framework.response import Response
 from accounts.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoint
 from finops.lib.push_body import PushError
 from ingestion.parsers import EventBatchParser
+from ingestion.push_options import dry_run_of, idempotency_key_of
 from ingestion.services import IdempotencyKeyConflict, Retry, RevokedKeyError, accept_events
-from ingestion.services.idempotency import KEY_RULE, Receipt, is_key
+from ingestion.services.idempotency import Receipt
 from ingestion.services.keys import PushCredential, authenticate_usage_key
 
 PATH: Final = "/api/usage/events"
@@ -48,7 +49,7 @@ class UsageEndpoint(KeyEndpoint):
         Raises AuthenticationFailed (401) for a key revoked meanwhile, PushError (422) for an idempotency key that came
         with another body.
         """
-        key, dry_run = _idempotency_key(request), _dry_run(request)
+        key, dry_run = idempotency_key_of(request), dry_run_of(request)
         body = request.data
         try:
             return accept_events(
@@ -73,26 +74,6 @@ class UsageEvents(UsageEndpoint):
     def post(self, request: Request) -> Response:
         receipt = self.accept(request)
         return Response(msgspec.Raw(receipt.body), headers=receipt.headers)
-
-
-_FLAGS = {"false": False, "0": False, "true": True, "1": True}
-
-
-def _idempotency_key(request: Request) -> str:
-    key: str | None = request.META.get("HTTP_IDEMPOTENCY_KEY")
-    if key is None:
-        return ""
-    if not is_key(key):
-        raise PushError(HTTPStatus.BAD_REQUEST, "invalid_idempotency_key", KEY_RULE)
-    return key
-
-
-def _dry_run(request: Request) -> bool:
-    # Without a word it is no answer: whoever writes `?dry_run` means it, and storing would surprise.
-    flag = request.query_params.get("dry_run", "false").lower()
-    if flag not in _FLAGS:
-        raise PushError(HTTPStatus.BAD_REQUEST, "invalid_parameter", "dry_run must be true or false.")
-    return _FLAGS[flag]
 
 
 push: Callable[[HttpRequest], HttpResponse] = UsageEvents.as_view()

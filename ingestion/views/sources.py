@@ -22,6 +22,7 @@ from ingestion.forms import CustomerAttributeForm, UsageSourceForm
 from ingestion.models import UsageKey, UsageSource
 from ingestion.queries.activity import count_live_events
 from ingestion.reference import snippets_for
+from ingestion.source_panels import panels_of
 from ingestion.views.batches import recent
 from ingestion.views.push import PATH
 
@@ -86,7 +87,7 @@ def rename(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     if form.is_valid():
         with FormErrors(form):
             services.rename_usage_source(source=row, actor=request.actor, name=form.cleaned_data["name"])
-            messages.success(request, "The source is renamed.")
+            messages.success(request, "Source renamed.")
             return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
     return source_page(request, source_of(usage_source_id), form=form, status=422)
 
@@ -100,7 +101,7 @@ def customer_attribute(request: AccountRequest, usage_source_id: int) -> HttpRes
             services.set_customer_attribute(
                 source=row, actor=request.actor, customer_attribute=form.cleaned_data["customer_attribute"]
             )
-            messages.success(request, "The customer attribute is saved.")
+            messages.success(request, "Customer attribute saved.")
             return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
     return source_page(request, source_of(usage_source_id), attribute_form=form, status=422)
 
@@ -183,6 +184,7 @@ def source_page(
         "attribute_form": attribute_form
         or CustomerAttributeForm(initial={"customer_attribute": row.customer_attribute}),
         "problem": problem,
+        "panels": panels_of(row),
         "events_held": count_live_events(row) if request.membership.may(Role.MEMBER) else 0,
         **recent(request, row),
         "max_bytes": settings.UPLOAD_MAX_BYTES,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from finops.cost_access.reach import PROMPTS, instead_of
+from finops.lib.cost_access import LimitedCostAccess
 from mcpserver.context import ToolCall
 from mcpserver.execution import call_transaction
 from mcpserver.prompt_builder.prompt_context import Argument, PromptContext
@@ -21,7 +23,9 @@ def prompt(
 
     def register(writer: Writer) -> Writer:
         def render(call: ToolCall, argument_texts: Mapping[str, str]) -> str:
-            with call_transaction(call, read_only=True):
+            if call.cost_access_limits and name not in PROMPTS:
+                raise LimitedCostAccess(instead_of(name))
+            with call_transaction(call, read_only=True, is_within_limit=name in PROMPTS):
                 ctx = PromptContext(call, argument_texts)
                 return render_script(writer(ctx), ctx, registry)
 
@@ -31,7 +35,7 @@ def prompt(
                 title=title,
                 description=description,
                 render=render,
-                arguments=tuple(_registry_argument(each) for each in arguments),
+                arguments=tuple(_registry_argument(each, name) for each in arguments),
             )
         )
         return writer
@@ -39,9 +43,9 @@ def prompt(
     return register
 
 
-def _registry_argument(argument: Argument[Any]) -> PromptArgument:
+def _registry_argument(argument: Argument[Any], of_prompt: str) -> PromptArgument:
     def complete(call: ToolCall, typed: str, argument_texts: Mapping[str, str]) -> Completion:
-        with call_transaction(call, read_only=True):
+        with call_transaction(call, read_only=True, is_within_limit=of_prompt in PROMPTS):
             return argument.complete(PromptContext(call, argument_texts), typed)
 
     return PromptArgument(

@@ -7,8 +7,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from finops.cost_access.reach import TOOLS
 from finops.lib.periods import DateRange
 from finops.lib.sentences import escape_hidden
+from mcpserver.context import ToolCall
 from mcpserver.prompt_builder.prompt_context import PromptContext
 from mcpserver.registry import ToolRegistry
 
@@ -63,19 +65,32 @@ def render_script(script: Script, ctx: PromptContext, tools: ToolRegistry) -> st
     through = ctx.coverage.complete_through
     data = f"cost data is complete through {through}" if through else "there is no cost data yet"
     where = f"The account is {json_text(ctx.account.name)}, today is {ctx.today} (UTC), and {data}."
-    callable_names = {tool.name for tool in tools.callable_by(may_write=ctx.call.credential.may_write)}
+    is_limited = bool(ctx.call.cost_access_limits)
+    callable_tools = tools.callable_by(may_write=ctx.call.credential.may_write)
+    callable_names = {tool.name for tool in callable_tools if tool.name in TOOLS or not is_limited}
+    steps = [step for step in script.steps if step.tool in TOOLS or not is_limited]
     offers = [f"`{name}`: {why}" for name, why in script.offers.items() if name in callable_names]
     paragraphs = [
         f"{script.task} {where}",
         " ".join(script.only),
         "Call these tools of the FinOps console in this order. Their arguments are complete: pass them on as they are.",
-        "\n".join(f"{number}. {step}" for number, step in enumerate(script.steps, 1)),
+        "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1)),
+        _refused_text([step.tool for step in script.steps if step not in steps], ctx.call),
         _list("Then:", script.then),
         _list("Figures:", FIGURES),
         _list("Answer with:", script.answer),
         _list("At the end you may offer, and only do after I said yes:", offers),
     ]
     return "\n\n".join(each for each in paragraphs if each)
+
+
+def _refused_text(tools: Sequence[str], call: ToolCall) -> str:
+    """For a reader with limited cost access: what her answer cannot have. The limit is named whatever is refused."""
+    if not (sentence := call.limit_sentence()):
+        return ""
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(tools))
+    refused = f" Not available with it: {names}. Say so where the answer would have it." if names else ""
+    return f"{sentence} Say so first.{refused}"
 
 
 def json_text(value: Any) -> str:

@@ -19,7 +19,7 @@ from mcpserver import cors, jsonrpc
 from mcpserver.context import ToolCall
 from mcpserver.http_request import HttpError, admit, insufficient_scope_error, json_response, read_body
 from mcpserver.jsonrpc import RpcError
-from mcpserver.methods import Server, run_named_tool
+from mcpserver.methods import Server, run_named_tool, tools_of
 from mcpserver.registry import Tool, ToolAccess
 from mcpserver.rest.idempotency import HEADER, run_once
 from mcpserver.rest.openapi import document_bytes
@@ -51,7 +51,7 @@ class RestApi:
 
     def _list_tools(self, request: HttpRequest, call: ToolCall) -> HttpResponse:
         check_method(request, "GET")
-        tools = self._server().registry.callable_by(may_write=call.credential.may_write)
+        tools = tools_of(self._server().registry, call)
         return json_response(HTTPStatus.OK, msgspec.json.encode({"tools": [_entry(tool) for tool in tools]}))
 
     def _call_tool(self, request: HttpRequest, call: ToolCall, name: str) -> HttpResponse:
@@ -78,7 +78,8 @@ class RestApi:
     def _may_write_by(self, name: str, call: ToolCall) -> bool:
         """Whether the tool writes and the credential may: what is only read, or refused, needs no key."""
         tool = self._server().registry.get(name)
-        return tool is not None and tool.access is ToolAccess.WRITE and call.credential.may_write
+        may_write = call.credential.may_write and not call.cost_access_limits
+        return tool is not None and tool.access is ToolAccess.WRITE and may_write
 
 
 def no_path(request: HttpRequest) -> HttpResponse:

@@ -29,7 +29,7 @@ _IDEMPOTENCY_KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
     "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
-    "description": "The same key and call within 24 hours gets the first answer again, and changes nothing.",
+    "description": "The same key and call within 24 hours returns the first response and changes nothing.",
 }
 _DISPLAY_CURRENCY_TEXT: Final = "Such as EUR, or own for the currencies of the bills."
 

@@ -44,7 +44,7 @@ PROBLEM_TYPES: Final = {
     405: ProblemType("MethodNotAllowed", "Method not allowed", "Use the method in Allow.", ("Allow",)),
     409: ProblemType(
         "CallUnderWay",
-        "Call under way",
+        "Call in progress",
         "The first call with this Idempotency-Key is not finished. Send it again after Retry-After.",
         ("Retry-After",),
     ),

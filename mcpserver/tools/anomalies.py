@@ -19,11 +19,11 @@ MAX_TEXT = 300
     name="listAnomalies",
     title="List anomalies",
     access=ToolAccess.READ,
+    has_view=True,
     converts=True,
     description="""
         Unusual spend vs. forecast of a service, team or cost tag, most severe first: impact so far and at
         month end, expected range, root causes. For changes between two periods: explainSpendChange.
-        Example: {"state": "open"}
     """,
     examples=[{}, {"state": "all", "min_impact": 10, "currency": "USD", "limit": 5}],
 )

@@ -25,11 +25,11 @@ PAGE = "budgets/"
     name="listBudgets",
     title="List budgets",
     access=ToolAccess.READ,
+    has_view=True,
     converts=True,
     description="""
         Budgets in their current period, worst first: spend, forecast for its end, status and reason. For
         cost drivers: querySpend.
-        Example: {"status": ["exceeded"]}
     """,
     examples=[{}, {"status": ["warning", "exceeded"], "scope": ["account"], "limit": 5}],
 )

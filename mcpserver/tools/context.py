@@ -44,9 +44,9 @@ class AccountContext(ContextAnswer, frozen=True, kw_only=True):
     title="Get account context",
     access=ToolAccess.READ,
     description="""
-        Call this first, once: account, today's date, cost view, currencies, days with data and health of
-        each source, dimensions and tag keys to group and filter by, usage metrics, cost tags, teams, saved
-        unit metrics, and the account's glossary. For amounts: querySpend, queryUsage.
+        What other questions need: account, today's date, cost view, currencies, days with data and health
+        of each source, dimensions and tag keys to group and filter by, usage metrics, cost tags, teams,
+        saved unit metrics, and the account's glossary. For amounts: querySpend, queryUsage.
     """,
     examples=[{}],
 )

@@ -24,7 +24,7 @@ from finops.dashboards.widget_type import WidgetType
 from finops.dashboards.widgets import CATALOGUE, find_type
 from finops.lib.answers import AccountAnswer
 from finops.lib.errors import UserError
-from finops.lib.sentences import truncate
+from finops.lib.sentences import quote, truncate
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
 from mcpserver.registry import ToolAccess, tool
@@ -73,10 +73,10 @@ class GetDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
     name="getDashboard",
     title="Get a dashboard",
     access=ToolAccess.READ,
+    has_view=True,
     description="""
         The layout of a shared dashboard, in the format of set_dashboard_widgets. For figures use querySpend
         and others.
-        Example: {"dashboard_id": 3}
     """,
     examples=[{}],
 )
@@ -191,11 +191,24 @@ class SetDashboardWidgetsArguments(msgspec.Struct, frozen=True, kw_only=True):
     widgets: Annotated[Widgets, Meta(description="The complete list; others are removed.")]
 
 
+def _question_of_widgets(call: ToolCall, arguments: SetDashboardWidgetsArguments) -> str:
+    """Only of a board that somebody else changed last: what one wrote oneself is replaced without asking."""
+    dashboard = queries.shared_dashboard(arguments.dashboard_id)
+    other = queries.last_author(dashboard)
+    if not other or other == call.credential.actor.label:
+        return ""
+    return (
+        f"Replace all widgets of the dashboard {quote(dashboard.name, 60)}? {quote(other, 60)} changed it last, at "
+        f"{dashboard.changed_at:%Y-%m-%d %H:%M:%S} UTC."
+    )
+
+
 @tool(
     name="set_dashboard_widgets",
     title="Set a dashboard's widgets",
     access=ToolAccess.WRITE,
     idempotent=True,
+    question=_question_of_widgets,
     description="""
         Replaces all widgets of a shared dashboard; all or nothing. Edit the layout from getDashboard. Two
         widgets at the same x and y are refused.
@@ -216,12 +229,20 @@ class DeleteDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
     dashboard_id: DashboardId
 
 
+def _question_of_deletion(call: ToolCall, arguments: DeleteDashboardArguments) -> str:
+    dashboard = queries.shared_dashboard(arguments.dashboard_id)
+    count = dashboard.widgets.count()
+    widgets = "1 widget" if count == 1 else f"{count} widgets"
+    return f"Delete the shared dashboard {quote(dashboard.name, 60)} with {widgets} for everybody? This cannot be undone."
+
+
 @tool(
     name="delete_dashboard",
     title="Delete a dashboard",
     access=ToolAccess.WRITE,
     destructive=True,
     idempotent=True,
+    question=_question_of_deletion,
     description="Permanently deletes a shared dashboard and its widgets. Ask the person first.",
     examples=[{"dashboard_id": 1}],
 )

@@ -20,6 +20,7 @@ MAX_URL = 4_000
     name="forecastSpend",
     title="Forecast spend",
     access=ToolAccess.READ,
+    has_view=True,
     converts=True,
     description="""
         Forecast of the current month, quarter, year or next days with an 80% range, actual spend and the

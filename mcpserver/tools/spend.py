@@ -27,6 +27,7 @@ MAX_LINKED_TEXT = 200
     name="querySpend",
     title="Query spend",
     access=ToolAccess.READ,
+    has_view=True,
     converts=True,
     description="""
         Spend in total or by up to two dimensions, over time, compared with a previous period. Use it for
@@ -69,7 +70,7 @@ class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
     search: Annotated[
         str, Meta(description="Part of a value or name (not case-sensitive), or an alias such as EC2.")
     ] = ""
-    start_date: Annotated[date | None, Meta(description="First day, inclusive; needs end_date.")] = None
+    start_date: Annotated[date | None, Meta(description="First day; needs end_date.")] = None
     end_date: date | None = None
     period: Annotated[str | None, Meta(description="As in querySpend. Default: last 365 days with data.")] = (
         None

@@ -18,6 +18,7 @@ PAGE = "spend-change/"
     name="explainSpendChange",
     title="Explain a change of spend",
     access=ToolAccess.READ,
+    has_view=True,
     converts=True,
     description="""
         Why spend rose or fell between two periods: largest changes, new and ended cost, price vs. volume,

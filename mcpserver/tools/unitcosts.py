@@ -27,6 +27,7 @@ MAX_URL = 4_000
     name="queryUnitCost",
     title="Query unit cost",
     access=ToolAccess.READ,
+    has_view=True,
     converts=True,
     description="""
         Cost per unit of pushed usage (request, seat …), in total or per customer; null with a reason without usage.

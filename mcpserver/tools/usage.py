@@ -48,9 +48,8 @@ def _truncate_event(event: UsageEvent) -> UsageEvent:
     title="Query usage",
     access=ToolAccess.READ,
     description="""
-        Usage of a pushed metric (requests, seats …): in total, by customer or dimension, over time. Totals
-        are exact: do not add rows or buckets yourself. For cost per unit use queryUnitCost; for single
-        events, listUsageEvents.
+        Usage of a pushed metric (requests, seats …): in total, by customer or dimension, over time. For
+        cost per unit use queryUnitCost; for single events, listUsageEvents.
         Example: {"metric": "requests", "period": "last_month", "group_by": "customer"}
     """,
     examples=[

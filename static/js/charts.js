@@ -1,17 +1,25 @@
 // Draws every chart of a page from the JSON in its data-chart, in the page's theme. The page has a table of each chart.
 import { pinchRange, selectRange } from "./chart-range.js";
-import { axisParts, chartOptions, labelText, stepText, tooltipRows, waterfallOptions } from "./lib/chart-options.js";
+import {
+  axisParts,
+  chartOptions,
+  labelText,
+  markerTexts,
+  stepText,
+  tooltipRows,
+  waterfallOptions,
+} from "./lib/chart-options.js";
 import { setSymbols } from "./lib/numbers.js";
 import { ColorAssignment, chartTheme } from "./lib/palette.js";
 
 // By element: its ECharts instance and its data.
-const charts = new Map();
+export const charts = new Map();
 const colors = new ColorAssignment();
 
 // Asked once: each time the browser would style the whole page anew.
 let font;
 
-function currentTheme() {
+export function currentTheme() {
   font ??= getComputedStyle(document.body).fontFamily;
   return chartTheme(document.documentElement.getAttribute("data-bs-theme") === "dark", font);
 }
@@ -40,6 +48,7 @@ function tooltip(data, points) {
   const { rows, isEmpty } = tooltipRows(data, points);
   if (isEmpty) box.append(element("div", "", "No data"));
   box.append(element("table", "", ...rows.map(tooltipRow)));
+  box.append(...markerTexts(data, points[0].dataIndex).map((text) => element("div", "chart-tip-name", `▾ ${text}`)));
   return box;
 }
 
@@ -90,8 +99,32 @@ function follow(node, chart, data) {
   }
 }
 
-function draw(node) {
+// Change events on charts can be hidden; the choice stays in the browser. The table beside the chart lists them anyway.
+const MARKERS_HIDDEN = "console:markers-hidden";
+
+function readData(node) {
   const data = JSON.parse(node.dataset.chart);
+  return localStorage.getItem(MARKERS_HIDDEN) ? { ...data, markers: undefined } : data;
+}
+
+function showSwitches() {
+  for (const input of document.querySelectorAll("[data-chart-markers]")) {
+    input.checked = !localStorage.getItem(MARKERS_HIDDEN);
+  }
+}
+
+document.addEventListener("change", ({ target }) => {
+  if (!target.matches?.("[data-chart-markers]")) return;
+  if (target.checked) localStorage.removeItem(MARKERS_HIDDEN);
+  else localStorage.setItem(MARKERS_HIDDEN, "1");
+  for (const [node, entry] of charts) {
+    entry.data = readData(node);
+    entry.chart.setOption({ ...options(entry.data, node), animation: false }, true);
+  }
+});
+
+function draw(node) {
+  const data = readData(node);
   const chart = echarts.init(node);
   charts.set(node, { chart, data });
   chart.setOption(options(data, node));
@@ -156,21 +189,11 @@ function drawAll() {
 
 document.addEventListener("DOMContentLoaded", drawAll);
 document.addEventListener("htmx:afterSettle", drawAll);
+document.addEventListener("DOMContentLoaded", showSwitches);
+document.addEventListener("htmx:afterSettle", showSwitches);
 document.addEventListener("console:theme", () => {
   for (const [node, { chart, data }] of charts) chart.setOption({ ...options(data, node), animation: false }, true);
 });
 addEventListener("beforeprint", () => {
   while (queue.length) drawFirst();
-});
-
-// Each chart of the page as a picture, on the page's ground.
-document.addEventListener("click", ({ target }) => {
-  if (!target.closest("[data-chart-png]")) return;
-  for (const [node, { chart }] of charts) {
-    const link = document.createElement("a");
-    const backgroundColor = currentTheme().surface;
-    link.href = chart.getDataURL({ pixelRatio: 2, backgroundColor });
-    link.download = `${node.dataset.name}.png`;
-    link.click();
-  }
 });

@@ -119,7 +119,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
 function confirmInDialog(form) {
   const dialog = document.getElementById("confirm");
-  const { confirm, confirmText = "", confirmYes = "Yes", confirmNo = "Cancel" } = form.dataset;
+  const { confirm, confirmText = "", confirmYes = "Continue", confirmNo = "Cancel" } = form.dataset;
   document.getElementById("confirm-title").textContent = confirm;
   document.getElementById("confirm-text").textContent = confirmText;
   document.getElementById("confirm-yes").textContent = confirmYes;

@@ -12,6 +12,7 @@ from decimal import Decimal
 from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 
 from accounts.audit import Actor
+from accounts.keys import mint_mcp_key
 from accounts.models import Account, User
 from accounts.scoping import account_scope
 from accounts.services import create_account
@@ -20,6 +21,7 @@ from finops.allocation.rules import AllOf, AnyOf, Copy, Not, Rule, Test
 from finops.allocation.services import cost_tags
 from finops.allocation.services.cost_tags import create_cost_tag
 from finops.allocation.services.splits import SplitDraft, create_split
+from finops.change_events.models import ChangeEvent
 from finops.connections.models import CostSync
 from finops.connections.services import run_sync
 from finops.costs.models import CostImport, CostSource
@@ -314,3 +316,22 @@ def run_syncs() -> list[str]:
     for sync in CostSync.objects.unscoped().filter(status="queued"):
         run_sync(sync.pk)
     return [sync.status for sync in CostSync.objects.unscoped()]
+
+
+def mcp_key() -> str:
+    """A Read/write key to Acme."""
+    acme = Account.objects.get(slug="acme")
+    return mint_mcp_key(account=acme, actor=ACTOR, name="host", scope="read_write")[1]
+
+
+def add_change_event(title: str, days_ago: int) -> None:
+    """A deployment of Acme's."""
+    account = Account.objects.get(slug="acme")
+    with account_scope(account):
+        ChangeEvent.objects.create(
+            account=account,
+            origin="note",
+            kind="deployment",
+            title=title,
+            occurred_at=clock.now() - timedelta(days=days_ago),
+        )

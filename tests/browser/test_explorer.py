@@ -15,6 +15,7 @@ from tests.browser.layout import LAYOUT_SHIFTS, MAX_LAYOUT_SHIFT, layout_shift
 from tests.browser.test_connections_accessibility import violations
 from tests.browser.test_pages import FAULTS
 from tests.long import also_long
+from tests.servers import LiveServer
 
 pytestmark = pytest.mark.browser
 
@@ -52,6 +53,25 @@ def test_a_chart_lists_its_amounts_under_the_pointer(new_page: NewPage) -> None:
     page.goto("/a/acme/spend-change/")
     page.locator("[data-drawn]").first.hover()
     expect(tip).to_contain_text(re.compile(r"^\w.*\$[\d,.]+$"))
+
+
+def test_change_events_stand_on_the_chart_until_they_are_hidden(
+    new_page: NewPage, console: LiveServer
+) -> None:
+    console.run("tests.browser.people:add_change_event", "checkout v142", 10)
+    page = new_page("viewer")
+    page.goto(URL)
+    chart = page.locator("[data-drawn]").first
+    drawn = "node => echarts.getInstanceByDom(node).getOption().series[0].markLine?.data.length ?? 0"
+    expect(chart.locator("canvas").first).to_be_visible()
+    assert chart.evaluate(drawn) == 1
+
+    page.get_by_label("Change events on charts").uncheck()
+    assert chart.evaluate(drawn) == 0
+    page.get_by_text("View change events (1)").press("Enter")
+
+    expect(page.get_by_role("rowheader", name="checkout v142")).to_be_visible()
+    assert violations(page) == []
 
 
 def test_back_brings_the_earlier_question_with_its_form(new_page: NewPage) -> None:

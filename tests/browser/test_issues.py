@@ -63,7 +63,7 @@ def test_a_saving_becomes_an_issue_whose_state_it_follows(
         fake.close("completed")
         page.goto(f"{base}issue-trackers/")
         page.get_by_role("link", name=NAME).click()
-        page.get_by_role("button", name="Read states now").click()
+        page.get_by_role("button", name="Update statuses").click()
         console.run("tests.browser.tracking:work")
         page.goto(saving)
         expect(page.get_by_text("Done, to be verified")).to_be_visible()

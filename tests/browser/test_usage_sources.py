@@ -66,7 +66,7 @@ def test_a_source_is_deleted_on_a_phone_where_the_question_stands_in_sight(new_p
     make_source(page, "Short-lived")
     page.get_by_role("button", name="Delete source").click()
     question = page.get_by_role("dialog")
-    expect(question).to_contain_text("With it go 0 events and its uploads.")
+    expect(question).to_contain_text("0 events and its uploads are deleted.")
     expect(question).to_be_in_viewport(ratio=1)
     assert overflow(page) == 0
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.chaos.syncs import run
+from tests.long import also_long
 from tests.migrated import migrate_console
 
 pytestmark = pytest.mark.xdist_group("chaos")
 
 
+@pytest.mark.parametrize("faults", [["worker", "database"], *also_long(["fetch", "broker"])], ids=" ".join)
 def test_months_are_whole_and_nothing_is_doubled_whatever_is_killed_during_syncs(
+    faults: list[str],
     django_db_setup: None,
 ) -> None:
-    faults = ["worker", "fetch", "broker", "database"]
     report = run(faults, seed=16, prepare=migrate_console)
 
     assert report.wrong == []

@@ -181,6 +181,16 @@ REQUIREMENTS: dict[str, Requirement] = {
             "Resource lists are empty; reading is 'not found'.",
             "2026-07-28 server/resources",
         ),
+        (
+            "resources:read",
+            "Each listed resource, and each name of a template, is read as text of its type.",
+            "2026-07-28 server/resources",
+        ),
+        (
+            "skills:verified",
+            "Each file of each skill has the size, digest and frontmatter of its entry.",
+            "extension io.modelcontextprotocol/skills",
+        ),
         # Tools
         ("tools:order", "tools/list has the same order every time.", _TOOLS),
         ("tools:by-credential", "tools/list shows what the credential may call.", "product"),

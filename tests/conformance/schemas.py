@@ -25,6 +25,9 @@ RESULTS = {
     "prompts/get": "GetPromptResult",
     "resources/list": "ListResourcesResult",
     "resources/templates/list": "ListResourceTemplatesResult",
+    "resources/read": "ReadResourceResult",
+    "skills/list": "PaginatedResult",
+    "skills/get": "Result",
     "completion/complete": "CompleteResult",
 }
 ERRORS = {-32020: "HeaderMismatchError", -32022: "UnsupportedProtocolVersionError"}
@@ -49,7 +52,8 @@ def check_answer(revision: str, method: str, message: Mapping[str, Any]) -> None
         return
     envelope = "JSONRPCResponse" if revision in LEGACY[1:] else "JSONRPCResultResponse"
     check(revision, envelope, message)
-    check(revision, RESULTS[method], message["result"])
+    asks = message["result"].get("resultType") == "input_required"
+    check(revision, "InputRequiredResult" if asks else RESULTS[method], message["result"])
 
 
 def check_error(revision: str, message: Mapping[str, Any]) -> None:

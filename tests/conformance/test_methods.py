@@ -52,7 +52,9 @@ def test_tools_are_described_so_that_every_client_can_read_them(door: Door, revi
         assert tool["inputSchema"]["type"] == "object"
         assert tool["inputSchema"]["additionalProperties"] is False
         assert "$ref" not in json.dumps(tool)
-        hints = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+        hints = {"readOnlyHint", "destructiveHint", "openWorldHint"}
+        if not tool["annotations"]["readOnlyHint"]:
+            hints.add("idempotentHint")  # means nothing for a tool that only reads
         assert set(tool["annotations"]) - {"title"} == hints
         assert [tool.get("title"), tool["annotations"].get("title")].count(None) == 1
 
@@ -223,9 +225,9 @@ def test_where_nothing_is_known_nothing_is_suggested(door: Door, argument: str, 
         ({"ref": {"type": "ref/prompt"}}, "params.ref.name must be a string."),
         (
             {"ref": {"type": "ref/resource", "uri": "file:///{name}"}},
-            "params.ref.type must be ref/prompt; only prompts have completions.",
+            "No such argument of a resource template.",
         ),
-        ({"ref": None}, "params.ref.type must be ref/prompt; only prompts have completions."),
+        ({"ref": None}, "params.ref.type must be ref/prompt or ref/resource."),
         ({"argument": {"name": "teem", "value": ""}}, "weekly has no argument teem. Nearest: team."),
         ({"argument": {"name": "team"}}, "params.argument.value must be a string."),
         ({"argument": "team"}, "params.argument must be an object."),

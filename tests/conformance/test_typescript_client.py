@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mcpserver.registry import registry
+from mcpserver.server import server
 from tests.conformance import node
 from tests.conformance.requirements import requirement
 from tests.isolation.marks import MARK
@@ -88,7 +89,20 @@ def test_it_connects_with_the_revision_of_its_mode(report: dict[str, Any], mode:
 def test_it_lists_what_there_is(report: dict[str, Any]) -> None:
     assert [tool["name"] for tool in report["tools"]] == [tool.name for tool in READ_TOOLS]
     assert [prompt["name"] for prompt in report["prompts"]] == [prompt.name for prompt in PROMPTS]
-    assert report["resources"] == []
+    assert [resource["uri"] for resource in report["resources"]] == [
+        resource.uri for resource in server().resources.resources
+    ]
+
+
+@requirement("clients:typescript", "skills:verified")
+def test_it_reads_and_verifies_every_skill(report: dict[str, Any], mode: str) -> None:
+    """Only the era of 2026-07-28 has extensions. The client checks size, digest and frontmatter of each file."""
+    if mode == "legacy":
+        assert report["skills"] == {"supported": False}
+        return
+    assert report["skills"]["invalid"] == []
+    files = [file.uri for skill in server().skills for file in skill.files]
+    assert report["skills"]["verified"] == files
 
 
 @requirement("clients:typescript", "prompts:get", "prompts:arguments")

@@ -13,6 +13,11 @@ from django.test import Client
 from accounts.keys import new_secret, revoke_mcp_key
 from accounts.models import MCPKey, OAuthConnection
 from accounts.oauth.services import disconnect
+from accounts.sso.models import ScimToken
+from accounts.sso.scim.tokens import create_scim_token, revoke_scim_token
+from finops.change_events.models import EventKey
+from finops.change_events.services.keys import generate_event_key, regenerate_event_key, revoke_event_key
+from finops.change_events.services.sources import create_event_source
 from finops.connections.models import CostKey
 from finops.connections.services.cost_keys import (
     create_pushed_source,
@@ -27,8 +32,9 @@ from ingestion.services import (
     revoke_usage_key,
 )
 from tests.accounts.oauth.flow import OAuthClient
+from tests.accounts.sso.scim.client import add_provider
 from tests.cast import Cast
-from tests.credentials.places import ASKS_FOR_MORE, Headers, Outcome
+from tests.credentials.places import ASKS_FOR_MORE, PROVIDER_ID, Headers, Outcome
 from tests.mcpserver.door import mint
 
 Show = Callable[[Cast, Client], Headers]
@@ -63,8 +69,30 @@ def cost_key(cast: Cast) -> tuple[CostKey, str]:
     return key, plaintext
 
 
+def event_key(cast: Cast) -> tuple[EventKey, str]:
+    source = create_event_source(account=cast.account, actor=cast.actor, name="Pipeline")
+    return generate_event_key(source=source, actor=cast.actor)
+
+
 def access_token(cast: Cast, access: str) -> str:
     return OAuthClient().connect(cast.member, access=access).access
+
+
+def scim_token(cast: Cast, provider_id: str = PROVIDER_ID) -> tuple[ScimToken, str]:
+    provider = add_provider(cast.account, "example.com", public_id=provider_id)
+    return create_scim_token(provider=provider, actor=cast.actor)
+
+
+def _revoked_scim_token(cast: Cast, client: Client) -> Headers:
+    row, token = scim_token(cast)
+    revoke_scim_token(token=row, actor=cast.actor)
+    return bearer(token)
+
+
+def _scim_token_of_another_provider(cast: Cast, client: Client) -> Headers:
+    scim_token(cast)
+    other = add_provider(cast.other_account, "other.com")
+    return bearer(create_scim_token(provider=other, actor=cast.other_actor)[1])
 
 
 def _disconnected_token(cast: Cast, client: Client) -> Headers:
@@ -108,6 +136,18 @@ def _replaced_cost_key(cast: Cast, client: Client) -> Headers:
     return bearer(token)
 
 
+def _revoked_event_key(cast: Cast, client: Client) -> Headers:
+    key, token = event_key(cast)
+    revoke_event_key(source=key.source, actor=cast.actor)
+    return bearer(token)
+
+
+def _replaced_event_key(cast: Cast, client: Client) -> Headers:
+    key, token = event_key(cast)
+    regenerate_event_key(source=key.source, actor=cast.actor)
+    return bearer(token)
+
+
 def _session_and_garbage(cast: Cast, client: Client) -> Headers:
     return {**_session(cast, client), **bearer("garbage")}
 
@@ -145,6 +185,12 @@ ENTRIES: dict[str, Entry] = {
     "OAuth refresh token": Entry(
         show=lambda cast, client: bearer(OAuthClient().connect(cast.member).refresh)
     ),
+    "SCIM token": Entry(
+        show=lambda cast, client: bearer(scim_token(cast)[1]), opens=("SCIM",), used="sso_scimtoken"
+    ),
+    "SCIM token, revoked": Entry(show=_revoked_scim_token),
+    "SCIM token of another provider": Entry(show=_scim_token_of_another_provider),
+    "SCIM token, never created": Entry(show=lambda cast, client: bearer(new_secret("fscm_")[0])),
     "usage key": Entry(
         show=lambda cast, client: bearer(usage_key(cast)[1]),
         opens=("push", "CloudEvents", "CloudEvents as OpenMeter", "OTLP metrics"),
@@ -152,6 +198,14 @@ ENTRIES: dict[str, Entry] = {
     ),
     "usage key, revoked": Entry(show=_revoked_usage_key),
     "usage key, replaced": Entry(show=_replaced_usage_key),
+    "event key": Entry(
+        show=lambda cast, client: bearer(event_key(cast)[1]),
+        opens=("change events",),
+        used="change_events_eventkey",
+    ),
+    "event key, revoked": Entry(show=_revoked_event_key),
+    "event key, replaced": Entry(show=_replaced_event_key),
+    "event key, never generated": Entry(show=lambda cast, client: bearer(new_secret("fevt_")[0])),
     "cost key": Entry(
         show=lambda cast, client: bearer(cost_key(cast)[1]), opens=("cost push",), used="connections_costkey"
     ),

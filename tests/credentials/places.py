@@ -16,7 +16,10 @@ CLOUDEVENTS = "/api/usage/cloudevents"
 OPENMETER = "/api/usage/openmeter/api/v1/events"
 OTLP = "/api/usage/otlp/v1/metrics"
 REST = "/api/v1/tools"
+EVENTS = "/api/events"
 COSTS = "/api/costs/pushes"
+PROVIDER_ID = "6b5d6a3c-7d3b-4f0b-8bb1-1a2f9cbf2f1c"
+SCIM = f"/scim/v2/{PROVIDER_ID}/Users"
 PAGE = "/a/acme/"
 NEW_KEY = "/a/acme/settings/mcp-keys/new/"
 EVENT = {"customer_id": "c-1", "metric": "requests", "timestamp": "2026-11-20T12:00:00Z", "quantity": 3}
@@ -128,6 +131,9 @@ _pushed_metrics = tuple(table for table in _pushed if table != "ingestion_usaged
 _no_otlp = Outcome(status=401, challenge="Bearer", says='"code":16')
 _no_openmeter = Outcome(status=401, challenge="Bearer", says='"status":401')
 
+_no_scim = Outcome(status=401, challenge="Bearer", says='"status":"401"')
+_no_sign_in = Outcome(status=403, says="Sign-in", writes=("accounts_securityevent",))
+
 PLACES: dict[str, Place] = {
     "initialize": mcp(
         "initialize",
@@ -176,6 +182,21 @@ PLACES: dict[str, Place] = {
         refused=_no_otlp,
         asked=_no_otlp,
     ),
+    "change events": Place(
+        ask=lambda client, headers: client.post(
+            EVENTS,
+            '{"events": [{"kind": "release", "title": "v1"}]}',
+            "application/json",
+            headers=headers,
+        ),
+        opened=Outcome(
+            status=200,
+            says='"accepted":1',
+            writes=("change_events_changeevent", "change_events_eventmonth"),
+        ),
+        refused=_no_push,
+        asked=_no_push,
+    ),
     "cost push": Place(
         ask=lambda client, headers: client.post(
             COSTS, '{"month": "2026-05"}', "application/json", headers=headers
@@ -183,6 +204,32 @@ PLACES: dict[str, Place] = {
         opened=Outcome(status=201, says='"status":"open"', writes=("connections_costpush",)),
         refused=_no_push,
         asked=_no_push,
+    ),
+    "SCIM": Place(
+        ask=lambda client, headers: client.post(
+            SCIM, '{"userName": "ann@example.com"}', "application/scim+json", headers=headers
+        ),
+        opened=Outcome(
+            status=201,
+            says='"active":true',
+            writes=("sso_scimuser", "accounts_user", "accounts_membership", "accounts_auditentry"),
+        ),
+        refused=_no_scim,
+        asked=_no_scim,
+    ),
+    "answer of OpenID Connect": Place(
+        ask=lambda client, headers: client.get("/auth/sso/callback/?state=x&code=y", headers=headers),
+        opened=_no_sign_in,
+        refused=_no_sign_in,
+        asked=_no_sign_in,
+    ),
+    "answer of SAML": Place(
+        ask=lambda client, headers: client.post(
+            f"/auth/sso/saml/{PROVIDER_ID}/acs/", {"SAMLResponse": "x", "RelayState": "y"}, headers=headers
+        ),
+        opened=_no_sign_in,
+        refused=_no_sign_in,
+        asked=_no_sign_in,
     ),
     "page": page(
         lambda client, headers: client.get(PAGE, headers=headers),

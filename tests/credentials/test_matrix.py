@@ -10,7 +10,18 @@ from django.test import Client
 
 from tests.cast import Cast
 from tests.credentials.entries import ENTRIES, Entry
-from tests.credentials.places import CLOUDEVENTS, COSTS, MCP, OPENMETER, OTLP, PLACES, PUSH, REST, Outcome
+from tests.credentials.places import (
+    CLOUDEVENTS,
+    COSTS,
+    EVENTS,
+    MCP,
+    OPENMETER,
+    OTLP,
+    PLACES,
+    PUSH,
+    REST,
+    Outcome,
+)
 from tests.credentials.toys import REAL, TOYS
 from tests.isolation.walk import fingerprint, routes
 
@@ -61,5 +72,22 @@ def test_every_door_of_tokens_is_in_the_matrix() -> None:
     doors = {path for path in paths if not path.startswith(other_paths)}
 
     # The documents of the endpoints are for everybody, with or without a credential.
-    documents = {"/api/usage/openapi.json", "/api/costs/openapi.json", "/api/v1/openapi.json"}
-    assert doors == {MCP, PUSH, CLOUDEVENTS, OPENMETER, OTLP, COSTS, REST, f"{REST}/<str:name>", *documents}
+    documents = {
+        "/api/usage/openapi.json",
+        "/api/costs/openapi.json",
+        "/api/v1/openapi.json",
+        "/api/events/openapi.json",
+        "/api/mcp/server-card",
+    }
+    assert doors == {
+        MCP,
+        PUSH,
+        CLOUDEVENTS,
+        OPENMETER,
+        OTLP,
+        COSTS,
+        EVENTS,
+        REST,
+        f"{REST}/<str:name>",
+        *documents,
+    }

@@ -18,8 +18,8 @@ from accounts.services import create_account
 from finops.connections.services.cost_keys import create_pushed_source
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import Cast
-from tests.credentials.entries import access_token, cost_key, usage_key
-from tests.credentials.places import COSTS, EVENT, MCP, PAGE, PLACES, PUSH, REST
+from tests.credentials.entries import access_token, cost_key, event_key, scim_token, usage_key
+from tests.credentials.places import COSTS, EVENT, EVENTS, MCP, PAGE, PLACES, PUSH, REST, SCIM
 from tests.isolation.walk import fingerprint
 from tests.mcpserver.door import mint
 from tests.servers import LiveServer
@@ -29,7 +29,9 @@ BODIES = {
     REST_TOOL: "{}",
     MCP: json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
     PUSH: json.dumps({"events": [EVENT]}),
+    EVENTS: json.dumps({"events": [{"kind": "release", "title": "v1"}]}),
     COSTS: json.dumps({"month": "2026-05"}),
+    SCIM: json.dumps({"userName": "ann@example.com"}),
 }
 # Each kind of token, and its own door: where it would count, were it in its place.
 TOKENS: dict[str, tuple[str, Callable[[Cast], str]]] = {
@@ -37,6 +39,8 @@ TOKENS: dict[str, tuple[str, Callable[[Cast], str]]] = {
     "MCP key, over REST": (REST_TOOL, lambda cast: mint(cast, "read_write")),
     "OAuth token": (MCP, lambda cast: access_token(cast, "read_write")),
     "usage key": (PUSH, lambda cast: usage_key(cast)[1]),
+    "event key": (EVENTS, lambda cast: event_key(cast)[1]),
+    "SCIM token": (SCIM, lambda cast: scim_token(cast)[1]),
     "cost key": (COSTS, lambda cast: cost_key(cast)[1]),
 }
 

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from pytest_django import Settings
@@ -13,6 +14,7 @@ from finops.celery import app
 from finops.worker import liveness
 from finops.worker.liveness import Scheduler, note_worker
 from finops.worker.queues import QUEUES
+from tests.broker import messages_in_redis
 from tests.servers import free_port
 
 NO_WORKER = {"worker": "failed", "beat": "failed"}
@@ -23,6 +25,12 @@ def var(settings: Settings, tmp_path: Path) -> Path:
     """Of an installation whose worker has not run yet."""
     settings.VAR_DIR = tmp_path
     return tmp_path
+
+
+@pytest.fixture
+def redis(settings: Settings) -> Iterator[None]:
+    with messages_in_redis(settings):
+        yield
 
 
 def test_healthz_answers_without_a_database(client: Client) -> None:
@@ -100,27 +108,33 @@ def test_answers_are_not_cached(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_worker_and_beat_are_alive_for_a_minute_after_their_last_note(
-    client: Client, settings: Settings, var: Path
+    client: Client, redis: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for queue in QUEUES:
         note_worker.apply(routing_key=queue)
     checks = client.get("/readyz").json()["checks"]
     assert (checks["worker"], checks["beat"]) == ("ok", "failed")
 
+    later = time.time() + 61
+    monkeypatch.setattr(time, "time", lambda: later)
     liveness.note(liveness.BEAT)
-    for file in (var / "alive").glob("worker-*"):
-        os.utime(file, (time.time() - 61, time.time() - 61))
     answer = client.get("/readyz")
     assert (answer.json()["checks"]["worker"], answer.json()["checks"]["beat"]) == ("failed", "ok")
     assert answer.status_code == 200
 
 
-def test_a_tick_of_beat_notes_it(settings: Settings, var: Path) -> None:
+def test_a_tick_of_beat_notes_it(redis: None, var: Path) -> None:
     beat = Scheduler(app=app, schedule_filename=str(var / "schedule"), lazy=True)
     beat.setup_schedule()
     beat.schedule.clear()
     assert beat.tick() <= liveness.NOTE_SECONDS
     assert liveness.is_alive(liveness.BEAT)
+
+
+def test_beat_without_redis_says_what_is_missing(var: Path) -> None:
+    beat = Scheduler(app=app, schedule_filename=str(var / "schedule"), lazy=True)
+    with pytest.raises(ImproperlyConfigured, match="REDIS_URL is not set"):
+        beat.setup_schedule()
 
 
 @pytest.mark.django_db

@@ -73,7 +73,13 @@ def imported_modules(path: Path) -> Iterator[str]:
             ],
         ),
         (list(related_events), ["new_sources", "anomalies"]),
-        ([kind.name for kind in registry.kinds()][-3:], ["cost_tag:", "team", "customer"]),
+        (
+            [kind.name for kind in registry.kinds()][-8:],
+            [
+                *("cost_tag:", "team", "customer"),
+                *("ai_vendor", "ai_model", "ai_token_type", "ai_person", "ai_key"),
+            ],
+        ),
     ],
 )
 def test_entries_stand_in_the_order_of_the_apps(names: list[str], expected: list[str]) -> None:

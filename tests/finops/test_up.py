@@ -20,10 +20,12 @@ from pathlib import Path
 import pytest
 from django.conf import settings as project
 from pytest_django import Settings
+from redis import Redis
 
 from finops.management.commands import up
 from finops.processes import is_group_alive, process_name
 from finops.web.server import listening_socket
+from finops.worker.queues import QUEUES
 from tests.migrated import dump_file, migrate_console
 from tests.servers import activated, free_port
 from tests.waiting import threads, wait_until
@@ -42,7 +44,9 @@ class Console:
         self.var_dir, self.port = var_dir, port
         command = [sys.executable, "manage.py", "up", "--no-demo", "--port", str(port)]
         inherited = {
-            name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "PUBLIC_URL")
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("DATABASE_URL", "PUBLIC_URL", "REDIS_URL")
         }
         self.process = subprocess.Popen(
             command if listening is None else activated(listening, command),
@@ -153,7 +157,9 @@ def listening() -> Iterator[socket.socket]:
 def kept(var_dir: Path, listening: socket.socket) -> Iterator[Console]:
     """One run for all tests of a class: a start costs 18 s of CPU."""
     # Each second a program tells that it is not stuck, beat every five.
-    with started(var_dir, listening.getsockname()[1], listening, HEARTBEAT_SILENT_SECONDS="5") as running:
+    with started(
+        var_dir, listening.getsockname()[1], listening, HEARTBEAT_SILENT_SECONDS="5", WEB_PROCESSES="2"
+    ) as running:
         yield running
 
 
@@ -171,7 +177,9 @@ def ends_well(console: Console, number: signal.Signals) -> None:
 def stopped_what_was_left(console: Console) -> bool:
     return any(
         "An earlier start was killed" in line
-        and line.endswith("web server, worker, import worker, insights worker, beat, PostgreSQL.")
+        and line.endswith(
+            "web server 1, web server 2, worker, import worker, insights worker, beat, Redis, PostgreSQL."
+        )
         for line in console.said
     )
 
@@ -182,16 +190,16 @@ def test_a_restart_refuses_nobody_and_after_sigkill_the_next_start_stops_what_wa
 ) -> None:
     with ExitStack() as consoles:
         port = listening.getsockname()[1]
-        first = consoles.enter_context(started(var_dir, port, listening))
+        first = consoles.enter_context(started(var_dir, port, listening, WEB_PROCESSES="2"))
         ends_well(first, signal.SIGINT)
         with waiting_clients(first, 2) as answers:
-            second = consoles.enter_context(started(var_dir, port, listening))
+            second = consoles.enter_context(started(var_dir, port, listening, WEB_PROCESSES="2"))
         assert answers == ["ok"] * 2
 
         left = processes_of(second)
         second.end(signal.SIGKILL)
         assert [pid for pid in left if not is_group_alive(pid)] == []
-        third = consoles.enter_context(started(var_dir, port, listening))
+        third = consoles.enter_context(started(var_dir, port, listening, WEB_PROCESSES="2"))
         assert stopped_what_was_left(third)
         assert [pid for pid in left if is_group_alive(pid)] == []
         assert json.loads(third.get("/readyz"))["ready"] is True
@@ -240,7 +248,7 @@ def test_its_lines_are_log_records_where_logs_are_json(
 class TestWhileItRuns:
     def test_it_says_what_it_does_and_serves(self, kept: Console) -> None:
         said = "\n".join(kept.said)
-        for step in ("PostgreSQL", "Database tables", "Static files", "Web server", "Worker"):
+        for step in ("PostgreSQL", "Redis", "Database tables", "Static files", "Web server", "Worker"):
             assert step in said
         assert f"http://127.0.0.1:{kept.port}" in said
         assert kept.get("/healthz") == "ok"
@@ -255,11 +263,12 @@ class TestWhileItRuns:
         assert kept.get("/healthz") == "ok"
 
     def test_a_web_server_that_dies_is_started_again_and_refuses_nobody(self, kept: Console) -> None:
-        os.killpg(kept.children()["web server"], signal.SIGKILL)
+        before = kept.children()
+        for name in ("web server 1", "web server 2"):
+            os.killpg(before[name], signal.SIGKILL)
         # The socket is the supervisor's: who comes now waits for the next process.
         with waiting_clients(kept, 5) as answers:
-            kept.wait_for("The web server ended with code -9; starting it again now")
-            kept.wait_for("The web server answers again")
+            kept.wait_for(*(f"The web server {number} answers again" for number in (1, 2)))
         assert answers == ["ok"] * 5
 
     @pytest.mark.long  # tests/finops/test_supervisor.py stops a program of its own
@@ -279,17 +288,33 @@ class TestWhileItRuns:
         assert {name for name in before if before[name] != after[name]} == {"import worker", "beat"}
 
     def test_a_worker_that_cannot_run_ends_nothing_and_is_started_until_it_can(self, kept: Console) -> None:
-        running = [kept.children()["web server"], kept.postgres()]
-        shutil.move(kept.var_dir / "broker", kept.var_dir / "aside")
-        (kept.var_dir / "broker").write_text("a file where a folder should be")
+        running = [kept.children()["web server 1"], kept.postgres()]
+        shutil.move(kept.var_dir / "uploads", kept.var_dir / "aside")
+        (kept.var_dir / "uploads").write_text("a file where a folder should be")
         os.killpg(kept.children()["worker"], signal.SIGKILL)
         for when in ("now", "in 1 s"):
             kept.wait_for(f"starting it again {when}")
-        (kept.var_dir / "broker").unlink()
-        shutil.move(kept.var_dir / "aside", kept.var_dir / "broker")
+        (kept.var_dir / "uploads").unlink()
+        shutil.move(kept.var_dir / "aside", kept.var_dir / "uploads")
         kept.wait_for("The worker answers again")
         assert [pid for pid in running if not is_group_alive(pid)] == []
         assert json.loads(kept.get("/readyz"))["ready"] is True
+
+    def test_redis_that_dies_is_started_again_and_limits_and_messages_go_on(self, kept: Console) -> None:
+        url = (kept.var_dir / "redis" / "url").read_text().strip()
+        with Redis.from_url(url) as redis:
+            redis.set("of the one that dies", 1)
+            os.killpg(kept.children()["Redis"], signal.SIGKILL)
+            with waiting_clients(kept, 2) as answers:
+                kept.wait_for(
+                    "The Redis ended with code -9; starting it again now", "The Redis answers again"
+                )
+            assert answers == ["ok"] * 2
+            wait_until(lambda: set(json.loads(kept.get("/readyz"))["checks"].values()) == {"ok"})
+            assert redis.get("of the one that dies") is None
+            # Beat sends each queue a message, which a worker answers with a note.
+            noted = [redis.get(f"finops:alive:worker-{queue}") for queue in QUEUES]
+            assert None not in noted
 
     def test_a_database_that_dies_is_started_again(self, kept: Console) -> None:
         killed = kept.postgres()
@@ -305,7 +330,7 @@ class TestWhileItRuns:
         left = processes_of(kept)
         kept.end(signal.SIGKILL)
         assert [pid for pid in left if not is_group_alive(pid)] == []
-        following = Console(kept.var_dir, kept.port, listening=listening)
+        following = Console(kept.var_dir, kept.port, listening=listening, WEB_PROCESSES="2")
         try:
             following.wait_for("An earlier start was killed")
             with waiting_clients(following, 2) as answers:

@@ -66,7 +66,7 @@ def test_the_csv_has_every_month_that_was_metered(cast: Cast) -> None:
 
     assert lines[-1] == f"{MAY - timedelta(days=500):%Y-%m},1"
     assert len(lines) == 1 + 17
-    assert "the last 12 months, in the CSV 5 earlier ones too" in text_of(page)
+    assert "This month so far. Last 12 months below; 5 earlier in the CSV" in text_of(page)
     assert page.content.decode().count('<th scope="row" role="rowheader" class="nowrap">') == 12
 
 

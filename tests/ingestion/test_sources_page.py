@@ -226,7 +226,7 @@ def test_a_member_renames_a_source(cast: Cast) -> None:
 
     answer = client.post(f"{make(client)}rename/", {"name": "Gateway"}, follow=True)
 
-    assert "The source is renamed." in text_of(answer)
+    assert "Source renamed." in text_of(answer)
     assert "Gateway" in get_page(client, LIST)
 
 
@@ -242,7 +242,7 @@ def test_a_member_deletes_a_source_and_is_told_before_what_goes_with_it(cast: Ca
     deleted = client.post(f"{page}delete/", follow=True)
 
     assert 'data-confirm="Delete Backend?"' in warned
-    assert "With it go 3 events, its key and its uploads; whatever pushes with the key gets 401." in warned
+    assert "3 events, its key and its uploads are deleted; pushes with the key get 401." in warned
     assert "Source Backend deleted with its key, uploads and events." in text_of(deleted)
     assert client.get(page).status_code == 404
     assert door.push(event()).status_code == 401

@@ -56,7 +56,7 @@ MAX_CSV_LINES = 40
 _CSV = re.compile(r'href="([^"]*[?&;]format=csv[^"]*)"')
 # What differs between two loads of the demo: the public part of keys, times that the database or Django notes itself.
 VARYING = (
-    (re.compile(r"(fmcp|fuse)_\w{10}"), r"\1_LOOKUP"),
+    (re.compile(r"(fmcp|fuse|fscm|fevt)_\w{10}"), r"\1_LOOKUP"),
     (re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00"), "TIME"),
     (re.compile(r"(field hidden form_token) '.*'"), r"\1 TOKEN"),
 )

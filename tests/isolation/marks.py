@@ -13,6 +13,7 @@ from accounts.keys import mint_mcp_key
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.activity.calls import store as store_calls
+from finops.change_events.models import ChangeEvent
 from finops.costs.models import CostSource
 from finops.lake.schema import Kind, segment_schema
 from finops.lake.storage.segments import swap_segments, write_segment
@@ -52,6 +53,15 @@ def fill_with_marks(account: Account, amount: Decimal = Decimal("7.25")) -> None
         )
         _push_usage(account)
         _find_anomaly(source)
+        ChangeEvent.objects.create(
+            account=account,
+            origin="note",
+            kind="note",
+            title=f"{MARK} note",
+            actor=MARK,
+            occurred_at=clock.now(),
+            scope={"service": [f"{MARK} service"]},
+        )
     store_calls([call_of(credential_of(account), MARK, {MARK: MARK}, problem=MARK, console_page=MARK)])
 
 

@@ -15,15 +15,20 @@ from accounts.keys import mint_mcp_key
 from accounts.models import Account, Invitation, Membership, OAuthApplication
 from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
+from accounts.sso.models import EmailDomain, GroupMapping, IdentityProvider
+from accounts.sso.scim.tokens import create_scim_token
 from finops.activity.models import AssistantCall
 from finops.alerts.channel_targets import EmailTarget, seal_target
 from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertRecipient, AlertSubscription
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
+from finops.change_events.models import EventSource
 from finops.connections.models import CostConnection, CostPush, CostSync
+from finops.cost_access.models import CostAccessLimit
 from finops.costs.models import ClosedMonth, CostImport, CostSource, InvoiceTotal, SavedView
 from finops.dashboards.models import Dashboard, Widget
+from finops.data_exports.models import DataExport, DataExportRun
 from finops.exchange_rates.models import ExchangeRate
 from finops.exports.models import AccountExport
 from finops.insights.models import SavingsDismissal
@@ -69,7 +74,21 @@ def _cost_connection(account: Account) -> CostConnection:
 
 
 def _synced_source(account: Account) -> int:
-    return _cost_connection(account).source_id
+    return _cost_connection(account).source.pk
+
+
+def _pulled_source(account: Account) -> int:
+    with account_scope(account):
+        source = UsageSource.objects.create(
+            account=account, name=f"walk {secrets.token_hex(4)}", kind=UsageSource.Kind.PULL
+        )
+        CostConnection.objects.create(
+            account=account,
+            usage_source=source,
+            connector="usage_postgresql",
+            external_id=secrets.token_hex(4),
+        )
+    return source.pk
 
 
 def _import(account: Account) -> int:
@@ -112,6 +131,27 @@ def _closed_month(account: Account) -> int:
     with account_scope(account):
         month = date(2000 + secrets.randbelow(90), 1 + secrets.randbelow(12), 1)
         return ClosedMonth.objects.get_or_create(account=account, month=month)[0].pk
+
+
+def _data_export(account: Account) -> int:
+    with account_scope(account):
+        return DataExport.objects.create(
+            account=account,
+            name=f"walk-{secrets.token_hex(4)}",
+            destination="s3",
+            external_id=secrets.token_hex(4),
+        ).pk
+
+
+def _data_export_run(account: Account) -> int:
+    export_id = _data_export(account)
+    with account_scope(account):
+        return DataExportRun.objects.create(account=account, export_id=export_id).pk
+
+
+def _event_source(account: Account) -> int:
+    with account_scope(account):
+        return EventSource.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
 
 
 def _usage_source(account: Account) -> int:
@@ -359,12 +399,55 @@ def _account_export(account: Account) -> int:
         return AccountExport.objects.create(account=account).pk
 
 
+def _identity_provider(account: Account) -> int:
+    return IdentityProvider.objects.create(
+        account=account,
+        protocol="oidc",
+        name=f"walk {secrets.token_hex(4)}",
+        issuer="https://walk.example",
+        client_id="walk",
+    ).pk
+
+
+def _scim_token(account: Account) -> int:
+    provider = IdentityProvider.objects.select_related("account").get(pk=_identity_provider(account))
+    return create_scim_token(provider=provider, actor=ACTOR)[0].pk
+
+
+def _email_domain(account: Account) -> int:
+    return EmailDomain.objects.create(
+        provider_id=_identity_provider(account),
+        domain=f"{secrets.token_hex(4)}.example",
+        record=secrets.token_hex(8),
+    ).pk
+
+
+def _group_mapping(account: Account) -> int:
+    with account_scope(account):
+        return GroupMapping.objects.create(account=account, group=secrets.token_hex(4), role="viewer").pk
+
+
+def _cost_access_limit(account: Account) -> int:
+    with account_scope(account):
+        return CostAccessLimit.objects.create(
+            account=account,
+            name=f"walk {secrets.token_hex(4)}",
+            alternatives=[[{"dimension": "service", "op": "in", "values": ["EC2"]}]],
+        ).pk
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
+    "limit_id": _cost_access_limit,
+    "provider_id": _identity_provider,
+    "domain_id": _email_domain,
+    "scim_token_id": _scim_token,
+    "group_mapping_id": _group_mapping,
     "key_id": _mcp_key,
     "membership_id": _membership,
     "invitation_id": _invitation,
     "source_id": _source,
     "synced_source_id": _synced_source,
+    "pulled_source_id": _pulled_source,
     "import_id": _import,
     "sync_id": _sync,
     "push_id": _cost_push,
@@ -375,6 +458,9 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "mapping_id": _usage_dimension_mapping,
     "connection_id": _connection,
     "usage_source_id": _usage_source,
+    "event_source_id": _event_source,
+    "data_export_id": _data_export,
+    "run_id": _data_export_run,
     "usage_upload_id": _usage_upload,
     "usage_metric_id": _usage_metric,
     "customer_pk": _customer,

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 from django.core.exceptions import ObjectDoesNotExist
 
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.audit_webhooks.services import create_audit_webhook
 from finops.celery import app
-from tests.cast import Cast
+from tests.cast import ACTOR, Cast
 from tests.isolation.rows import MAKERS
 from tests.isolation.walk import OUR_PREFIXES, fingerprint
 
@@ -48,12 +51,16 @@ SWEEPS = {
     "activity.sweep": "deletes calls of assistants by age, each account's by its own retention",
     "alerts.send_due": "asks the database which deliveries are due, and queues them by account and id",
     "alerts.sweep": "deletes deliveries by age, and seals each account's targets anew for itself",
+    "audit_webhooks.send_due": "asks the database which webhooks have unsent entries, and queues them by account and id",
+    "audit_webhooks.sweep": "deletes deliveries by age, and seals each target anew for its own account",
     "issues.create_due": "asks the database which issues are to be created, and queues them by account and id",
     "issues.poll_due": "asks the database which trackers are due, and queues them by account and id",
     "issues.sweep": "seals each tracker's token anew for its own account",
     "alerts.evaluate_due": "asks the database whose alerts are due, and queues them by account",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
     "costs.find_due_overlaps": "asks the database which imports have left to look, and looks for their own account",
+    "data_exports.run_due": "asks the database which data exports are due, and queues them by account and id",
+    "data_exports.sweep": "deletes runs by age, the newest of each data export stay",
     "exports.run_due": "asks the database which exports are due, and queues them by account and id; deletes them by age",
     "backup.run_due": "asks when the last backup of the whole service was, and queues one",
     "backup.run": "stores the database and the lake of every account, where operators say",
@@ -84,10 +91,19 @@ def test_a_task_takes_ids_and_its_account_first(name: str) -> None:
     assert {parameter.annotation for parameter in names} == {"int"}
 
 
+def audit_webhook(account: Account) -> object:
+    """With an entry to send."""
+    with account_scope(account):
+        row, _secret = create_audit_webhook(account=account, actor=ACTOR, url="http://127.0.0.1:1234/in")
+    return row.pk
+
+
 @pytest.mark.parametrize("name", OF_AN_ACCOUNT)
-def test_a_task_of_one_account_finds_no_row_of_another(cast: Cast, name: str) -> None:
+def test_a_task_of_one_account_finds_no_row_of_another(cast: Cast, name: str, settings: Any) -> None:
+    settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.0/8"]
     run = TASKS[name]
-    rows = [MAKERS[parameter.name](cast.account) for parameter in parameters(run)[1:]]
+    makers = {**MAKERS, "webhook_id": audit_webhook}  # of no URL: an account has one
+    rows = [makers[parameter.name](cast.account) for parameter in parameters(run)[1:]]
     before = fingerprint()
 
     # A task may say that the row is not there, or leave it alone, as after a second run.

@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import {
   chartOptions,
+  markerTexts,
   stepText,
   tooltipRows,
   waterfallMinimum,
@@ -232,5 +233,17 @@ test("a series that a click follows has a pointer", () => {
   assert.deepEqual(
     series.map(({ cursor }) => cursor),
     ["pointer", "default", "default"],
+  );
+});
+
+test("what happened in a bucket stands in its tooltip and as an upright line", () => {
+  const markers = [{ label: SPEND.labels[1], titles: ["Deployment: checkout v142"], more: 2 }];
+  const data = { ...SPEND, markers };
+
+  assert.deepEqual(markerTexts(data, 1), ["Deployment: checkout v142", "… and 2 more"]);
+  assert.deepEqual(markerTexts(data, 0), []);
+  assert.deepEqual(
+    options(data).series[0].markLine.data.map(({ xAxis }) => xAxis),
+    [SPEND.labels[1]],
   );
 });

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from accounts.keys import mint_mcp_key
 from accounts.models import MCPKey
+from mcpserver.definitions import REFERENCES
 from mcpserver.registry import ANSWER_FIELDS, Tool, ToolAccess, registry
 from mcpserver.results import MAX_ANSWER_BYTES
 from mcpserver.schema import whole_answer_schema
@@ -36,6 +37,7 @@ each_read_tool = pytest.mark.parametrize("tool", READ_TOOLS, ids=lambda tool: to
 
 # A number that is no amount of money says so in its name.
 NOT_MONEY = (
+    "score",
     "share",
     "ratio",
     "percent",
@@ -111,11 +113,12 @@ def test_every_argument_is_described_or_speaks_for_itself(tool: Tool) -> None:
 @requirement("tools:schemas")
 @each_tool
 def test_its_schemas_are_valid_and_every_revision_can_read_them(tool: Tool) -> None:
-    for schema in (tool.input_schema, tool.output_schema):
+    listed = registry.listed_schemas[tool.name]
+    for schema in filter(None, (tool.input_schema, listed, tool.output_schema)):
         Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
         assert all(isinstance(value, dict) for value in schema["properties"].values())
-    assert tool.input_schema["additionalProperties"] is False
+    assert tool.input_schema["additionalProperties"] is listed["additionalProperties"] is False
 
 
 @requirement("tools:arguments")
@@ -123,6 +126,29 @@ def test_its_schemas_are_valid_and_every_revision_can_read_them(tool: Tool) -> N
 def test_its_examples_are_what_its_schema_asks_for(tool: Tool) -> None:
     for example in tool.examples:
         Draft202012Validator(tool.input_schema).validate(example)
+        Draft202012Validator(registry.listed_schemas[tool.name]).validate(example)
+
+
+@requirement("tools:schemas")
+@each_tool
+def test_choices_that_it_does_not_list_are_listed_by_the_tool_that_it_names(tool: Tool) -> None:
+    listed = registry.listed_schemas[tool.name]["properties"]
+
+    assert listed.keys() == tool.input_schema["properties"].keys()
+    for name, argument in tool.input_schema["properties"].items():
+        if _choices(listed[name]) != _choices(argument):
+            referred = next(each for each in REFERENCES if each in listed[name]["description"])
+            assert _choices(registry.listed_schemas[referred]["properties"][name]) == _choices(argument)
+
+
+def _choices(schema: Any) -> list[Any]:
+    """All enums in a schema."""
+    if isinstance(schema, list):
+        return [choice for item in schema for choice in _choices(item)]
+    if not isinstance(schema, dict):
+        return []
+    inner = [choice for item in schema.values() for choice in _choices(item)]
+    return [schema["enum"], *inner] if isinstance(schema.get("enum"), list) else inner
 
 
 @requirement("tools:answer", "tools:output-schema", "tools:answer-size")
@@ -136,7 +162,7 @@ def test_its_answers_are_complete_small_and_fit_its_schema(marked_door: Door, ca
         assert answer["summary"].endswith(".")
         assert answer["console_url"].startswith(f"http://127.0.0.1:8000/a/{cast.account.slug}/")
         assert len(text.encode()) <= MAX_ANSWER_BYTES
-        Draft202012Validator(tool.output_schema).validate(answer)
+        Draft202012Validator(tool.output_schema or {}).validate(answer)
         Draft202012Validator(whole_answer_schema(tool.answer)).validate(answer)
 
 

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
+from msgspec import Meta
 
 from mcpserver.context import ToolCall
-from mcpserver.registry import ANSWER_FIELDS, Prompt, RegistryError, ToolAccess, ToolRegistry, registry
-from mcpserver.schema import SchemaError, arguments_schema
+from mcpserver.registry import Prompt, RegistryError, ToolAccess, ToolRegistry, registry
+from mcpserver.schema import SchemaError, answer_schema, arguments_schema
 from tests.conformance.requirements import requirement
 from tests.mcpserver.toys import Answer, NoArguments, make_toys
 
@@ -127,7 +128,6 @@ def test_hints_follow_from_what_a_tool_is() -> None:
     assert toys["echo"] == {
         "readOnlyHint": True,
         "destructiveHint": False,
-        "idempotentHint": True,
         "openWorldHint": False,
     }
     assert (toys["rename"]["readOnlyHint"], toys["rename"]["idempotentHint"]) == (False, False)
@@ -195,12 +195,27 @@ def test_a_tool_stays_the_function_it_was() -> None:
     )
 
 
-@requirement("tools:schemas")
-def test_an_output_schema_has_the_fields_of_its_own_but_for_those_that_may_be_null() -> None:
-    schema = next(tool.output_schema for tool in make_toys() if tool.name == "amounts")
+class _Total(msgspec.Struct):
+    """amount + left_out_amount = whole_amount."""
 
-    assert not {"nothing", *ANSWER_FIELDS} & set(schema["properties"])
-    assert all("type" in value for value in schema["properties"].values())
+    amount: int
+
+
+class _Amounts(msgspec.Struct):
+    summary: Annotated[str, Meta(description="One sentence.")]
+    totals: list[_Total]
+    rows: list[str]
+    model: Annotated[str, Meta(description="Of the forecast.")]
+    nothing: _Total | None = None
+
+
+@requirement("tools:schemas")
+def test_an_output_schema_has_the_fields_that_need_a_sentence() -> None:
+    assert answer_schema(_Amounts, ("summary",))["properties"] == {
+        "totals": {"type": "array", "description": "amount + left_out_amount = whole_amount."},
+        "model": {"type": "string", "description": "Of the forecast."},
+    }
+    assert answer_schema(_Place) == {}
 
 
 class _Place(msgspec.Struct):

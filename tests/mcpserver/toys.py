@@ -52,7 +52,7 @@ class Answer(msgspec.Struct, kw_only=True):
 
 
 class EchoAnswer(Answer, kw_only=True):
-    got: EchoArguments
+    got: Annotated[EchoArguments, Meta(description="The arguments.")]
 
 
 class NoArguments(msgspec.Struct):
@@ -64,7 +64,7 @@ class NameArguments(msgspec.Struct):
 
 
 class AmountsAnswer(Answer, kw_only=True):
-    amounts: list[Decimal]
+    amounts: Annotated[list[Decimal], Meta(description="In order.")]
     currency: str
     nothing: Decimal | None = None
 

@@ -232,6 +232,26 @@ def resend(*, delivery: AlertDelivery, actor: Actor) -> AlertDelivery:
     return new_delivery
 
 
+@transaction.atomic
+def cancel_delivery(*, delivery: AlertDelivery, actor: Actor) -> None:
+    """Give up a message that waits; the outcome of an attempt under way is then not noted. Raises UserError once it has ended."""
+    account = delivery.account
+    with account_scope(account):
+        hold_channel(delivery.channel_id)
+        row = AlertDelivery.objects.select_for_update().get(pk=delivery.pk)
+        if row.status != Status.WAITING:
+            raise UserError(f"This delivery is {row.get_status_display().lower()} and cannot be canceled.")
+        end(row, f"Canceled by {actor.label}.")
+        title = msgspec.convert(row.message, Message).title
+        audit.record(
+            account=account,
+            actor=actor,
+            action="alert_delivery.cancel",
+            target=f"{row.channel_name}: {title}",
+            detail={"id": row.pk},
+        )
+
+
 def send_delivery(*, account: Account, delivery_id: int) -> bool:
     """Try to send one that is due, and while what it sends arrives, what else is due of its channel, for half a minute.
     False when it is not ours to do now. Safe to call twice, at once, and after kill -9 at any moment."""

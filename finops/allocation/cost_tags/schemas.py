@@ -33,8 +33,8 @@ class CostTagQuery(msgspec.Struct, frozen=True, kw_only=True):
     end_date: Annotated[date | None, Meta(description="Inclusive.")] = None
     period: Annotated[str | None, Meta(description="As in querySpend.")] = None
     basis: Annotated[BasisName | None, Meta(description="As in querySpend.")] = None
-    splits: Annotated[Splits, Meta(description="Maximum rows per currency.")] = "before"
-    top: Annotated[int, Meta(ge=1, le=MAX_TOP)] = 20
+    splits: Splits = "before"
+    top: Annotated[int, Meta(description="Maximum rows per currency.", ge=1, le=MAX_TOP)] = 20
 
 
 class CostTagInfo(msgspec.Struct, frozen=True, kw_only=True):

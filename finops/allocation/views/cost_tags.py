@@ -55,7 +55,7 @@ COST_TAGS = ListPage[CostTagRow](
         Column("rules", "Rules", lambda row: len(row.info.rules), numeric=True),
         Column("coverage", "Coverage", lambda row: row.first_share, numeric=True, help="tag-coverage"),
         Column("coverage_by_currency", "By currency", lambda row: row.coverage_words, shown=False),
-        Column("changed", "Last change", lambda row: row.info.changed_at, css="nowrap"),
+        Column("changed", "Updated", lambda row: row.info.changed_at, css="nowrap"),
         Column("by", "By", lambda row: row.info.changed_by, css="cell-name"),
     ],
 )

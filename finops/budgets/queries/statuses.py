@@ -24,7 +24,7 @@ from finops.budgets.projection import (
 )
 from finops.budgets.queries.actual_costs import CostRequest, ScopeCosts, daily_costs, sum_of_days
 from finops.budgets.schemas import BudgetStatus, PastPeriod
-from finops.budgets.scopes import scope_name
+from finops.budgets.scopes import scope_name, visible_budgets
 from finops.budgets.status_rules import StatusInputs, reason_of, status_of
 from finops.costs.answers import MoneyAmount
 from finops.costs.coverage import Coverage
@@ -51,9 +51,9 @@ class BudgetFigures:
 
 
 def budgets_of(account: Account) -> list[Budget]:
-    """The account's budgets by name, with what their scopes are of and their amounts. Two queries."""
+    """The account's budgets by name that the reader sees, with what their scopes are of and their amounts. Two queries."""
     rows = Budget.objects.filter(account=account).select_related("cost_source", "team", "cost_tag")
-    return list(rows.prefetch_related("amounts"))
+    return visible_budgets(rows.prefetch_related("amounts"))
 
 
 def budget_statuses(

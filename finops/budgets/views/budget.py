@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
@@ -14,7 +14,7 @@ from finops.budgets.charts import bar_of, burn_up, history_chart
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
 from finops.budgets.schemas import BudgetStatus
-from finops.budgets.scopes import filters_of
+from finops.budgets.scopes import filters_of, visible_budgets
 from finops.costs.dependants import deletion_impact_text
 from finops.costs.models import Basis
 from finops.costs.queries import query_spend
@@ -30,7 +30,10 @@ TOP_SERVICES = 8
 def budget_of(budget_id: int) -> Budget:
     """The budget of the account in scope, with its scope's row and amounts; 404 for another's."""
     rows = Budget.objects.select_related("account", "cost_source", "team", "cost_tag", "created_by")
-    return get_object_or_404(rows.prefetch_related("amounts"), pk=budget_id)
+    budget = get_object_or_404(rows.prefetch_related("amounts"), pk=budget_id)
+    if not visible_budgets([budget]):
+        raise Http404("no such budget")
+    return budget
 
 
 @account_page()

@@ -55,7 +55,7 @@ oci iam user api-key upload --user-id USER_OCID --key-file public.pem
 """
 
 
-def _ocid(kind: str, title: str, description: str) -> msgspec.Meta:
+def ocid_meta(kind: str, title: str, description: str) -> msgspec.Meta:
     return msgspec.Meta(
         title=title,
         description=description,
@@ -67,8 +67,8 @@ def _ocid(kind: str, title: str, description: str) -> msgspec.Meta:
 class OciFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
     """A tenancy, and the API key of a user that may read its reports."""
 
-    tenancy: Annotated[str, _ocid("tenancy", "Tenancy OCID", "Profile, Tenancy.")]
-    user: Annotated[str, _ocid("user", "User OCID", "User of the API key.")]
+    tenancy: Annotated[str, ocid_meta("tenancy", "Tenancy OCID", "Profile, Tenancy.")]
+    user: Annotated[str, ocid_meta("user", "User OCID", "User of the API key.")]
     fingerprint: Annotated[
         str,
         msgspec.Meta(

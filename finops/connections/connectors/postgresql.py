@@ -99,13 +99,15 @@ class Postgresql(SqlConnector[PostgresqlConfig, SqlSource]):
         return f"Connect to {config.database} on {config.host} as {config.user}"
 
     def source(self, config: PostgresqlConfig, fetch: Fetch | None = None) -> SqlSource:
-        return _Database(config)
+        return PostgresqlDatabase(config)
 
     def bill(self, config: PostgresqlConfig, source: SqlSource) -> FocusRelation:
         return query_relation(source, config.query)
 
 
-class _Database(DatabaseSource):
+class PostgresqlDatabase(DatabaseSource):
+    """One database and role; each statement is a transaction of its own that can only read."""
+
     def __init__(self, config: PostgresqlConfig) -> None:
         self._config = config
 

@@ -21,6 +21,7 @@ from finops.connections.connector import (
     EXTERNAL_ID,
     CheckFinding,
     ConnectorConfig,
+    Contents,
     with_column_mapping,
 )
 from finops.connections.connectors import connector_of
@@ -32,6 +33,8 @@ from finops.costs.services import create_cost_source
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.jobs import internal_error
+from ingestion.models import UsageSource
+from ingestion.services.sources import create_usage_source
 
 logger = logging.getLogger(__name__)
 
@@ -55,10 +58,9 @@ def create_connection(
     """
     external_id = _check_external_id(account, external_id)
     config = config_of_values(connector_of(connector), values, external_id=external_id)
-    source = create_cost_source(account=account, name=name, actor=actor)
     row = CostConnection(
         account=account,
-        source=source,
+        **_new_source(connector_of(connector).contents, account=account, name=name, actor=actor),
         connector=connector,
         external_id=external_id,
         interval_minutes=interval_minutes,
@@ -93,7 +95,7 @@ def change_connection(
     with account_scope(connection.account):
         row = (
             CostConnection.objects.select_for_update(of=("self",))
-            .select_related("source")
+            .select_related("source", "usage_source")
             .get(pk=connection.pk)
         )
         before, public_before, secrets_before = _snapshot(row), row.config, secrets_of(row)
@@ -155,6 +157,13 @@ def check_config(
         return [CheckFinding("Connect", is_ok=False, fix=internal_error("test"))]
 
 
+def _new_source(contents: Contents, *, account: Account, name: str, actor: Actor) -> dict[str, Any]:
+    if contents == Contents.USAGE:
+        kind = UsageSource.Kind.PULL.value
+        return {"usage_source": create_usage_source(account=account, name=name, actor=actor, kind=kind)}
+    return {"source": create_cost_source(account=account, name=name, actor=actor)}
+
+
 def _check_external_id(account: Account, external_id: str | None) -> str:
     if external_id is None:
         return new_external_id(account=account)
@@ -178,7 +187,7 @@ def _pause(connection: CostConnection, actor: Actor, *, is_paused: bool) -> Cost
     with account_scope(connection.account):
         row = (
             CostConnection.objects.select_for_update(of=("self",))
-            .select_related("source")
+            .select_related("source", "usage_source")
             .get(pk=connection.pk)
         )
         if (row.paused_at is not None) == is_paused:
@@ -210,6 +219,6 @@ def _record(row: CostConnection, actor: Actor, what: str, detail: dict[str, Any]
         account=row.account,
         actor=actor,
         action=f"cost_connection.{what}",
-        target=row.source.name,
+        target=row.target.name,
         detail=detail,
     )

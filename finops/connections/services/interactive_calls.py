@@ -16,6 +16,7 @@ from django.conf import settings
 from accounts.models import Account
 from finops.connections.connector import (
     CheckFinding,
+    Configurable,
     Connector,
     ConnectorConfig,
     SourceError,
@@ -43,14 +44,14 @@ class TooManyCalls(UserError):
     """Others are under way."""
 
 
-def check(connector: Connector[Any], config: ConnectorConfig) -> list[CheckFinding]:
+def check(connector: Configurable, config: ConnectorConfig) -> list[CheckFinding]:
     """What the connector finds, and where all of it works, what else its credentials may read. Raises what it raises."""
     findings = connector.check(config)
     return [*findings, *(optional_findings(config) if all(each.is_ok for each in findings) else ())]
 
 
 def check_in_child(
-    connector: Connector[Any], config: ConnectorConfig, *, account: Account
+    connector: Configurable, config: ConnectorConfig, *, account: Account
 ) -> list[CheckFinding]:
     """As `check`. Raises TooManyCalls while the account, or too many others, have such a call under way; SourceError where the
     process took too much time or memory, or died."""
@@ -69,7 +70,7 @@ def newest_file_in_child(
 
 def _call(
     function: str,
-    connector: Connector[Any],
+    connector: Configurable,
     config: ConnectorConfig,
     folder: Path,
     account: Account,
@@ -107,7 +108,7 @@ def _place(account: Account) -> Iterator[None]:
             _running.discard(account.pk)
 
 
-def check_to_folder(connector: Connector[Any], config: ConnectorConfig, folder: Path, seconds: float) -> None:
+def check_to_folder(connector: Configurable, config: ConnectorConfig, folder: Path, seconds: float) -> None:
     """In the child."""
 
     def findings() -> ChildAnswer:

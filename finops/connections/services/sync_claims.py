@@ -66,7 +66,9 @@ def _ours(sync: CostSync) -> QuerySet[CostSync]:
 @transaction.atomic
 def _begin(sync_id: int) -> CostSync | None:
     # Unscoped: a worker names the row itself.
-    rows = CostSync.objects.unscoped().select_related("account", "connection__source")
+    rows = CostSync.objects.unscoped().select_related(
+        "account", "connection__source", "connection__usage_source__account"
+    )
     sync = rows.select_for_update(of=("self",)).filter(pk=sync_id, status__in=UNFINISHED_STATUSES).first()
     if sync is None:
         return None

@@ -84,6 +84,10 @@ class SyncHeartbeat:
     def check(self) -> None:
         self._keep()
 
+    def check_sometimes(self) -> None:
+        """As `check`, for what asks often."""
+        self._keep_sometimes()
+
     def _keep_sometimes(self) -> None:
         if time.monotonic() - self._last >= UPDATE_SECONDS:
             self._keep()

@@ -23,6 +23,7 @@ from finops.connections.connector import (
     BillMonth,
     Connector,
     ConnectorConfig,
+    Contents,
     Fetch,
     MonthConflict,
     SourceError,
@@ -35,6 +36,7 @@ from finops.connections.services.child_answers import BROKEN, NO_SPACE, uploads
 from finops.connections.services.month_fetch import fetch_in_child
 from finops.connections.services.source_looks import look, look_in_child
 from finops.connections.services.sync_heartbeat import SyncHeartbeat
+from finops.connections.services.usage_months import store_month
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.import_decision import Decision
 from finops.costs.mapping.document import MappingDocument, as_json
@@ -112,8 +114,10 @@ def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
     try:
         with _month_folder(context.sync, month) as folder:
             month, files, notes = _fetch(context, month, folder)
+            if context.connector.contents == Contents.USAGE:
+                return _store_usage(context, month, files, notes, started)
             job = _import(context, month, files)
-        _remember(context.sync, month, job, context.config.column_mapping)
+        _remember(context.sync, month, job.rows, context.config.column_mapping, job)
     except SyncCancellation:
         raise
     except UserError as error:
@@ -220,7 +224,35 @@ def _import(context: SyncContext, month: BillMonth, files: Sequence[FocusFile]) 
     return job
 
 
-def _remember(sync: CostSync, month: BillMonth, job: CostImport, mapping: MappingDocument | None) -> None:
+def _store_usage(
+    context: SyncContext, month: BillMonth, files: Sequence[FocusFile], notes: Sequence[str], started: float
+) -> MonthOutcome:
+    name, size = month_name(month.month), sum(file.path.stat().st_size for file in files)
+    context.progress.stage(f"storing {name}")
+    total = store_month(
+        source=context.sync.connection.target,
+        month=month.month,
+        files=files,
+        gauges=context.connector.gauges(context.config),
+        checkpoint=context.progress.check_sometimes,
+    )
+    _remember(context.sync, month, total.rows, None, None)
+    context.progress.end_month()
+    result = PeriodResult(
+        month=name,
+        action=PeriodAction.IMPORTED if total.rows else PeriodAction.EMPTIED,
+        rows=total.rows,
+        bytes=size,
+        files=len(files),
+        seconds=round(time.monotonic() - started, 3),
+        note=" ".join([*notes, *total.notes]),
+    )
+    return MonthOutcome(result)
+
+
+def _remember(
+    sync: CostSync, month: BillMonth, rows: int, mapping: MappingDocument | None, job: CostImport | None
+) -> None:
     """From now on the month is skipped while its fingerprint is this. Where another process has taken the sync up meanwhile,
     nobody can say whose import came last, so the month is read again."""
     try:
@@ -233,7 +265,7 @@ def _remember(sync: CostSync, month: BillMonth, job: CostImport, mapping: Mappin
                     "account": sync.account,
                     "fingerprint": fingerprint_of(sync, month, mapping),
                     "bytes": month.bytes,
-                    "rows": job.rows,
+                    "rows": rows,
                     "cost_import": job,
                     "synced_at": clock.now(),
                 },

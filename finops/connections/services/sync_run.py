@@ -13,6 +13,7 @@ from django.db import transaction
 from finops.connections.connector import (
     MAX_MONTHS,
     BillMonth,
+    Contents,
     SourceError,
     SourceUnavailable,
     SyncCancellation,
@@ -81,6 +82,8 @@ def _may_begin(sync: CostSync) -> bool:
         raise SyncCancellation
     for left in work_folders(sync):
         left.unlink() if left.is_file() else shutil.rmtree(left, ignore_errors=True)
+    if sync.connection.contents != Contents.COST:
+        return True
     return cancel_abandoned_syncs(sync.connection.source)
 
 
@@ -115,7 +118,8 @@ class _SyncRun:
     def _plan(self, months: Sequence[BillMonth], mapping: MappingDocument | None) -> list[BillMonth]:
         """The months to read. The others are noted."""
         sync = self._sync
-        uploaded = months_to_read_again([sync.connection]).get(sync.connection_id, [])
+        connections = [sync.connection] if sync.connection.contents == Contents.COST else []
+        uploaded = months_to_read_again(connections).get(sync.connection_id, [])
         periods = SyncPeriod.objects.filter(connection=sync.connection).exclude(month__in=uploaded)
         known = dict(periods.values_list("month", "fingerprint"))
         first = sync.connection.first_month
@@ -210,7 +214,7 @@ def _notify(connection: CostConnection, sync: CostSync, error: UserError | None)
     notify(
         account=sync.account,
         kind=Notification.Kind.SYNC,
-        title=f"Sync of {connection.source.name} failed",
+        title=f"Sync of {connection.target.name} failed",
         text=error.message if error else "",
         path=page_path(sync.account, "cost_sync", sync_id=sync.pk),
         key=f"{connection.pk}/{connection.failing_since}",

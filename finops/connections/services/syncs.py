@@ -60,9 +60,7 @@ def cancel_sync(*, sync: CostSync, actor: Actor) -> CostSync:
     """Do no more of a sync: one that waits ends now, one that runs within seconds. Months that it imported stay.
     Canceling twice changes nothing. Raises UserError when it has ended."""
     with account_scope(sync.account):
-        rows = CostSync.objects.select_for_update(of=("self",)).select_related(
-            "connection__source", "account"
-        )
+        rows = CostSync.objects.select_for_update(of=("self",)).select_related("connection", "account")
         row = rows.get(pk=sync.pk)
     if row.status not in UNFINISHED_STATUSES:
         raise UserError(f"This sync is {SyncStatus(row.status).label.lower()} and can no longer be canceled.")
@@ -162,6 +160,6 @@ def _record(sync: CostSync, actor: Actor, what: str) -> None:
         account=sync.account,
         actor=actor,
         action=f"cost_sync.{what}",
-        target=sync.connection.source.name,
+        target=sync.connection.target.name,
         detail={"sync_id": sync.pk},
     )

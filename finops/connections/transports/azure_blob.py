@@ -6,9 +6,10 @@ Source: learn.microsoft.com/rest/api/storageservices, List Blobs, Get Blob, and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 from xml.etree import ElementTree
@@ -16,13 +17,22 @@ from xml.etree import ElementTree
 from finops.connections.connector import AccessError, MonthConflict, SourceError
 from finops.connections.transports.bucket import BucketObject
 from finops.connections.transports.http import HttpApi
-from finops.connections.transports.rest_bucket import RestBucket, RestCredential, range_header
+from finops.connections.transports.rest_bucket import (
+    NO_HEADERS,
+    OCTETS,
+    RestBucket,
+    RestCredential,
+    range_header,
+)
 from finops.lib.outbound import ResponseStream
 from finops.lib.sentences import truncate
 
 PAGE: Final = 5_000
 VERSION: Final = "2021-12-02"
 ROLE: Final = "Storage Blob Data Reader"
+WRITE_ROLE: Final = "Storage Blob Data Contributor"
+_READS: Final = (ROLE, "list and read", "Read and List")
+_WRITES: Final = (WRITE_ROLE, "write to and delete in", "Read, Write, Delete and List")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +41,7 @@ class BlobApi(HttpApi):
 
     container: str = ""
     principal: str = field(default="", repr=False)
+    is_write: bool = False
 
     def _error_of(self, response: ResponseStream) -> SourceError:
         code = truncate(response.headers.get("x-ms-error-code", ""), 60)
@@ -51,11 +62,13 @@ class BlobApi(HttpApi):
         if code in ("AuthorizationFailure", "AuthorizationSourceIPMismatch"):
             return (
                 f"{self.vendor} refuses this server's address, or {self.principal} ({code}). Allow the address under Networking "
-                f"of the storage account, and give it the role {ROLE} on the container {self.container}."
+                f"of the storage account, and give it the role {WRITE_ROLE if self.is_write else ROLE} on the container "
+                f"{self.container}."
             )
+        role, action, permissions = _WRITES if self.is_write else _READS
         return (
-            f"{self.principal[:1].upper()}{self.principal[1:]} may not list and read {self.container} ({code or 'HTTP 403'}). "
-            f"Give it the role {ROLE} on that container, or a SAS with the permissions Read and List."
+            f"{self.principal[:1].upper()}{self.principal[1:]} may not {action} {self.container} ({code or 'HTTP 403'}). "
+            f"Give it the role {role} on that container, or a SAS with the permissions {permissions}."
         )
 
 
@@ -86,6 +99,20 @@ class AzureBlobBucket(RestBucket):
         asked = {"x-ms-version": VERSION, **self._credential.headers(), **headers}
         options = {} if limit is None else {"limit": limit}
         return self._api.content(path, [*params, *self._credential.params()], asked, **options)
+
+    def _write(self, key: str, file: Path) -> None:
+        """In one request, which takes up to 5,000 MiB."""
+        self._send("PUT", key, {"x-ms-blob-type": "BlockBlob", "Content-Type": OCTETS}, file)
+
+    def _remove(self, key: str) -> None:
+        self._send("DELETE", key)
+
+    def _send(
+        self, method: str, key: str, headers: Mapping[str, str] = NO_HEADERS, file: Path | None = None
+    ) -> None:
+        asked = {"x-ms-version": VERSION, **self._credential.headers(), **headers}
+        path = f"/{self.name}/{quote(key, safe='/')}"
+        replace(self._api, is_write=True).send(method, path, self._credential.params(), asked, file)
 
     def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
         marker = ""

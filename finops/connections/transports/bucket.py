@@ -1,4 +1,4 @@
-"""Objects below a prefix: listed and downloaded within limits, through any of fsspec's file systems.
+"""Objects below a prefix: listed, downloaded, written and deleted within limits, through any of fsspec's file systems.
 
 A provider subclasses `StorageBucket` and says what its errors mean (`_explain`) and how its listing is paged (`_pages`). Keys are
 relative to the prefix, and nothing outside of it is listed or read: keys that a manifest names are data.
@@ -77,7 +77,7 @@ class StorageBucket(ABC):
 
     @abstractmethod
     def _explain(self, error: Exception, action: str, key: str) -> SourceError:
-        """What an error of the action `list` or `read` means, with the permission that it lacks."""
+        """What an error of the action `list`, `read`, `write` or `delete` means, with the permission that it lacks."""
 
     @abstractmethod
     def _version(self, info: dict[str, Any]) -> str:
@@ -199,6 +199,25 @@ class StorageBucket(ABC):
             self.download(each, path, fetch.progress)
             files += _parts(FocusFile(path, printable(each.key)))
         return files
+
+    def put(self, key: str, file: Path) -> None:
+        """The file as the object of this key, whole or not at all, in place of one that is there. Raises SourceError where the
+        bucket cannot be written to."""
+        with self._errors("write", key):
+            self._write(f"{self.prefix}{safe_key(key)}", file)
+
+    def delete(self, key: str) -> None:
+        """Remove an object; one that is gone already is none."""
+        with self._errors("delete", key), suppress(MonthConflict):
+            self._remove(f"{self.prefix}{safe_key(key)}")
+
+    @abstractmethod
+    def _write(self, key: str, file: Path) -> None:
+        """`key` is the whole key in the bucket."""
+
+    @abstractmethod
+    def _remove(self, key: str) -> None:
+        """`key` is the whole key in the bucket. May raise MonthConflict for an object that is gone."""
 
     @contextmanager
     def _open(self, item: BucketObject) -> Iterator[Iterator[bytes]]:

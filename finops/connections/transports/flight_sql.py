@@ -143,7 +143,7 @@ class FlightSqlSource(DatabaseSource):
             time_limit.check()
             limit = MAX_MESSAGE_BYTES >> 20
             raise SourceUnavailable(
-                f"The answer broke off, or had a batch of more than {limit} MB."
+                f"The response ended early, or had a batch of more than {limit} MB."
             ) from error
         except flight.FlightUnavailableError as error:
             raise self._connection_error(str(error)) from error

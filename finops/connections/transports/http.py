@@ -15,9 +15,10 @@ import random
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -131,17 +132,17 @@ class HttpApi:
             while part := response.read(_PART):
                 body += part
                 if len(body) > limit:
-                    raise SourceError(
-                        f"{self.vendor} answered with more than the {limit:,} bytes that were asked for."
-                    )
+                    raise SourceError(f"{self.vendor} answered with more than the {limit:,} bytes requested.")
             return bytes(body)
 
-        query = urlencode(params, quote_via=quote)
-        return self._retry(
-            lambda: self._request(
-                "GET", self._url(path), query, None, self._with_token_header(asked), PAGE_SECONDS, receive
+        query, url = urlencode(params, quote_via=quote), self._url(path)
+
+        def request() -> bytes:
+            return self._request(
+                "GET", url, query, None, self._with_token_header(asked), PAGE_SECONDS, receive
             )
-        )
+
+        return self._retry(request)
 
     def download(self, target: Path, *, path: str = "", url: str = "", accept: str = "*/*") -> int:
         """A file of the API's `path`, or of a URL that the vendor gave for it, which gets no credential of ours and passes the
@@ -157,6 +158,29 @@ class HttpApi:
         return self._retry(
             lambda: self._request("GET", address, query, None, with_header(headers), FILE_SECONDS, receive)
         )
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        params: Params = (),
+        headers: Mapping[str, str] | None = None,
+        file: Path | None = None,
+    ) -> None:
+        """A request whose answer is its status, with the content of a file, in parts. Sent again where a GET is, so for what may
+        arrive twice. Raises as `get` does."""
+        size = file.stat().st_size if file else 0
+        asked = {**self.headers, **(headers or {}), "Content-Length": str(size)}
+        query = urlencode(params, quote_via=quote)
+
+        def request() -> None:
+            with file.open("rb") if file else nullcontext() as body:
+                sent = self._with_token_header(asked)
+                self._request(
+                    method, self._url(path), query, body, sent, FILE_SECONDS, lambda _response: None
+                )
+
+        self._retry(request)
 
     def pages(self, page_of: Callable[[str], T], token_of: Callable[[T], str]) -> Iterator[T]:
         """Each page of a list, by the token of the page before ("" for the first). `token_of` gives the next one's, or "" on the
@@ -192,29 +216,28 @@ class HttpApi:
             try:
                 msgspec.json.decode(content, type=msgspec.Raw)
             except msgspec.DecodeError as error:
-                raise DeliveryTimeout("half an answer") from error
+                raise DeliveryTimeout("an incomplete response") from error
             return content
 
-        return self._retry(
-            lambda: self._request(
-                method, url, query, body, self._with_token_header(headers), self.page_seconds, receive
-            )
-        )
+        def request() -> bytes:
+            all_headers = self._with_token_header(headers)
+            return self._request(method, url, query, body, all_headers, self.page_seconds, receive)
+
+        return self._retry(request)
 
     def _request(
         self,
         method: str,
         url: str,
         query: str,
-        body: bytes | None,
+        body: bytes | BinaryIO | None,
         headers: Mapping[str, str],
         seconds: float,
         receive: Callable[[ResponseStream], T],
     ) -> T:
-        asked, limit = {**headers, "Accept-Encoding": "gzip"}, time_limit.timeout(seconds)
-        with outbound.open_stream(
-            method, url, query=query, body=body, headers=asked, seconds=limit
-        ) as response:
+        limits = {"seconds": time_limit.timeout(seconds)}
+        asked = {**headers, "Accept-Encoding": "gzip"}
+        with outbound.open_stream(method, url, query=query, body=body, headers=asked, **limits) as response:
             if 200 <= response.status < 300:
                 return receive(response)
             raise self._error_of(response)
@@ -240,9 +263,8 @@ class HttpApi:
                 return self._with_token(request)
             except DeliveryTimeout as error:
                 time_limit.check()
-                failure = SourceUnavailable(
-                    f"{self.vendor} could not be read: {_end(str(error))} The next sync tries again."
-                )
+                text = f"{self.vendor} could not be read: {_end(str(error))} The next sync tries again."
+                failure = SourceUnavailable(text)
                 failure.__cause__ = error
             except SourceUnavailable as error:
                 failure = error
@@ -265,9 +287,8 @@ class HttpApi:
         for part in _decompress(response, self._raw_parts(response)):
             total += len(part)
             if total > max_bytes:
-                raise SourceError(
-                    f"{self.vendor} answered with more than {max_bytes // 1024**2:,} MB at once, the limit."
-                )
+                size = f"{max_bytes // 1024**2:,} MB"
+                raise SourceError(f"{self.vendor} answered with more than {size} at once, the limit.")
             yield part
 
     def _raw_parts(self, response: ResponseStream) -> Iterator[bytes]:
@@ -279,10 +300,9 @@ class HttpApi:
         try:
             return msgspec.json.decode(content, type=type_)
         except msgspec.DecodeError as error:
-            raise SourceError(
-                f"{self.vendor} returned an unexpected format: {truncate(str(error), 200)}. This console may need "
-                "an update."
-            ) from error
+            reason = truncate(str(error), 200)
+            text = f"{self.vendor} returned an unexpected format: {reason}. This console may need an update."
+            raise SourceError(text) from error
 
     def _error_of(self, response: ResponseStream) -> SourceError:
         status, (reason, words) = response.status, self._words(response)
@@ -290,9 +310,9 @@ class HttpApi:
             return refusal
         if status in _TRANSIENT or status >= 500:
             busy = "is rate limiting requests" if status == 429 else f"has an internal error (HTTP {status})"
-            unavailable = SourceUnavailable(f"{self.vendor} {busy}. The next sync tries again.")
-            unavailable.retry_after = outbound.retry_after(response.headers) or None
-            return unavailable
+            failure = SourceUnavailable(f"{self.vendor} {busy}. The next sync tries again.")
+            failure.retry_after = outbound.retry_after(response.headers) or None
+            return failure
         skew = self._skew(response)
         if status == 401:
             state = (
@@ -320,10 +340,8 @@ class HttpApi:
         seconds = outbound.clock_skew(response.headers)
         if abs(seconds) <= MAX_SKEW:
             return ""
-        side = "ahead of" if seconds > 0 else "behind"
-        return (
-            f" This server's clock is {abs(seconds) / 60:,.0f} minutes {side} {self.vendor}'s: set it right."
-        )
+        minutes, side = f"{abs(seconds) / 60:,.0f}", "ahead of" if seconds > 0 else "behind"
+        return f" This server's clock is {minutes} minutes {side} {self.vendor}'s: set it right."
 
     def _words(self, response: ResponseStream) -> tuple[str, str]:
         """The reason of an error and what the vendor says of it, on one line, without a secret of ours; empty where nothing can be
@@ -337,8 +355,8 @@ class HttpApi:
         reason, text = _message(content)
         for secret in self.secrets:
             text = text.replace(secret, "…")
-        one_line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-        return reason, truncate(one_line, 300)
+        printable = "".join(char if char.isprintable() else " " for char in text)
+        return reason, truncate(" ".join(printable.split()), 300)
 
 
 def path_part(value: str) -> str:
@@ -370,7 +388,7 @@ def _message(content: bytes) -> tuple[str, str]:
     try:
         value: Any = msgspec.json.decode(content)
     except msgspec.DecodeError:
-        return "", ""
+        value = None
     if not isinstance(value, dict):
         return "", ""
     error = value.get("error")
@@ -393,7 +411,7 @@ def _reason(error: Any) -> str:
 
 
 def _vendor_quote(vendor: str, words: str) -> str:
-    return f" {vendor} says: {_end(words)}" if words else ""
+    return f" {vendor}: {_end(words)}" if words else ""
 
 
 def _end(text: str) -> str:

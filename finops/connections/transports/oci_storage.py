@@ -1,6 +1,6 @@
-"""OCI Object Storage: listing and reading by its REST API, with requests signed by a user's API key.
+"""OCI Object Storage: listing, reading and writing by its REST API, with requests signed by a user's API key.
 
-Source: docs.oracle.com/iaas/Content/API/Concepts/signingrequests.htm and its Object Storage API, ListObjects and GetObject.
+Source: docs.oracle.com/iaas/Content/API/Concepts/signingrequests.htm and its Object Storage API, ListObjects, GetObject, PutObject and DeleteObject.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -20,7 +21,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from finops.connections.connector import AccessError, MonthConflict, SourceError
 from finops.connections.transports.bucket import BucketObject
 from finops.connections.transports.http import MAX_PAGE_BYTES, HttpApi, path_part
-from finops.connections.transports.rest_bucket import RestBucket, range_header
+from finops.connections.transports.rest_bucket import OCTETS, RestBucket, range_header
 from finops.lib import clock
 from finops.lib.outbound import ResponseStream
 from finops.lib.sentences import truncate
@@ -40,10 +41,11 @@ class OciKey:
     key_id: str
     private_key: RSAPrivateKey = field(repr=False)
 
-    def headers(self, target: str, host: str) -> dict[str, str]:
-        """Of a GET of the target: path and query as they are sent."""
+    def headers(self, target: str, host: str, method: str = "get") -> dict[str, str]:
+        """Of a request for the target: path and query as they are sent. Object Storage asks for no more of a PUT, whose body it
+        does not have signed."""
         date = format_datetime(clock.now(), usegmt=True)
-        text = f"(request-target): get {target}\nhost: {host}\ndate: {date}"
+        text = f"(request-target): {method} {target}\nhost: {host}\ndate: {date}"
         signature = base64.b64encode(self.private_key.sign(text.encode(), PKCS1v15(), SHA256())).decode()
         return {
             "Date": date,
@@ -81,9 +83,15 @@ class OciApi(HttpApi):
     ) -> bytes:
         """Raises as `content` does."""
         query = urlencode(params, quote_via=quote)
-        target = f"{path}?{query}" if query else path
-        signature = self.key.headers(target, urlsplit(self._url("")).netloc)
+        signature = self._signature("get", f"{path}?{query}" if query else path)
         return self.content(path, params, {**signature, **(headers or {})}, limit)
+
+    def send_content(self, method: str, path: str, file: Path | None = None) -> None:
+        """Raises as `send` does."""
+        self.send(method, path, (), {**self._signature(method.lower(), path), "Content-Type": OCTETS}, file)
+
+    def _signature(self, method: str, target: str) -> dict[str, str]:
+        return self.key.headers(target, urlsplit(self._url("")).netloc, method)
 
     def _error_of(self, response: ResponseStream) -> SourceError:
         if response.status in (412, 416) or (response.status == 404 and self.is_read):
@@ -115,6 +123,12 @@ class OciBucket(RestBucket):
             denial=self._denial,
             is_read=is_read,
         )
+
+    def _write(self, key: str, file: Path) -> None:
+        self._api(is_read=False).send_content("PUT", f"{self._path}/{path_part(key)}", file)
+
+    def _remove(self, key: str) -> None:
+        self._api(is_read=True).send_content("DELETE", f"{self._path}/{path_part(key)}")
 
     def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
         api = self._api(is_read=False)

@@ -1,4 +1,4 @@
-"""Buckets that are read by their REST API: Azure Blob Storage and Google Cloud Storage.
+"""Buckets that are read and written by their REST API: Azure Blob Storage and Google Cloud Storage.
 
 Through `HttpApi`, whose requests are guarded, bounded and retried as those of every vendor, and follow no redirect: so an
 endpoint that a person enters needs no second guard inside an SDK (docs/adr/0039-object-stores-by-rest.md).
@@ -15,6 +15,8 @@ from typing import Any, Final, Protocol
 from finops.connections.connector import SourceError, SourceUnavailable
 from finops.connections.transports.bucket import CHUNK_BYTES, BucketObject, StorageBucket, safe_key
 
+OCTETS: Final = "application/octet-stream"
+NO_HEADERS: Final[Mapping[str, str]] = {}
 RENEWAL_SECONDS: Final = 300
 """Before a token ends, a new one is fetched."""
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 
 import fsspec
@@ -29,6 +30,9 @@ CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 60
 PAGE_SECONDS: Final = 120
 """Of a page of a listing, from its first to its last byte."""
+PART_BYTES: Final = CHUNK_BYTES
+"""Of an upload: 10,000 of them are the largest file that S3 takes in parts of this size, 160 GB."""
+PART_SECONDS: Final = 600
 CLOSE_SECONDS: Final = 5
 ATTEMPTS: Final = 3
 """Of a request, with botocore's back-off."""
@@ -101,6 +105,8 @@ def _client_config(endpoint: str, *, virtual_host: bool) -> dict[str, Any]:
         "read_timeout": READ_SECONDS,
         "retries": {"max_attempts": ATTEMPTS, "mode": "standard"},
         "s3": {"addressing_style": "virtual" if virtual_host else "path" if endpoint else "auto"},
+        # Storage that speaks as S3 does often takes no checksums behind a body, which botocore sends by itself.
+        "request_checksum_calculation": "when_required" if endpoint else "when_supported",
         # Else AWS_ENDPOINT_URL, with which an operator names the lake's own server, would be asked for a customer's bucket.
         "ignore_configured_endpoint_urls": True,
         "http_session_cls": EndpointSession if endpoint else NoRedirectSession,
@@ -217,15 +223,55 @@ class S3Bucket(StorageBucket):
         finally:
             answer["Body"].close()
         if len(data) < end - start:
-            raise ConnectionError("an answer ended early")
+            raise ConnectionError("the response ended early")
         return bytes(data)
 
+    def _write(self, key: str, file: Path) -> None:
+        """In parts where the file is larger than one."""
+        size = file.stat().st_size
+        place = {"Bucket": self.name, "Key": key}
+        with file.open("rb") as content:
+            if size <= PART_BYTES:
+                self._call("put_object", **place, Body=content.read())
+                return
+            upload = {**place, "UploadId": self._call("create_multipart_upload", **place)["UploadId"]}
+            try:
+                parts = [
+                    self._part(upload, number, content) for number in range(1, -(-size // PART_BYTES) + 1)
+                ]
+                self._call("complete_multipart_upload", **upload, MultipartUpload={"Parts": parts})
+            except BaseException:
+                with suppress(Exception):  # what is left of it goes by the bucket's own rule
+                    self._call("abort_multipart_upload", **upload)
+                raise
+
+    def _part(self, upload: dict[str, Any], number: int, content: Any) -> dict[str, Any]:
+        time_limit.check()
+        answer = self._call("upload_part", **upload, PartNumber=number, Body=content.read(PART_BYTES))
+        return {"PartNumber": number, "ETag": answer["ETag"]}
+
+    def _remove(self, key: str) -> None:
+        self._call("delete_object", Bucket=self.name, Key=key)
+
+    def _call(self, method: str, **arguments: Any) -> Any:
+        call, loop = self._filesystem._call_s3, self._filesystem.loop
+        seconds = time_limit.timeout(PART_SECONDS)
+        return fsspec.asyn.sync(loop, call, method, **arguments, timeout=seconds)
+
     def _explain(self, error: Exception, action: str, key: str) -> SourceError:
-        resource = f"arn:aws:s3:::{self.name}" + (f"/{self.prefix}{key}" if action == "read" else "")
-        permission = "s3:GetObject" if action == "read" else "s3:ListBucket"
+        resource = f"arn:aws:s3:::{self.name}" + ("" if action == "list" else f"/{self.prefix}{key}")
+        permission = _PERMISSIONS[action]
         return explain_aws(
             error, permission=permission, resource=resource, principal=self._principal, where=self.url
         )
+
+
+_PERMISSIONS: Final = {
+    "list": "s3:ListBucket",
+    "read": "s3:GetObject",
+    "write": "s3:PutObject",
+    "delete": "s3:DeleteObject",
+}
 
 
 async def _close(creator: Any) -> None:

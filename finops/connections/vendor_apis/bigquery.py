@@ -40,7 +40,7 @@ _LATER: Final = {
     "jobInternalError": "BigQuery has an internal error.",
     "tableUnavailable": "The table cannot be read at the moment.",
     "timeout": f"The query took longer than {JOB_SECONDS // 60} minutes.",
-    "stopped": "Somebody canceled the query in BigQuery.",
+    "stopped": "The query was canceled in BigQuery.",
 }
 _REFUSALS: Final = {
     "billingNotEnabled": "Billing is off in the project that pays for the queries. Turn it on, or name another project.",

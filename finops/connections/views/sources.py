@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from finops.connections.links import ConnectionLinks
 from finops.connections.models import CostConnection, SyncPeriod
 from finops.connections.states import connection_state
 from finops.connections.views.column_mappings import takes_any_columns
@@ -79,12 +80,13 @@ def _source_page(
 
 def _connection_context(row: CostSource, provider: str) -> dict[str, object]:
     """What the page of a synced source has besides, or of one that files are uploaded into and pushed to."""
-    connection = CostConnection.objects.select_related("account").filter(source=row).first()
+    connection = CostConnection.objects.select_related("account", "source").filter(source=row).first()
     if connection is None:
         return {**key_context(row), "can_map": True}
     state = connection_state(connection)
     return {
         "connection": connection,
+        "links": ConnectionLinks(connection.account.slug, connection),
         "can_map": takes_any_columns(connection),
         "state": state,
         "provider_icon": state.provider_icon(provider),

@@ -17,6 +17,8 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
 from finops.connections import services
+from finops.connections.connector import Contents
+from finops.connections.links import ConnectionLinks
 from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostSync
 from finops.connections.progress import progress_of
 from finops.connections.queries import sync_detail
@@ -59,17 +61,21 @@ def seconds_of(sync: CostSync) -> Decimal | None:
     return max(Decimal(f"{seconds:.1f}"), Decimal("0.1"))
 
 
-def connection_of(source_id: int) -> CostConnection:
-    """Of a source in the account's scope; 404 where files are uploaded."""
-    return get_object_or_404(CostConnection.objects.select_related("source", "account"), source=source_id)
+def connection_of(synced_source_id: int = 0, pulled_source_id: int = 0) -> CostConnection:
+    """Of a cost source in the account's scope, or of a usage source; 404 where files are uploaded and events pushed."""
+    rows = CostConnection.objects.select_related("source", "usage_source", "account")
+    if pulled_source_id:
+        return get_object_or_404(rows, usage_source=pulled_source_id)
+    return get_object_or_404(rows, source=synced_source_id)
 
 
 @account_page()
 @require_safe
-def index(request: AccountRequest, synced_source_id: int) -> HttpResponseBase:
-    connection = connection_of(synced_source_id)
+def index(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponseBase:
+    connection = connection_of(synced_source_id, pulled_source_id)
     rows = CostSync.objects.filter(connection=connection).defer("periods")[:SYNCS_LISTED]
-    context = {"source": connection.source, "connection": connection}
+    links = ConnectionLinks(request.account.slug, connection)
+    context = {"source": connection.target, "connection": connection, "links": links}
     return SYNCS.response(request, rows, "connections/syncs.html", context)
 
 
@@ -77,21 +83,23 @@ def index(request: AccountRequest, synced_source_id: int) -> HttpResponseBase:
 @require_safe
 def sync(request: AccountRequest, sync_id: int) -> HttpResponse:
     """How a sync goes, and afterwards what it did. htmx asks again every second until it is finished."""
-    row = get_object_or_404(CostSync.objects.select_related("connection__source"), pk=sync_id)
-    detail, source = sync_detail(row), row.connection.source
+    rows = CostSync.objects.select_related("connection__source", "connection__usage_source")
+    row = get_object_or_404(rows, pk=sync_id)
+    detail, source = sync_detail(row), row.connection.target
     is_unfinished = row.status in UNFINISHED_STATUSES
     heading, progress = _heading(row), progress_of(row, clock.now())
     context = {
         "sync": row,
         "source": source,
         "connection": row.connection,
+        "links": ConnectionLinks(request.account.slug, row.connection),
         "is_unfinished": is_unfinished,
         "heading": heading,
         "announcement": f"{heading}. {progress.text}" if is_unfinished else f"{heading}. {row.error}",
         "progress": progress,
         "seconds": detail.seconds,
         "periods": detail.periods,
-        "explore_url": _explore_url(request, source.name),
+        "explore_url": _explore_url(request, row.connection),
     }
     return render(request, "connections/_sync.html" if request.htmx else "connections/sync.html", context)
 
@@ -110,27 +118,29 @@ def _heading(row: CostSync) -> str:
     return "Nothing was imported"
 
 
-def _explore_url(request: AccountRequest, source: str) -> str:
+def _explore_url(request: AccountRequest, connection: CostConnection) -> str:
+    if connection.contents == Contents.USAGE:
+        return reverse("usage", args=[request.account.slug])
     query = {"period": "last_12_months", "granularity": "month", "group_by": "service"}
-    filters = {"f0": "source", "f0op": "in", "f0v": source}
+    filters = {"f0": "source", "f0op": "in", "f0v": connection.target.name}
     return f"{reverse('cost_explorer', args=[request.account.slug])}?{urlencode({**query, **filters})}"
 
 
 @account_page(Role.MEMBER)
 @require_POST
-def start(request: AccountRequest, synced_source_id: int) -> HttpResponse:
+def start(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponse:
     """Sync now; one that is queued or under way already is shown."""
-    connection = connection_of(synced_source_id)
+    connection = connection_of(synced_source_id, pulled_source_id)
     with ErrorMessages(request):
         row = services.queue_sync(connection=connection, actor=request.actor)
         return redirect("cost_sync", slug=request.account.slug, sync_id=row.pk)
-    return redirect("connection", slug=request.account.slug, source_id=synced_source_id)
+    return redirect(ConnectionLinks(request.account.slug, connection).source)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def cancel(request: AccountRequest, sync_id: int) -> HttpResponse:
-    row = get_object_or_404(CostSync.objects.select_related("account", "connection__source"), pk=sync_id)
+    row = get_object_or_404(CostSync.objects.select_related("account"), pk=sync_id)
     with ErrorMessages(request):
         services.cancel_sync(sync=row, actor=request.actor)
     return redirect("cost_sync", slug=request.account.slug, sync_id=sync_id)
@@ -138,20 +148,22 @@ def cancel(request: AccountRequest, sync_id: int) -> HttpResponse:
 
 @account_page(Role.MEMBER)
 @require_POST
-def pause(request: AccountRequest, synced_source_id: int) -> HttpResponse:
-    return _change(request, synced_source_id, services.pause_connection, "Syncs are paused.")
+def pause(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponse:
+    connection = connection_of(synced_source_id, pulled_source_id)
+    return _change(request, connection, services.pause_connection, "Syncs paused.")
 
 
 @account_page(Role.MEMBER)
 @require_POST
-def resume(request: AccountRequest, synced_source_id: int) -> HttpResponse:
-    return _change(request, synced_source_id, services.resume_connection, "Syncs are resumed.")
+def resume(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponse:
+    connection = connection_of(synced_source_id, pulled_source_id)
+    return _change(request, connection, services.resume_connection, "Syncs resumed.")
 
 
 def _change(
-    request: AccountRequest, source_id: int, change: Callable[..., Any], success: str
+    request: AccountRequest, connection: CostConnection, change: Callable[..., Any], success: str
 ) -> HttpResponse:
     with ErrorMessages(request):
-        change(connection=connection_of(source_id), actor=request.actor)
+        change(connection=connection, actor=request.actor)
         messages.success(request, success)
-    return redirect("connection", slug=request.account.slug, source_id=source_id)
+    return redirect(ConnectionLinks(request.account.slug, connection).source)

@@ -23,6 +23,7 @@ from finops.connections.configs import is_external_id_of, new_external_id
 from finops.connections.connector import CheckFinding, Connector
 from finops.connections.connectors import connector_of, connectors
 from finops.connections.forms import ConnectionForm
+from finops.connections.links import ConnectionLinks
 from finops.connections.models import CostConnection
 from finops.connections.views.syncs import connection_of
 from finops.lib.errors import UserError
@@ -96,7 +97,7 @@ def test(request: AccountRequest) -> HttpResponse:
     try:
         connector = connector_of(request.GET.get("connector", ""))
     except UserError as error:
-        return _findings(request, problems=[error.message])
+        return findings_response(request, problems=[error.message])
     return _check(request, ConnectionForm(connector, request.POST), _external_id(request))
 
 
@@ -109,7 +110,7 @@ def _check(
     if "name" in form.fields:
         form.fields["name"].required = False
     if not form.is_valid():
-        return _findings(request, problems=form.problems())
+        return findings_response(request, problems=form.problems())
     with FormErrors(form):
         found = services.check_config(
             account=request.account,
@@ -119,11 +120,11 @@ def _check(
             connection=connection,
             in_child=True,
         )
-        return _findings(request, found)
-    return _findings(request, problems=form.problems())
+        return findings_response(request, found)
+    return findings_response(request, problems=form.problems())
 
 
-def _findings(
+def findings_response(
     request: AccountRequest, found: list[CheckFinding] | None = None, problems: list[str] | None = None
 ) -> HttpResponse:
     findings = found or []
@@ -143,11 +144,12 @@ def _findings(
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters()
 @never_cache
-def edit(request: AccountRequest, synced_source_id: int) -> HttpResponse:
-    connection = connection_of(synced_source_id)
+def edit(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponse:
+    connection = connection_of(synced_source_id, pulled_source_id)
     connector = connectors().get(connection.connector)
     if connector is None:
-        context = {"connection": connection, "source": connection.source}
+        links = ConnectionLinks(request.account.slug, connection)
+        context = {"connection": connection, "source": connection.target, "links": links}
         return render(request, "connections/edit_unknown.html", context)
     if request.method != "POST":
         return _edit_page(request, connection, _form_of(connection, connector))
@@ -162,7 +164,7 @@ def edit(request: AccountRequest, synced_source_id: int) -> HttpResponse:
                 interval_minutes=form.cleaned_data["interval_minutes"],
             )
             messages.success(request, "Connection saved.")
-            return redirect("connection", slug=request.account.slug, source_id=synced_source_id)
+            return redirect(ConnectionLinks(request.account.slug, connection).source)
     return _edit_page(request, connection, form, status=422)
 
 
@@ -183,7 +185,8 @@ def _edit_page(
     context = {
         "form": form,
         "connection": connection,
-        "source": connection.source,
+        "source": connection.target,
+        "links": ConnectionLinks(request.account.slug, connection),
         "connector": form.connector,
         "steps": form.connector.steps(connection.external_id),
     }
@@ -194,11 +197,11 @@ def _edit_page(
 @require_POST
 @sensitive_post_parameters()
 @never_cache
-def edit_test(request: AccountRequest, synced_source_id: int) -> HttpResponse:
+def edit_test(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponse:
     """*Test connection* of one that exists: with its stored secrets where their fields are empty."""
-    connection = connection_of(synced_source_id)
+    connection = connection_of(synced_source_id, pulled_source_id)
     try:
         form = _form_of(connection, connector_of(connection.connector), request.POST)
     except UserError as error:
-        return _findings(request, problems=[error.message])
+        return findings_response(request, problems=[error.message])
     return _check(request, form, connection.external_id, connection)

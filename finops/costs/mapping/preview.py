@@ -34,7 +34,7 @@ MAX_ROWS: Final = 100_000
 SHOWN_LINES: Final = 20
 _MAX_TRIES: Final = 4_000
 """Looks for the values that cannot be read; what is not decided then counts as one that cannot."""
-_EMPTY: Final = "is empty, and every cost line has one"
+_EMPTY: Final = "is empty, but required for cost lines"
 
 
 @dataclass(frozen=True)

@@ -167,6 +167,8 @@ def _sources(
 ) -> Sources:
     """Kept by all that it is made of; a manifest is equal only to itself, and is of one account."""
     decoded = _decode_rows(rows)
+    if manifest.limit is not None:
+        decoded, closed, overlaps = _within_limit(manifest, decoded), "[]", "[]"
     days = {row.id: _days_of(row, row.days) for row in decoded if row.days is not None}
     covered = coverage_of_days(manifest, today, days)
     health = {row.id: _health(row, covered, today) for row in decoded}
@@ -185,6 +187,13 @@ def _sources(
         read_overlaps(overlaps),
         _problems(problems, health),
     )
+
+
+def _within_limit(manifest: Manifest, rows: Sequence[_Row]) -> list[_Row]:
+    """The sources that have a line within a reader's limit, without what their imports say of other lines. Sums of closed months
+    and of overlaps are of the whole account, so a limited reader has none."""
+    visible = {each.source_id for each in manifest.segments}
+    return [msgspec.structs.replace(row, file_name="", error="") for row in rows if row.id in visible]
 
 
 def _problems(texts: Sequence[str], health: Mapping[int, SourceHealth]) -> list[SourceProblem]:

@@ -17,7 +17,7 @@ from finops.costs.spend_forecasts import Expected
 from finops.costs.spend_query import SpendQuery
 from finops.lib.charts import Line, SeriesTable, series_spec
 from finops.lib.money import exact_sum
-from finops.lib.periods import next_bucket
+from finops.lib.periods import DateRange, next_bucket
 
 REMAINING: Final = "Remaining forecast"
 
@@ -70,6 +70,15 @@ def _with_remaining(answer: SpendAnswer, table: SeriesTable, since: int, expecte
         rows=[*table.rows, row],
         chart={**table.chart, "series": [*table.chart["series"], series_spec(line)]},
     )
+
+
+def bucket_starts(answer: SpendAnswer) -> list[date]:
+    """The first day of each bucket; none without any."""
+    return [start for start, _end in _buckets(answer)] if answer.totals else []
+
+
+def period_days(answer: SpendAnswer) -> DateRange:
+    return DateRange(answer.period.start_date, answer.period.end_date)
 
 
 def _buckets(answer: SpendAnswer) -> list[tuple[date, date]]:

@@ -23,6 +23,7 @@ from finops.costs.spend_query import MAX_TOP, SpendQuery, month_so_far
 from finops.costs.views.explorer_charts import forecast_tables
 from finops.lake.engine.conversion import display_currency
 from finops.lib import clock
+from finops.lib.cost_access import sees_whole_account
 from finops.lib.errors import UserError
 from finops.lib.money import exact_difference
 from finops.lib.periods import add_months, month_end, month_start
@@ -55,6 +56,8 @@ def overview(request: AccountRequest) -> HttpResponse:
     account_sources = load_sources(request.account)
     sources = list(account_sources.health.values())
     running = CostImport.objects.filter(status__in=["queued", "running"]).select_related("source")
+    if not sees_whole_account():
+        running = running.none()
     context: dict[str, Any] = {
         "sources": sources,
         "running": list(running[:3]),

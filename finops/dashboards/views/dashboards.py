@@ -36,7 +36,7 @@ DASHBOARDS = ListPage[Dashboard](
         Column(
             "by", "Created by", lambda row: row.created_by.email if row.created_by else "", css="cell-name"
         ),
-        Column("changed", "Changed", lambda row: row.changed_at, format="ago", css="nowrap"),
+        Column("changed", "Updated", lambda row: row.changed_at, format="ago", css="nowrap"),
     ],
 )
 

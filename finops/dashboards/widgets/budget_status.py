@@ -66,8 +66,9 @@ class BudgetStatusWidget(WidgetType[BudgetStatusConfig]):
         selected = [each for each in budgets if not config.budgets or each.pk in config.budgets]
         statuses = budget_statuses(context.account, selected, deadline=context.deadline) if selected else []
         statuses.sort(key=lambda each: (_WORST_FIRST[each.status], each.name.casefold()))
+        stored = set(Budget.objects.values_list("pk", flat=True)) if config.budgets else set()
         return {
             "rows": [(each, bar_of(each)) for each in statuses[: config.top]],
             "more": max(0, len(statuses) - config.top),
-            "gone": len(set(config.budgets) - {each.pk for each in budgets}),
+            "gone": len(set(config.budgets) - stored),
         }

@@ -19,7 +19,7 @@ class TextConfig(Config, frozen=True, kw_only=True):
 class TextWidget(WidgetType[TextConfig]):
     name = "text"
     title = "Text"
-    description = "A heading, a note, a link to what the board is about."
+    description = "A heading, note or link."
     config = TextConfig
     order, width, height = 130, 12, 2
     settings = (

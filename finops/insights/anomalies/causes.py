@@ -191,7 +191,7 @@ BEFORE, AFTER = timedelta(days=3), timedelta(days=1)
 """How long before the first day and after the last a change may be and still matter."""
 
 
-class ChangeEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AnomalyEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that changed."""
 
     at: datetime
@@ -199,10 +199,10 @@ class ChangeEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     who: str = ""
 
 
-change_event_finders: Registry[Callable[[Anomaly], list[ChangeEvent]]] = Registry("change events")
+change_event_finders: Registry[Callable[[Anomaly], list[AnomalyEvent]]] = Registry("change events")
 
 
-def change_events(anomaly: Anomaly) -> list[ChangeEvent]:
+def change_events(anomaly: Anomaly) -> list[AnomalyEvent]:
     """Every known change around an anomaly, the oldest first; at most MOST."""
     events = [event for finder in change_event_finders.values() for event in finder(anomaly)]
     return sorted(events, key=lambda event: event.at)[:MOST]
@@ -223,13 +223,13 @@ LATE = 3
 
 
 @change_event_finders.register("audit log")
-def _audit_events(anomaly: Anomaly) -> list[ChangeEvent]:
+def _audit_events(anomaly: Anomaly) -> list[AnomalyEvent]:
     """What people changed about the anomaly's scope in these days, and imports that replaced complete months."""
     start = datetime.combine(anomaly.first_day, time.min, UTC) - BEFORE
     end = datetime.combine(anomaly.last_day, time.max, UTC) + AFTER
     rows = AuditEntry.objects.filter(at__gte=start, at__lte=end, action__in=[*_EVENT_TEXTS, IMPORTED])
     texts = [(row, _event_text(row, anomaly)) for row in rows.order_by("at", "id")[:500]]
-    return [ChangeEvent(at=row.at, what=text, who=row.actor_label) for row, text in texts if text]
+    return [AnomalyEvent(at=row.at, what=text, who=row.actor_label) for row, text in texts if text]
 
 
 def _event_text(row: AuditEntry, anomaly: Anomaly) -> str:

@@ -21,6 +21,7 @@ from finops.costs.answers import AccountRef, MoneyAmount
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_words import incomplete_words
 from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
+from finops.insights.anomalies.candidates import incident_candidates
 from finops.insights.anomalies.display import (
     AS_STORED,
     AnomalyDisplay,
@@ -37,6 +38,7 @@ from finops.insights.cost_scope import CostReader, CostScope, check_currency, re
 from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings, Incident
 from finops.lake.engine.conversion import display_currency
 from finops.lib import sentences
+from finops.lib.cost_access import require_whole_account
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
@@ -54,6 +56,9 @@ HINT = (
     "purchases. For detail, filter querySpend by the value and group by day and usage_type or "
     "resource. Members mark an anomaly as expected or resolved in the console."
 )
+
+INSTEAD = "Anomalies are found in all cost of the account. Use What changed (explainSpendChange)."
+"""For readers with limited cost access."""
 
 MAX_IN_SCOPE = 500
 """Anomalies, the most severe first, that are looked through for those of a scope."""
@@ -92,10 +97,10 @@ def list_anomalies(
     team, source, account or provider those of `incidents_in_scope` too.
 
     Raises UserError for days in the wrong order and a cursor of another question."""
+    require_whole_account(INSTEAD)
     question = _question_of(query)
     offset = offset_of(query.cursor, *question)
-    sources = sources or load_sources(account)
-    reader = CostReader(account, sources, deadline)
+    reader = CostReader(account, sources or load_sources(account), deadline)
     check_currency(reader, query.currency)
     rows = _filter_incidents(query)
     display = anomaly_display(rows)
@@ -108,18 +113,18 @@ def list_anomalies(
         rows = rows.filter(pk__in=list(impacts))
     matches = [pair for pair in _with_figures(rows, display) if _has_impact(pair[1], query)]
     every, total, page = [pair[1] for pair in matches], len(matches), matches[offset : offset + query.limit]
-    listed = _rows_of(page, display, impacts)
+    listed = _with_candidates(_rows_of(page, display, impacts), page, query)
     run = AnomalyRun.objects.first()
     more = offset + len(listed) < total
     cut = f"{offset + 1} to {offset + len(listed)} of {total}. Use cursor for the next page."
     return AnomaliesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, query, listed, every, display.only, not_complete(sources, query)),
+        summary=_summary(account, query, listed, every, display.only, not_complete(reader.sources, query)),
         anomalies=listed,
         total_anomalies=total,
         smallest_impacts=smallest_impacts(),
         looked_at=run.finished_at if run else None,
-        data_through=_data_through(run, sources),
+        data_through=_data_through(run, reader.sources),
         cursor=next_cursor(offset + len(listed), *question) if more else "",
         truncated=cut if more else "",
         warnings=[
@@ -211,6 +216,19 @@ def _rows_of(
     return rows
 
 
+def _with_candidates(
+    listed: Sequence[AnomalyRow], page: Sequence[tuple[Incident, IncidentAmounts]], query: AnomaliesQuery
+) -> list[AnomalyRow]:
+    """With the change events beside each that fit the scope of the question. Three queries where there are anomalies."""
+    incidents = with_members(Incident.objects.filter(pk__in=[each.pk for each, _figures in page]))
+    asked = {name: [value] for name, value in query.scope_values.items()}
+    beside = incident_candidates(list(incidents), asked) if page else {}
+    return [
+        replace(row, candidates=beside.get(incident.pk, []))
+        for row, (incident, _figures) in zip(listed, page, strict=True)
+    ]
+
+
 def other_currency_warnings(rows: QuerySet[Incident], display: AnomalyDisplay) -> list[str]:
     """What is not shown of these, as one currency is shown alone. One query, none where all are."""
     if not display.only:
@@ -261,6 +279,7 @@ class OpenAnomalies:
 def open_anomalies(limit: int = 3) -> OpenAnomalies:
     """Open incidents: what is counted is what is listed and summed. Three queries, and those of the rates where they are
     converted."""
+    require_whole_account(INSTEAD)
     rows = Incident.objects.filter(state=Incident.State.OPEN)
     display = anomaly_display(rows)
     pairs = _with_figures(display.narrow(rows), display)

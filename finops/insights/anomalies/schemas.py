@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from finops.change_events.schemas import ChangeCandidate
 from finops.costs.answers import MoneyAmount
 from finops.insights.cost_scope import CostScope
 from finops.lib.answers import AccountAnswer
@@ -83,6 +84,7 @@ class AnomalyRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     also_seen_as: list[str] = []
     impact_in_scope: Decimal | None = None
     own_amounts: OwnImpact | None = None
+    candidates: list[ChangeCandidate] = []
 
 
 class AnomaliesAnswer(AccountAnswer, frozen=True, kw_only=True):

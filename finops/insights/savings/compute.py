@@ -108,7 +108,7 @@ def _unused_candidate(group: Sequence[DailySum], cost: Decimal, wasted: Decimal)
     days = len({each.day for each in unused})
     line = LineKey(first.source, first.currency, "", "", "Unused", first.commitment)
     used = ratio(exact_difference(cost, wasted), cost) or Decimal(0)
-    note = f"{percent_text(used)} used; something unused on {days} day{'' if days == 1 else 's'}"
+    note = f"{percent_text(used)} used; unused commitment on {days} day{'' if days == 1 else 's'}"
     return SavingCandidate(
         rule=UNUSED.name,
         unit=(first.commitment,),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from finops.insights.models import RecommendationRefresh
 from finops.insights.savings.candidates import RULES
 from finops.insights.savings.schemas import RecommendationFreshness
+from finops.lib.cost_access import sees_whole_account
 from finops.lib.sentences import join_with_and, quote, truncate
 
 _SHOWN_GAPS = 3
@@ -14,7 +15,10 @@ _LONGEST = 600
 
 
 def recommendation_refreshes() -> list[RecommendationRefresh]:
-    """Of every source of the account that clouds recommend something for. One query."""
+    """Of every source of the account that clouds recommend something for; none for a reader with limited cost access, who gets
+    none of what clouds recommend. One query."""
+    if not sees_whole_account():
+        return []
     return list(RecommendationRefresh.objects.order_by("source_id"))
 
 

@@ -26,7 +26,13 @@ from finops.insights.savings.freshness import (
     recommendation_refreshes,
 )
 from finops.insights.savings.issue_links import issues_by_saving
-from finops.insights.savings.recommendations import SavingsReader, SavingsResult, find_candidates, outcomes
+from finops.insights.savings.recommendations import (
+    SavingsReader,
+    SavingsResult,
+    find_candidates,
+    find_with_marks,
+    outcomes,
+)
 from finops.insights.savings.schemas import (
     BilledSaving,
     Evidence,
@@ -37,6 +43,7 @@ from finops.insights.savings.schemas import (
     SavingsTotal,
 )
 from finops.lib.answers import group_by
+from finops.lib.cost_access import sees_whole_account
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange
@@ -78,9 +85,8 @@ def list_savings(
     sources = sources or load_sources(account)
     cost = CostReader(account, sources, deadline)
     check_currency(cost, query.currency)
-    marks = {row.key: row for row in SavingsDismissal.objects.all()}
     read, unknown = _reader_of(cost, query)
-    result = find_candidates(read, [key for key, row in marks.items() if row.status == DISMISSED])
+    result, marks = find_with_marks(read)
     display = savings_display(result.days, _currencies(result, marks.values()))
     parts = _Parts(result, marks, outcomes(read, marks.values()), sources.names, display)
     everything = _with_issues(account, _all_recommendations(parts, evidence))
@@ -91,10 +97,11 @@ def list_savings(
     truncated = _truncation_note(offset, shown, rows)
     totals, realised = _totals(narrowed), _realised_totals(narrowed)
     refreshes = [row for row in recommendation_refreshes() if query.rule in (None, row.rule)]
-    incomplete = incomplete_text(refreshes, sources.names)
     return SavingsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, query, totals, rows, realised, incomplete, display),
+        summary=_summary(
+            account, query, totals, rows, realised, incomplete_text(refreshes, sources.names), display
+        ),
         period=_period(result.days) if result.days else None,
         totals=totals,
         recommendations=shown,
@@ -138,7 +145,8 @@ def recommendation(account: Account, key: str) -> tuple[SavingCandidate | None, 
     dismissed = SavingsDismissal.objects.filter(status=DISMISSED).values_list("key", flat=True)
     result = find_candidates(SavingsReader(account, load_sources(account)), list(dismissed))
     every = [*result.open, *result.dismissed_candidates]
-    return next((each for each in every if each.key == key), None), mark
+    candidate = next((each for each in every if each.key == key), None)
+    return candidate, mark if candidate or sees_whole_account() else None
 
 
 def _with_issues(account: Account, rows: list[Recommendation]) -> list[Recommendation]:
@@ -353,7 +361,7 @@ def _summary(
     )
     parts = [f"saved {saved} a month so far"] if saved else []
     parts += [f"{avoided} less commitment waste a month, which is not a saving"] if avoided else []
-    so_far = "; ".join(parts) or "nothing old enough to measure"
+    so_far = "; ".join(parts) or "none old enough to measure"
     return f"{len(rows)} {noun} acted on{_filter_text(query)}: {so_far}{incomplete}. {could}"
 
 

@@ -65,6 +65,7 @@ from finops.insights.savings.schemas import RealisedSaving
 from finops.lake.engine.conversion import currency_scope
 from finops.lake.storage.manifest import cost_tag_keys
 from finops.lib import clock
+from finops.lib.cost_access import sees_whole_account
 from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and
@@ -157,7 +158,8 @@ def _resource_rules(read: SavingsReader, days: DateRange) -> tuple[list[SavingCa
         )
     if max(len(resources), len(stored)) >= MAX_ROWS:
         warnings.append(f"Only the {MAX_ROWS:,} costliest resources are checked.")
-    imported = list(ImportedSaving.objects.all())
+    # What clouds recommend names resources whose lines a limited reader may not see, with the provider's amounts.
+    imported = list(ImportedSaving.objects.all()) if sees_whole_account() else []
     warnings += [
         (
             f"The newest recommendation of {RULES[rule].label} is from {day}. Refresh, or import a newer "
@@ -217,6 +219,16 @@ def _missing_unused_warnings(daily: Sequence[DailySum], sources: Sources) -> lis
         )
         for source in sorted(blind)
     ]
+
+
+def find_with_marks(read: SavingsReader) -> tuple[SavingsResult, dict[str, SavingsDismissal]]:
+    """What the rules find, and what people said of recommendations, by key; with limited cost access of those that the visible
+    cost has. One query more than `find_candidates`."""
+    marks = {row.key: row for row in SavingsDismissal.objects.all()}
+    dismissed = [key for key, row in marks.items() if row.status == SavingsDismissal.Status.DISMISSED]
+    result = find_candidates(read, dismissed)
+    keys = {each.key for each in [*result.open, *result.dismissed_candidates]}
+    return result, {key: mark for key, mark in marks.items() if key in keys or sees_whole_account()}
 
 
 SETTLING_DAYS: Final = 14

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from accounts.models import Account
+from finops.change_events.schemas import ChangeCandidate
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef, AppliedCostView
 from finops.costs.comparison import ComparisonRanges, Sides, one_sided_of, source_override_sentences
@@ -69,6 +70,7 @@ class ChangeFacts:
     note: str = ""
     findings: FilterFindings = field(default_factory=FilterFindings)
     beside: Sequence[RelatedEvent] = ()
+    candidates: Sequence[ChangeCandidate] = ()
     left_out: str = ""
     """Which of the asked days and sources are on neither side, for the end of a sentence."""
 
@@ -111,6 +113,7 @@ def build_answer(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
         totals=totals,
         moves=moves,
         beside=list(facts.beside),
+        candidates=list(facts.candidates),
         resolved_filters=facts.findings.used,
         data_through=facts.sources.coverage.complete_through,
         truncated=text.truncated_of(moves),

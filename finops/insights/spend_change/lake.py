@@ -63,13 +63,13 @@ class ChangePlan:
 
     def __call__(self, table: Any) -> Any:
         """Sums by group, currency and, where metered, SKU and unit."""
-        here = self._now(table) | self._before(table)
+        here = self.is_now(table) | self.is_before(table)
         if self.whole is not None:
             here |= table.charge_date.between(self.whole.start, self.whole.end)
         lines = table.filter(
             reduce(and_, [here, is_counted(table, self.categories), *all_of(table, self.filters)])
         )
-        sides = {"now": self._now(lines), "before": self._before(lines)}
+        sides = {"now": self.is_now(lines), "before": self.is_before(lines)}
         amount = lines[COST_COLUMNS[self.basis]].coalesce(_zero())
         keys, labels = dimension_columns(lines, self.dimensions)
         selected = lines.select(
@@ -90,12 +90,12 @@ class ChangePlan:
         )
         return selected.group_by(self._keys(selected)).aggregate(**_sums(selected))
 
-    def _now(self, lines: Any) -> Any:
+    def is_now(self, lines: Any) -> Any:
         return is_on_side(
             lines, self.current, {each.source_id: each.current for each in self.source_overrides}
         )
 
-    def _before(self, lines: Any) -> Any:
+    def is_before(self, lines: Any) -> Any:
         return is_on_side(
             lines, self.previous, {each.source_id: each.previous for each in self.source_overrides}
         )

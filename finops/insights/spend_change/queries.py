@@ -17,6 +17,7 @@ from finops.costs.queries.spend_answer import not_comparable
 from finops.exchange_rates.missing_rates import missing_rate_warnings
 from finops.insights.cost_scope import CostReader
 from finops.insights.spend_change.answer import ChangeFacts, build_answer, describe_left_out
+from finops.insights.spend_change.candidates import change_candidates
 from finops.insights.spend_change.lake import ChangePlan, MeteredSum, read_sums
 from finops.insights.spend_change.schemas import (
     RelatedEvent,
@@ -104,6 +105,7 @@ def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -
         note="" if metered else NOT_METERED,
         findings=reader.look_up(question),
         beside=find_related_events(RelatedEventFacts(reader, current, previous, question.filters)),
+        candidates=change_candidates(reader, plan),
         left_out=describe_left_out(question.days, compared, sources, sums),
     )
 

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from finops.change_events.schemas import ChangeCandidate
 from finops.costs.answers import AppliedCostView, AppliedFilter
 from finops.costs.spend_query import (
     DEFAULT_PERIOD,
@@ -148,8 +149,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # one_sided: what of the change are charges for a month or once that one side alone has, where they decide it.
 class ChangeTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One currency."""
-
+    __doc__ = None
     current_amount: Decimal
     previous_amount: Decimal
     change: Decimal
@@ -175,6 +175,7 @@ class SpendChangeAnswer(AccountAnswer, frozen=True, kw_only=True):
     totals: list[ChangeTotal]
     moves: list[Move]
     beside: list[RelatedEvent]
+    candidates: list[ChangeCandidate]
     resolved_filters: list[AppliedFilter]
     data_through: date | None
     truncated: str

@@ -114,7 +114,9 @@ def is_of_credits(move: Move) -> bool:
 
 def badge_of(move: Move) -> str:
     """What stands beside the name of a group that is on one side only; empty for one on both."""
-    return "" if move.kind not in ("new", "gone") else move.why if is_of_credits(move) else move.kind
+    if move.kind not in ("new", "gone"):
+        return ""
+    return move.why if is_of_credits(move) else "new" if move.kind == "new" else "ended"
 
 
 def note_of(days: DateRange, current: DateRange, previous: DateRange) -> str:

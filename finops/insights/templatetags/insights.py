@@ -38,8 +38,14 @@ def tag_kind(name: str) -> str:
 
 @register.filter
 def why(effect: str) -> str:
-    """`volume` → `more or less of it`."""
+    """`volume` → `change in volume`."""
     return WHY[effect]
+
+
+@register.filter
+def effect_name(effect: str) -> str:
+    """`gone` → `ended`: an effect in a word."""
+    return {"gone": "ended", "unmeasured": "unknown"}.get(effect, effect)
 
 
 @register.filter

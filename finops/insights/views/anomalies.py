@@ -20,6 +20,7 @@ from accounts.forms import FormErrors
 from accounts.models import Role
 from finops.costs.queries.sources import load_sources
 from finops.insights.anomalies import queries, services
+from finops.insights.anomalies.candidates import incident_candidates
 from finops.insights.anomalies.causes import AnomalyCause, change_events
 from finops.insights.anomalies.detection import CONTEXT_DAYS
 from finops.insights.anomalies.display import (
@@ -295,6 +296,7 @@ def _detail_page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> H
         "band": band_chart(counted, events, display if figures.own else AS_STORED),
         "tables": cause_tables(row.impact, converted_causes(incident_causes(counted), figures), explorer),
         "events": events,
+        "candidates": incident_candidates([incident]).get(incident.pk, []),
         "explorer": explorer.to_params(),
         "form": form,
     }

@@ -142,6 +142,7 @@ class HubForm(forms.Form):
     source = forms.ModelChoiceField(
         queryset=CostSource.objects.unscoped().none(),  # the form's account fills it
         label="Cost source",
+        empty_label="Choose…",
         help_text=(
             "The bill of the same AWS accounts. The file replaces the source's earlier recommendations."
         ),

@@ -124,7 +124,7 @@ class TrackerApi:
         except msgspec.DecodeError as error:
             if not 200 <= status < 300:
                 return None
-            raise TrackerUnavailable(f"{self.vendor} returned an incomplete answer, or no JSON.") from error
+            raise TrackerUnavailable(f"{self.vendor} returned an incomplete response, or no JSON.") from error
 
     def _error_of(self, response: ResponseStream) -> TrackerError:
         status, words = response.status, self._words(response)

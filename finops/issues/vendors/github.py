@@ -145,7 +145,7 @@ class GitHubClient(TrackerClient):
         except TrackerRefusal as error:
             raise self._explain(error) from error
         if not isinstance(value, dict) or "number" not in value:
-            raise TrackerUnavailable("GitHub returned no issue. The next attempt looks for it first.")
+            raise TrackerUnavailable("GitHub returned no issue. The next attempt searches for it first.")
         return self._issue(value)
 
     def changes(
@@ -218,7 +218,7 @@ class GitHubClient(TrackerClient):
     def _explain(self, error: TrackerRefusal) -> TrackerRefusal:
         """What to do about the statuses that a repository answers with."""
         texts = {
-            403: f"The token lacks the repository permission Issues: Read and write. GitHub says: {error.words}",
+            403: f"The token lacks the repository permission Issues: Read and write. GitHub: {error.words}",
             404: f"{self.config.repository} is not found, or the token has no access to it.",
             410: _NO_ISSUES,
         }

@@ -125,7 +125,7 @@ class JiraClient(TrackerClient):
         }
         value = self._explain_refusal(lambda: self.api.post("/rest/api/3/issue", {"fields": fields}).value)
         if not isinstance(value, dict) or "id" not in value:
-            raise TrackerUnavailable("Jira returned no issue. The next attempt looks for it first.")
+            raise TrackerUnavailable("Jira returned no issue. The next attempt searches for it first.")
         key = str(value.get("key", ""))
         return RemoteIssue(id=str(value["id"]), key=key, url=self._url(key), state="open")
 
@@ -174,7 +174,7 @@ class JiraClient(TrackerClient):
         except TrackerRefusal as error:
             project = self.config.project_key
             texts = {
-                403: f"{self.config.email} may not do this in project {project}. Jira says: {error.words}",
+                403: f"{self.config.email} may not do this in project {project}. Jira: {error.words}",
                 404: f"Project {project} is not found, or {self.config.email} may not see it any more.",
             }
             if error.status not in texts:

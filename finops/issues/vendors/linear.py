@@ -93,7 +93,7 @@ class LinearClient(TrackerClient):
         data = self._query(_CREATE, {"input": values})
         payload = data.get("issueCreate") or {}
         if not payload.get("success") or not isinstance(payload.get("issue"), dict):
-            raise TrackerUnavailable("Linear returned no issue. The next attempt looks for it first.")
+            raise TrackerUnavailable("Linear returned no issue. The next attempt searches for it first.")
         return _issue(payload["issue"])
 
     def changes(
@@ -142,9 +142,7 @@ class LinearClient(TrackerClient):
             return TrackerRefusal(f"Linear does not accept the API key. {_KEY_FIX}", status=401, words=words)
         if "FORBIDDEN" in codes:
             text = "The API key lacks a permission: it needs Read and Create issues"
-            return TrackerRefusal(
-                f"{text}, and the team {self.config.team_key}. Linear says: {words}", status=403
-            )
+            return TrackerRefusal(f"{text}, and the team {self.config.team_key}. Linear: {words}", status=403)
         return TrackerRefusal(f"Linear refuses the request: {words}", status=400, words=words)
 
 

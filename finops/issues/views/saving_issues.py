@@ -42,7 +42,7 @@ def create(request: AccountRequest, saving_key: str) -> HttpResponse:
         if is_new:
             messages.success(request, f"The issue is being created in {tracker.name}.")
         else:
-            messages.info(request, f"It is {issue.remote_key or 'being created'} in {tracker.name} already.")
+            messages.info(request, f"Already in {tracker.name}: {issue.remote_key or 'being created'}.")
     return redirect("saving", slug=request.account.slug, saving_key=saving_key)
 
 

@@ -34,9 +34,9 @@ TRACKERS = ListPage[TrackerRow](
         Column("target", "Creates issues in", lambda row: row.target, css="cell-name"),
         Column("open", "Open issues", lambda row: row.open_issues, numeric=True),
         Column("issues", "Issues", lambda row: row.issues, numeric=True),
-        Column("polled", "States read", lambda row: row.polled_at, format="ago", css="nowrap"),
+        Column("polled", "Last updated", lambda row: row.polled_at, format="ago", css="nowrap"),
         Column("error", "Problem", lambda row: row.error, shown=False),
-        Column("tested", "Last test without a finding", lambda row: row.tested_at, shown=False),
+        Column("tested", "Last successful test", lambda row: row.tested_at, shown=False),
         Column("by", "Created by", lambda row: row.created_by, shown=False),
         Column("created", "Created", lambda row: row.created_at, shown=False),
         Column("id", "Id", lambda row: row.id, shown=False),
@@ -52,13 +52,13 @@ ISSUES = ListPage[SavingIssueRow](
         Column("key", "Issue", lambda row: row.key or row.state, css="nowrap"),
         Column("saving", "Saving", lambda row: row.title, css="cell-name", row_header=True),
         Column("state", "State", lambda row: row.state, css="nowrap"),
-        Column("status", "Status there", lambda row: row.status),
+        Column("status", "Tracker status", lambda row: row.status),
         Column("note", "Note", lambda row: row.note, shown=False),
         Column("url", "URL", lambda row: row.url, shown=False),
         Column("created", "Created", lambda row: row.created_at, format="ago", css="nowrap"),
         Column("by", "Created by", lambda row: row.created_by, shown=False),
         Column("closed", "Closed", lambda row: row.closed_at, shown=False),
-        Column("checked", "State read", lambda row: row.checked_at, shown=False),
+        Column("checked", "Last updated", lambda row: row.checked_at, shown=False),
         Column("saving_id", "Saving id", lambda row: row.saving_key, shown=False),
     ],
 )
@@ -158,7 +158,7 @@ def refresh(request: AccountRequest, tracker_id: int) -> HttpResponse:
     """Reads the states of its issues now, in a worker."""
     tracker = _tracker(tracker_id)
     services.request_poll(tracker=tracker)
-    messages.success(request, "Reading the states.")
+    messages.success(request, "Updating statuses.")
     return redirect("issue_tracker", slug=request.account.slug, tracker_id=tracker.pk)
 
 

@@ -7,7 +7,7 @@ chosen files, in front of it. Values and names become text by the compilers of I
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property, lru_cache
 from typing import Any, Final
@@ -26,6 +26,7 @@ from finops.lake.engine.conversion import (
     conversion_steps,
 )
 from finops.lake.schema import OWN_CURRENCY, Kind
+from finops.lib.cost_access import CostLimit
 from finops.lib.errors import UserError
 
 DIALECT: Final = "duckdb"
@@ -33,7 +34,9 @@ INBOX_TABLE: Final = "waiting"
 """The name of the table of events that are in no file yet."""
 RATES_TABLE: Final = "day_rates"
 """The name of the table of exchange rates (`conversion.RATES_SCHEMA`)."""
-_compiler: Final = DuckDBCompiler()
+ALL_LINES: Final = "lines of the account"
+"""The name of the lines before a reader's limit. No column and no expression of a question has it."""
+to_sqlglot: Final = DuckDBCompiler().to_sqlglot
 
 Build = Callable[[Any], Any]
 """From the table of facts to the wanted table, both as Ibis expressions."""
@@ -69,11 +72,24 @@ class Query:
     body: str
     table_expressions: tuple[str, ...]
     """What the expression uses twice, as Ibis names and compiles it."""
+    limit: str = ""
+    """The table expression that makes the facts of ALL_LINES, for a reader with limited cost access."""
+    expression: Any = field(default=None, compare=False, repr=False)
+    """The Ibis expression, for another engine's compiler."""
+    limited_facts: Any = field(default=None, compare=False, repr=False)
+    """The Ibis expression of `limit`."""
 
     @cached_property
     def identity(self) -> str:
         """All that tells this query from others, files and days aside."""
-        parts = (self.kind.value, self.body, *self.table_expressions, *self.needed, str(self.result))
+        parts = (
+            self.kind.value,
+            self.body,
+            self.limit,
+            *self.table_expressions,
+            *self.needed,
+            str(self.result),
+        )
         return "\x00".join(parts)
 
     @cached_property
@@ -110,7 +126,7 @@ class Query:
         With `waiting` also over the table WAITING, which has the needed columns and facts of these days only; a `currency`
         with rates reads RATES_TABLE.
         """
-        facts: exp.Query = _facts(self, files, start, end, currency)
+        facts: exp.Query = select_facts(self, files, start, end, currency)
         if waiting:
             rest = exp.select(*[_column(name) for name in self.needed]).from_(_table(INBOX_TABLE))
             facts = exp.union(facts, rest, distinct=False) if files else rest
@@ -118,25 +134,57 @@ class Query:
         if files and currency is not None and currency.rates is not None:
             before, after = _conversion_around(self.needed, currency.currency)
             lines = f"{before}{lines}{after}"
-        cte = f"{_alias(self.kind.value).sql(DIALECT)} AS ({lines})"
-        text = f"WITH {', '.join([cte, *self.table_expressions])} {self.body}"
-        _check_text(text)
+        cte = f"{alias(ALL_LINES if self.limit else self.kind.value).sql(DIALECT)} AS ({lines})"
+        tables = [cte, self.limit, *self.table_expressions] if self.limit else [cte, *self.table_expressions]
+        text = f"WITH {', '.join(tables)} {self.body}"
+        check_text(text)
         return text
 
 
-def compile_query(kind: Kind, build: Build, keys: Collection[str] = ()) -> Query:
-    """Compile what `build` makes of the table of facts of `kind` that has the key columns of `keys`.
+def compile_query(
+    kind: Kind, build: Build, keys: Collection[str] = (), limit: CostLimit | None = None
+) -> Query:
+    """Compile what `build` makes of the table of facts of `kind` that has the key columns of `keys`; of cost, of the lines
+    within the limit alone.
 
     A `build` that is hashable and equal by value (a frozen dataclass with `__call__`) compiles once.
     """
-    return _compile(kind, build, tuple(keys))
+    query = _compile(kind, build, tuple(keys))
+    return query if limit is None or kind is not Kind.COST else _within(query, limit)
+
+
+def _within(query: Query, limit: CostLimit) -> Query:
+    """The limit makes the table that the question names, so no expression sees other lines. Its columns are needed too: a
+    rollup that lacks one is not read."""
+    needed, text, facts = _limit_expression(limit, query.needed)
+    return replace(query, needed=needed, limit=text, limited_facts=facts)
+
+
+@lru_cache(maxsize=256)
+def _limit_expression(limit: CostLimit, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], str, Any]:
+    """The columns to read, and the table expression that leaves of ALL_LINES those within the limit, with the wanted columns:
+    as text and as Ibis has it."""
+    keys = dict.fromkeys([*(key_of(name) for name in wanted if schemas.is_key_column(name)), *limit.tag_keys])
+    facts = fact_table(Kind.COST, tuple(keys), ALL_LINES)
+    limited = facts.filter(limit.condition(facts).fill_null(False)).select(*wanted)
+    tree = to_sqlglot(limited)
+    # A star where all columns are wanted.
+    named = {column.name for column in tree.find_all(exp.Column)} | set(wanted)
+    expression = f"{alias(Kind.COST.value).sql(DIALECT)} AS ({tree.sql(DIALECT)})"
+    return tuple(name for name in facts.columns if name in named), expression, limited
+
+
+def key_of(column: str) -> str:
+    if column.startswith(schemas.EXTENSION_PREFIX):
+        return schemas.ExtensionKey(schemas.extension_name(column))
+    return schemas.tag_key(column)
 
 
 @lru_cache(maxsize=256)
 def _compile(kind: Kind, build: Build, keys: tuple[str, ...]) -> Query:
     facts = fact_table(kind, keys)
     expression = build(facts)
-    tree = _compiler.to_sqlglot(expression)
+    tree = to_sqlglot(expression)
     needed = _needed_columns(kind, tree, facts.columns, expression.columns)
     shared = tree.args.pop("with_", None)
     return Query(
@@ -145,6 +193,7 @@ def _compile(kind: Kind, build: Build, keys: tuple[str, ...]) -> Query:
         result=pa.schema([(name, _arrow_type(dtype)) for name, dtype in expression.schema().items()]),
         body=tree.sql(DIALECT),
         table_expressions=tuple(each.sql(DIALECT) for each in shared.expressions) if shared else (),
+        expression=expression,
     )
 
 
@@ -154,13 +203,13 @@ def cost_table(tag_keys: Collection[str] = ()) -> Any:
 
 
 @lru_cache(maxsize=256)
-def fact_table(kind: Kind, keys: tuple[str, ...] = ()) -> Any:
+def fact_table(kind: Kind, keys: tuple[str, ...] = (), name: str = "") -> Any:
     """The unbound Ibis table of facts of `kind`; keys that no file has are there too, and null."""
     columns = schemas.segment_schema(kind, list(dict.fromkeys(keys)))
     types = {field.name: _ibis_type(field.type) for field in columns}
     if kind is Kind.COST:
         types[OWN_CURRENCY] = "string"
-    return ibis.table(types, name=kind.value)
+    return ibis.table(types, name=name or kind.value)
 
 
 def rows_by_file_sql(files: Sequence[File], column: str, value: str) -> str:
@@ -218,7 +267,7 @@ def _needed_columns(
     return tuple(name for name in columns if name in named | passed_on) or (schemas.day_column(kind),)
 
 
-def _facts(
+def select_facts(
     query: Query, files: Sequence[File], start: date, end: date, currency: Currency | None = None
 ) -> exp.Select:
     """The facts as files have them; those that are to be converted with the rate of their day."""
@@ -298,7 +347,7 @@ def _table(name: str) -> exp.Table:
     return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
-def _alias(name: str) -> exp.TableAlias:
+def alias(name: str) -> exp.TableAlias:
     return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
 
 
@@ -314,7 +363,8 @@ def _day(day: date) -> exp.Cast:
     return exp.cast(exp.Literal.string(day.isoformat()), "DATE", dialect=DIALECT)
 
 
-def _check_text(sql: str) -> None:
+def check_text(sql: str) -> None:
+    """Raises UserError for text that SQL cannot hold."""
     if "\x00" in sql:
         raise UserError("A filter value contains a NUL character. Remove it.")
     try:

@@ -1,7 +1,8 @@
 """What counts at one moment: the live segments of an account and, for usage, the events that wait in the inbox.
 
 Both come from one PostgreSQL statement and so from one snapshot at any isolation level: a flush that moves events from
-the inbox to a segment in one transaction is seen before or after, never in between, and every event counts once.
+the inbox to a segment in one transaction is seen before or after, never in between, and every event counts once. Cost is in
+segments alone, and those of a manifest are of one moment.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import pyarrow.compute as pc
 
 from accounts.models import Account
 from finops.lake import queries, schema
-from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
+from finops.lake.storage.manifest import Manifest, SegmentFile, manifest_files
 from finops.lake.usage import inbox, payload
 from finops.lake.usage.payload import StoredPayload
 from finops.lib import prepared_statements
@@ -37,32 +38,47 @@ def take(
     start: date,
     end: date,
     columns: Sequence[str],
+    manifest: Manifest | None = None,
     *,
     allow_rollups: bool = False,
 ) -> Snapshot:
-    """What a query over these days (inclusive) reads of `columns`: one statement for either kind.
+    """What a query over these days (inclusive) reads of `columns`: one statement; none for cost where a question was asked
+    of `manifest` before, whose files it reads.
 
     `allow_rollups`: with the rollups of cost that have all of them.
     """
     if kind is Kind.COST:
-        return Snapshot(
-            queries.segment_files(account, kind, start, end, columns, allow_rollups=allow_rollups), None
-        )
+        return Snapshot(_cost_files(account, start, end, columns, allow_rollups, manifest), None)
     rows = _fetch_rows(account, start, end, columns)
     files = sorted((_file(row, columns) for row in rows if row[0]), key=lambda file: file.path)
-    values = [inbox.payload_of_row(row[3:]) for row in rows if row[3]]
+    values = [inbox.payload_of_row(row[5:]) for row in rows if row[5]]
     return Snapshot(files, _waiting(values, start, end, columns) if values else None)
+
+
+def _cost_files(
+    account: Account,
+    start: date,
+    end: date,
+    columns: Sequence[str],
+    allow_rollups: bool,
+    manifest: Manifest | None,
+) -> list[SegmentFile]:
+    if manifest is not None:
+        files = manifest_files(account, manifest, start, end, columns, allow_rollups=allow_rollups)
+        if files is not None:
+            return files
+    return queries.segment_files(account, Kind.COST, start, end, columns, allow_rollups=allow_rollups)
 
 
 _EVERY: Final = f"""
 SELECT path, checksum, (
     SELECT string_agg(CASE WHEN columns ? wanted.name THEN '1' ELSE '0' END, '' ORDER BY wanted.place)
     FROM unnest(%(columns)s::text[]) WITH ORDINALITY AS wanted(name, place)
-) AS has, NULL AS payload, NULL AS size, NULL AS events
+) AS has, bytes, rows, NULL AS payload, NULL AS size, NULL AS events
 FROM lake_lakesegment
 WHERE account_id = %(account)s AND kind = 'usage' AND retired_at IS NULL AND first_day <= %(end)s AND last_day >= %(start)s
 UNION ALL
-SELECT NULL, NULL, NULL, * FROM (
+SELECT NULL, NULL, NULL, NULL, NULL, * FROM (
     WITH waiting AS NOT MATERIALIZED (
         SELECT batch, payload, size, events FROM lake_usageinbox
         WHERE account_id = %(account)s AND first_day <= %(end)s AND last_day >= %(start)s
@@ -77,9 +93,9 @@ def _fetch_rows(account: Account, start: date, end: date, columns: Sequence[str]
 
 
 def _file(row: tuple[Any, ...], columns: Sequence[str]) -> SegmentFile:
-    path, checksum, has = row[:3]
+    path, checksum, has, size, count = row[:5]
     present = frozenset(name for name, mark in zip(columns, has, strict=True) if mark == "1")
-    return SegmentFile(path, checksum, present)
+    return SegmentFile(path, checksum, present, bytes=size, rows=count)
 
 
 def _waiting(values: list[StoredPayload], start: date, end: date, columns: Sequence[str]) -> pa.Table | None:

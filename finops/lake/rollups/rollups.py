@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 from finops.lake import schema
 from finops.lake.engine import compiler, engine
 from finops.lake.models import LakeSegment
-from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
+from finops.lake.storage.manifest import SegmentFile
 from finops.lake.storage.storage import storage
 from finops.lib.answers import fit_to_size
 

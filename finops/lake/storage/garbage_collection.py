@@ -8,8 +8,11 @@ from datetime import timedelta
 from itertools import islice
 from typing import Final
 
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
 from accounts.models import Account
 from finops.lake.models import LakeRollup, LakeSegment
+from finops.lake.schema import Kind
 from finops.lake.storage import locks
 from finops.lake.storage.segments import ORPHAN_GRACE_PERIOD, manifest_paths
 from finops.lake.storage.storage import storage
@@ -17,6 +20,10 @@ from finops.lib import clock
 
 RETIRED_GRACE_PERIOD: Final = timedelta(hours=1)
 """A reader that took its manifest before a swap still finds its files; a query has 20 s."""
+
+PREVIOUS_VERSION_PERIOD: Final = timedelta(days=14)
+"""So long stays what the newest import of a month replaced, to be compared with it (ADR 0081). One version of each month and
+source, none of a deleted source."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,7 @@ class SweepResult:
 
 
 def sweep() -> SweepResult:
-    """Remove files retired for an hour with their rows, and files older than a day that no row names.
+    """Remove files retired for an hour with their rows, but for the previous version of a month, and files older than a day that no row names.
 
     Over all accounts; safe to run twice at once and to be killed anywhere. Nothing goes while a backup runs: the next
     sweep takes it.
@@ -61,6 +68,7 @@ def count_files(account_number: int) -> int:
 def _sweep_retired_segments() -> int:
     # Unscoped: the sweep serves every account.
     over = LakeSegment.objects.unscoped().filter(retired_at__lt=clock.now() - RETIRED_GRACE_PERIOD)
+    over = over.exclude(Exists(_current_of_month()), ~Exists(_later_version()), _is_recent_cost())
     count = 0
     for segment in over.iterator():
         rollups = LakeRollup.objects.unscoped().filter(segment=segment)
@@ -69,6 +77,24 @@ def _sweep_retired_segments() -> int:
         segment.delete()
         count += 1
     return count
+
+
+def _is_recent_cost() -> Q:
+    return Q(kind=Kind.COST.value, retired_at__gte=clock.now() - PREVIOUS_VERSION_PERIOD)
+
+
+def _of_same_month() -> QuerySet[LakeSegment]:
+    names = ("account", "kind", "source_id", "month")
+    return LakeSegment.objects.unscoped().filter(**{name: OuterRef(name) for name in names})
+
+
+def _current_of_month() -> QuerySet[LakeSegment]:
+    """A deleted source has none."""
+    return _of_same_month().filter(retired_at__isnull=True)
+
+
+def _later_version() -> QuerySet[LakeSegment]:
+    return _of_same_month().filter(retired_at__gt=OuterRef("retired_at"))
 
 
 def _sweep_orphans() -> int:

@@ -1,14 +1,19 @@
 """The live cost segments of an account, kept in this process and checked against PostgreSQL at every use.
 
-Rows of the manifest never change but for being retired, and no two segments ever have the same path. So the paths that
-are live say everything, and one small statement for their digest tells whether what is known still holds: nothing here
-is ever stale. Reading and parsing the rows took 2 ms of 5 of a small question, 40 ms with 1,200 segments.
+Rows of the manifest never change but for being retired and rolled up, and no two segments ever have the same path. So the
+paths that are live, and which of them are rolled up, say everything, and one small statement for their digest tells whether
+what is known still holds: nothing here is ever stale. Reading and parsing the rows took 2 ms of 5 of a small question, 40 ms
+with 1,200 segments.
+
+Questions that are given the same manifest, such as the sections of a report, are answered over the same files.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -18,17 +23,66 @@ from django.db import connection
 
 from accounts.models import Account
 from finops.lake import schema
+from finops.lib.cost_access import CostLimit, current_limit
 
 ACCOUNTS: Final = 128
 """Accounts whose manifest is kept; a large one (five years of 20 sources) takes half a megabyte."""
 
 _LIVE: Final = "FROM lake_lakesegment WHERE account_id = %(account)s AND kind = 'cost' AND retired_at IS NULL"
-COST_VERSION: Final = f"(SELECT sha256(convert_to(string_agg(path, ',' ORDER BY id), 'UTF8')) {_LIVE})"
+COST_VERSION: Final = f"""(SELECT sha256(convert_to(string_agg(
+    path || CASE WHEN summarised_at IS NULL THEN '' ELSE '+' END, ',' ORDER BY id
+), 'UTF8')) {_LIVE})"""
 """The version of `account`'s manifest, for statements that read more than that."""
 
 _VERSION: Final = f"SELECT {COST_VERSION}"
 _SEGMENTS: Final = f"SELECT {COST_VERSION}, source_id, month, first_day, last_day, rows, path, carried_by {_LIVE} ORDER BY month, path"
 _COLUMNS: Final = f"SELECT {COST_VERSION}, array(SELECT DISTINCT jsonb_array_elements_text(columns) {_LIVE})"
+# Files of one source mostly have the same columns: each list of names comes once.
+_FILES: Final = """
+SELECT path, checksum, bytes, rows, columns_digest,
+    CASE WHEN row_number() OVER (PARTITION BY columns_digest) = 1 THEN columns::text END, (
+        SELECT json_agg(json_build_array(r.path, r.checksum, r.bytes, r.rows, r.without) ORDER BY r.rows)
+        FROM lake_lakesummary r WHERE r.segment_id = segment.id
+    )::text
+FROM (
+    SELECT id, path, checksum, bytes, rows, columns, md5(columns::text) AS columns_digest FROM lake_lakesegment
+    WHERE account_id = %(account)s AND path = ANY(%(paths)s)
+) AS segment
+"""
+
+MOST_COLUMNS: Final = 50_000
+"""Names in the different lists of an account's files. With more, 1,000 keys in 50 lists, each question asks PostgreSQL."""
+
+
+@dataclass(frozen=True)
+class SegmentFile:
+    """A live file, and which of the asked columns it has; `rollup` is another file with the same of these columns."""
+
+    path: str
+    checksum: str
+    columns: frozenset[str]
+    rollup: tuple[str, str] | None = None
+    """Its path and checksum."""
+    bytes: int = 0
+    """Of the file, or of the rollup where there is one; 0 where nobody needs it."""
+    rows: int = 0
+    """As `bytes`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredFile:
+    """What never changes about a file while its segment is in this version of the manifest."""
+
+    whole: SegmentFile
+    """With all of its columns."""
+    rollups: tuple[tuple[SegmentFile, frozenset[str]], ...]
+    """The same with a rollup, and the columns that this is without; the smallest first."""
+
+    def file(self, columns: Sequence[str], *, allow_rollups: bool) -> SegmentFile:
+        """With those of `columns` that it has, and the smallest rollup that has all of them."""
+        rollups = self.rollups if allow_rollups else ()
+        chosen = next((file for file, without in rollups if without.isdisjoint(columns)), self.whole)
+        return replace(chosen, columns=self.whole.columns.intersection(columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +127,14 @@ class Manifest:
     account_id: int
     version: bytes | None
     segments: tuple[LiveSegment, ...]
+    limit: CostLimit | None = None
+    """Of a reader with limited cost access: days, rows and keys are those of lines within it, and segments without one are
+    left out."""
+    files: tuple[LiveSegment, ...] = ()
+    """The segments before the limit."""
     _keys: list[CostKeys] = field(default_factory=list)
+    _stored: list[dict[str, _StoredFile] | None] = field(default_factory=list)
+    """By path, once a question has read them; None where they have too many columns or some are gone."""
 
     @cached_property
     def months(self) -> tuple[LiveSegment, ...]:
@@ -90,22 +151,75 @@ class Manifest:
 
     def paths(self, start: date, end: date) -> list[str]:
         """The files that a query over these days (inclusive) reads."""
-        return [each.path for each in self.segments if each.first_day <= end and each.last_day >= start]
+        segments = self.segments if self.limit is None else self.files
+        return [each.path for each in segments if each.first_day <= end and each.last_day >= start]
+
+    def forget_files(self) -> None:
+        """Read them anew for the next question: one was not where this says."""
+        self._stored.clear()
 
 
 _manifests: dict[int, Manifest] = {}
 
 
 def cost_manifest(account: Account) -> Manifest:
-    """What counts now. One statement, two after a change."""
+    """What counts now, within the reader's limit. One statement, two after a change."""
     return manifest_of(account, _fetch_rows(_VERSION, account)[0][0])
 
 
 def manifest_of(account: Account, digest: memoryview | bytes | None) -> Manifest:
-    """What counts now, where a statement has just said COST_VERSION. One statement after a change, else none."""
+    """What counts now, where a statement has just said COST_VERSION. One statement after a change, else none. Within a limit
+    one more after a change, and a lake query over the new files."""
     version = _bytes(digest)
     manifest = _manifests.get(account.pk)
-    return manifest if manifest is not None and manifest.version == version else _read(account)
+    manifest = manifest if manifest is not None and manifest.version == version else _read(account)
+    limit = current_limit()
+    if limit is None:
+        return manifest
+    from finops.lake.engine.limited_manifest import limited_manifest
+
+    return limited_manifest(account, manifest, limit)
+
+
+def manifest_files(
+    account: Account,
+    manifest: Manifest,
+    start: date,
+    end: date,
+    columns: Sequence[str],
+    *,
+    allow_rollups: bool = False,
+) -> list[SegmentFile] | None:
+    """The files of `manifest.paths`, with those of `columns` that each has and, where allowed, the smallest rollup that has
+    all of them. One statement for the first question about a manifest, then none. None where PostgreSQL is to be asked for
+    each question: there are too many columns, or the manifest is so old that files of it are gone."""
+    kept = manifest._stored[:1]
+    if not kept:
+        kept = manifest._stored[:] = [_read_files(account, manifest)]
+    if (stored := kept[0]) is None:
+        return None
+    paths = manifest.paths(start, end)
+    return [stored[path].file(columns, allow_rollups=allow_rollups) for path in paths]
+
+
+def _read_files(account: Account, manifest: Manifest) -> dict[str, _StoredFile] | None:
+    paths = manifest.paths(date.min, date.max)
+    rows = _fetch_rows(_FILES, account, paths=paths)
+    names = {row[4]: frozenset(map(sys.intern, json.loads(row[5]))) for row in rows if row[5] is not None}
+    if len(rows) < len(paths) or sum(map(len, names.values())) > MOST_COLUMNS:
+        return None
+    return {row[0]: _stored_file(row, names[row[4]]) for row in rows}
+
+
+def _stored_file(row: tuple[Any, ...], columns: frozenset[str]) -> _StoredFile:
+    path, checksum, size, count, _, _, rollups = row
+    return _StoredFile(
+        SegmentFile(path, checksum, columns, None, size, count),
+        tuple(
+            (SegmentFile(path, checksum, columns, (of_rollup, digest), bytes_, rows), frozenset(without))
+            for of_rollup, digest, bytes_, rows, without in json.loads(rollups or "[]")
+        ),
+    )
 
 
 def cost_tag_keys(account: Account, manifest: Manifest | None = None) -> CostKeys:
@@ -115,6 +229,11 @@ def cost_tag_keys(account: Account, manifest: Manifest | None = None) -> CostKey
     """
     current = manifest or cost_manifest(account)
     if current._keys:
+        return current._keys[0].copy()
+    if current.limit is not None:
+        from finops.lake.engine.limited_manifest import limited_columns
+
+        current._keys.append(CostKeys.of(limited_columns(account, current, current.limit)))
         return current._keys[0].copy()
     version, columns = _fetch_rows(_COLUMNS, account)[0]
     keys = CostKeys.of(columns)
@@ -133,9 +252,9 @@ def _read(account: Account) -> Manifest:
     return manifest
 
 
-def _fetch_rows(statement: str, account: Account) -> list[tuple[Any, ...]]:
+def _fetch_rows(statement: str, account: Account, **params: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(statement, {"account": account.pk})
+        cursor.execute(statement, {"account": account.pk, **params})
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
 

@@ -17,9 +17,9 @@ from accounts.models import Account
 from finops.lake import schema
 from finops.lake.engine import compiler, engine
 from finops.lake.models import LakeSegment
-from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
+from finops.lake.storage.manifest import SegmentFile
 from finops.lake.storage.segments import NewSegment
 from finops.lake.usage.usage_table import SORTED_BY
 from finops.lib import time_limit

@@ -13,7 +13,7 @@ from typing import Any
 
 from finops.lake.engine import compiler, engine
 from finops.lake.models import LakeSegment
-from finops.lake.queries import SegmentFile
+from finops.lake.storage.manifest import SegmentFile
 from finops.lib.money import exact_sum
 
 logger = logging.getLogger(__name__)

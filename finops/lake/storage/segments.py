@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -61,6 +62,8 @@ class NewSegment:
     last_day: date
     checksum: str
     written_at: datetime
+    magnitudes: dict[str, int]
+    """Of each amount column the digits before the point of its largest amount."""
     carried_by: date | None = None
 
 
@@ -88,7 +91,7 @@ def write_segment(
         _write(file, batches, schema)
         written = pq.read_metadata(file)
         first_day, last_day = _day_range(written, schema, schemas.day_column(kind))
-        _check_amounts(written, schema)
+        magnitudes = magnitudes_of(written, schema)
         size, checksum = file.stat().st_size, sha256(file)
         path = f"{account_id}/{kind}/{month:%Y-%m}/{source_id}-{uuid.uuid4().hex}.parquet"
         store.put(file, path)
@@ -107,6 +110,7 @@ def write_segment(
         last_day=last_day,
         checksum=checksum,
         written_at=clock.now(),
+        magnitudes=magnitudes,
     )
 
 
@@ -291,13 +295,25 @@ def _day_range(written: pq.FileMetaData, schema: pa.Schema, day: str) -> tuple[d
     return min(column.min for column in statistics), max(column.max for column in statistics)
 
 
-def _check_amounts(written: pq.FileMetaData, schema: pa.Schema) -> None:
-    """ValueError for an amount with which a sum could wrap around; read from the file's statistics, so for free."""
+def magnitudes_of(written: pq.FileMetaData, schema: pa.Schema) -> dict[str, int]:
+    """Of each amount column the digits before the point of its largest amount; read from the file's statistics, so for free.
+    ValueError for an amount with which a sum could wrap around."""
+    magnitudes = {}
     for field in schema:
         limit = _LIMITS.get(field.type)
-        for column in _statistics(written, schema, field.name) if limit else ():
-            if column.has_min_max and max(abs(column.min), abs(column.max)) >= limit:
-                raise ValueError(f"{field.name} has an amount of {limit:,} or more.")
+        if limit is None:
+            continue
+        largest = max(
+            (_largest(column) for column in _statistics(written, schema, field.name)), default=Decimal()
+        )
+        if largest >= limit:
+            raise ValueError(f"{field.name} has an amount of {limit:,} or more.")
+        magnitudes[field.name] = max(0, largest.adjusted() + 1) if largest else 0
+    return magnitudes
+
+
+def _largest(column: Any) -> Decimal:
+    return max(abs(column.min), abs(column.max)) if column.has_min_max else Decimal()
 
 
 def _statistics(written: pq.FileMetaData, schema: pa.Schema, column: str) -> list[Any]:
@@ -377,6 +393,7 @@ def _row(account: Account, segment: NewSegment) -> LakeSegment:
         last_day=segment.last_day,
         checksum=segment.checksum,
         carried_by=segment.carried_by,
+        magnitudes=segment.magnitudes,
     )
 
 

@@ -129,6 +129,12 @@ def headline(amount: Number, currency: str) -> str:
     return _around(_compact(value.copy_abs()), affixes.prefix, affixes.suffix, value)
 
 
+def signed_headline(amount: Number, currency: str) -> str:
+    """`+$196.1K`: a change, for tiles."""
+    text = headline(amount, currency)
+    return f"+{text}" if amount > 0 else text
+
+
 def price(amount: Number, currency: str) -> str:
     """What one unit costs: four digits that count where cents would hide them, as in `$0.04213`."""
     value = Decimal(str(amount))
@@ -156,9 +162,9 @@ def compact(value: Number) -> str:
     return _around(_compact(exact.copy_abs()), "", "", exact)
 
 
-def quantity(value: Number, unit: str | None, *, short: bool = False) -> str:
+def quantity(value: Number, unit: str | None, *, short: bool = False, places: int = 6) -> str:
     """`4,412,000 documents`, `1 document`; `short`: `4.4M documents`."""
-    text = compact(value) if short else number(value)
+    text = compact(value) if short else number(value, places)
     return f"{text} {plural(unit, value)}" if unit else text
 
 

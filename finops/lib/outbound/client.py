@@ -8,13 +8,15 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import Any, BinaryIO, Final, cast
 
 from finops.lib.outbound.endpoints import DeliveryTimeout, Endpoint, UrlRefusal, resolve_endpoint
 
 MAX_BODY: Final = 4_096
+BLOCK_BYTES: Final = 256 * 1024
+"""Of a file that is sent, read at once."""
 CHECK_SECONDS: Final = 5.0
 BODY_SECONDS: Final = 2.0
 """For an answer's body, once its status is here: the message has arrived, and the rest is only shown."""
@@ -75,12 +77,13 @@ def open_stream(
     url: str,
     *,
     query: str = "",
-    body: bytes | None = None,
+    body: bytes | BinaryIO | None = None,
     headers: Mapping[str, str],
     seconds: float,
 ) -> Iterator[ResponseStream]:
     """Send a request; inside, its answer can be read, whatever its status and length: the caller bounds what it reads. The
-    seconds are for all of it together. `query` is encoded already. Raises UrlRefusal and DeliveryTimeout."""
+    seconds are for all of it together. `query` is encoded already. A body that is an open file is sent in parts, and needs its
+    Content-Length among the headers. Raises UrlRefusal and DeliveryTimeout."""
     deadline = time.monotonic() + seconds
     endpoint = resolve_endpoint(url, "url", deadline)
     if query:
@@ -135,14 +138,15 @@ def _exchange(
     endpoint: Endpoint,
     sock: _DeadlineSocket,
     method: str,
-    body: bytes | None,
+    body: bytes | BinaryIO | None,
     headers: Mapping[str, str],
 ) -> http.client.HTTPResponse:
     kind = _TlsHostConnection if endpoint.parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(endpoint.host, endpoint.port)
+    connection = kind(endpoint.host, endpoint.port, blocksize=BLOCK_BYTES)
     connection.sock = cast(Any, sock)
     all_headers = {"User-Agent": "FinOps-Console", **headers, "Connection": "close"}
-    connection.request(method, endpoint.path, body=body, headers=all_headers)
+    with suppress(BrokenPipeError):  # a server that refuses a long body answers and closes before it has all
+        connection.request(method, endpoint.path, body=body, headers=all_headers)
     return connection.getresponse()
 
 

@@ -42,7 +42,7 @@ class Command(BaseCommand):
         if settings.PRODUCTION:
             raise CommandError(
                 "A production console has no demo data. `make run` in a checkout of its own starts a console with it. "
-                "To load it into this database all the same: FINOPS_ENV=development manage.py load_demo, with the "
+                "To load it into this database anyway: FINOPS_ENV=development manage.py load_demo, with the "
                 "other variables as they are."
             )
         self.quiet = options["verbosity"] == 0

@@ -9,7 +9,7 @@ import socket
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
@@ -22,16 +22,20 @@ from django.db import OperationalError, connection
 
 from accounts.models import Account
 from finops import demo_box, embedded, static_build
-from finops.checks import refuse_pooler, refuse_unsafe
+from finops.checks import available_connections, refuse_pooler, refuse_unsafe
 from finops.embedded.watch import ServerWatch
 from finops.heartbeat import BEAT, WORKER
 from finops.lib.secrets import make_private_dir
-from finops.supervisor import LOOK_SECONDS, AlreadyRunning, Ledger, Program, Supervisor
+from finops.processes import cores
+from finops.supervisor import HEALTH, LOOK_SECONDS, AlreadyRunning, Ledger, Program, Supervisor
 from finops.web import server
 from finops.worker.programs import worker_commands
+from finops.worker.queues import CONNECTIONS as WORKER_CONNECTIONS
 
 FIRST_ANSWER_SECONDS = 60
 # Ctrl-C, kill, and a terminal that was closed.
+LEAST_POOL, LARGEST_POOL = 8, 40
+"""Connections of a web process: of fewer than the least some kinds of requests would have one alone."""
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -102,11 +106,17 @@ class Up:
         self.line = ""
         self.step_program: Program | None = None
         self.server_watch: ServerWatch | None = None
+        self.redis: embedded.RedisServer | None = None
+        # It goes last: workers and web processes end with a broker.
+        self.redis_supervisor = Supervisor(say=self.report, changed=self._note)
 
     # -- the order of things ----------------------------------------------------------------------------------
 
     def run(self) -> None:
         began = time.monotonic()
+        if settings.EMBEDDED_REDIS:
+            self.redis = embedded.development_redis(settings.VAR_DIR)
+            settings.REDIS_URL = self.redis.url
         refuse_unsafe()
         # What this and its children write beneath var/ (cost data, uploads, logs) is for this user alone.
         os.umask(0o077)
@@ -123,6 +133,8 @@ class Up:
             self._start_postgres()
         else:
             refuse_pooler()
+        if self.redis is not None:
+            self._start_redis(self.redis)
         self._migrate()
         self._build_static()
         self._load_demo()
@@ -138,6 +150,10 @@ class Up:
             self.supervisor.programs.append(self.step_program)
         stopped = bool(self.supervisor.programs)
         self.supervisor.stop()
+        if self.redis is not None and self.redis_supervisor.programs:
+            self.redis_supervisor.stop()
+            self.redis.forget()
+            stopped = True
         connection.close()
         if self.cluster is not None and self.cluster.process is not None:
             self.cluster.stop()
@@ -190,6 +206,19 @@ class Up:
             if cluster.owner is not None:
                 details.append(f"as user {cluster.owner.name} (it refuses to run as root)")
 
+    def _start_redis(self, redis: embedded.RedisServer) -> None:
+        with self._step("Redis") as details:
+            redis.prepare()
+            environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+            program = Program(
+                "Redis", redis.command(), environment, answers=redis.answers, heartbeats=(HEALTH,)
+            )
+            self.redis_supervisor.start(program)
+            self._await(
+                redis.answers, self.redis_supervisor, f"Redis does not answer; its log is {redis.log}."
+            )
+            details.append(f"started in {redis.home}")
+
     def _migrate(self) -> None:
         from django.db.migrations.recorder import MigrationRecorder
 
@@ -219,29 +248,33 @@ class Up:
     def _start_programs(self, listening: socket.socket) -> None:
         with self._step("Web server") as details:
             listening.listen(server.BACKLOG)
-            for program in server.programs(
-                listening, settings.WEB_PROCESSES, self._environment(), self.local_url
-            ):
+            processes, pool = web_processes()
+            environment = {**self._environment(), "WEB_PROCESSES": str(processes)}
+            web_environment = {"DATABASE_POOL": str(pool), **environment}
+            for program in server.programs(listening, processes, web_environment, self.local_url):
                 self.supervisor.start(program)
-            self._await_answer()
-            details.append(f"answers on {self.host}:{self.port}")
+            self._await(
+                lambda: server.answers(self.local_url),
+                self.supervisor,
+                f"The web server does not answer on port {self.port} after {FIRST_ANSWER_SECONDS} s.",
+            )
+            several = f", {processes} processes" if processes > 1 else ""
+            details.append(f"answers on {self.host}:{self.port}{several}")
         with self._step("Workers") as details:
             # One lake query at a time: people at their pages come first.
-            worker_environment = {**self._environment(), "LAKE_CONCURRENCY": "1"}
+            worker_environment = {**environment, "LAKE_CONCURRENCY": "1"}
             for name, command in worker_commands():
                 self.supervisor.start(
                     Program(name, command, worker_environment, heartbeats=(BEAT if name == BEAT else WORKER,))
                 )
             details.append("started")
 
-    def _await_answer(self) -> None:
+    def _await(self, answers: Callable[[], bool], supervisor: Supervisor, failure: str) -> None:
         deadline = time.monotonic() + FIRST_ANSWER_SECONDS
-        while not server.answers(self.local_url):
-            self.supervisor.look()
+        while not answers():
+            supervisor.look()
             if time.monotonic() > deadline:
-                raise StepFailure(
-                    f"The web server does not answer on port {self.port} after {FIRST_ANSWER_SECONDS} s."
-                )
+                raise StepFailure(failure)
             time.sleep(0.05)
 
     def _watch(self) -> None:
@@ -249,13 +282,15 @@ class Up:
         while True:
             time.sleep(LOOK_SECONDS)
             self.supervisor.look()
+            self.redis_supervisor.look()
             if self.server_watch is not None:
                 self.server_watch.look()
 
     # -- helpers ----------------------------------------------------------------------------------------------
 
     def _environment(self) -> dict[str, str]:
-        return {**os.environ, "PUBLIC_URL": self.public_url, "DJANGO_SETTINGS_MODULE": "finops.settings"}
+        own = {"PUBLIC_URL": self.public_url, "DJANGO_SETTINGS_MODULE": "finops.settings"}
+        return {**os.environ, **own, "REDIS_URL": settings.REDIS_URL}
 
     def _manage(self, *arguments: str) -> None:
         """Run a command in a process of its own, with the public address, and give its memory back after."""
@@ -270,7 +305,9 @@ class Up:
 
     def _note(self) -> None:
         step = [] if self.step_program is None else [self.step_program]
-        self.ledger.write(self.public_url, [*step, *self.supervisor.programs])
+        self.ledger.write(
+            self.public_url, [*step, *self.supervisor.programs, *self.redis_supervisor.programs]
+        )
 
     def _show(self, seconds: float) -> None:
         demo_box.update_addresses(settings.VAR_DIR / "demo.json", self.public_url)
@@ -303,6 +340,17 @@ class Up:
         with suppress(OSError):
             self.command.stdout.write(text, ending=ending)
             self.command.stdout.flush()
+
+
+def web_processes() -> tuple[int, int]:
+    """How many, and the connections to PostgreSQL of each: as many as cores, unless WEB_PROCESSES and DATABASE_POOL say
+    otherwise or PostgreSQL has no room for them. The database must answer."""
+    room = available_connections() - WORKER_CONNECTIONS
+    if "WEB_PROCESSES" in os.environ:
+        processes = settings.WEB_PROCESSES
+    else:
+        processes = max(1, min(cores(), room // LEAST_POOL))
+    return processes, max(LEAST_POOL, min(settings.DATABASE_POOL or LARGEST_POOL, room // processes))
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -85,7 +85,7 @@ def truncation_note(rows: Sequence[UnitCostRow], top: int) -> str:
 
 
 _SUMMED = {
-    REST: "customers in rest",
+    REST: "other customers",
     NO_USAGE: "customers without usage",
     NO_COST: "customers without cost",
     UNKNOWN_CUSTOMER: "values of unknown customers",

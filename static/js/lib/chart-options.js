@@ -1,6 +1,7 @@
 // ECharts options of a page's charts. Their data is the JSON of finops/lib/charts.py: kind (bar, line or waterfall),
 // labels, series, currency, and optionally texts (of labels that are days), money (what stands around an amount),
-// stacked, band, mark, shade (its first and last label), events (a label and a text each), places, links (a URL for
+// stacked, band, mark, shade (its first and last label), events (a label and a text each), markers (a label and what
+// happened in its bucket), places, links (a URL for
 // each series), zoom and partialFrom (the index of the first bucket
 // that is not complete).
 import { formatAxisValue, formatMoney, formatNumber } from "./numbers.js";
@@ -16,6 +17,13 @@ export function formatWithUnit(value, data) {
 /** What the axis and the tooltip call a label: of a day its text in the reader's locale. */
 export function labelText(data, index) {
   return data.texts?.[index] ?? data.labels[index];
+}
+
+/** What happened at a label, a line each: `deployment: checkout v142`. */
+export function markerTexts(data, index) {
+  const marker = data.markers?.find(({ label }) => label === data.labels[index]);
+  if (!marker) return [];
+  return marker.more ? [...marker.titles, `… and ${marker.more} more`] : marker.titles;
 }
 
 /**
@@ -104,7 +112,12 @@ function valueAxes(data, axis) {
 }
 
 function markLine(data, theme) {
-  if (!data.mark && !data.events) return undefined;
+  if (!data.mark && !data.events && !data.markers) return undefined;
+  const markers = (data.markers ?? []).map(({ label }) => ({
+    xAxis: label,
+    lineStyle: { color: theme.text, type: "dotted", opacity: 0.45 },
+    label: { formatter: "▾", position: "end", distance: 0, color: theme.text },
+  }));
   const events = (data.events ?? []).map(({ label, text }) => ({
     xAxis: label,
     lineStyle: { color: theme.text, type: "dashed" },
@@ -120,7 +133,7 @@ function markLine(data, theme) {
       formatter: labelText(data, data.labels.indexOf(data.mark)) ?? data.mark,
       position: "insideStartTop",
     },
-    data: [...(data.mark ? [{ xAxis: data.mark }] : []), ...events],
+    data: [...(data.mark ? [{ xAxis: data.mark }] : []), ...events, ...markers],
   };
 }
 

@@ -86,10 +86,11 @@ class OAuthClient:
         access: str = "read",
         *,
         post: dict[str, str] | None = None,
+        browser: Client | None = None,
         **changes: Any,
     ) -> Any:
         form = {"decision": "allow", "account": account, "access": access, **(post or {})}
-        return reauthenticated(signed_in(user), user).post(self.authorize_url(**changes), form)
+        return reauthenticated(browser or signed_in(user), user).post(self.authorize_url(**changes), form)
 
     def code(self, user: User, account: str = "acme", access: str = "read", **changes: Any) -> str:
         answer = answer_of(self.consent(user, account, access, **changes))

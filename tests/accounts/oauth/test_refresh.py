@@ -66,7 +66,7 @@ def test_a_used_refresh_token_that_comes_back_late_ends_the_family(cast: Cast) -
     assert status_at_door(second.access) == 401
     assert error_of(client.refresh(second.refresh)) == "invalid_grant"
     entry = AuditEntry.objects.unscoped().get(action="connected_app.disconnect")
-    assert entry.detail["reason"] == "a used refresh token came back"
+    assert entry.detail["reason"] == "refresh token reused"
 
 
 def test_the_grace_is_over_once_it_is_over_whoever_refreshed_since(cast: Cast) -> None:

@@ -71,9 +71,9 @@ def test_who_deletes_reads_which_subscriptions_go_and_so_does_the_audit_log(
 ) -> None:
     (row, words), member = made(acme), signed_in(cast.member)
     page, delete = (each.format(row.pk) for each in PAGES[made])
-    verb = "1 alert subscription goes" if len(words) == 1 else f"{len(words)} alert subscriptions go"
+    count = "1 alert subscription" if len(words) == 1 else f"{len(words)} alert subscriptions"
 
-    assert escape(f"{verb} with it: ") in member.get(page).content.decode()
+    assert escape(f"Also deletes {count}: ") in member.get(page).content.decode()
     assert all(escape(each) in member.get(page).content.decode() for each in words)
     member.post(delete)
 
@@ -86,7 +86,7 @@ def test_where_nothing_goes_nothing_is_said(acme: Account, cast: Cast) -> None:
     row = create_budget(acme, "Cloud")
 
     assert deletion_impact_text(row) == ""
-    assert "with it:" not in signed_in(cast.member).get(f"/a/acme/budgets/{row.pk}/").content.decode()
+    assert "Also deletes" not in signed_in(cast.member).get(f"/a/acme/budgets/{row.pk}/").content.decode()
 
 
 def test_of_many_some_are_named_for_one_query(acme: Account) -> None:
@@ -97,7 +97,7 @@ def test_of_many_some_are_named_for_one_query(acme: Account) -> None:
     with CaptureQueriesContext(connection) as queries:
         text = deletion_impact_text(row)
 
-    assert text.startswith("8 alert subscriptions go with it: “Budget Cloud at 8 %")
+    assert text.startswith("Also deletes 8 alert subscriptions: “Budget Cloud at 8 %")
     assert text.endswith("to Ops” and 5 more.")
     assert len(queries) == 1
     with pytest.raises(ValueError, match="registered twice"):
@@ -109,7 +109,7 @@ def test_a_viewers_page_asks_nothing_of_it(acme: Account, cast: Cast) -> None:
 
     page = signed_in(cast.viewer).get(f"/a/acme/budgets/{row.pk}/").content.decode()
 
-    assert "with it:" not in page
+    assert "Also deletes" not in page
 
 
 def test_a_source_that_a_budget_is_of_is_not_deleted_and_that_is_said(acme: Account, cast: Cast) -> None:

@@ -320,7 +320,7 @@ def test_a_deleted_view_takes_its_subscriptions_along_and_says_so_before(acme: A
     page = signed_in(cast.member).get(f"/a/acme/cost-explorer/views/{view.pk}/edit/").content.decode()
     delete_saved_view(view=view, actor=ACTOR)
 
-    assert "1 alert subscription goes with it: “Weekly report of Compute by region, to Ops”." in page
+    assert "Also deletes 1 alert subscription: “Weekly report of Compute by region, to Ops”." in page
     assert not AlertSubscription.objects.exists()
 
 

@@ -206,7 +206,7 @@ def test_a_deleted_unit_metric_takes_its_subscriptions_along_and_says_so_before(
     page = signed_in(cast.member).get(f"/a/acme/unit-economics/saved/{metric.pk}/edit/").content.decode()
     delete_unit_metric(metric=metric, actor=ACTOR)
 
-    assert "1 alert subscription goes with it" in page
+    assert "Also deletes 1 alert subscription" in page
     assert not AlertSubscription.objects.exists()
 
 

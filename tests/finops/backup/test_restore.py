@@ -78,6 +78,7 @@ class Sender:
             number += 1
 
 
+@pytest.mark.long  # test_backups.py removes files and stops a backup halfway, one at a time
 def test_every_push_answered_before_the_moment_of_a_backup_under_load_is_there_once_and_none_half(
     django_db_setup: None, tmp_path: Path
 ) -> None:

@@ -98,7 +98,7 @@ def _handler(replay: ReplayServer) -> type[BaseHTTPRequestHandler]:
             request = ReplayRequest(self.command, parts.path, parse_qs(parts.query), headers, body, self.path)
             self._send(replay.reply_to(request))
 
-        do_POST = do_GET
+        do_POST = do_PUT = do_DELETE = do_GET
 
         def _send(self, reply: Reply) -> None:
             self.send_response_only(reply.status)

@@ -72,7 +72,7 @@ def test_the_list_says_of_each_source_how_it_stands_and_when_it_is_synced_next(c
     paused = get_page(client, LIST)
 
     assert "Boxes of Acme Bill box Syncing" in queued
-    assert "Under way" in queued
+    assert "In progress" in queued
     assert "in 40 minutes" in done
     assert "Boxes of Acme Bill box Failing" in failing
     assert "The box refused the key. Grant box:Read to it." in failing
@@ -218,9 +218,9 @@ def test_a_member_starts_pauses_and_resumes_syncs(cast: Cast) -> None:
 
     assert "Waiting for a worker" in text_of(started)
     assert "A sync of this source is queued or running already." in text_of(again)
-    assert "Syncs are paused." in text_of(paused)
+    assert "Syncs paused." in text_of(paused)
     assert "Resume" in text_of(paused)
-    assert "Syncs are resumed." in text_of(resumed)
+    assert "Syncs resumed." in text_of(resumed)
 
 
 def test_a_sync_lists_what_it_did_with_each_month(cast: Cast) -> None:

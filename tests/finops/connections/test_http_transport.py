@@ -181,7 +181,7 @@ def test_a_missing_permission_is_named_with_what_the_vendor_says(replay: ReplayS
     error = failure(replay)
     assert isinstance(error, PermissionRefusal)
     assert error.message == (
-        "The credential lacks a permission. The key needs the scope read:costs. Vendor says: Missing scopes: read:costs (…)."
+        "The credential lacks a permission. The key needs the scope read:costs. Vendor: Missing scopes: read:costs (…)."
     )
 
 
@@ -200,7 +200,7 @@ def test_a_refused_request_shows_the_vendors_reason(replay: ReplayServer) -> Non
     assert isinstance(error, RequestRefusal)
     assert error.status == 400
     assert error.message == (
-        "Vendor rejected the request (HTTP 400). Vendor says: group_by pair is not supported."
+        "Vendor rejected the request (HTTP 400). Vendor: group_by pair is not supported."
     )
 
 

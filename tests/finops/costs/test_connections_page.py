@@ -46,7 +46,7 @@ def test_an_empty_list_says_what_to_do_next(cast: Cast) -> None:
     assert "Upload files" in member
     assert "Add connection" not in viewer
     assert "Upload files" not in viewer
-    assert "A member, admin or owner of this account can add connections here." in viewer
+    assert "Ask a member, admin or owner to add a connection." in viewer
 
 
 def test_an_uploaded_file_is_imported_and_reported(cast: Cast) -> None:

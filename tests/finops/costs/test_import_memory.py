@@ -61,13 +61,13 @@ def opencost_parquet() -> bytes:
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(focus_csv, id="FOCUS CSV"),
+        pytest.param(focus_csv, id="FOCUS CSV", marks=pytest.mark.long),
         pytest.param(lambda: gzip.compress(focus_csv()), id="FOCUS CSV.gz"),
-        pytest.param(focus_parquet, id="FOCUS Parquet"),
-        pytest.param(cur_parquet, id="CUR 2.0 of two months"),
+        pytest.param(focus_parquet, id="FOCUS Parquet", marks=pytest.mark.long),
+        pytest.param(cur_parquet, id="CUR 2.0 of two months", marks=pytest.mark.long),
         pytest.param(cur_of_one_month, id="CUR 2.0"),
-        pytest.param(azure_csv, id="Azure"),
-        pytest.param(opencost_parquet, id="OpenCost"),
+        pytest.param(azure_csv, id="Azure", marks=pytest.mark.long),
+        pytest.param(opencost_parquet, id="OpenCost", marks=pytest.mark.long),
     ],
 )
 def test_an_import_lets_go_of_each_file_it_has_read(data: Callable[[], bytes], tmp_path: Path) -> None:

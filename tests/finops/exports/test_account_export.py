@@ -20,7 +20,7 @@ from accounts.services.deletion import delete_account
 from finops.configuration.services import export_configuration
 from finops.costs.models import CostSource
 from finops.costs.services import create_cost_source, import_files
-from finops.exports import services, tasks
+from finops.exports import focus_file, services, tasks
 from finops.exports.models import AccountExport
 from finops.lake.schema import ExtensionKey
 from finops.lake.usage.flush import flush_usage
@@ -216,3 +216,49 @@ def test_one_that_was_interrupted_is_taken_up_three_times(
 
     export.refresh_from_db()
     assert (export.status, export.error) == ("failed", "The export was interrupted three times.")
+
+
+def cancel_url(export: AccountExport) -> str:
+    return f"/admin/exports/accountexport/{export.pk}/actions/cancel/"
+
+
+def test_one_that_waits_is_canceled_and_another_may_be_requested(cast: Cast, acting: Client) -> None:
+    export, page = request(cast, acting)
+    acting.post(cancel_url(export))
+    tasks.run_export(cast.account.pk, export.pk)
+
+    assert "Canceled" in acting.get(page).content.decode()
+    assert not services.path_of(export).exists()
+    assert AuditEntry.objects.unscoped().filter(action="account.export_cancel", account=cast.account).exists()
+    assert acting.post(cancel_url(export)).status_code == 404
+    with pytest.raises(UserError, match="canceled and cannot be canceled"):
+        services.cancel_export(export=export, actor=cast.actor)
+    assert request(cast, acting)[0].pk != export.pk
+
+
+@pytest.mark.parametrize("moment", ["between two files", "after the last one"])
+def test_one_that_runs_is_canceled_and_leaves_no_file(
+    cast: Cast,
+    source: CostSource,
+    acting: Client,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    moment: str,
+) -> None:
+    import_bill(cast, source, write_bill(tmp_path, BILL))
+    export, _page = request(cast, acting)
+    step = "write_focus_file" if moment == "between two files" else "_manifest"
+    module: Any = focus_file if moment == "between two files" else services
+    original = getattr(module, step)
+
+    def cancel_meanwhile(*arguments: Any) -> Any:
+        services.cancel_export(export=AccountExport.objects.unscoped().get(pk=export.pk), actor=cast.actor)
+        monkeypatch.setattr(module, step, original)
+        return original(*arguments)
+
+    monkeypatch.setattr(module, step, cancel_meanwhile)
+    tasks.run_export(cast.account.pk, export.pk)
+
+    export.refresh_from_db()
+    assert export.status == "canceled"
+    assert list((tmp_path / "var" / "exports").iterdir()) == []

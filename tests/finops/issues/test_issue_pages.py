@@ -32,7 +32,7 @@ def test_an_account_without_trackers_is_led_to_its_first(
     acme: Account, member: Client, viewer: Client
 ) -> None:
     assert f'href="{LIST}new/"' in member.get(LIST).content.decode()
-    assert "A member, admin or owner of this account can add one" in get_page(viewer, LIST)
+    assert "Ask a member, admin or owner to add one" in get_page(viewer, LIST)
     page = get_page(member, f"{LIST}new/")
     assert all(kind in page for kind in IssueTracker.Kind.labels)
 
@@ -97,7 +97,7 @@ def test_a_saving_is_handed_over_and_its_page_shows_the_issue(
     assert "The issue is being created in Work." in text_of(made)
     assert 'hx-trigger="every 2s"' in made.content.decode()
     again = member.post(f"{page}issues/create/", {"tracker": tracker.pk}, follow=True)
-    assert "It is being created in Work already." in text_of(again)
+    assert "Already in Work: being created." in text_of(again)
     run_creations()
 
     row = SavingIssue.objects.get()
@@ -127,7 +127,7 @@ def test_states_are_said_on_the_page_of_the_saving_and_of_the_tracker(
     fake.token = "another"
     services.request_poll(tracker=tracker)
     run_polls(fake)
-    assert "State could not be read" in get_page(viewer, f"/a/acme/savings/{saving_key}/")
+    assert "Status could not be read" in get_page(viewer, f"/a/acme/savings/{saving_key}/")
     assert "could not be read since" in get_page(viewer, f"{LIST}{tracker.pk}/")
     assert "does not accept the credential. It may be mistyped, revoked or expired." in get_page(viewer, LIST)
 

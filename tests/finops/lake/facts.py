@@ -41,7 +41,7 @@ def write(
     batch_rows: int = 1_000,
 ) -> segments.NewSegment:
     columns = dict.fromkeys(name for row in rows for name in row if schema.is_key_column(name))
-    full = schema.segment_schema(Kind.COST, [schema.tag_key(column) for column in columns])
+    full = schema.segment_schema(Kind.COST, list(map(_key, columns)))
     table = pa.Table.from_pylist([dict(row) for row in rows], schema=full)
     return segments.write_segment(
         account_id=account.pk,
@@ -51,6 +51,12 @@ def write(
         batches=table.to_batches(max_chunksize=batch_rows),
         schema=full,
     )
+
+
+def _key(column: str) -> str:
+    if column.startswith(schema.EXTENSION_PREFIX):
+        return schema.ExtensionKey(schema.extension_name(column))
+    return schema.tag_key(column)
 
 
 def store(account: Account, rows: Sequence[Row], *, source_id: int = 1, month: date = JANUARY) -> None:

@@ -54,6 +54,24 @@ def unread(client: Client) -> str:
     return bell.group(1) or ""
 
 
+def test_what_is_for_admins_is_not_shown_counted_or_opened_for_others(cast: Cast) -> None:
+    notify(
+        account=cast.account,
+        kind=Notification.Kind.ALERT,
+        title="Audit log webhook paused",
+        path="/a/acme/settings/audit-log/webhook/",
+        key="w",
+        admins_only=True,
+    )
+    with account_scope(cast.account):
+        row = Notification.objects.get()
+    for name, seen in (("owner", True), ("admin", True), ("member", False), ("viewer", False)):
+        client = signed_in(cast.person(name))
+        assert unread(client) == ("1" if seen else "")
+        assert ("webhook paused" in get_page(client, URL)) == seen
+        assert client.post(f"/accounts/acme/notifications/{row.pk}/").status_code == (302 if seen else 404)
+
+
 def test_the_bell_counts_what_a_person_has_not_read(cast: Cast) -> None:
     add_notification(cast.account, "One")
     add_notification(cast.account, "Two")

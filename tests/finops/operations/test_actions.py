@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounts.keys import authenticate_mcp_key, mint_mcp_key
 from accounts.models import AuditEntry, MCPKey, OAuthApplication, SecurityEvent, User
 from finops.connections.models import CostSync
+from finops.data_exports.models import DataExport, DataExportRun
 from finops.operations.actions import row_actions
 from finops.operations.catalog import entries
 from tests.accounts.oauth.flow import OAuthClient, status_at_door
@@ -152,3 +153,13 @@ def test_operators_are_made_and_removed_but_not_by_themselves(cast: Cast, acting
     assert roles == [(True, False), (True, True), (False, False)]
     assert "You cannot change your own role." in answer.content.decode()
     assert User.objects.get(pk=me.pk).is_superuser
+
+
+def test_a_data_export_is_run_now_and_once(acting: Client, cast: Cast) -> None:
+    export = DataExport.objects.unscoped().create(account=cast.account, name="lake", external_id="lake")
+    queued = acting.post(action_url(DataExport, export.pk, "run"), follow=True)
+    again = acting.post(action_url(DataExport, export.pk, "run"), follow=True)
+
+    assert "A run is queued." in queued.content.decode()
+    assert "queued or running already" in again.content.decode()
+    assert DataExportRun.objects.unscoped().filter(export=export).count() == 1

@@ -59,8 +59,8 @@ def is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The certificate that `certificate` writes counts as that of an authority."""
     trusted = ssl.create_default_context
 
-    def context() -> ssl.SSLContext:
-        made = trusted()
+    def context(*, cafile: str | None = None) -> ssl.SSLContext:
+        made = trusted(cafile=cafile)
         made.load_verify_locations(tmp_path / "server.pem")
         return made
 
@@ -101,6 +101,30 @@ def test_that_of_postgresql_is_read_after_its_own_greeting(tmp_path: Path) -> No
     with postgresql_with_tls("/nowhere", tmp_path, offers_tls=False) as port:
         server = TlsServer("DATABASE_URL", "localhost", port, "postgresql")
         assert certificate_of(server) == CertificateStatus(server, None, "The server has no TLS")
+
+
+def test_one_of_an_authority_that_the_settings_name_is_trusted(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = {
+        **settings.DATABASES["default"],
+        "HOST": "localhost",
+        "PORT": "5433",
+        "OPTIONS": {"sslmode": "verify-full", "sslrootcert": str(tmp_path / "server.pem")},
+    }
+    monkeypatch.setitem(settings.DATABASES, "default", database)
+    named = next(server for server in tls_servers() if server.setting == "DATABASE_URL")
+    with tls_server(tmp_path) as port:
+        trusted = certificate_of(TlsServer("DATABASE_URL", "localhost", port, authorities=named.authorities))
+
+    assert (named.protocol, named.authorities) == ("postgresql", str(tmp_path / "server.pem"))
+    assert (trusted.state, trusted.problem) == ("soon", "")
+
+
+def test_a_file_of_authorities_that_is_gone_is_a_problem(tmp_path: Path) -> None:
+    status = certificate_of(TlsServer("DATABASE_URL", "localhost", 1, authorities=str(tmp_path / "none.pem")))
+
+    assert (status.state, "No such file" in status.problem) == ("unreachable", True)
 
 
 def test_one_that_does_not_answer_is_unreachable() -> None:

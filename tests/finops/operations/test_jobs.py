@@ -1,4 +1,4 @@
-"""An operator retries a failed import and cancels a push of cost: by services, asked again, in both logs."""
+"""An operator retries a failed import and cancels a push of cost or a delivery: by services, asked again, in both logs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from accounts.models import AuditEntry, User
+from accounts.scoping import account_scope
+from finops.alerts.models import AlertDelivery
+from finops.alerts.services.deliveries import cancel_delivery, send_delivery
 from finops.connections.models import CostPush
 from finops.connections.services import push_folders
 from finops.connections.services.pushes import PushConflict, cancel_cost_push
 from finops.costs.models import CostImport, CostSource
 from finops.costs.services import create_cost_source, retry_import, run_import
+from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, reauthenticated
 from tests.finops.connections.pushes.push_steps import CostDoor, open_door
+from tests.isolation.rows import MAKERS
 from tests.world.imports import import_bill, queue_import, total, write_bill
 
 BILL = (
@@ -138,3 +143,23 @@ def test_a_push_that_ended_cannot_be_canceled(cast: Cast, door: CostDoor) -> Non
 
     with pytest.raises(PushConflict, match="expired and can no longer be canceled"):
         cancel_cost_push(push=push, actor=cast.actor)
+
+
+def test_a_delivery_that_waits_is_canceled_and_not_tried_again(cast: Cast, acting: Client) -> None:
+    pk = int(str(MAKERS["delivery_id"](cast.account)))
+    deliveries = AlertDelivery.objects.unscoped()
+    deliveries.update(status="waiting", next_attempt_at=clock.now(), delivered_at=None)
+    url = f"/admin/alerts/alertdelivery/{pk}/actions/cancel/"
+
+    assert "not tried again" in acting.get(url).content.decode()
+    acting.post(url)
+
+    delivery = deliveries.get(pk=pk)
+    assert (delivery.status, delivery.next_attempt_at) == ("failed", None)
+    assert delivery.attempts[-1]["answer"] == "Canceled by Operator operator@example.com."
+    assert not send_delivery(account=cast.account, delivery_id=pk)
+    entry = AuditEntry.objects.unscoped().get(action="alert_delivery.cancel")
+    assert (entry.account, entry.detail) == (cast.account, {"id": pk})
+    assert acting.post(url).status_code == 404
+    with account_scope(cast.account), pytest.raises(UserError, match="failed and cannot be canceled"):
+        cancel_delivery(delivery=delivery, actor=cast.actor)

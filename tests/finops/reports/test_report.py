@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account
 from finops.allocation.queries.teams import list_teams
@@ -254,3 +256,31 @@ def test_the_page_asks_the_lake_as_often_as_it_says(
     get_page(signed_in(cast.viewer), PAGE)
 
     assert len(asked) == 11
+
+
+def test_all_sections_read_the_files_of_one_manifest(reported: Account, cast: Cast) -> None:
+    """Asked for once: sections of which one came before an import and one after would contradict each other."""
+    client = signed_in(cast.owner)
+
+    with CaptureQueriesContext(connection) as statements:
+        assert client.get(PAGE, {"month": "2026-02"}).status_code == 200
+
+    manifest = [each["sql"] for each in statements.captured_queries if "lake_lakesegment" in each["sql"]]
+    assert sum("kind = 'usage'" not in sql and "checksum" in sql for sql in manifest) <= 1
+    assert len(manifest) <= 4
+
+
+def test_a_report_begun_before_an_import_has_the_lines_of_before_in_each_section(reported: Account) -> None:
+    sources = load_sources(reported)
+    scope = resolve_scope(reported, ReportQuery(month="2026-02"), sources)
+    add_source(reported, daily_cost(*FEBRUARY, "1000", service="Late"), name="Late")
+
+    report = build_report(reported, scope, sources=sources)
+
+    (spend,), (trend,) = report.spend.totals, report.trend.totals
+    assert spend.amount == trend.series["2026-02-01"] == Decimal("688.80")
+    assert report.change.answer is not None
+    assert [total.current_amount for total in report.change.answer.totals] == [Decimal("688.80")]
+    assert report.teams is not None
+    assert report.teams.answer is not None
+    assert [total.amount for total in report.teams.answer.totals] == [Decimal("688.80")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.request import Request, urlopen
+
 from prometheus_client.parser import text_string_to_metric_families
 
 TOKEN = "a-token-of-the-tests-for-metrics"
@@ -27,3 +29,15 @@ class Scrape:
     @property
     def label_values(self) -> set[str]:
         return {value for _, labels in self.samples for _, value in labels}
+
+
+def scrape_worker(port: int, headers: dict[str, str] = BEARER, path: str = "/metrics") -> Scrape:
+    with urlopen(Request(f"http://127.0.0.1:{port}{path}", headers=headers), timeout=30) as answer:
+        return Scrape(answer.read().decode())
+
+
+def answers(port: int) -> bool:
+    try:
+        return bool(scrape_worker(port).names)
+    except OSError:
+        return False

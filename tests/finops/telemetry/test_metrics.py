@@ -16,6 +16,7 @@ from accounts.scoping import account_scope
 from accounts.services.suspension import suspend_account
 from finops.connections.models import CostConnection
 from finops.costs.models import CostImport, CostSource
+from finops.data_exports.models import DataExport, DataExportRun
 from finops.lake.usage.compaction import SIZE_CLASSES, size_class
 from finops.lib import clock
 from finops.lib.telemetry import metrics
@@ -94,8 +95,8 @@ def test_the_state_of_the_database_is_asked_by_one_statement(client: Client, cas
     assert values.value("finops_accounts") == 2
     assert values.value("finops_database_size_bytes") > 1_000_000
     assert values.value("finops_disk_free_bytes") > 0
-    jobs = ("cost_import", "cost_sync", "cost_push", "usage_upload", "alert_delivery", "mail")
-    assert [values.value("finops_jobs_waiting", job=job) for job in jobs] == [0] * 6
+    jobs = ("cost_import", "cost_sync", "cost_push", "data_export", "usage_upload", "alert_delivery", "mail")
+    assert [values.value("finops_jobs_waiting", job=job) for job in jobs] == [0] * 7
     assert {name for name in values.names if name.startswith("finops_job")} == {
         "finops_jobs_waiting",
         "finops_jobs_running",
@@ -116,13 +117,33 @@ def test_what_waits_for_a_suspended_account_wakes_nobody(client: Client, cast: C
             external_id="bills",
             next_sync_at=clock.now() - timedelta(hours=2),
         )
+        export = DataExport.objects.create(
+            account=cast.account,
+            name="lake",
+            external_id="lake",
+            next_run_at=clock.now() - timedelta(hours=2),
+        )
+        # Its moment is only the earliest: it waits for an import.
+        DataExport.objects.create(
+            account=cast.account,
+            name="after",
+            external_id="after",
+            schedule=DataExport.Schedule.AFTER_IMPORTS,
+            next_run_at=clock.now() - timedelta(hours=2),
+        )
+        DataExportRun.objects.create(account=cast.account, export=export)
     running = scrape(client)
     suspend_account(account=cast.account, actor=cast.actor)
     suspended = scrape(client)
 
     assert running.value("finops_jobs_waiting", job="cost_import") == 1
     assert running.value("finops_cost_connections", state="late") == 1
+    assert running.value("finops_jobs_waiting", job="data_export") == 1
+    assert running.value("finops_data_exports", state="late") == 1
+    assert running.value("finops_data_exports", state="ok") == 1
     assert suspended.value("finops_jobs_waiting", job="cost_import") == 0
+    assert suspended.value("finops_jobs_waiting", job="data_export") == 0
+    assert suspended.value("finops_data_exports", state="paused") == 2
     assert suspended.value("finops_cost_connections", state="late") == 0
     assert suspended.value("finops_cost_connections", state="paused") == 1
 
@@ -161,7 +182,8 @@ def test_names_follow_the_conventions_of_prometheus() -> None:
         assert metric.name.startswith("finops_")
         assert metric.help.endswith(".")
         assert metric.name.endswith("_total") == (metric.kind == "Counter")
-        assert metric.name.endswith("_seconds") == (metric.kind in ("Histogram", "Summary"))
+        is_duration = metric.name.endswith("_seconds") and not metric.name.endswith("_timestamp_seconds")
+        assert is_duration == (metric.kind in ("Histogram", "Summary"))
     names = [*(metric.name for metric in metrics.instruments), *(f"finops_{name}" for name in STATES)]
     assert len(names) == len(set(names))
 

@@ -8,7 +8,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.deployment import redis_server
 from tests.finops.telemetry.programs import lines, program
+from tests.long import also_long
 from tests.servers import LiveServer, serve
 from tests.waiting import wait_until
 
@@ -35,7 +37,8 @@ def invite(server: LiveServer, slug: str, session: str) -> None:
 def test_one_request_id_leads_from_a_page_through_its_task_to_the_workers_statements(tmp_path: Path) -> None:
     log = tmp_path / "worker.log"
     # A mail server that is not there: the worker logs that, and writes when it tries again.
-    with serve(LOG_FORMAT="json", EMAIL_URL="smtp://127.0.0.1:1") as server:
+    settings = {"LOG_FORMAT": "json", "EMAIL_URL": "smtp://127.0.0.1:1"}
+    with redis_server() as redis, serve(REDIS_URL=redis, **settings) as server:
         owner = server.run("tests.finops.telemetry.messages:session_of_owner")
         server.run("tests.finops.telemetry.messages:record_statements")
         invite(server, owner["slug"], owner["session"])
@@ -51,7 +54,7 @@ def test_one_request_id_leads_from_a_page_through_its_task_to_the_workers_statem
 
 
 @pytest.mark.usefixtures("django_db_setup")
-@pytest.mark.parametrize("name", ["beat", "worker"])
+@pytest.mark.parametrize("name", ["worker", *also_long("beat")])
 def test_programs_of_celery_write_json_too(name: str, tmp_path: Path) -> None:
     log = tmp_path / "program.log"
     environment = {"LOG_FORMAT": "json", "REDIS_URL": "redis://127.0.0.1:1/0", "VAR_DIR": str(tmp_path)}

@@ -9,8 +9,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.deployment import redis_server
 from tests.finops.telemetry.programs import lines, program
-from tests.finops.telemetry.scrape import BEARER, TOKEN, Scrape
+from tests.finops.telemetry.scrape import BEARER, TOKEN, Scrape, answers, scrape_worker
 from tests.servers import LiveServer, free_port, serve
 from tests.waiting import wait_until
 
@@ -18,18 +19,6 @@ from tests.waiting import wait_until
 def scrape(server: LiveServer) -> Scrape:
     with urlopen(Request(f"{server.url}/metrics", headers=BEARER), timeout=30) as answer:  # noqa: S310
         return Scrape(answer.read().decode())
-
-
-def scrape_worker(port: int, headers: dict[str, str] = BEARER, path: str = "/metrics") -> Scrape:
-    with urlopen(Request(f"http://127.0.0.1:{port}{path}", headers=headers), timeout=30) as answer:
-        return Scrape(answer.read().decode())
-
-
-def answers(port: int) -> bool:
-    try:
-        return bool(scrape_worker(port).names)
-    except OSError:
-        return False
 
 
 @pytest.mark.usefixtures("django_db_setup")
@@ -40,7 +29,7 @@ def test_workers_of_a_machine_without_a_web_server_are_one_scrape(tmp_path: Path
         "METRICS_DIR": str(tmp_path / "metrics"),
         "METRICS_LISTEN": f"127.0.0.1:{port}",
     }
-    with serve() as server:
+    with redis_server() as redis, serve(REDIS_URL=redis) as server:
         environment = {**server.environment, **metrics}
         with program("import worker", tmp_path / "imports.log", environment):
             with program("worker", tmp_path / "worker.log", environment):
@@ -81,7 +70,11 @@ def get(server: LiveServer, path: str) -> Any:
 @pytest.mark.usefixtures("django_db_setup")
 def test_two_web_processes_and_a_worker_are_one_scrape(tmp_path: Path) -> None:
     shared = {"METRICS_TOKEN": TOKEN, "METRICS_DIR": str(tmp_path / "metrics"), "LOG_FORMAT": "json"}
-    with serve(**shared) as one, serve(**shared) as two:
+    with (
+        redis_server() as redis,
+        serve(REDIS_URL=redis, **shared) as one,
+        serve(REDIS_URL=redis, **shared) as two,
+    ):
         before = scrape(one)
         for server, times in ((one, 3), (two, 4)):
             for _ in range(times):

@@ -365,8 +365,7 @@ def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account)
     assert sum(row.cost for row in answer.rows) == answer.totals[0].cost == 930
     assert (rest.other_rows, rest.cost, rest.usage, rest.unit_cost) == (25, 325, 50, Decimal("6.5"))
     assert (
-        "25 customers in rest and 26 values of unknown customers are in one row per status"
-        in answer.truncated
+        "25 other customers and 26 values of unknown customers are in one row per status" in answer.truncated
     )
     assert "raise top (now 5, maximum 100)" in answer.truncated
 

@@ -6,18 +6,19 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import psycopg
 import pytest
-from django.conf import settings
+from django.conf import settings as project
 from django.db import connection
+from pytest_django import Settings
 
 from accounts.models import Account
 from finops.lake.models import LakeSegment
 from finops.worker.programs import worker_commands
 from ingestion.models import UsageUpload
 from ingestion.tasks import flush_usage
+from tests.broker import messages_in_redis
 from tests.cast import Cast
 from tests.ingestion.push_client import event, open_door
 from tests.ingestion.upload_client import csv, line, send
@@ -26,19 +27,20 @@ from tests.waiting import wait_until
 
 
 @contextmanager
-def program(name: str) -> Iterator[None]:
+def program(name: str, redis: str) -> Iterator[None]:
     """A program of the worker on the test's own database, ended with the block."""
     command = dict(worker_commands())[name]
     environment = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "finops.settings",
         "DATABASE_URL": database_url(),
-        "VAR_DIR": str(settings.VAR_DIR),
-        "LAKE_URL": str(settings.LAKE_URL),
+        "VAR_DIR": str(project.VAR_DIR),
+        "LAKE_URL": str(project.LAKE_URL),
+        "REDIS_URL": redis,
     }
     # Without beat: what is due is what the test asks for.
     process = subprocess.Popen(
-        [part for part in command if part != "--beat"], cwd=settings.BASE_DIR, env=environment
+        [part for part in command if part != "--beat"], cwd=project.BASE_DIR, env=environment
     )
     try:
         yield
@@ -67,17 +69,18 @@ def status(job: UsageUpload) -> str:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_uploads_of_a_tenant_that_hang_hold_neither_a_flush_nor_an_upload_of_another(cast: Cast) -> None:
+def test_two_uploads_of_a_tenant_that_hang_hold_neither_a_flush_nor_an_upload_of_another(
+    cast: Cast, settings: Settings
+) -> None:
     mine, theirs = open_door(cast), open_door(cast, cast.other_account)
-    for left in (Path(settings.VAR_DIR) / "broker" / "messages").glob("*.msg"):
-        left.unlink()
     with ExitStack() as running:
+        redis = running.enter_context(messages_in_redis(settings))
         holding = running.enter_context(psycopg.connect(database_url()))
         uploads = [send(mine, csv(line(number)), cast, f"{number}.csv") for number in range(2)]
         for job in uploads:
             holding.execute("SELECT 1 FROM ingestion_usageupload WHERE id = %s FOR UPDATE", [job.pk])
         for name in ("worker", "import worker"):
-            running.enter_context(program(name))
+            running.enter_context(program(name, redis))
         after = send(theirs, csv(line(3)), cast)
         assert theirs.push(event()).status_code == 200
         waits_long(cast.other_account)
@@ -88,3 +91,19 @@ def test_two_uploads_of_a_tenant_that_hang_hold_neither_a_flush_nor_an_upload_of
 
         holding.rollback()
         wait_until(lambda: [status(job) for job in uploads] == ["done", "done"])
+
+
+@pytest.mark.parametrize("program", ["worker", "beat"])
+def test_without_redis_a_program_of_the_worker_says_what_is_missing(program: str) -> None:
+    ended = subprocess.run(
+        dict(worker_commands())[program],
+        cwd=project.BASE_DIR,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "finops.settings"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert ended.returncode == 1
+    assert "REDIS_URL is not set" in ended.stderr

@@ -200,7 +200,7 @@ def test_a_point_without_a_recorded_value_is_no_event_and_no_error(door: Door) -
 def test_the_source_says_which_attribute_names_the_customer(door: Door, cast: Cast) -> None:
     client = signed_in(cast.member)
     page = client.post(f"{door.page}customer-attribute/", {"customer_attribute": " team.name "}, follow=True)
-    assert "The customer attribute is saved." in text_of(page)
+    assert "Customer attribute saved." in text_of(page)
     of_point = attributes(customer__id="c-1", region="eu")
 
     assert problem(door, delta(point(attributes=of_point)), team__name="Search") == ""

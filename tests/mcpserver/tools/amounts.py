@@ -22,6 +22,8 @@ COUNTS = {
     *(
         "trials",
         "total_anomalies",
+        "total_events",
+        "score",
         "total_recommendations",
         "total_teams",
         "other_members",

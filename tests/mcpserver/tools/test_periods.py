@@ -15,6 +15,7 @@ from tests.mcpserver.door import Door
 OTHERS = {
     "forecastSpend": "Current month, quarter or year to its end, or next_days from today.",
     "listDimensionValues": "last 365 days with data",
+    "listChangeEvents": "of all days",
     "listUsageEvents": "of all days",
 }
 TAKING = [

@@ -31,7 +31,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--account", required=True, metavar="SLUG", help="the account, as in /a/SLUG/")
         parser.add_argument(
-            "--source", required=True, metavar="NAME", help="the cost source; made when missing"
+            "--source", required=True, metavar="NAME", help="the cost source; created if missing"
         )
         parser.add_argument(
             "--set",
@@ -54,13 +54,13 @@ class Command(BaseCommand):
             "--decimal",
             choices=[one.value for one in NumberFormat],
             default="",
-            help="what stands before the decimals in all the files; decided for each file when left out",
+            help="decimal separator of all the files; default: detected for each file",
         )
         parser.add_argument(
             "--dates",
             choices=[one.value for one in DateOrder],
             default="",
-            help="the order of dates such as 05/09/2026 in all the files; decided for each file when left out",
+            help="order of dates such as 05/09/2026 in all the files; default: detected for each file",
         )
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
 
@@ -72,7 +72,7 @@ class Command(BaseCommand):
             except services.NeedsReview as refused:
                 self._changes(refused.job)
                 raise CommandError(
-                    f"{refused.message} Nothing was changed. To import it all the same, add --confirm; to add the months"
+                    f"{refused.message} Nothing was changed. To import it anyway, add --confirm; to add the months"
                     " named above as corrections instead of replacing them, --confirm --as-corrections.",
                     returncode=NEEDS_REVIEW,
                 ) from refused

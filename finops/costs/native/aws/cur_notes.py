@@ -66,31 +66,31 @@ class LineCounts:
         """What effective cost lacks or has twice, since the export lacks a column."""
         if self.reservation_fees and not report.present(*cur_costs.UNUSED_OF_RESERVATIONS):
             yield (
-                "What was not used of reservations is unknown and missing in effective cost: the report was exported without "
+                "Unused reservations are unknown and missing in effective cost: the report was exported without "
                 "reservation/UnusedRecurringFee and reservation/UnusedAmortizedUpfrontFeeForBillingPeriod."
             )
         if self.plan_fees and len(report.present(cur_costs.COMMITTED, cur_costs.USED)) < 2:
             yield (
-                "What was not used of savings plans is unknown and missing in effective cost: the report was exported without "
+                "Unused savings plans are unknown and missing in effective cost: the report was exported without "
                 "savingsPlan/TotalCommitmentToDate or savingsPlan/UsedCommitment."
             )
         if self.fees and self.covered and not report.has(RESERVATION):
             yield (
                 "Upfront fees of reservations may be in effective cost twice, as a fee and spread over usage: the report was "
-                "exported without reservation/ReservationARN, which tells them from other fees."
+                "exported without reservation/ReservationARN, which identifies them."
             )
 
     def _change_notes(self, report: CurColumns) -> Iterator[str]:
         if self.unused:
             yield (
-                f"{self.unused:,} fees became two lines: the purchase with its billed cost, and what was not used of the "
-                "commitment with its effective cost."
+                f"{self.unused:,} fees became two lines: the purchase with its billed cost, and the unused commitment "
+                "with its effective cost."
             )
         yield from self._unknown_notes(report)
         if self.shared:
             yield (
-                f"{self.shared:,} shares of split cost allocation data have effective cost; a second line without tags takes "
-                "as much away from the resource that they share, and tags of the resource itself keep its whole cost."
+                f"{self.shared:,} shares of split cost allocation data have effective cost; a second line without tags "
+                "subtracts it from the shared resource. Tags of the resource itself keep its full cost."
             )
         if self.covered:
             yield (

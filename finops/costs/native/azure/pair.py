@@ -116,7 +116,7 @@ class Pair:
         if any(mapping.tally.has_unknown for mapping in self._mappings):
             return [
                 *notes,
-                "Whether both exports agree could not be seen: their numbers can be read in two ways.",
+                "The exports were not compared: their numbers are ambiguous.",
             ]
         notes += [
             f"The exports differ in {month}: lines that both have come to {_short(actual[month, currency])} {currency} in the "
@@ -167,7 +167,7 @@ def alone_note(mapping: AzureMapping) -> str:
     tally = mapping.tally
     if tally.has_bought and tally.has_amortized:
         return (
-            "The file has purchases of reservations or savings plans and their use with a cost, so money may be counted twice. "
+            "The file has purchases of reservations or savings plans and their use with a cost, so cost may be counted twice. "
             f"{_TOGETHER}"
         )
     if tally.has_amortized:
@@ -182,7 +182,9 @@ def alone_note(mapping: AzureMapping) -> str:
         )
     if "charge_type" in mapping.place:
         return "BilledCost and EffectiveCost are the same: no line is of a reservation or savings plan."
-    return "EffectiveCost is a copy of BilledCost: the export does not say what is of a reservation or savings plan."
+    return (
+        "EffectiveCost is a copy of BilledCost: the export does not identify reservations or savings plans."
+    )
 
 
 def survey(mapping: AzureMapping, file: TableFile) -> Tally:

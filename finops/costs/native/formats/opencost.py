@@ -226,7 +226,7 @@ class OpenCostMapping(NativeMapping):
         ]
         if not {"provider_id", "node"} & self.place.keys():
             notes.append(
-                "Whether another source of this account bills the same nodes cannot be seen: the export does not name them."
+                "Overlaps with other sources cannot be detected: the export does not name its nodes."
             )
         if "cluster" not in self.place:
             notes.append(

@@ -149,7 +149,7 @@ class OracleMapping(NativeMapping):
 
     def notes(self) -> Sequence[str]:
         notes = [
-            "BilledCost and EffectiveCost are cost/myCost: the report does not say what a subscription has paid in advance.",
+            "BilledCost and EffectiveCost are cost/myCost: the report does not show prepayments of a subscription.",
             "ListCost is empty: the report has no list price.",
         ]
         if self._without_cost:

@@ -6,6 +6,7 @@ import gzip
 import io
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -104,6 +105,12 @@ class Listing(StorageBucket):
         self.key = key
         self.size = size
         self.pages = 0
+
+    def _write(self, key: str, file: Path) -> None:
+        raise AssertionError("a source is only read")
+
+    def _remove(self, key: str) -> None:
+        raise AssertionError("a source is only read")
 
     def _pages(self, prefix: str) -> Iterator[list[BucketObject]]:
         for page in range(1_000_000 // PAGE * PAGE // max(self.size, 1)):

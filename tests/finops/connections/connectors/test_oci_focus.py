@@ -28,6 +28,8 @@ from finops.connections.connector import AccessError, Fetch, MonthConflict, Sour
 from finops.connections.connectors import connector_of
 from finops.connections.connectors.oci_focus import OciFocusConfig
 from finops.connections.models import CostConnection
+from finops.connections.transports.oci_storage import OciBucket, OciKey
+from finops.connections.vendor_apis.service_account import rsa_key
 from tests.cast import Cast
 from tests.finops.connections.gcs_emulator import private_key
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
@@ -82,7 +84,7 @@ class OracleBucket:
     def _signed(self, request: ReplayRequest) -> Reply | None:
         """As Oracle checks it; None for a signature that is right."""
         fields = dict(re.findall(r'(\w+)="([^"]*)"', request.headers["authorization"]))
-        values = {"(request-target)": f"get {request.target}"}
+        values = {"(request-target)": f"{request.method.lower()} {request.target}"}
         text = "\n".join(
             f"{name}: {values.get(name) or request.headers[name]}" for name in fields["headers"].split()
         )
@@ -115,6 +117,29 @@ def connection(cast: Cast, oracle: OracleBucket) -> Iterator[CostConnection]:
     )
     with account_scope(cast.account):
         yield row
+
+
+def test_an_object_is_written_and_deleted_with_requests_that_oracle_accepts(
+    oracle: OracleBucket, tmp_path: Path
+) -> None:
+    file, stored = tmp_path / "file", list[bytes]()
+    file.write_bytes(b"lines of cost")
+
+    def answer(request: ReplayRequest) -> Reply:
+        if request.method == "PUT":
+            stored.append(request.body)
+        return oracle._signed(request) or Reply(204 if request.method == "DELETE" else 200)
+
+    oracle.server.routes["/n/acme/b/out/o/data%2Fa%20b.parquet"] = answer
+    key = OciKey(f"{TENANCY}/{USER}/{FINGERPRINT}", rsa_key(private_key(), "private_key"))
+    bucket = OciBucket("https://unused.example", "acme", "out", "data", key=key, denial="Denied.")
+    bucket.put("a b.parquet", file)
+    bucket.delete("a b.parquet")
+    bucket.delete("gone")
+
+    assert stored == [b"lines of cost"]
+    with pytest.raises(AccessError, match="Denied"):
+        bucket.put("other", file)
 
 
 def config(**values: Any) -> OciFocusConfig:

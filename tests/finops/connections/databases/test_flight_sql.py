@@ -171,7 +171,7 @@ def test_a_message_beyond_the_limit_is_not_read(
     )
     connector, config = connector_of("flight_sql"), CONFIG(**values(server))
     (may, *_rest) = sorted(connector.months(config), key=lambda each: each.month)
-    with pytest.raises(SourceError, match="broke off, or had a batch of more than"):
+    with pytest.raises(SourceError, match="ended early, or had a batch of more than"):
         connector.fetch(config, may, Fetch(tmp_path))
 
 

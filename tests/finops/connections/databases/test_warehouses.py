@@ -182,7 +182,7 @@ def test_a_token_that_was_never_accepted_is_not_renewed(cast: Cast, vendor: Vend
             "not in this location",
         ),
         ("billingNotEnabled", "Billing has not been enabled.", "Billing is off"),
-        ("stopped", "Job execution was cancelled.", "Somebody canceled"),
+        ("stopped", "Job execution was cancelled.", "was canceled in BigQuery"),
         ("brandNew", "Something else.", "The query failed"),
     ],
 )

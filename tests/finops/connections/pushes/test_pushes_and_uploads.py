@@ -41,8 +41,8 @@ def test_an_upload_into_a_source_that_a_program_pushes_to_is_refused_with_what_t
 
     page = text_of(send(member, door), status=422)
 
-    assert "A program pushes the cost of 'LiteLLM': what is uploaded replaces its months" in page
-    assert "revoke the key first, or tick “Upload all the same”" in page
+    assert "A program pushes the cost of 'LiteLLM'. Its next push of a month replaces the upload." in page
+    assert "revoke the key first, or check “Upload anyway”" in page
     assert door.billed() == {MAY: Decimal(1)}
 
 

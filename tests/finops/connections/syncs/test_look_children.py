@@ -72,7 +72,7 @@ def test_a_look_whose_answer_never_ends_is_ended_in_its_time(
     ("transport", "error"),
     [
         ("api", "Vendor answered with more than 32 MB at once, the limit."),
-        ("azure", "Azure Storage answered with more than the 33,554,432 bytes that were asked for."),
+        ("azure", "Azure Storage answered with more than the 33,554,432 bytes requested."),
         ("google", "Google Cloud Storage answered with more than 32 MB at once, the limit."),
         ("s3", "Listing the months took more than 400 MB of memory"),
     ],

@@ -64,26 +64,26 @@ def is_sure_hidden(response: Any) -> bool:
 def test_an_upload_into_a_synced_source_is_refused_with_what_to_do(
     cast: Cast, connection: CostConnection, member: Client
 ) -> None:
-    response = send(member, connection.source_id)
+    response = send(member, connection.source.pk)
 
     page = text_of(response, status=422)
-    assert "Syncs bring the cost of 'Bills', and the next one replaces what is uploaded" in page
-    assert "Upload into a new source, pause its syncs first, or tick “Upload all the same”" in page
+    assert "Syncs import the cost of 'Bills'. The next one replaces uploaded months" in page
+    assert "Upload into a new source, pause its syncs first, or check “Upload anyway”" in page
     assert not is_sure_hidden(response)
     assert not CostImport.objects.exists()
 
 
 def test_who_is_sure_uploads_all_the_same(cast: Cast, connection: CostConnection, member: Client) -> None:
-    assert send(member, connection.source_id, is_sure="on").status_code == 302
-    assert CostImport.objects.get().source_id == connection.source_id
+    assert send(member, connection.source.pk, is_sure="on").status_code == 302
+    assert CostImport.objects.get().source_id == connection.source.pk
 
 
 def test_while_syncs_are_paused_nothing_is_asked(
     cast: Cast, connection: CostConnection, member: Client
 ) -> None:
     services.pause_connection(connection=connection, actor=cast.actor)
-    assert "Upload all the same" not in text_of(member.get(UPLOAD))
-    assert send(member, connection.source_id).status_code == 302
+    assert "Upload anyway" not in text_of(member.get(UPLOAD))
+    assert send(member, connection.source.pk).status_code == 302
 
 
 def test_a_source_of_uploads_is_none_of_it(cast: Cast, connection: CostConnection, member: Client) -> None:

@@ -196,7 +196,7 @@ def test_a_key_without_any_scope_names_the_missing_one(api: AnthropicApi) -> Non
     assert not finding.is_ok
     assert finding.fix == (
         "The credential lacks a permission. Use an Admin key or a key with the scope read:analytics. Workspace keys "
-        "cannot read costs. Anthropic says: Missing scopes: read:analytics."
+        "cannot read costs. Anthropic: Missing scopes: read:analytics."
     )
     with pytest.raises(AccessError, match="read:analytics"):
         CONNECTOR.months(CONFIG)

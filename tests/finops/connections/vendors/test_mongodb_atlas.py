@@ -211,7 +211,7 @@ def test_a_check_tells_a_wrong_secret_from_a_missing_role(api: AtlasApi) -> None
     signed_in, listing = CONNECTOR.check(CONFIG)
     assert signed_in.is_ok
     assert "Organization Billing Viewer" in listing.fix
-    assert listing.fix.endswith("MongoDB Atlas says: IP address is not allowed.")
+    assert listing.fix.endswith("MongoDB Atlas: IP address is not allowed.")
 
 
 @pytest.mark.django_db

@@ -198,7 +198,7 @@ def test_a_check_names_the_missing_permission(api: OpenAiApi) -> None:
     assert (costs.is_ok, names.is_ok) == (False, False)
     assert "Use an Admin key with Usage: Read (api.usage.read)" in costs.fix
     assert costs.fix.endswith(
-        "OpenAI says: You have insufficient permissions for this operation. Missing scopes: api.usage.read."
+        "OpenAI: You have insufficient permissions for this operation. Missing scopes: api.usage.read."
     )
     with pytest.raises(AccessError):
         CONNECTOR.months(CONFIG)

@@ -33,13 +33,13 @@ def notes(read: FocusRead) -> str:
 def test_without_both_commitments_of_a_plan_its_unused_part_is_unknown_and_not_all_of_it(column: str) -> None:
     read = FocusRead(as_csv([usage("1"), without(PLAN_FEE, column)]))
     assert sum(read.column("effective_cost")) == 1
-    assert "What was not used of savings plans is unknown and missing in effective cost" in notes(read)
+    assert "Unused savings plans are unknown and missing in effective cost" in notes(read)
 
 
 def test_reservations_and_plans_lack_their_unused_part_each_by_itself() -> None:
     read = FocusRead(as_csv([PLAN_FEE, without(RESERVATION_FEE, "reservation_unused_recurring_fee")]))
     assert sum(read.column("effective_cost")) == 5
-    assert "What was not used of reservations is unknown" in notes(read)
+    assert "Unused reservations are unknown" in notes(read)
     assert "of savings plans is unknown" not in notes(read)
 
 

@@ -96,7 +96,7 @@ def test_shares_of_aws_are_said_with_what_tags_of_the_instance_keep() -> None:
     read = FocusRead(as_parquet([INSTANCES["Usage"], *shares("Usage")]))
     (note,) = [note for note in read.report.files[0].notes if "split cost allocation data" in note]
     assert "2 shares" in note
-    assert "tags of the resource itself keep its whole cost" in note
+    assert "Tags of the resource itself keep its full cost" in note
     by_team = {key: effective for key, (_, effective) in sums(read, "tag:team").items()}
     assert by_team == {"platform": 10}
 

@@ -9,7 +9,7 @@ import pytest
 
 from accounts.models import AuditEntry
 from finops.insights.anomalies import causes
-from finops.insights.anomalies.causes import ChangeEvent, change_event_finders, change_events
+from finops.insights.anomalies.causes import AnomalyEvent, change_event_finders, change_events
 from finops.insights.models import Anomaly
 from finops.lib.registry import Registry
 from tests.finops.insights.anomalies.bills import SPIKE
@@ -67,7 +67,7 @@ def test_an_app_may_register_its_own(spike: Anomaly, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(causes, "change_event_finders", finders)
     for name, finder in change_event_finders.items():
         finders.add(name, finder)
-    finders.add("deployments", lambda anomaly: [ChangeEvent(at=NEAR, what="Deployed search 4.2")])
+    finders.add("deployments", lambda anomaly: [AnomalyEvent(at=NEAR, what="Deployed search 4.2")])
 
     assert [event.what for event in change_events(spike)] == ["Deployed search 4.2"]
     with pytest.raises(ValueError, match="registered twice"):

@@ -166,7 +166,7 @@ def test_unused_commitment_is_waste_and_no_saving(acme: Account) -> None:
         "on-demand usage, exchange or sell it, or do not renew "
         "it."
     )
-    assert row.evidence[0].note == "90.0 % used; something unused on 30 days"
+    assert row.evidence[0].note == "90.0 % used; unused commitment on 30 days"
     (total,) = answer.totals
     saved = [each.monthly_saving for each in answer.recommendations if each.monthly_saving is not None]
     assert [total.monthly_saving, total.recommendations, total.unknown] == [sum(saved), len(saved), 0]
@@ -353,5 +353,5 @@ def test_a_question_about_what_was_acted_on_says_so_before_what_is_open(acme: Ac
 
     answer = list_savings(acme, SavingsQuery(status="acted"))
 
-    assert answer.summary.startswith("0 recommendations acted on: nothing old enough to measure.")
+    assert answer.summary.startswith("0 recommendations acted on: none old enough to measure.")
     assert "has potential savings of 12.00 USD a month from 1 open recommendation" in answer.summary

@@ -258,11 +258,11 @@ def test_a_rollup_goes_with_its_segment_and_stays_as_long(cast: Cast) -> None:
     files = [file_of(rollup) for rollup in summarise(cast.account)]
     store(cast.account, [line(JANUARY, 2)])
 
-    with clock.frozen(datetime.now(UTC) + timedelta(minutes=59)):
+    with clock.frozen(datetime.now(UTC) + timedelta(days=13)):
         garbage_collection.sweep()
     assert [file.exists() for file in files] == [True, True]
 
-    with clock.frozen(datetime.now(UTC) + timedelta(days=3)):
+    with clock.frozen(datetime.now(UTC) + timedelta(days=15)):
         garbage_collection.sweep()
     assert [file.exists() for file in files] == [False, False]
     assert not LakeRollup.objects.unscoped().exists()

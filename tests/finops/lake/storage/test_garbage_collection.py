@@ -14,6 +14,7 @@ import pytest
 from django.conf import settings as django_settings
 
 from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
 from finops.lake.storage import garbage_collection, segments
 from finops.lake.storage.storage import storage
 from finops.lib import clock
@@ -34,17 +35,38 @@ def age(segment: LakeSegment | segments.NewSegment, hours: float) -> None:
 
 
 def test_a_retired_file_stays_an_hour_and_then_goes(cast: Cast) -> None:
-    store(cast.account, [line(JANUARY, 1)])
-    store(cast.account, [line(JANUARY, 2)])
-    old, live = manifest_rows(cast.account)
+    for cost in (1, 3, 2):
+        store(cast.account, [line(JANUARY, cost)])
+    old, previous, live = manifest_rows(cast.account)
     with clock.frozen(datetime.now(UTC) + timedelta(minutes=59)):
         assert garbage_collection.sweep().retired == 0
     assert exists(old)
     with clock.frozen(datetime.now(UTC) + timedelta(minutes=61)):
         assert garbage_collection.sweep().retired == 1
     assert not exists(old)
-    assert manifest_rows(cast.account) == [live]
+    assert manifest_rows(cast.account) == [previous, live]
     assert total(cast.account) == 2
+
+
+def test_the_previous_version_of_a_month_stays_for_14_days(cast: Cast) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    store(cast.account, [line(JANUARY, 2)])
+    old, live = manifest_rows(cast.account)
+    with clock.frozen(datetime.now(UTC) + timedelta(days=13)):
+        assert garbage_collection.sweep().retired == 0
+    assert exists(old)
+    with clock.frozen(datetime.now(UTC) + timedelta(days=15)):
+        assert garbage_collection.sweep().retired == 1
+    assert manifest_rows(cast.account) == [live]
+
+
+def test_a_deleted_source_has_no_previous_version(cast: Cast) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    store(cast.account, [line(JANUARY, 2)])
+    segments.retire_source(account=cast.account, kind=Kind.COST, source_id=1)
+    with clock.frozen(datetime.now(UTC) + timedelta(hours=2)):
+        assert garbage_collection.sweep().retired == 2
+    assert manifest_rows(cast.account) == []
 
 
 def test_a_sweep_interrupted_between_file_and_row_is_finished_by_the_next(cast: Cast) -> None:

@@ -149,7 +149,7 @@ def test_the_sweep_clears_s3_and_the_cache(cast: Cast, bucket: str, s3: Any, tmp
     store(cast.account, [line(JANUARY, 1)])
     store(cast.account, [line(JANUARY, 2)])
     write(cast.account, [line(JANUARY, 4)])
-    with clock.frozen(datetime.now(UTC) + timedelta(hours=25)):
+    with clock.frozen(datetime.now(UTC) + timedelta(days=15)):
         assert garbage_collection.sweep() == garbage_collection.SweepResult(retired=1, orphans=1)
     live = LakeSegment.objects.unscoped().get()
     assert [item["Key"] for item in s3.list_objects_v2(Bucket=bucket)["Contents"]] == [f"facts/{live.path}"]

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from finops.lake import queries, schema
+from finops.lake.engine import duckdb as lake_duckdb
 from finops.lake.engine import engine, snapshot
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
@@ -342,7 +343,7 @@ def test_no_cursor_sees_what_another_has_waiting(cast: Cast) -> None:
     """Inside the block the view exists on one cursor; the instance and its other cursors know no such table."""
     push(cast.account, [Event()])
     by(cast.account, "metric")
-    shared = engine._instance().connection
+    shared = lake_duckdb.instance().connection
     mine, other = shared.cursor(), shared.cursor()
     mine.register("waiting", pa.table({"n": [1]}))
     assert mine.execute("SELECT n FROM waiting").fetchall() == [(1,)]

@@ -21,7 +21,7 @@ from finops.embedded import Cluster
 from tests.finops.lake.outages import EVENTS
 from tests.waiting import wait_until
 
-KILLS = 100 if os.environ.get("SOAK") else 2
+KILLS = 100 if os.environ.get("SOAK") else 1
 WAIT_SECONDS = 120.0
 
 

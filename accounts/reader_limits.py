@@ -1,0 +1,83 @@
+"""Limits of what a new member or key sees, which an app above offers to the forms of accounts (finops/cost_access/)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from accounts.audit import Actor
+from accounts.models import Account, Invitation, MCPKey, Membership, OAuthConnection
+from accounts.sso.models import IdentityProvider
+from finops.lib.registry import Registry
+
+FIELD = "limit"
+Limited = Invitation | MCPKey | OAuthConnection | IdentityProvider
+
+
+@dataclass(frozen=True)
+class ReaderLimit:
+    """`choices` of an account are (value, label), empty where there is nothing to choose. `assign` takes what is limited, the
+    value and who does it; it raises UserError for a value of no choice. `accept` passes an invitation's on to its member.
+    `join` gives a member the limit of the identity provider that adds her; `of_provider` is its choice. `own_choices` are
+    those of an app that a person connects, by account: none where she is limited herself."""
+
+    label: str
+    choices: Callable[[Account], list[tuple[str, str]]]
+    assign: Callable[[Limited, str, Actor], None]
+    accept: Callable[[Invitation, Membership], None]
+    join: Callable[[IdentityProvider, Membership, Actor], None]
+    of_provider: Callable[[IdentityProvider], str]
+    own_choices: Callable[[Sequence[Membership]], dict[int, list[tuple[str, str]]]]
+
+
+reader_limits: Registry[ReaderLimit] = Registry("limit of readers")
+"""At most one: what a form offers under `limit`."""
+
+
+def assign_limit(row: Limited, choice: str, actor: Actor) -> None:
+    """Within the transaction that stores the row; an invitation that is sent again may have had another."""
+    for each in reader_limits.values():
+        each.assign(row, choice, actor)
+
+
+def accept_limit(invitation: Invitation, membership: Membership) -> None:
+    for each in reader_limits.values():
+        each.accept(invitation, membership)
+
+
+def limit_new_member(provider: IdentityProvider, membership: Membership, actor: Actor) -> None:
+    """Within the transaction that adds the member."""
+    for each in reader_limits.values():
+        each.join(provider, membership, actor)
+
+
+def limit_of_provider(provider: IdentityProvider) -> str:
+    """The choice of members that it adds; empty: none. One query."""
+    return next((each.of_provider(provider) for each in reader_limits.values()), "")
+
+
+def add_limit_field(form: forms.Form, account: Account, **options: Any) -> None:
+    """A field `limit` where the account has limits. One query."""
+    for each in reader_limits.values():
+        if choices := each.choices(account):
+            form.fields[FIELD] = forms.ChoiceField(
+                label=each.label, required=False, choices=[("", "All cost"), *choices], **options
+            )
+
+
+def add_own_limit_field(
+    form: forms.Form, memberships: Sequence[Membership]
+) -> dict[int, list[tuple[str, str]]]:
+    """A field `limit` where a person may limit what she connects, in groups by account where she has several; its choices by
+    account. One query."""
+    own = {pk: rows for each in reader_limits.values() for pk, rows in each.own_choices(memberships).items()}
+    if own:
+        groups = [(row.account.name, own[row.account_id]) for row in memberships if row.account_id in own]
+        choices = groups if len(memberships) > 1 else groups[0][1]
+        form.fields[FIELD] = forms.ChoiceField(
+            label="Cost access", required=False, choices=[("", "All cost that you see"), *choices]
+        )
+    return own

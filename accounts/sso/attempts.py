@@ -1,0 +1,86 @@
+"""A browser's way to a provider and back. The token travels as state or RelayState; the session of the browser holds it
+too, so that an answer counts in the browser that asked alone."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+from typing import Final
+
+from django.contrib.sessions.backends.base import SessionBase
+from django.db import transaction
+
+from accounts.sso import oidc, saml
+from accounts.sso.claims import Claims, SignInRefusal
+from accounts.sso.models import IdentityProvider, SamlAssertion, SignInAttempt
+from accounts.sso.secrets import seal_state, unseal_state
+from finops.lib import clock
+
+LIFETIME: Final = timedelta(minutes=10)
+SESSION_KEY: Final = "sign_in_attempts"
+_ENDED: Final = "This sign-in has expired or was already used. Start again."
+
+
+def begin_sign_in(*, provider: IdentityProvider, session: SessionBase, next_url: str) -> str:
+    """The URL at the provider that this browser goes to. Raises UserError when the provider is away."""
+    token = secrets.token_urlsafe(32)
+    is_oidc = provider.protocol == IdentityProvider.Protocol.OIDC
+    url, state = oidc.begin(provider, token) if is_oidc else saml.begin(provider, token)
+    SignInAttempt.objects.create(
+        provider=provider,
+        token_digest=_digest(token),
+        sealed_state=seal_state(dict(state)),
+        next_url=next_url[:2000],
+        expires_at=clock.now() + LIFETIME,
+    )
+    session[SESSION_KEY] = [*session.get(SESSION_KEY, [])[-4:], token]
+    return url
+
+
+def is_of_browser(token: str, session: SessionBase) -> bool:
+    return bool(token) and token in session.get(SESSION_KEY, [])
+
+
+def attempt_of(token: str) -> SignInAttempt:
+    """The living attempt, still unused. Raises SignInRefusal."""
+    rows = SignInAttempt.objects.select_related("provider__account")
+    attempt = rows.filter(token_digest=_digest(token), expires_at__gt=clock.now()).first()
+    if attempt is None:
+        raise SignInRefusal(_ENDED)
+    return attempt
+
+
+def state_of(attempt: SignInAttempt) -> dict[str, str]:
+    return {name: str(value) for name, value in unseal_state(attempt.sealed_state).items()}
+
+
+def use_attempt(attempt: SignInAttempt) -> None:
+    """End it, before its answer is judged. Raises SignInRefusal when another request was first."""
+    if not SignInAttempt.objects.filter(pk=attempt.pk).delete()[0]:
+        raise SignInRefusal(_ENDED)
+
+
+@transaction.atomic
+def keep_claims(attempt: SignInAttempt, claims: Claims) -> None:
+    """Until the browser follows. Raises SignInRefusal when the attempt was answered already."""
+    sealed = seal_state(claims.as_dict())
+    if not SignInAttempt.objects.filter(pk=attempt.pk, sealed_identity="").update(sealed_identity=sealed):
+        raise SignInRefusal(_ENDED)
+
+
+def kept_claims(attempt: SignInAttempt) -> Claims:
+    """Who arrived by SAML. Raises SignInRefusal where nobody did."""
+    if not attempt.sealed_identity:
+        raise SignInRefusal(_ENDED)
+    return Claims.from_dict(unseal_state(attempt.sealed_identity))
+
+
+def sweep() -> None:
+    """Attempts and assertions whose time is over."""
+    SignInAttempt.objects.filter(expires_at__lt=clock.now()).delete()
+    SamlAssertion.objects.filter(expires_at__lt=clock.now()).delete()
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()

@@ -1,0 +1,55 @@
+"""Who arrived, as a provider says it, whatever the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+from finops.lib.errors import UserError
+
+MAX_GROUPS = 2_000
+
+
+class SignInRefusal(UserError):
+    """The provider's answer lets nobody in; the message says why, to the person and in the log."""
+
+
+@dataclass(frozen=True)
+class Claims:
+    """`groups` is None where the provider did not say which (too many for a token); without any it is empty.
+    `email_verified` is None where it says nothing of that. `has_second_factor`: it says that it asked for one."""
+
+    subject: str
+    email: str
+    email_verified: bool | None
+    name: str
+    groups: list[str] | None
+    has_second_factor: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        return cls(**values)
+
+
+def check_claims(claims: Claims) -> Claims:
+    """The same with the e-mail in small letters. Raises SignInRefusal without subject or e-mail."""
+    if not claims.subject or len(claims.subject) > 255 or "\0" in claims.subject:
+        raise SignInRefusal("The identity provider sent no usable subject.")
+    email = claims.email.strip().lower()
+    local, at, domain = email.rpartition("@")
+    if not (local and at and domain) or len(email) > 254 or not email.isprintable() or " " in email:
+        raise SignInRefusal(
+            "The identity provider sent no e-mail address. Add the email claim or attribute to the application there."
+        )
+    groups = None if claims.groups is None else claims.groups[:MAX_GROUPS]
+    return replace(claims, email=email, name=claims.name.strip()[:150], groups=groups)
+
+
+def as_texts(value: Any) -> list[str]:
+    """A claim of one text or many as a list of texts."""
+    values = value if isinstance(value, list) else [value]
+    return [each for each in values if isinstance(each, str) and each and "\0" not in each]

@@ -1,0 +1,163 @@
+"""Forms of Settings → Single sign-on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from accounts.models import Account, Role
+from accounts.reader_limits import FIELD, add_limit_field, limit_of_provider
+from accounts.sso import saml
+from accounts.sso.models import IdentityProvider
+from accounts.sso.services import team_names
+from finops.lib.errors import UserError
+
+
+class _ProviderForm(forms.Form):
+    name = forms.CharField(
+        max_length=100,
+        help_text="On the button: Continue with …",
+        error_messages={"required": "Enter a name."},
+    )
+    groups_attribute = forms.CharField(
+        label="Groups",
+        max_length=200,
+        required=False,
+        initial="groups",
+        help_text="The claim or attribute that lists a person's groups.",
+    )
+    default_role = forms.ChoiceField(
+        label="Default role",
+        choices=Role.below_owner(),
+        initial=Role.VIEWER,
+        help_text="Of people whose groups have no role below.",
+    )
+    creates_people = forms.BooleanField(
+        label="Add people at their first sign-in",
+        required=False,
+        initial=True,
+        help_text="Otherwise only members who were invited can sign in.",
+    )
+
+    requires_factor_claim = forms.BooleanField(
+        label="Second factor only if the provider says so",
+        required=False,
+        help_text="Where this account requires two-factor sign-in: OpenID Connect by amr, SAML by AuthnContext. Otherwise each "
+        "sign-in through the provider counts.",
+    )
+
+    def __init__(self, provider: IdentityProvider, data: Mapping[str, Any] | None = None) -> None:
+        stored = {name: getattr(provider, name, None) for name in self.base_fields}
+        super().__init__(data, initial=stored if provider.pk else None)
+        if provider.account is not None:
+            add_limit_field(
+                self,
+                provider.account,
+                help_text="What cost new members see, by sign-in or SCIM. Admins see all.",
+                initial=limit_of_provider(provider) if provider.pk else "",
+            )
+
+    def apply(self, provider: IdentityProvider) -> None:
+        """Put what was entered onto the provider, but for the secret."""
+        for name, value in self.cleaned_data.items():
+            if name not in ("client_secret", "metadata", FIELD):
+                setattr(provider, name, value)
+
+    def limit(self) -> str | None:
+        """The choice of a limit; None where there is nothing to choose."""
+        return self.cleaned_data.get(FIELD)
+
+    def secret(self) -> str | None:
+        """The new client secret; None where the stored one stays."""
+        return self.cleaned_data.get("client_secret") or None
+
+
+class OidcForm(_ProviderForm):
+    issuer = forms.CharField(
+        label="Issuer URL",
+        max_length=500,
+        widget=forms.URLInput(attrs={"placeholder": "https://example.okta.com"}),
+        help_text="Exactly as in the provider's discovery document, with or without the slash at its end.",
+        error_messages={"required": "Enter the issuer URL."},
+    )
+    client_id = forms.CharField(
+        label="Client ID", max_length=300, error_messages={"required": "Enter the client ID."}
+    )
+    client_secret = forms.CharField(
+        label="Client secret",
+        max_length=500,
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="Never shown again. Leave it empty to keep the stored one, or for a public client.",
+    )
+
+    field_order = (
+        "name",
+        "issuer",
+        "client_id",
+        "client_secret",
+        "groups_attribute",
+        "default_role",
+        "creates_people",
+        "requires_factor_claim",
+    )
+
+
+class SamlForm(_ProviderForm):
+    metadata = forms.CharField(
+        label="Metadata XML",
+        required=False,
+        max_length=500_000,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text="Paste the provider's metadata, or enter the three fields below.",
+    )
+    issuer = forms.CharField(label="Entity ID", max_length=500, required=False)
+    sign_on_url = forms.CharField(label="Sign-on URL", max_length=1000, required=False)
+    certificates = forms.CharField(
+        label="Signing certificates",
+        required=False,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 5, "placeholder": "-----BEGIN CERTIFICATE-----"}),
+        help_text="PEM, one after the other. Two while the provider changes its certificate.",
+    )
+
+    field_order = (
+        *("name", "metadata", "issuer", "sign_on_url", "certificates"),
+        *("groups_attribute", "default_role", "creates_people", "requires_factor_claim"),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """The three fields, from the metadata where it was pasted. Raises ValidationError where one is missing."""
+        cleaned = dict(super().clean() or {})
+        if metadata := cleaned.get("metadata"):
+            try:
+                cleaned.update(saml.read_metadata(metadata))
+            except UserError as error:
+                raise ValidationError({"metadata": error.message}) from error
+        missing = [name for name in ("issuer", "sign_on_url", "certificates") if not cleaned.get(name)]
+        if missing:
+            raise ValidationError(dict.fromkeys(missing, "Enter it, or paste the metadata."))
+        return cleaned
+
+
+class DomainForm(forms.Form):
+    domain = forms.CharField(
+        label="E-mail domain",
+        max_length=260,
+        widget=forms.TextInput(attrs={"placeholder": "example.com", "autocomplete": "off"}),
+        error_messages={"required": "Enter a domain, such as example.com."},
+    )
+
+
+class GroupMappingForm(forms.Form):
+    group = forms.CharField(max_length=255, error_messages={"required": "Enter the group."})
+    role = forms.ChoiceField(required=False, choices=[("", "No role"), *Role.below_owner()])
+    team_id = forms.TypedChoiceField(label="Team", required=False, coerce=int, empty_value=None)
+
+    def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = sorted(team_names(account).items(), key=lambda each: each[1].casefold())
+        self.fields["team_id"].choices = [("", "No team"), *names]  # type: ignore[attr-defined]

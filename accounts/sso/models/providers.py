@@ -1,0 +1,211 @@
+"""Identity providers, the e-mail domains that they vouch for, and the people they signed in."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from accounts.models import Role
+from accounts.scoping import AccountModel
+from finops.lib import clock
+from finops.lib.constraints import not_empty, unique_in_account
+
+
+class IdentityProvider(models.Model):
+    """Where people sign in instead of here: of one account, or without an account of the whole service."""
+
+    class Protocol(models.TextChoices):
+        OIDC = "oidc", "OpenID Connect"
+        SAML = "saml", "SAML 2.0"
+
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    account = models.ForeignKey(
+        "accounts.Account", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    protocol = models.CharField(max_length=4, choices=Protocol.choices)
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
+    issuer = models.CharField(
+        max_length=500, help_text="OpenID Connect: the issuer URL. SAML: the entity ID of the provider."
+    )
+    client_id = models.CharField(max_length=300, blank=True)
+    sealed_client_secret = models.TextField(blank=True, help_text="finops.lib.sealing")
+    sign_on_url = models.CharField(
+        max_length=1000, blank=True, help_text="SAML: where people are sent (HTTP-Redirect)."
+    )
+    certificates = models.TextField(
+        blank=True, help_text="SAML: X.509 certificates that sign assertions, PEM."
+    )
+    groups_attribute = models.CharField(
+        max_length=200, default="groups", blank=True, help_text="Claim or attribute that lists the groups."
+    )
+    default_role = models.CharField(
+        max_length=10,
+        choices=Role.below_owner(),
+        default=Role.VIEWER,
+        help_text="Of people without a mapping.",
+    )
+    creates_people = models.BooleanField(
+        default=True, help_text="Whether the first sign-in makes a person a member."
+    )
+    requires_factor_claim = models.BooleanField(
+        default=False,
+        help_text="Whether a sign-in is a second factor only where the provider says that it asked for one.",
+    )
+    is_enforced = models.BooleanField(
+        default=False, help_text="Whether people of its domains sign in here alone."
+    )
+    used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Last sign-in.")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                "account",
+                Lower("name"),
+                name="identity_provider_name_unique",
+                nulls_distinct=False,
+                violation_error_message="An identity provider with this name already exists.",
+            ),
+            models.UniqueConstraint(
+                fields=["account"],
+                condition=Q(is_enforced=True),
+                name="identity_provider_one_enforced",
+                violation_error_message="Another identity provider of the account is enforced.",
+            ),
+            not_empty("name", name="identity_provider_has_a_name", message="Enter a name."),
+            not_empty("issuer", name="identity_provider_has_an_issuer", message="Enter the issuer."),
+            models.CheckConstraint(
+                condition=~Q(default_role=Role.OWNER),
+                name="identity_provider_makes_no_owner",
+                violation_error_message="Ownership is transferred in Settings → Account.",
+            ),
+            models.CheckConstraint(
+                condition=(Q(protocol="oidc") & ~Q(client_id=""))
+                | (Q(protocol="saml") & ~Q(sign_on_url="") & ~Q(certificates="")),
+                name="identity_provider_is_complete",
+                violation_error_message="Enter what the protocol needs: client ID, or sign-on URL and certificate.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class EmailDomain(models.Model):
+    """An e-mail domain that a provider vouches for: only once it is verified, and then no other provider does."""
+
+    provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="domains")
+    domain = models.CharField(max_length=253)
+    record = models.CharField(max_length=100, help_text="The TXT record that shows who owns the domain.")
+    verified_at = models.DateTimeField(null=True, blank=True)
+    confirmed_by = models.CharField(
+        max_length=254, blank=True, help_text="The operator who confirmed it; blank: by DNS."
+    )
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["domain"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "domain"],
+                name="sso_domain_once_a_provider",
+                violation_error_message="This domain is already in the list.",
+            ),
+            models.UniqueConstraint(
+                fields=["domain"],
+                condition=Q(verified_at__isnull=False),
+                name="sso_domain_has_one_owner",
+                violation_error_message="This domain is already verified for another identity provider.",
+            ),
+            models.CheckConstraint(
+                condition=Q(domain=Lower("domain")) & ~Q(domain=""),
+                name="sso_domain_is_lower_case",
+                violation_error_message="Enter a domain, such as example.com.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.domain
+
+
+class GroupMapping(AccountModel):
+    """What the members of a provider's group are in the account: a role, a team, or both. Of SCIM groups too."""
+
+    group = models.CharField(max_length=255, error_messages={"blank": "Enter the group."})
+    role = models.CharField(max_length=10, choices=Role.below_owner(), blank=True)
+    team_id = models.BigIntegerField(
+        null=True, blank=True, help_text="A row of finops.allocation, which may be deleted since."
+    )
+
+    class Meta:
+        ordering = ["group"]
+        constraints = [
+            unique_in_account(
+                "group", name="group_mapping_unique", message="This group already has a mapping."
+            ),
+            not_empty("group", name="group_mapping_has_a_group", message="Enter the group."),
+            models.CheckConstraint(
+                condition=~Q(role=Role.OWNER),
+                name="group_mapping_makes_no_owner",
+                violation_error_message="Ownership is transferred in Settings → Account.",
+            ),
+            models.CheckConstraint(
+                condition=~Q(role="") | Q(team_id__isnull=False),
+                name="group_mapping_has_a_target",
+                violation_error_message="Choose a role, a team, or both.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.group
+
+
+class Identity(models.Model):
+    """A person at a provider: its subject, never her e-mail, says who she is."""
+
+    provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="identities")
+    subject = models.CharField(max_length=255)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities")
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    used_at = models.DateTimeField(default=clock.now)
+
+    class Meta:
+        verbose_name_plural = "identities"
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "subject"], name="identity_subject_unique"),
+            models.UniqueConstraint(fields=["provider", "user"], name="identity_once_a_person"),
+            not_empty("subject", name="identity_has_a_subject"),
+        ]
+
+
+class SignInAttempt(models.Model):
+    """A browser on its way to a provider and back, once and within minutes."""
+
+    provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="+")
+    token_digest = models.BinaryField(unique=True)
+    sealed_state = models.TextField(help_text="Nonce and verifier, or the request's ID, sealed.")
+    next_url = models.CharField(max_length=2000, blank=True)
+    sealed_identity = models.TextField(blank=True, help_text="SAML: who arrived, until her browser follows.")
+    expires_at: models.DateTimeField[datetime, datetime] = models.DateTimeField(db_index=True)
+
+
+class SamlAssertion(models.Model):
+    """A SAML assertion that was used, so that it is not used again."""
+
+    provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="+")
+    assertion_digest = models.BinaryField()
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "assertion_digest"], name="assertion_used_once")
+        ]

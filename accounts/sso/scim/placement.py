@@ -1,0 +1,33 @@
+"""From groups that a provider pushes to roles and teams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from accounts.audit import Actor
+from accounts.sso.groups import apply_groups_of
+from accounts.sso.models import IdentityProvider, ScimGroup, ScimGroupMember, ScimUser
+
+
+def pushes_groups(provider: IdentityProvider) -> bool:
+    """Whether groups come by SCIM. Those that a sign-in names are ignored then. One query."""
+    return ScimGroup.objects.filter(provider=provider).exists()
+
+
+def place_members(provider: IdentityProvider, users: Iterable[ScimUser]) -> None:
+    """Give users the roles and teams of their groups, by name or external ID. Nothing happens while no groups are pushed. As many
+    queries for a thousand users as for one."""
+    account = provider.account
+    if account is None or not pushes_groups(provider):
+        return
+    people = {user.pk: user.user_id for user in users}
+    names: dict[int, set[str]] = {user_id: set() for user_id in people.values()}
+    rows = ScimGroupMember.objects.filter(group__provider=provider, member__in=list(people))
+    for member_id, *own in rows.values_list("member_id", "group__display_name", "group__external_id"):
+        names[people[member_id]].update(name for name in own if name)
+    apply_groups_of(
+        account=account,
+        groups=names,
+        default_role=provider.default_role,
+        actor=Actor(label=f"SCIM {provider.name}"),
+    )

@@ -1,0 +1,110 @@
+"""SCIM tokens: created, revoked, and what one stands for at `/scim/v2/`. Made as MCP keys are (accounts/keys.py), with a
+prefix of their own. A provider has up to two living ones: create the second, enter it at the provider, revoke the first."""
+
+from __future__ import annotations
+
+import dataclasses
+import hmac
+from typing import Final
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.keys import digest_of, lookup_of, new_secret
+from accounts.models import Account
+from accounts.sso.models import IdentityProvider, ScimToken
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+PREFIX: Final = "fscm_"
+MAX_TOKENS: Final = 2
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ScimCredential:
+    """A token that was alive when it was shown, and whose provider it is."""
+
+    token_id: int
+    provider: IdentityProvider
+    account: Account
+
+
+def authenticate_scim_token(plaintext: str) -> ScimCredential | None:
+    """What the living token that this is stands for; None for anything else. One statement, none for text that is no token.
+    `note_use` once it is at the right path."""
+    lookup = lookup_of(plaintext, PREFIX)
+    if lookup is None:
+        return None
+    digest = digest_of(plaintext)
+    # Unscoped: the token says whose rows are meant.
+    rows = ScimToken.objects.unscoped().select_related("provider", "account")
+    token = rows.filter(lookup=lookup, revoked_at=None).first()
+    if token is None or not hmac.compare_digest(bytes(token.digest), digest):
+        return None
+    return ScimCredential(token_id=token.pk, provider=token.provider, account=token.account)
+
+
+def note_use(credential: ScimCredential) -> None:
+    # Unscoped: the row of the credential.
+    ScimToken.objects.unscoped().filter(pk=credential.token_id).update(last_used_at=clock.now())
+
+
+@transaction.atomic
+def create_scim_token(
+    *, provider: IdentityProvider, actor: Actor, living: int | None = None
+) -> tuple[ScimToken, str]:
+    """A new token and its plaintext, which exists nowhere afterwards but with the caller. `living`: only if so many live
+    now. Raises UserError otherwise, for a provider of the whole service, and beyond two living tokens."""
+    account = _account_of(provider)
+    IdentityProvider.objects.select_for_update().get(pk=provider.pk)
+    count = living_tokens(provider).count()
+    if living not in (None, count):
+        raise UserError(
+            "A token was created or revoked meanwhile, and a token is shown only once. If nobody copied it, revoke it and "
+            "create a new one."
+        )
+    if count >= MAX_TOKENS:
+        raise UserError(f"The maximum is {MAX_TOKENS} tokens. Revoke the earlier one first.")
+    plaintext, lookup = new_secret(PREFIX)
+    token = ScimToken(
+        account=account,
+        provider=provider,
+        lookup=lookup,
+        digest=digest_of(plaintext),
+        created_by=actor.user,
+        created_by_label=actor.label[:254],
+    )
+    token.save(force_insert=True)
+    _record(provider, account, actor, "create", token)
+    return token, plaintext
+
+
+@transaction.atomic
+def revoke_scim_token(*, token: ScimToken, actor: Actor) -> None:
+    """End a token: dead on its next request. Twice is once."""
+    rows = ScimToken.objects.unscoped()  # unscoped: the caller found the token in its account
+    if rows.filter(pk=token.pk, revoked_at=None).update(revoked_at=clock.now()):
+        _record(token.provider, token.account, actor, "revoke", token)
+
+
+def living_tokens(provider: IdentityProvider) -> QuerySet[ScimToken]:
+    # Unscoped: of the caller's provider.
+    return ScimToken.objects.unscoped().filter(provider=provider, revoked_at=None)
+
+
+def _account_of(provider: IdentityProvider) -> Account:
+    if provider.account is None:
+        raise UserError("A provider of the whole service has no SCIM.")
+    return provider.account
+
+
+def _record(provider: IdentityProvider, account: Account, actor: Actor, verb: str, token: ScimToken) -> None:
+    audit.record(
+        account=account,
+        actor=actor,
+        action=f"scim_token.{verb}",
+        target=provider.name,
+        detail={"id": token.pk, "token": token.masked_token},
+    )

@@ -1,0 +1,268 @@
+"""Writes on identity providers, their domains and group mappings. Who may call is the door's matter."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Any, Final
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.reader_limits import assign_limit
+from accounts.scoping import account_scope, lock_account
+from accounts.sso import oidc, saml
+from accounts.sso.dns import txt_records
+from accounts.sso.groups import team_directories
+from accounts.sso.models import EmailDomain, GroupMapping, IdentityProvider
+from accounts.sso.queries import domain_of
+from accounts.sso.secrets import seal_client_secret
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.text_validation import single_line
+
+MAX_PROVIDERS: Final = 5
+MAX_DOMAINS: Final = 50
+MAX_MAPPINGS: Final = 200
+_DOMAIN: Final = re.compile(
+    r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]"
+)
+PUBLIC_MAIL_DOMAINS: Final = frozenset(
+    [
+        "gmail.com",
+        "googlemail.com",
+        "outlook.com",
+        "hotmail.com",
+        "live.com",
+        "msn.com",
+        "yahoo.com",
+        "ymail.com",
+        "icloud.com",
+        "me.com",
+        "mac.com",
+        "aol.com",
+        "proton.me",
+        "protonmail.com",
+        "pm.me",
+        "gmx.com",
+        "gmx.de",
+        "gmx.net",
+        "web.de",
+        "t-online.de",
+        "mail.com",
+        "mail.ru",
+        "yandex.com",
+        "yandex.ru",
+        "qq.com",
+        "163.com",
+        "126.com",
+        "zoho.com",
+        "fastmail.com",
+        "tutanota.com",
+        "hey.com",
+        "orange.fr",
+        "free.fr",
+        "laposte.net",
+        "libero.it",
+        "comcast.net",
+        "verizon.net",
+        "att.net",
+        "btinternet.com",
+        "onmicrosoft.com",
+    ]
+)
+
+
+@transaction.atomic
+def save_provider(
+    *,
+    provider: IdentityProvider,
+    actor: Actor,
+    client_secret: str | None = None,
+    limit: str | None = None,
+) -> IdentityProvider:
+    """Create a provider, or keep what was changed of it. `client_secret` None leaves the stored one; it is never shown. `limit`
+    is a choice of `reader_limits` for members that it adds, None leaves it.
+
+    Another issuer or client secret's application is another provider: the identities of the earlier one are unlinked, so
+    that nobody comes in by a subject that a different server gives out. Raises ValidationError, and UserError beyond
+    5 providers and for SAML settings that cannot be read.
+    """
+    before = IdentityProvider.objects.filter(pk=provider.pk).first() if provider.pk else None
+    account = provider.account
+    if account is not None:
+        lock_account(account)
+    if before is None and IdentityProvider.objects.filter(account=account).count() >= MAX_PROVIDERS:
+        raise UserError(f"The maximum is {MAX_PROVIDERS} identity providers. Delete one first.")
+    provider.name = single_line(provider.name, field="name", longest=100)
+    provider.issuer = single_line(provider.issuer, field="issuer", longest=500)
+    if client_secret is not None:
+        seal_client_secret(provider, client_secret)
+    provider.full_clean()
+    if provider.protocol == IdentityProvider.Protocol.SAML:
+        saml.check_settings(provider)
+    provider.save()
+    if before is not None and before.issuer != provider.issuer:
+        provider.identities.all().delete()
+    detail = {
+        "protocol": provider.protocol,
+        "issuer": provider.issuer,
+        "default_role": provider.default_role,
+        "creates_people": provider.creates_people,
+        "requires_factor_claim": provider.requires_factor_claim,
+        "secret_changed": client_secret is not None,
+    }
+    _record(provider, actor, "create" if before is None else "change", provider.name, detail)
+    if limit is not None:
+        assign_limit(provider, limit, actor)
+    return provider
+
+
+@transaction.atomic
+def delete_provider(*, provider: IdentityProvider, actor: Actor) -> None:
+    """Delete it with its domains and links to people, who stay members and sign in otherwise."""
+    _record(provider, actor, "delete", provider.name, {"identities": provider.identities.count()})
+    provider.delete()
+
+
+@transaction.atomic
+def change_enforcement(
+    *, provider: IdentityProvider, actor: Actor, is_enforced: bool, signed_in_through_it: bool
+) -> None:
+    """Require sign-in through the provider, or no longer. Raises UserError without a verified domain, for who has not
+    signed in through it, and while another one of the account is enforced."""
+    if provider.account is not None:
+        lock_account(provider.account)
+    row = IdentityProvider.objects.select_for_update().get(pk=provider.pk)
+    if row.is_enforced == is_enforced:
+        return
+    if is_enforced:
+        if not row.domains.filter(verified_at__isnull=False).exists():
+            raise UserError("Verify a domain first.")
+        if not signed_in_through_it:
+            raise UserError(
+                f"Sign in through {row.name} first, so that you do not lock yourself out, then enforce it."
+            )
+        others = IdentityProvider.objects.filter(account=row.account, is_enforced=True)
+        if row.account_id is not None and (other := others.first()) is not None:
+            raise UserError(f"{other.name} is enforced already. Turn that off first.")
+    row.is_enforced = provider.is_enforced = is_enforced
+    row.save(update_fields=["is_enforced"])
+    _record(row, actor, "enforce" if is_enforced else "stop_enforcing", row.name, {})
+
+
+@transaction.atomic
+def add_domain(*, provider: IdentityProvider, actor: Actor, domain: str) -> EmailDomain:
+    """A domain that waits for its proof. Raises UserError for no domain and a public mail provider's; ValidationError for
+    one that is in the list."""
+    name = domain_of(domain.strip().lower().removeprefix("https://").rstrip("/.")) or domain.strip().lower()
+    try:
+        name = name.encode("idna").decode()
+    except UnicodeError as error:
+        raise UserError("Enter a domain, such as example.com.", field="domain") from error
+    if not _DOMAIN.fullmatch(name):
+        raise UserError("Enter a domain, such as example.com.", field="domain")
+    if any(name == public or name.endswith(f".{public}") for public in PUBLIC_MAIL_DOMAINS):
+        raise UserError(
+            f"{name} is a public mail provider's. Enter a domain of your company.", field="domain"
+        )
+    if provider.domains.count() >= MAX_DOMAINS:
+        raise UserError(f"The maximum is {MAX_DOMAINS} domains.", field="domain")
+    row = EmailDomain(
+        provider=provider, domain=name, record=f"finops-console-verification={secrets.token_hex(16)}"
+    )
+    row.full_clean()
+    row.save()
+    _record(provider, actor, "add_domain", name, {"provider": provider.name})
+    return row
+
+
+def verify_domain(*, row: EmailDomain, actor: Actor) -> None:
+    """Ask DNS for the record. Raises UserError that says what DNS has instead, and ValidationError for a domain that is
+    another provider's. Up to 5 s."""
+    found = txt_records(row.domain)
+    if row.record not in found:
+        others = f" It has {len(found)} other TXT records." if found else " It has no TXT record."
+        raise UserError(
+            f"{row.domain} does not have the TXT record yet.{others} DNS changes may take an hour.",
+            field="domain",
+        )
+    _verify(row, actor, by="")
+
+
+def confirm_domain(*, row: EmailDomain, actor: Actor) -> None:
+    """The operator says so, without DNS. Raises ValidationError for a domain that is another provider's."""
+    _verify(row, actor, by=actor.label)
+
+
+@transaction.atomic
+def _verify(row: EmailDomain, actor: Actor, by: str) -> None:
+    row.verified_at, row.confirmed_by = clock.now(), by
+    row.full_clean()
+    row.save(update_fields=["verified_at", "confirmed_by"])
+    _record(row.provider, actor, "verify_domain", row.domain, {"by": by or "DNS"})
+
+
+@transaction.atomic
+def remove_domain(*, row: EmailDomain, actor: Actor) -> None:
+    """The provider speaks for it no more. Raises UserError for the last one while the provider is enforced."""
+    others = row.provider.domains.filter(verified_at__isnull=False).exclude(pk=row.pk)
+    if row.provider.is_enforced and row.verified_at and not others.exists():
+        raise UserError("This is the last domain of an enforced provider. Stop enforcing it first.")
+    _record(row.provider, actor, "remove_domain", row.domain, {})
+    row.delete()
+
+
+@transaction.atomic
+def add_group_mapping(
+    *, account: Account, actor: Actor, group: str, role: str = "", team_id: int | None = None
+) -> GroupMapping:
+    """Raises ValidationError for a group with a mapping, and without role and team; UserError for an unknown team."""
+    lock_account(account)
+    with account_scope(account):
+        if GroupMapping.objects.count() >= MAX_MAPPINGS:
+            raise UserError(f"The maximum is {MAX_MAPPINGS} group mappings.")
+        if team_id is not None and team_id not in team_names(account):
+            raise UserError("Choose a team of the account.", field="team_id")
+        name = single_line(group, field="group", longest=255)
+        row = GroupMapping(account=account, group=name, role=role, team_id=team_id)
+        row.full_clean()
+        row.save(force_insert=True)
+    detail = {"role": role, "team": team_names(account).get(team_id or 0, "")}
+    audit.record(account=account, actor=actor, action="group_mapping.add", target=name, detail=detail)
+    return row
+
+
+@transaction.atomic
+def remove_group_mapping(*, row: GroupMapping, actor: Actor) -> None:
+    """What members are now, they stay until their next sign-in."""
+    audit.record(account=row.account, actor=actor, action="group_mapping.remove", target=row.group)
+    with account_scope(row.account):
+        row.delete()
+
+
+def team_names(account: Account) -> dict[int, str]:
+    """Names of the account's teams, by id."""
+    return {pk: name for each in team_directories.values() for pk, name in each.names(account).items()}
+
+
+def test_connection(provider: IdentityProvider) -> None:
+    """Raises UserError that names what is wrong. OpenID Connect asks the provider: up to 30 s."""
+    if provider.protocol == IdentityProvider.Protocol.OIDC:
+        oidc.test_client(provider)
+    else:
+        saml.check_settings(provider)
+
+
+def _record(provider: IdentityProvider, actor: Actor, verb: str, target: str, detail: dict[str, Any]) -> None:
+    """In the account's audit log. Of a provider of the whole service no account has one; commands print what they did."""
+    if provider.account is not None:
+        audit.record(
+            account=provider.account,
+            actor=actor,
+            action=f"identity_provider.{verb}",
+            target=target,
+            detail=detail,
+        )

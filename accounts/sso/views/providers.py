@@ -1,0 +1,163 @@
+"""Settings → Single sign-on: identity providers of the account."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages, FormErrors
+from accounts.models import Role
+from accounts.security.reauthentication import reauthenticate_first
+from accounts.sso import oidc, saml
+from accounts.sso.enforcement import is_session_of_provider
+from accounts.sso.forms import DomainForm, GroupMappingForm, OidcForm, SamlForm
+from accounts.sso.models import GroupMapping, IdentityProvider, ScimGroup, ScimUser
+from accounts.sso.queries import providers_of
+from accounts.sso.scim.tokens import living_tokens
+from accounts.sso.scim.urls import base_url
+from accounts.sso.services import (
+    change_enforcement,
+    delete_provider,
+    save_provider,
+    team_names,
+    test_connection,
+)
+
+Protocol = IdentityProvider.Protocol
+_FORMS = {Protocol.OIDC: OidcForm, Protocol.SAML: SamlForm}
+
+
+def provider_or_404(request: AccountRequest, provider_id: int) -> IdentityProvider:
+    return get_object_or_404(providers_of(request.account), pk=provider_id)
+
+
+@account_page(Role.ADMIN)
+@require_safe
+def index(request: AccountRequest) -> HttpResponse:
+    return index_page(request, GroupMappingForm(account=request.account))
+
+
+def index_page(request: AccountRequest, form: GroupMappingForm) -> HttpResponse:
+    """Providers and group mappings, with the form of a new mapping."""
+    teams = team_names(request.account)
+    mappings = [
+        (row, row.team_id and teams.get(row.team_id, "Deleted team")) for row in GroupMapping.objects.all()
+    ]
+    context = {
+        "providers": providers_of(request.account).prefetch_related("domains"),
+        "mappings": mappings,
+        "form": form,
+    }
+    return render(request, "accounts/sso/index.html", context, status=422 if form.errors else 200)
+
+
+@account_page(Role.ADMIN)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_oidc(request: AccountRequest) -> HttpResponse:
+    return _form_page(request, IdentityProvider(account=request.account, protocol=Protocol.OIDC))
+
+
+@account_page(Role.ADMIN)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_saml(request: AccountRequest) -> HttpResponse:
+    return _form_page(request, IdentityProvider(account=request.account, protocol=Protocol.SAML))
+
+
+@account_page(Role.ADMIN)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: AccountRequest, provider_id: int) -> HttpResponse:
+    return _form_page(request, provider_or_404(request, provider_id))
+
+
+def _form_page(request: AccountRequest, provider: IdentityProvider) -> HttpResponse:
+    kind = _FORMS[Protocol(provider.protocol)]
+    form = kind(provider, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        reauthenticate_first(request)
+        with FormErrors(form):
+            form.apply(provider)
+            provider.created_by = provider.created_by or request.user
+            save_provider(
+                provider=provider, actor=request.actor, client_secret=form.secret(), limit=form.limit()
+            )
+            messages.success(request, f"{provider.name} saved.")
+            return redirect("identity_provider", slug=request.account.slug, provider_id=provider.pk)
+    context = {"form": form, "provider": provider, "redirect_uri": oidc.redirect_uri()}
+    return render(request, "accounts/sso/form.html", context, status=422 if form.errors else 200)
+
+
+@account_page(Role.ADMIN)
+@require_safe
+def show(request: AccountRequest, provider_id: int) -> HttpResponse:
+    return provider_page(request, provider_or_404(request, provider_id), DomainForm())
+
+
+def provider_page(request: AccountRequest, provider: IdentityProvider, form: DomainForm) -> HttpResponse:
+    """A provider with its domains, and the form of a new one."""
+    domains = list(provider.domains.all())
+    is_saml = provider.protocol == Protocol.SAML
+    context = {
+        "provider": provider,
+        "form": form,
+        "domains": domains,
+        "has_verified_domain": any(row.verified_at for row in domains),
+        "is_session_of_provider": is_session_of_provider(request, request.user, provider.public_id),
+        "copy": [
+            ("ACS URL", saml.acs_url(provider)),
+            ("Entity ID and metadata URL", saml.metadata_url(provider)),
+        ]
+        if is_saml
+        else [("Redirect URI", oidc.redirect_uri())],
+        "scim_url": base_url(provider),
+        "scim_tokens": list(living_tokens(provider)),
+        "scim_users": ScimUser.objects.filter(provider=provider).count(),
+        "scim_groups": ScimGroup.objects.filter(provider=provider).count(),
+        "next": reverse("identity_provider", args=[request.account.slug, provider.pk]),
+    }
+    return render(request, "accounts/sso/provider.html", context, status=422 if form.errors else 200)
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def test(request: AccountRequest, provider_id: int) -> HttpResponse:
+    provider = provider_or_404(request, provider_id)
+    with ErrorMessages(request):
+        test_connection(provider)
+        messages.success(request, "The settings are correct. Sign in once to test them.")
+    return redirect("identity_provider", slug=request.account.slug, provider_id=provider.pk)
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def enforce(request: AccountRequest, provider_id: int) -> HttpResponse:
+    """Turns it on with `on`, else off."""
+    provider = provider_or_404(request, provider_id)
+    reauthenticate_first(request)
+    with ErrorMessages(request):
+        change_enforcement(
+            provider=provider,
+            actor=request.actor,
+            is_enforced="on" in request.POST,
+            signed_in_through_it=is_session_of_provider(request, request.user, provider.public_id),
+        )
+        messages.success(
+            request,
+            f"Sign-in through {provider.name} is required."
+            if provider.is_enforced
+            else f"Sign-in through {provider.name} is optional.",
+        )
+    return redirect("identity_provider", slug=request.account.slug, provider_id=provider.pk)
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def delete(request: AccountRequest, provider_id: int) -> HttpResponse:
+    provider = provider_or_404(request, provider_id)
+    reauthenticate_first(request)
+    delete_provider(provider=provider, actor=request.actor)
+    messages.success(request, f"{provider.name} deleted.")
+    return redirect("identity_providers", slug=request.account.slug)

@@ -1,0 +1,112 @@
+"""Prices of tokens, by model, token type and day: the checked-in list of public prices, and an account's own, which win."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Final
+
+from finops.ai_spend.naming import model_keys
+
+LIST_FILE: Final = Path(__file__).parent / "data" / "prices.csv"
+
+
+@dataclass(frozen=True)
+class TokenPrice:
+    """What a million tokens cost on the days from `valid_from` to `valid_to`, both inside; None: open.
+
+    `source` is where the price is published, `read_on` when it was read there; of an account's own price both are empty.
+    """
+
+    vendor: str
+    model: str
+    token_type: str
+    price_per_million: Decimal
+    currency: str
+    valid_from: date | None = None
+    valid_to: date | None = None
+    source: str = ""
+    read_on: date | None = None
+    is_own: bool = False
+
+    def is_valid_on(self, day: date) -> bool:
+        return (self.valid_from or date.min) <= day <= (self.valid_to or date.max)
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """Prices to look up in. Those of the account come before the list's."""
+
+    prices: Sequence[TokenPrice]
+
+    @cached_property
+    def _by_key(self) -> Mapping[tuple[str, str], Sequence[TokenPrice]]:
+        by_key: dict[tuple[str, str], list[TokenPrice]] = defaultdict(list)
+        for price in sorted(self.prices, key=lambda one: not one.is_own):
+            # As it is written: an id with the date of its snapshot has a price of its own.
+            by_key[model_keys(price.model)[0], price.token_type].append(price)
+        return by_key
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return {model_keys(price.model)[0]: price.model for price in self.prices}
+
+    @cached_property
+    def _vendors(self) -> Mapping[str, str]:
+        return {model_keys(price.model)[0]: price.vendor for price in self.prices}
+
+    @property
+    def read_on(self) -> date | None:
+        """When the newest price of the list was read."""
+        return max((price.read_on for price in self.prices if price.read_on), default=None)
+
+    def find(self, model: str, token_type: str, day: date) -> TokenPrice | None:
+        """The price of a model's tokens on a day; None where nobody published one."""
+        for key in model_keys(model):
+            for price in self._by_key.get((key, token_type), ()):
+                if price.is_valid_on(day):
+                    return price
+        return None
+
+    def model_name(self, model: str) -> str:
+        """What a model is called: as in the list, else as it was named without the date of its snapshot."""
+        keys = model_keys(model)
+        return next((self._names[key] for key in keys if key in self._names), keys[-1])
+
+    def vendor_of(self, model: str) -> str:
+        """Who makes a model of the list; empty for another."""
+        return next((self._vendors[key] for key in model_keys(model) if key in self._vendors), "")
+
+    def with_own(self, own: Iterable[TokenPrice]) -> PriceList:
+        return PriceList([*own, *self.prices])
+
+
+@lru_cache(1)
+def list_prices() -> PriceList:
+    """The public prices of `data/prices.csv`."""
+    with LIST_FILE.open(newline="", encoding="utf-8") as file:
+        return PriceList([_price(row) for row in csv.DictReader(file)])
+
+
+def _price(row: Mapping[str, str]) -> TokenPrice:
+    return TokenPrice(
+        vendor=row["vendor"],
+        model=row["model"],
+        token_type=row["token_type"],
+        price_per_million=Decimal(row["price_per_million"]),
+        currency=row["currency"],
+        valid_from=_day(row["valid_from"]),
+        valid_to=_day(row["valid_to"]),
+        source=row["source"],
+        read_on=_day(row["read_on"]),
+    )
+
+
+def _day(text: str) -> date | None:
+    return date.fromisoformat(text) if text else None

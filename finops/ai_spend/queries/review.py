@@ -1,0 +1,223 @@
+"""AI spend: the one function behind its page and its widget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
+
+from accounts.models import Account
+from finops.ai_spend.ai_spend_query import MODEL_AND_TOKEN_TYPE, AiSpendQuery
+from finops.ai_spend.answers import AiSpendAnswer, AiSpendRow, UnpricedTokens
+from finops.ai_spend.dimensions import KEY, MODEL, PERSON, TOKEN_TYPE, VENDOR
+from finops.ai_spend.prices import PriceList
+from finops.ai_spend.queries import words
+from finops.ai_spend.queries.comparison import BilledDay, Sides, estimates_of
+from finops.ai_spend.queries.costs import AiCosts, read_ai_costs, read_groups
+from finops.ai_spend.queries.estimates import EstimatedTokens, Pricing, estimate_tokens, tokens_without_price
+from finops.ai_spend.queries.prices import account_prices
+from finops.ai_spend.queries.rows import NONE, Cells, Group, meter_cells, rows_of, value_cells
+from finops.ai_spend.queries.totals import buckets_of, totals_of, trend_of
+from finops.ai_spend.queries.usage import (
+    read_by_day,
+    read_tokens,
+    seat_metric,
+    session_metric,
+    token_metrics,
+)
+from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.costs.queries.sources import Sources, load_sources
+from finops.exchange_rates.display import current_display
+from finops.lib.answers import AccountRef
+from ingestion.models import UsageMetric
+from ingestion.queries import MetricUsage, metrics_of
+
+_METER_GROUPS: Final = {
+    MODEL_AND_TOKEN_TYPE: ["Model", "Token type"],
+    "model": ["Model"],
+    "token_type": ["Token type"],
+}
+_TITLES: Final = {
+    "vendor": "Vendor",
+    "person": "Person",
+    "key": "Key",
+    "feature": "Feature",
+    "customer": "Customer",
+}
+_DIMENSIONS: Final = {"vendor": VENDOR, "person": PERSON, "key": KEY, "customer": "customer", "team": "team"}
+_MAPPED_FILTERS: Final = (MODEL, TOKEN_TYPE)
+
+
+@dataclass(frozen=True)
+class _Usage:
+    """Tokens of usage with their estimates, and the metrics that they are of."""
+
+    rows: Sequence[EstimatedTokens]
+    metrics: Sequence[UsageMetric]
+    reason: str = ""
+
+
+def review_ai_spend(
+    account: Account,
+    query: AiSpendQuery,
+    *,
+    sources: Sources | None = None,
+    metrics: list[UsageMetric] | None = None,
+    deadline: float | None = None,
+) -> AiSpendAnswer:
+    """What AI cost, billed and estimated from usage, by model, token type, person, key or feature.
+
+    The two are never added: an estimate stands beside what was billed on the same days, with the reasons why they differ.
+    The account must be in scope. Raises UserError for what the caller can repair. Cost: two lake queries of cost, one or two
+    more with filters, one of tokens, one each of sessions and seats, one of cost by another group than model and token type.
+    """
+    sources = sources or load_sources(account)
+    metrics = metrics_of(account) if metrics is None else metrics
+    costs = read_ai_costs(account, query, sources, deadline)
+    prices = account_prices(account)
+    billed, pricing = _billed_days(costs, prices), _pricing(prices, costs)
+    usage = _read_usage(account, query, metrics, costs, pricing, deadline)
+    sides = Sides(billed, costs.tokens, usage.rows, pricing, sources.coverage.complete_through)
+    sessions, seats = session_metric(metrics, query.session_metric), seat_metric(metrics, query.seat_metric)
+    buckets = buckets_of(costs.plan.days, query.granularity)
+    sessions_by_day, seats_by_day = (_by_day(account, each, costs, deadline) for each in (sessions, seats))
+    spend = costs.sums.totals()
+    totals = totals_of(spend, billed, costs.tokens, sessions_by_day, seats_by_day, buckets, query.granularity)
+    cells, labels = _cells(account, query, costs, billed, usage, prices, deadline)
+    amounts = {total.currency: total.billed for total in totals}
+    rows = [_with_name(row, labels) for row in rows_of(cells, amounts, query.top)]
+    estimates = estimates_of(sides)
+    return AiSpendAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=words.summary_of(account, costs, totals, estimates, usage.reason),
+        view=costs.question.view,
+        period=costs.sums.period,
+        group_by=_METER_GROUPS.get(query.group_by) or [_TITLES.get(query.group_by, "Team")],
+        totals=totals,
+        estimates=estimates,
+        estimate_reason=usage.reason,
+        unpriced=_without_price(usage.rows),
+        rows=rows,
+        trend=trend_of(billed, buckets, query.granularity),
+        token_metrics=[metric.name for metric in usage.metrics],
+        session_metric=sessions.name if sessions else "",
+        seat_metric=seats.name if seats else "",
+        price_list_read_on=prices.read_on,
+        data_through=sources.coverage.complete_through,
+        truncated=words.truncation_note(rows, query.top),
+        warnings=[*words.warnings_of(costs, sides, usage.metrics), *costs.sums.warnings(spend)],
+    )
+
+
+def _by_day(
+    account: Account, metric: UsageMetric | None, costs: AiCosts, deadline: float | None
+) -> MetricUsage | None:
+    return read_by_day(account, metric, costs.plan.days, deadline) if metric else None
+
+
+def _billed_days(costs: AiCosts, prices: PriceList) -> list[BilledDay]:
+    """What counts in the view, by model, token type and day; names of one model together."""
+    categories = costs.plan.categories
+    return [
+        BilledDay(
+            (prices.model_name(_value(part.keys[0])) if _value(part.keys[0]) else "", _value(part.keys[1])),
+            part.bucket,
+            part.currency,
+            part.amount,
+        )
+        for part in costs.sums.sums
+        if part.bucket is not None and (not categories or part.charge_category in categories)
+    ]
+
+
+def _value(key: str | None) -> str:
+    return "" if key in (None, NONE) else str(key)
+
+
+def _pricing(prices: PriceList, costs: AiCosts) -> Pricing:
+    """With the rates of the range where answers are converted."""
+    display = current_display()
+    if display is None:
+        return Pricing(prices)
+    days = costs.plan.days
+    rates = {(rate.currency, rate.day): rate.rate for rate in display.rates_of(days.start, days.end)}
+    return Pricing(prices, display.currency, rates)
+
+
+def _read_usage(
+    account: Account,
+    query: AiSpendQuery,
+    metrics: list[UsageMetric],
+    costs: AiCosts,
+    pricing: Pricing,
+    deadline: float | None,
+) -> _Usage:
+    """The tokens that belong to the cost. A filter that usage does not have leaves no estimate, and says so."""
+    chosen = token_metrics(metrics, query.token_metric)
+    if not chosen:
+        return _Usage([], [], "No usage metric counts tokens.")
+    filters = costs.question.filters
+    unknown = [item.dimension.title for item in filters if item.dimension.name not in _MAPPED_FILTERS]
+    if unknown:
+        return _Usage([], chosen, f"Usage is not filtered by {unknown[0]}, so there is no estimate.")
+    tokens = read_tokens(account, chosen, costs.plan.days, query.group_by, deadline)
+    for item in filters:
+        at = _MAPPED_FILTERS.index(item.dimension.name)
+        tokens = [row for row in tokens if item.matches_value((row.model, row.token_type)[at] or NONE)]
+    rows = estimate_tokens(tokens, pricing)
+    return _Usage(rows, chosen, "" if rows else "No usage events with tokens on these days.")
+
+
+def _cells(
+    account: Account,
+    query: AiSpendQuery,
+    costs: AiCosts,
+    billed: Sequence[BilledDay],
+    usage: _Usage,
+    prices: PriceList,
+    deadline: float | None,
+) -> tuple[Cells, dict[str, str]]:
+    if query.group_by in _METER_GROUPS:
+
+        def group_of(model: str, token_type: str) -> Group:
+            names = {"model": model or NONE, "token_type": token_type or NONE}
+            return (
+                tuple(names.values()) if query.group_by == MODEL_AND_TOKEN_TYPE else (names[query.group_by],)
+            )
+
+        name = prices.model_name
+        return meter_cells(billed, costs.tokens, usage.rows, name, group_of), {}
+    rows = usage.rows
+    if query.group_by == "vendor":
+        rows = [row._replace(value=prices.vendor_of(row.model) or None) for row in rows]
+    labels: dict[str, str] = {}
+    dimension = _dimension(costs.question.context, query.group_by)
+    return value_cells(read_groups(account, costs, dimension, deadline), rows, labels), labels
+
+
+def _dimension(context: DimensionContext, group: str) -> Dimension:
+    """What cost is grouped by. A feature is a cost tag or tag of that name, else the account's product."""
+    if group != "feature":
+        return registry.resolve(context, _DIMENSIONS[group])
+    own = {kind.name: kind.own_keys() for kind in registry.kinds() if kind.own_keys}
+    cost_tags = [key for key in own.get("cost_tag:", []) if key.casefold() == "feature"]
+    tags = [key for key in context.tag_keys if key.casefold() == "feature"]
+    names = [*(f"cost_tag:{key}" for key in cost_tags), *(f"tag:{key}" for key in sorted(tags)), "product"]
+    return registry.resolve(context, names[0])
+
+
+def _with_name(row: AiSpendRow, labels: dict[str, str]) -> AiSpendRow:
+    return replace(row, group=[labels.get(value, value) for value in row.group])
+
+
+def _without_price(rows: Sequence[EstimatedTokens]) -> list[UnpricedTokens]:
+    tokens = tokens_without_price(rows)
+    ranked = sorted(tokens, key=lambda key: (-abs(tokens[key]), key))
+    return [
+        UnpricedTokens(
+            model=model, token_type=token_type, tokens=tokens[model, token_type, reason], reason=reason
+        )
+        for model, token_type, reason in ranked
+    ]

@@ -1,0 +1,90 @@
+"""The first sentence of an answer about AI spend, and its warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from accounts.models import Account
+from finops.ai_spend.answers import AiSpendRow, AiSpendTotal, Estimate
+from finops.ai_spend.queries.comparison import Sides
+from finops.ai_spend.queries.costs import AiCosts
+from finops.ai_spend.queries.estimates import tokens_without_price
+from finops.lib.money import exact_sum
+from finops.lib.sentences import exact_number, join_with_and, money, percent_text, quote
+from ingestion.models import UsageMetric
+
+NAMED = 3
+
+
+def summary_of(
+    account: Account,
+    costs: AiCosts,
+    totals: Sequence[AiSpendTotal],
+    estimates: Sequence[Estimate],
+    reason: str,
+) -> str:
+    """Who was billed how much for AI when, what usage would have cost, and by how much they differ on the same days."""
+    days = costs.plan.days
+    when = f"from {days.start} to {days.end}"
+    if not totals:
+        billed = f"{quote(account.name)} has no AI spend {when}"
+    else:
+        amounts = join_with_and([money(total.billed, total.currency) + _change(total) for total in totals])
+        billed = f"{quote(account.name)} was billed {amounts} for AI {when} ({costs.question.view.basis})"
+    return f"{billed}{costs.sums.not_final}; {_estimate_clause(days.days, estimates, reason)}."
+
+
+def _change(total: AiSpendTotal) -> str:
+    change = total.change
+    if change is None or change.change is None or change.ratio is None:
+        return ""
+    sign = "+" if change.change >= 0 else ""
+    return f" ({sign}{percent_text(change.ratio)})"
+
+
+def _estimate_clause(days: int, estimates: Sequence[Estimate], reason: str) -> str:
+    if not estimates:
+        return f"no estimate from usage: {reason.rstrip('.') or 'no tokens have a price'}"
+    texts = []
+    for one in estimates:
+        text = f"{money(one.estimated, one.currency)} estimated from usage of {one.usage_days} of {days} days"
+        if one.difference is not None:
+            text += (
+                f", {money(one.difference, one.currency)} less than billed on the {one.compared_days} days compared"
+                if one.difference >= 0
+                else f", {money(-one.difference, one.currency)} more than billed on the {one.compared_days} days compared"
+            )
+        texts.append(text)
+    return join_with_and(texts)
+
+
+def warnings_of(costs: AiCosts, sides: Sides, metrics: Sequence[UsageMetric]) -> list[str]:
+    """What the estimate leaves out, and on what it rests."""
+    warnings = []
+    missing = tokens_without_price(sides.usage)
+    if missing:
+        named = join_with_and(
+            [
+                f"{quote(model or '(no model)', 60)} {token_type or '(no token type)'}"
+                for (model, token_type, _reason), _tokens in sorted(
+                    missing.items(), key=lambda item: -abs(item[1])
+                )[:NAMED]
+            ]
+        )
+        more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+        tokens = exact_number(exact_sum(missing.values()))
+        warnings.append(f"No estimate for {tokens} tokens without a price: {named}{more}.")
+    compared, days = len(sides.compared_days), costs.plan.days.days
+    if sides.usage and compared < days:
+        warnings.append(
+            f"Billed and estimated are compared on {compared} of {days} days: those with usage and complete cost."
+        )
+    if len(metrics) > 1 and sides.usage:
+        names = join_with_and([quote(metric.name, 60) for metric in metrics])
+        warnings.append(f"Tokens of {len(metrics)} usage metrics are added: {names}.")
+    return warnings
+
+
+def truncation_note(rows: Sequence[AiSpendRow], top: int) -> str:
+    groups = sum(row.other_groups for row in rows)
+    return f"{groups} more groups are in other. Set top above {top}, or filter." if groups else ""

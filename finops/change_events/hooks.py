@@ -1,0 +1,44 @@
+"""What change events add to accounts and to the meter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models.signals import pre_delete
+from django.dispatch import receiver
+
+from accounts.models import Account
+from finops.change_events.queries import events_between, metered_by_month, month_by_event_source
+from finops.change_events.schemas import origin_of
+from finops.change_events.scopes import fits, scope_filters_of
+from finops.change_events.services.keys import end_pushes
+from finops.costs.chart_markers import Marker, MarkerQuestion, chart_markers
+from finops.lib.cost_access import sees_whole_account
+from ingestion.queries.billing import OtherMeter, other_meters
+
+other_meters.add("change events", OtherMeter(metered_by_month, month_by_event_source))
+
+
+MAX_READ = 2_000
+"""Events of a chart's days, the newest first, whose scope is compared with its filters."""
+
+
+@chart_markers.register("change events")
+def event_markers(question: MarkerQuestion) -> list[Marker]:
+    """Events that fit the filters. They are stored of the whole account, so a reader with limited cost access gets none. One
+    query."""
+    if not sees_whole_account():
+        return []
+    filters = scope_filters_of(question.filters)
+    events = events_between(question.days.start, question.days.end)[:MAX_READ]
+    return [
+        Marker(event.occurred_at, event.get_kind_display(), event.title, origin_of(event), event.url)
+        for event in events
+        if fits(event.scope, filters)
+    ]
+
+
+@receiver(pre_delete, sender=Account, dispatch_uid="change_events.pushes")
+def end_pushes_of_account(instance: Account, **_: Any) -> None:
+    """Without it, a push could store an event of an account that is being deleted."""
+    end_pushes(account=instance)

@@ -1,0 +1,19 @@
+"""Serves /api/events before the middleware that is for pages: no session is read, no HTML page can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from finops.change_events.views import push
+
+
+def event_push_door(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    def middleware(request: HttpRequest) -> HttpResponse:
+        answer = push.push if request.path_info == push.PATH else get_response
+        return answer(request)
+
+    return middleware

@@ -1,0 +1,68 @@
+"""From a request's body to checked events: JSON in, what to store and what to refuse out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from finops.change_events.event_rules import NOT_AN_OBJECT, NewEvent, new_event, violation, with_occurred_at
+from ingestion.parsing import MalformedBody, Rejection, raw_events, utf8_without_lone_surrogates
+
+
+class EventBatch(msgspec.Struct, frozen=True):
+    """A structurally valid body, each event judged alone. `rejected` is ascending by index."""
+
+    events: Sequence[NewEvent]
+    rejected: Sequence[Rejection]
+
+
+class _UntypedEvent(msgspec.Struct):
+    """Any object: the fields of an event as their JSON text, empty where absent. The last of two of a name counts."""
+
+    occurred_at: msgspec.Raw = msgspec.Raw()
+    kind: msgspec.Raw = msgspec.Raw()
+    title: msgspec.Raw = msgspec.Raw()
+    actor: msgspec.Raw = msgspec.Raw()
+    url: msgspec.Raw = msgspec.Raw()
+    scope: msgspec.Raw = msgspec.Raw()
+    event_id: msgspec.Raw = msgspec.Raw()
+    timestamp: msgspec.Raw = msgspec.Raw()
+
+
+_OBJECT: Final = msgspec.json.Decoder(_UntypedEvent)
+_WRONG: Final = object()
+"""A value that no rule takes."""
+
+
+def check_events(body: bytes) -> EventBatch:
+    """The events of a body, each checked on its own. Raises MalformedBody."""
+    try:
+        items = raw_events(utf8_without_lone_surrogates(body))
+        checked = [_check(position, item) for position, item in enumerate(items)]
+    except RecursionError:
+        raise MalformedBody("invalid_json", "The body is nested too deeply.") from None
+    return EventBatch(
+        events=[each for each in checked if isinstance(each, NewEvent)],
+        rejected=[each for each in checked if isinstance(each, Rejection)],
+    )
+
+
+def _check(position: int, item: msgspec.Raw) -> NewEvent | Rejection:
+    try:
+        event = _OBJECT.decode(item)
+    except msgspec.DecodeError:
+        return Rejection(position, NOT_AN_OBJECT)
+    fields = with_occurred_at({name: _value(getattr(event, name)) for name in event.__struct_fields__})
+    problem = violation(fields)
+    return Rejection(position, problem) if problem else new_event(position, fields)
+
+
+def _value(raw: msgspec.Raw) -> Any:
+    if not bytes(raw):
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        return _WRONG

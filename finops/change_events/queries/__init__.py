@@ -1,0 +1,14 @@
+"""What is read of change events: lists, and the meter."""
+
+from __future__ import annotations
+
+from finops.change_events.queries.events import events_between, list_change_events, listed_events
+from finops.change_events.queries.meter import metered_by_month, month_by_event_source
+
+__all__ = [
+    "events_between",
+    "list_change_events",
+    "listed_events",
+    "metered_by_month",
+    "month_by_event_source",
+]

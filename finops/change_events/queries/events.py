@@ -1,0 +1,151 @@
+"""Change events as lists show them: the page's, and the answer of `listChangeEvents`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, time
+
+from django.db.models import Q, QuerySet
+
+from accounts.models import Account
+from finops.change_events.models import ChangeEvent
+from finops.change_events.schemas import ChangeEventRow, ChangeEventsAnswer, ChangeEventsQuery, origin_of
+from finops.change_events.scopes import ScopeFilter, fits, scope_filters
+from finops.lib.answers import AccountRef
+from finops.lib.cost_access import require_whole_account
+from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
+from finops.lib.errors import UserError
+from finops.lib.sentences import join_with_and, quote
+
+MAX_READ = 20_000
+"""Events, the newest first, whose scope is compared with filters."""
+
+CANDIDATES = "Events are candidates by scope and time, not causes. explainSpendChange ranks those beside a change of spend."
+NO_EVENT_HINT = "Widen the days, kinds or scope. Members connect sources of events under Connections."
+
+
+def listed_events(*, kind: str = "", origin: str = "", search: str = "") -> QuerySet[ChangeEvent]:
+    """Events of the account in scope, the newest first. `origin` is the id of a source, `note` or `derived`; every word
+    of `search` occurs in title, actor or scope."""
+    events = ChangeEvent.objects.select_related("source")
+    if kind:
+        events = events.filter(kind=kind)
+    if origin in (ChangeEvent.Origin.NOTE, ChangeEvent.Origin.DERIVED):
+        events = events.filter(origin=origin)
+    elif origin:
+        is_id = origin.isascii() and origin.isdecimal() and len(origin) < 19
+        events = events.filter(source_id=int(origin)) if is_id else events.none()
+    for word in search.replace("\0", "").split():
+        events = events.filter(Q(title__icontains=word) | Q(actor__icontains=word) | Q(scope__icontains=word))
+    return events
+
+
+def list_change_events(account: Account, query: ChangeEventsQuery) -> ChangeEventsAnswer:
+    """The events that a query asks for, the newest first; `cursor` goes on below the last one, whatever comes meanwhile.
+
+    Three queries. Raises UserError for days in the wrong order, an unknown dimension and a foreign cursor.
+    """
+    require_whole_account()
+    _check_days(query)
+    filters = scope_filters(query.scope)
+    question = (account.pk, query.start_date, query.end_date, tuple(query.kinds), tuple(filters))
+    rows = _matching_events(query)
+    warnings, total = [], 0
+    ids: list[int] = []
+    if filters:
+        ids = list(_ids_that_fit(rows, filters))
+        total = len(ids)
+        if rows.count() > MAX_READ:
+            warnings.append(
+                f"Scope was compared with the newest {MAX_READ:,} events only. Ask for fewer days."
+            )
+        rows = rows.filter(pk__in=ids)
+    else:
+        total = rows.count()
+    page = list(_after(rows, query.cursor, question)[: query.limit + 1])
+    listed = page[: query.limit]
+    more = len(page) > query.limit
+    return ChangeEventsAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=_summary(account, query, listed, total),
+        events=[row_of(event) for event in listed],
+        total_events=total,
+        cursor=_cursor(listed[-1], question) if more else "",
+        truncated=f"{len(listed)} of {total:,}. Use cursor for older events." if more else "",
+        warnings=warnings,
+        hint=CANDIDATES if total else NO_EVENT_HINT,
+    )
+
+
+def row_of(event: ChangeEvent) -> ChangeEventRow:
+    return ChangeEventRow(
+        occurred_at=event.occurred_at,
+        kind=event.kind,
+        title=event.title,
+        source=origin_of(event),
+        actor=event.actor,
+        url=event.url,
+        scope=event.scope,
+    )
+
+
+def events_between(first: date, last: date) -> QuerySet[ChangeEvent]:
+    """Of the account in scope, on these days (UTC) both included, the newest first."""
+    start, end = datetime.combine(first, time.min, UTC), datetime.combine(last, time.max, UTC)
+    return ChangeEvent.objects.select_related("source").filter(occurred_at__gte=start, occurred_at__lte=end)
+
+
+def _check_days(query: ChangeEventsQuery) -> None:
+    if query.start_date and query.end_date and query.end_date < query.start_date:
+        raise UserError(
+            f"end_date {query.end_date} is before start_date {query.start_date}.",
+            field="end_date",
+            value=str(query.end_date),
+        )
+
+
+def _matching_events(query: ChangeEventsQuery) -> QuerySet[ChangeEvent]:
+    rows = events_between(query.start_date or date.min, query.end_date or date.max)
+    return rows.filter(kind__in=query.kinds) if query.kinds else rows
+
+
+def _ids_that_fit(rows: QuerySet[ChangeEvent], filters: Iterable[ScopeFilter]) -> Iterator[int]:
+    for pk, scope in rows.values_list("pk", "scope")[:MAX_READ]:
+        if fits(scope, filters):
+            yield pk
+
+
+def _after(rows: QuerySet[ChangeEvent], cursor: str, question: tuple[object, ...]) -> QuerySet[ChangeEvent]:
+    key = key_of(cursor, *question)
+    if not key:
+        return rows
+    try:
+        moment, pk = datetime.fromisoformat(key[0]).astimezone(UTC), int(key[1])
+    except (ValueError, IndexError, OverflowError) as error:
+        raise foreign_cursor_error(cursor) from error
+    if not 0 <= pk < 2**63:
+        raise foreign_cursor_error(cursor)
+    return rows.filter(Q(occurred_at__lt=moment) | Q(occurred_at=moment, pk__lt=pk))
+
+
+def _cursor(event: ChangeEvent, question: tuple[object, ...]) -> str:
+    return key_cursor((event.occurred_at.isoformat(), str(event.pk)), *question)
+
+
+def _summary(account: Account, query: ChangeEventsQuery, listed: list[ChangeEvent], total: int) -> str:
+    when = _days_text(query)
+    of = " that fit the scope" if query.scope else ""
+    kinds = f" of kind {join_with_and(list(query.kinds))}" if query.kinds else ""
+    if not total:
+        return f"{quote(account.name)} has no change events{kinds}{of}{when}."
+    noun = "change event" if total == 1 else "change events"
+    newest = f"; listed first: {quote(listed[0].title)} on {listed[0].occurred_at:%Y-%m-%d}" if listed else ""
+    return f"{quote(account.name)} has {total:,} {noun}{kinds}{of}{when}{newest}."
+
+
+def _days_text(query: ChangeEventsQuery) -> str:
+    if query.start_date and query.end_date:
+        return f" from {query.start_date} to {query.end_date}"
+    if query.start_date:
+        return f" since {query.start_date}"
+    return f" up to {query.end_date}" if query.end_date else ""

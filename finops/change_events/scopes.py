@@ -1,0 +1,71 @@
+"""Whether the scope of a change event fits filters on cost. By names alone, without reading cost.
+
+An event that says nothing of a filter's dimension fits it: a deployment of the service EC2 may be of any team. One that
+names the dimension fits where one of its values passes. Names that bills and people use for the same count as equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from finops.change_events.event_rules import dimension_name
+from finops.costs.aliases import candidates
+from finops.costs.former_names import text_passes
+from finops.costs.spend_query import Filter
+from finops.lib.errors import UserError
+from finops.lib.sentences import quote
+
+Scope = Mapping[str, Sequence[str]]
+_NEGATED: Final = {"not_in": "in", "not_contains": "contains"}
+
+
+@dataclass(frozen=True)
+class ScopeFilter:
+    """A filter as far as names go. `values` in small letters, with what else bills call them."""
+
+    dimension: str
+    op: str
+    values: tuple[str, ...]
+
+    def passes(self, scope: Scope) -> bool:
+        named = scope.get(self.dimension)
+        if not named:
+            return True
+        return self.op != "absent" and any(map(self._passes, named))
+
+    def _passes(self, value: str) -> bool:
+        op = _NEGATED.get(self.op, self.op)
+        texts = [text.casefold() for text in candidates(self.dimension, value)]
+        return any(text_passes(op, text, self.values) for text in texts) != (op != self.op)
+
+
+def scope_filters(scope: Scope) -> list[ScopeFilter]:
+    """What passes where it is of these values. Raises UserError for a dimension that there is not."""
+    found = []
+    for dimension, values in scope.items():
+        name = dimension_name(dimension)
+        if name is None:
+            raise UserError(
+                f"scope: {quote(dimension[:60])} is no dimension of cost (see getAccountContext).",
+                field="scope",
+                value=dimension[:60],
+            )
+        found.append(_scope_filter(name, "in", values))
+    return found
+
+
+def scope_filters_of(filters: Iterable[Filter]) -> list[ScopeFilter]:
+    """Of a question about cost, whose dimensions there are."""
+    names = ((dimension_name(each.dimension) or each.dimension, each) for each in filters)
+    return [_scope_filter(name, each.op, each.values) for name, each in names]
+
+
+def _scope_filter(name: str, op: str, values: Sequence[str]) -> ScopeFilter:
+    every = [text.casefold() for value in values for text in candidates(name, value)]
+    return ScopeFilter(name, op, tuple(dict.fromkeys(every)))
+
+
+def fits(scope: Scope, filters: Iterable[ScopeFilter]) -> bool:
+    return all(each.passes(scope) for each in filters)

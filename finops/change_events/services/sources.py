@@ -1,0 +1,47 @@
+"""Event sources: created, renamed, deleted."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.change_events.models import EventSource
+from finops.change_events.services.keys import end_pushes, lock_source
+
+
+@transaction.atomic
+def create_event_source(*, account: Account, actor: Actor, name: str) -> EventSource:
+    """A new source without a key. Raises ValidationError for a name that is empty, too long or taken."""
+    source = EventSource(account=account, name=name.strip(), created_by=actor.user)
+    with account_scope(account):
+        source.full_clean()
+    source.save(force_insert=True)
+    audit.record(account=account, actor=actor, action="event_source.create", target=source.name)
+    return source
+
+
+@transaction.atomic
+def rename_event_source(*, source: EventSource, actor: Actor, name: str) -> None:
+    """Call a source something else; its key and events stay. Raises ValidationError as on creating."""
+    before, source.name = source.name, name.strip()
+    with account_scope(source.account):
+        source.full_clean()
+    source.save(update_fields=["name"])
+    detail = {"from": before, "to": source.name}
+    audit.record(
+        account=source.account, actor=actor, action="event_source.rename", target=source.name, detail=detail
+    )
+
+
+@transaction.atomic
+def delete_event_source(*, source: EventSource, actor: Actor) -> None:
+    """Delete a source with its key and events; what it brought stays on the meter. A push that is storing is waited for,
+    and goes with the source; a later one gets 401. Raises UserError for one that is deleted already."""
+    account, name = source.account, source.name
+    lock_source(source)
+    end_pushes(account=account, source_id=source.pk)
+    source.delete()
+    audit.record(account=account, actor=actor, action="event_source.delete", target=name)

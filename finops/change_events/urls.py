@@ -1,0 +1,22 @@
+"""Pages of change events beneath `/a/<slug>/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from finops.change_events.views import api_page, events, sources
+
+_SOURCE = "connections/events/<int:event_source_id>"
+
+urlpatterns = [
+    path("events/", events.index, name="change_events"),
+    path("connections/events/", sources.index, name="event_sources"),
+    path("connections/events/new/", sources.new, name="event_source_new"),
+    path("connections/events/api/", api_page.api, name="event_api"),
+    path(f"{_SOURCE}/", sources.source, name="event_source"),
+    path(f"{_SOURCE}/rename/", sources.rename, name="event_source_rename"),
+    path(f"{_SOURCE}/delete/", sources.delete, name="event_source_delete"),
+    path(f"{_SOURCE}/key/generate/", sources.generate_key, name="event_key_generate"),
+    path(f"{_SOURCE}/key/regenerate/", sources.regenerate_key, name="event_key_regenerate"),
+    path(f"{_SOURCE}/key/revoke/", sources.revoke_key, name="event_key_revoke"),
+]

@@ -1,0 +1,71 @@
+"""Change events: the list of all, with filters and CSV."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from django.core.paginator import Paginator
+from django.http import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.doors import AccountRequest, account_page
+from finops.change_events.models import ChangeEvent, EventSource
+from finops.change_events.queries import listed_events
+from finops.change_events.schemas import origin_of
+from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
+
+PAGE = 50
+
+
+def scope_texts(event: ChangeEvent) -> list[str]:
+    """What the event is about, a text a dimension: `service: Amazon EC2, Amazon S3`."""
+    return [f"{name}: {', '.join(values)}" for name, values in event.scope.items()]
+
+
+EVENTS = ListPage[ChangeEvent](
+    name="change-events",
+    title="Change events",
+    noun="event",
+    order="-occurred_at",
+    columns=[
+        Column("occurred_at", "Time", lambda event: event.occurred_at, css="nowrap"),
+        Column("kind", "Kind", lambda event: event.get_kind_display(), css="nowrap", sortable=False),
+        Column("title", "Event", lambda event: event.title, css="cell-name", sortable=False, row_header=True),
+        Column("actor", "Actor", lambda event: event.actor or None, css="cell-name", sortable=False),
+        Column("scope", "Scope", scope_texts, css="cell-name small", sortable=False),
+        Column("source", "Source", origin_of, css="cell-name", sortable=False),
+        Column("url", "Link", lambda event: event.url or None, shown=False, sortable=False),
+    ],
+)
+
+
+@account_page()
+@require_safe
+@never_cache
+def index(request: AccountRequest) -> HttpResponseBase:
+    asked = request.GET
+    events = listed_events(
+        kind=asked.get("kind", ""), origin=asked.get("source", ""), search=asked.get("q", "")
+    )
+    if asked.get("sort") == "occurred_at":
+        events = events.order_by("occurred_at", "id")
+    if wants_csv(request):
+        return EVENTS.csv(events.iterator(chunk_size=500))
+    sources = [(str(source.pk), source.name) for source in EventSource.objects.all()]
+    origins = [
+        (value, label) for value, label in ChangeEvent.Origin.choices if value != ChangeEvent.Origin.SOURCE
+    ]
+    declared = replace(
+        EVENTS,
+        filters=[
+            ListFilter("kind", "Kind", "All kinds", ChangeEvent.Kind.choices),
+            ListFilter("source", "Source", "All sources", [*sources, *origins]),
+        ],
+    )
+    page = Paginator(events, PAGE).get_page(asked.get("page"))
+    listing = declared.listing_of_page(request, page)
+    if not listing.total and ChangeEvent.objects.exists():
+        listing = replace(listing, total=1)  # there are events, and none matches
+    return render(request, "change_events/events.html", {"listing": listing})

@@ -1,0 +1,95 @@
+"""POST /api/events: a batch of change events with the key of an event source."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.parsers import BaseParser, DataAndFiles
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoint, PushRequest
+from finops.change_events.parsing import EventBatch, check_events
+from finops.change_events.services.accept import RevokedEventKey, accept_events, retry_of
+from finops.change_events.services.keys import EventCredential, authenticate_event_key
+from finops.lib.push_body import PushError, read_body
+from ingestion.parsers import body_limit
+from ingestion.parsing import MalformedBody
+from ingestion.push_options import dry_run_of, idempotency_key_of
+from ingestion.services import IdempotencyKeyConflict
+
+PATH: Final = "/api/events"
+
+
+class EventKeyAuthentication(KeyAuthentication):
+    missing = "Send the key of an event source: Authorization: Bearer <event key>"
+    unknown = "Invalid event key: it is unknown, revoked or replaced."
+
+    def credential_of(self, plaintext: str) -> EventCredential | None:
+        return authenticate_event_key(plaintext)
+
+
+class EventThrottle(AccountThrottle):
+    scope = "events"
+    setting = "EVENT_RATE_LIMIT_PER_MINUTE"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EventBody:
+    """The body of a push: as inflated, which is what a retry must repeat, and the events in it."""
+
+    content: bytes
+    batch: EventBatch
+
+
+class EventParser(BaseParser):
+    media_type = PushRequest.content_type
+
+    def parse(
+        self, stream: HttpRequest, media_type: str | None = None, parser_context: dict[str, Any] | None = None
+    ) -> DataAndFiles:
+        """An EventBody, and no files. Raises PushError as `read_body` does, and 400 where the body holds no array `events`
+        or more events than allowed."""
+        content = read_body(stream, body_limit())
+        try:
+            return DataAndFiles(EventBody(content, check_events(content)), {})
+        except MalformedBody as error:
+            raise PushError(HTTPStatus.BAD_REQUEST, error.code, error.message) from error
+
+
+class ChangeEvents(KeyEndpoint):
+    http_method_names = ["post"]
+    authentication_classes = [EventKeyAuthentication]
+    throttle_classes = [EventThrottle]
+    parser_classes = [EventParser]
+
+    def post(self, request: Request) -> Response:
+        """Raises AuthenticationFailed (401) for a key revoked meanwhile, PushError (422) for an idempotency key that came
+        with another body."""
+        key, dry_run = idempotency_key_of(request), dry_run_of(request)
+        body: EventBody = request.data
+        try:
+            receipt = accept_events(
+                credential=request.auth,
+                batch=body.batch,
+                retry=retry_of(key, body.content) if key else None,
+                dry_run=dry_run,
+            )
+        except RevokedEventKey as error:
+            message = "The key was revoked or replaced during this request; nothing was stored."
+            raise AuthenticationFailed(message, "unauthorized") from error
+        except IdempotencyKeyConflict as error:
+            message = (
+                "This Idempotency-Key was sent with another body in the last 24 hours; nothing was stored."
+            )
+            raise PushError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", message) from error
+        return Response(msgspec.Raw(receipt.body), headers=receipt.headers)
+
+
+push: Callable[[HttpRequest], HttpResponse] = ChangeEvents.as_view()

@@ -1,0 +1,49 @@
+"""A month of usage that a connector fetched, put into the inbox of usage day by day (`ingestion.services.pulls`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from finops.connections.transports.json_lines import day_of_file
+from finops.costs.focus.normalise import FocusFile
+from finops.costs.models import CostSource
+from finops.lib.periods import month_end
+from ingestion.models import UsageSource
+from ingestion.services.pulls import store_usage_day, stored_events, usage_days
+
+
+@dataclass(frozen=True)
+class UsageMonth:
+    """What came of a month: rows that the source has of it now, and what a person should know."""
+
+    rows: int
+    notes: list[str]
+
+
+def store_month(
+    *,
+    source: UsageSource | CostSource,
+    month: date,
+    files: Sequence[FocusFile],
+    gauges: frozenset[str],
+    checkpoint: Callable[[], None],
+) -> UsageMonth:
+    """Make the month of a usage source what its files say, one a day; days without a file are empty. A day is stored whole or not at
+    all, so what was stored before an error or kill -9 is found unchanged the next time."""
+    if not isinstance(source, UsageSource):
+        raise TypeError("Usage is stored in usage sources alone.")
+    paths: dict[date, Path | None] = dict.fromkeys(
+        usage_days(source=source, first=month, last=month_end(month))
+    )
+    paths |= {day_of_file(file.name): file.path for file in files}
+    rejected, error = 0, ""
+    for day, path in sorted(paths.items()):
+        checkpoint()
+        total = store_usage_day(source=source, day=day, path=path, gauges=gauges, checkpoint=checkpoint)
+        rejected, error = rejected + total.rejected, error or total.error
+    rows = stored_events(source=source, first=month, last=month_end(month))
+    notes = [f"{rejected:,} rows were rejected. First reason: {error}."] if rejected else []
+    return UsageMonth(rows, notes)

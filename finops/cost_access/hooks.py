@@ -1,0 +1,30 @@
+"""What limited cost access adds to the doors of accounts."""
+
+from __future__ import annotations
+
+from accounts.doors import member_annotations, page_refusals, page_scopes
+from accounts.reader_limits import ReaderLimit, reader_limits
+from finops.cost_access.pages import page_access, refuse_page
+from finops.cost_access.queries import (
+    limit_choices,
+    limit_id_of_member,
+    limit_of_provider,
+    own_limit_choices,
+)
+from finops.cost_access.services import accept_invitation_limit, assign_choice, join_limit
+
+page_scopes.add("cost access", page_access)
+page_refusals.add("cost access", refuse_page)
+member_annotations.add("cost_limit_id", limit_id_of_member)
+reader_limits.add(
+    "cost access",
+    ReaderLimit(
+        label="Cost access",
+        choices=limit_choices,
+        assign=assign_choice,
+        accept=accept_invitation_limit,
+        join=join_limit,
+        of_provider=limit_of_provider,
+        own_choices=own_limit_choices,
+    ),
+)

@@ -1,0 +1,19 @@
+"""Around every request: no cost until a door has decided whose cost its reader sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from finops.lib.cost_access import no_decision
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+def undecided_access(get_response: GetResponse) -> GetResponse:
+    def middleware(request: HttpRequest) -> HttpResponse:
+        with no_decision():
+            return get_response(request)
+
+    return middleware

@@ -1,0 +1,88 @@
+"""Limits of who may see what cost, and whom each is assigned to."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import Invitation, MCPKey, Membership, OAuthConnection
+from accounts.scoping import AccountModel
+from accounts.sso.models import IdentityProvider
+from finops.lib import clock
+from finops.lib.constraints import not_empty, unique_in_account
+
+
+class CostAccessLimit(AccountModel):
+    """Cost lines that its readers see: those that pass all filters of one of the alternatives."""
+
+    name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
+    alternatives: models.JSONField[list[list[dict[str, Any]]], list[list[dict[str, Any]]]] = models.JSONField(
+        default=list, help_text="Lists of filters: dimension, op, values."
+    )
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            unique_in_account(
+                "name", name="cost_access_limit_name_unique", message="Another limit has this name."
+            ),
+            not_empty("name", name="cost_access_limit_has_a_name", message="Enter a name."),
+            models.CheckConstraint(
+                condition=~Q(alternatives=[]),
+                name="cost_access_limit_has_a_filter",
+                violation_error_message="Add a filter.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+READER_FIELDS = ("membership", "key", "connection", "invitation", "provider")
+
+
+def _only(name: str) -> Q:
+    return Q(**{f"{each}__isnull": each != name for each in READER_FIELDS})
+
+
+class CostAccessAssignment(AccountModel):
+    """Whom a limit holds for: a member, an MCP key or a connected app; or who accepts an invitation or is added by an identity
+    provider."""
+
+    # RESTRICT: a limit that is deleted would leave its readers without one; with its account it goes.
+    limit = models.ForeignKey(CostAccessLimit, on_delete=models.RESTRICT, related_name="assignments")
+    membership = models.OneToOneField(
+        Membership, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    key = models.OneToOneField(MCPKey, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    connection = models.OneToOneField(
+        OAuthConnection, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    invitation = models.OneToOneField(
+        Invitation, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    provider = models.OneToOneField(
+        IdentityProvider, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=reduce(or_, (_only(name) for name in READER_FIELDS)),
+                name="cost_access_assignment_of_one",
+                violation_error_message=(
+                    "A limit is assigned to one member, key, connected app, invitation or identity provider."
+                ),
+            )
+        ]
+
+    def __str__(self) -> str:
+        readers = (getattr(self, f"{name}_id") for name in READER_FIELDS)
+        return f"{self.limit_id} of {next(filter(None, readers), None)}"

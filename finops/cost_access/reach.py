@@ -1,0 +1,84 @@
+"""What a reader with limited cost access reaches: each is proven to answer as if the account had no other lines
+(tests/finops/cost_access/). Everything else is refused, so what is new is refused until it is proven."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PAGES: Final = frozenset(
+    {
+        *("overview", "overview_movers", "cost_explorer", "dimension_values"),
+        *("saved_views", "saved_view_menu", "saved_view"),
+        *("spend_change", "forecast", "budgets", "budgets_at_risk", "budget", "report"),
+        *("commitments", "savings", "savings_potential", "saving", "data_health"),
+        *(
+            "cost_tags",
+            "cost_tag",
+            "cost_tag_yaml",
+            "tag_recommendations",
+            "splits",
+            "split",
+            "teams",
+            "team",
+        ),
+        *("unit_economics", "unit_metrics", "ai_spend", "usage", "usage_values", "customers", "customer"),
+        *("dashboards", "dashboard", "widget"),
+        *("exchange_rates", "exchange_rates_used", "how_we_count", "help_glossary", "glossary", "rest_api"),
+        *("connected_apps", "account_settings"),
+    }
+)
+"""URL names of pages of an account, to read them alone."""
+
+WRITES: Final = frozenset({"connected_app_end", "first_steps_dismiss"})
+"""URL names of what she changes: it is of herself."""
+
+TOOLS: Final = frozenset(
+    {
+        *("explainSpendChange", "forecastSpend", "getAccountContext", "getCommitmentUtilization"),
+        *("getDashboard", "getDataHealth", "listBudgets", "listCostTags", "listDashboards"),
+        *("listDimensionValues", "listSavingsRecommendations", "listSharedCostSplits"),
+        *("listTagRecommendations", "listTeams", "listUnitMetrics", "listUsageEvents", "listWidgetTypes"),
+        *("queryCostTag", "querySpend", "queryUnitCost", "queryUsage"),
+    }
+)
+"""Tools of assistants and of the REST API."""
+
+PROMPTS: Final = frozenset(
+    {"budget_health", "commitment_review", "savings_review", "top_cost_drivers", "weekly_cost_digest"}
+)
+"""Without their calls of other tools."""
+
+RESOURCES: Final = frozenset({"glossary", "data-health", "budget", "cost-tag", "dashboard"})
+"""Resources and templates by name, beside those that are the same for all."""
+
+INSTEAD: Final = {
+    "listAnomalies": "Use explainSpendChange.",
+    "compareBillVersions": "Use explainSpendChange.",
+    "simulateCost": "Use getCommitmentUtilization.",
+    "getInvoiceReconciliation": "Use querySpend with group_by invoice.",
+    "anomaly_check": "Use weekly_cost_digest.",
+    "anomalies": "See What changed.",
+    "anomalies_open": "See What changed.",
+    "anomaly": "See What changed.",
+    "invoices": "See Cost explorer, grouped by invoice.",
+    "search": "Open the page from the menu.",
+}
+"""By tool, prompt or URL name: what she can use in place of what is refused."""
+
+LEFT_OUT: Final = {
+    "listSavingsRecommendations": "Recommendations of clouds are not included.",
+    "listBudgets": "Budgets beyond the limit are not listed.",
+    "overview": "Anomalies, recommendations of clouds and budgets beyond the limit are not included.",
+    "dashboard": "Anomalies, recommendations of clouds and budgets beyond the limit are not included.",
+    "team": "Budgets beyond the limit are not listed.",
+    "savings": "Recommendations of clouds are not included.",
+    "savings_potential": "Recommendations of clouds are not included.",
+    "budgets": "Budgets beyond the limit are not listed.",
+    "report": "Anomalies, recommendations of clouds and budgets beyond the limit are not included.",
+}
+"""By tool or URL name: what its answer never has with a limit, said whether or not there is any."""
+
+
+def instead_of(name: str) -> str:
+    """What to use in place of a refused tool, prompt or page; empty where there is nothing."""
+    return INSTEAD.get(name, "")

@@ -1,0 +1,69 @@
+"""Who can have a limit: members below admin, active MCP keys, connected apps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from django.db.models import Q
+
+from accounts.models import Account, MCPKey, Membership, OAuthConnection
+from accounts.oauth.clients import host_of_client
+from finops.cost_access.models import CostAccessAssignment, CostAccessLimit
+from finops.cost_access.queries import LIMIT_ROLES
+from finops.lib import clock
+
+Kind = Literal["member", "key", "app"]
+KIND_LABELS: dict[Kind, str] = {"member": "Member", "key": "MCP key", "app": "Connected app"}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A member, key or app with the limit that it has. `detail` tells two of one name apart."""
+
+    kind: Kind
+    id: int
+    name: str
+    detail: str
+    limit_id: int | None
+    limit_name: str
+
+    @property
+    def kind_label(self) -> str:
+        return KIND_LABELS[self.kind]
+
+    @property
+    def url_name(self) -> str:
+        """Of the page that changes the limit; its argument is the id."""
+        return f"cost_access_{self.kind}"
+
+
+def readers(account: Account) -> list[Reader]:
+    """All of them, members first. Four queries; the account is in scope."""
+    assigned = list(CostAccessAssignment.objects.select_related("limit"))
+    of_member = {row.membership_id: row.limit for row in assigned if row.membership_id}
+    of_key = {row.key_id: row.limit for row in assigned if row.key_id}
+    of_app = {row.connection_id: row.limit for row in assigned if row.connection_id}
+    members = Membership.objects.filter(account=account, role__in=LIMIT_ROLES).select_related("user")
+    now = clock.now()
+    keys = MCPKey.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None)
+    apps = OAuthConnection.objects.filter(account=account).select_related("user", "application")
+    return [
+        *(
+            _reader(
+                "member", row.pk, row.user.label, f"{row.get_role_display()} · {row.user.email}", of_member
+            )
+            for row in members.order_by("user__email")
+        ),
+        *(_reader("key", row.pk, row.name, row.masked_key, of_key) for row in keys.order_by("name", "pk")),
+        *(
+            _reader("app", row.pk, host_of_client(row.application, row.redirect_uri), row.user.label, of_app)
+            for row in apps.order_by("pk")
+        ),
+    ]
+
+
+def _reader(kind: Kind, pk: int, name: str, detail: str, limits: Mapping[int, CostAccessLimit]) -> Reader:
+    limit = limits.get(pk)
+    return Reader(kind, pk, name, detail, limit.pk if limit else None, limit.name if limit else "")

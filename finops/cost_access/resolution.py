@@ -1,0 +1,132 @@
+"""From the filters of a limit to the condition that the lake puts into every statement.
+
+What cannot be resolved leaves nothing: a filter by a team that was deleted must not show its cost to those who were kept from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+from typing import Any
+
+import msgspec
+
+from accounts.models import Account
+from finops.allocation.queries.teams import team_names
+from finops.cost_access.models import CostAccessLimit
+from finops.costs.dimensions import DimensionContext
+from finops.costs.filters import ResolvedFilter, all_of, resolve_filters
+from finops.costs.queries.sources import load_sources
+from finops.costs.spend_query import CostFilter
+from finops.lib.cost_access import CostLimit, cost_access
+from finops.lib.errors import UserError
+from finops.lib.sentences import quote
+
+Alternatives = Sequence[Sequence[CostFilter]]
+_NAMED = ("team", "source")
+"""Dimensions whose values are rows of the account: one that a filter leaves out by its name has to exist."""
+
+
+@dataclass(frozen=True)
+class WithinLimit:
+    """The condition that a line passes all filters of one alternative, of each limit."""
+
+    limits: tuple[tuple[tuple[ResolvedFilter, ...], ...], ...]
+
+    def __call__(self, table: Any) -> Any:
+        return reduce(and_, (self._any(table, alternatives) for alternatives in self.limits))
+
+    def _any(self, table: Any, alternatives: Sequence[Sequence[ResolvedFilter]]) -> Any:
+        each = [reduce(and_, all_of(table, list(filters))).fill_null(False) for filters in alternatives]
+        return reduce(or_, each)
+
+
+def alternatives_of(limit: CostAccessLimit) -> Alternatives:
+    """The filters of a stored limit."""
+    return msgspec.convert(limit.alternatives, list[list[CostFilter]])
+
+
+def resolve_limits(account: Account, limits: Sequence[CostAccessLimit]) -> CostLimit | None:
+    """What all of these limits leave, None without any. The account is in scope.
+
+    Two to four queries of PostgreSQL; a lake query for a filter by names of accounts, which is kept. Raises UserError where a
+    limit cannot be applied, without saying what of it: its reader may not know.
+    """
+    if not limits:
+        return None
+    try:
+        resolved = resolve_alternatives(account, [alternatives_of(limit) for limit in limits])
+    except (UserError, msgspec.ValidationError) as problem:
+        names = " and ".join(quote(limit.name) for limit in limits)
+        raise UserError(
+            f"Your cost access is limited to {names}, which cannot be applied. Ask an admin to check it."
+        ) from problem
+    return _cost_limit(" and ".join(limit.name for limit in limits), resolved)
+
+
+def limit_of_alternatives(account: Account, alternatives: Alternatives) -> CostLimit:
+    """The limit of filters that are not stored. Costs and raises as `resolve_alternatives`."""
+    return _cost_limit("preview", resolve_alternatives(account, [alternatives]))
+
+
+def _cost_limit(name: str, resolved: tuple[tuple[tuple[ResolvedFilter, ...], ...], ...]) -> CostLimit:
+    every = [item for alternatives in resolved for filters in alternatives for item in filters]
+    keys = dict.fromkeys(key for item in every for key in item.dimension.tag_keys)
+    return CostLimit(name, WithinLimit(resolved), tuple(keys), _whole_values(resolved))
+
+
+def _whole_values(resolved: tuple[tuple[tuple[ResolvedFilter, ...], ...], ...]) -> frozenset[tuple[str, str]]:
+    """Of each limit the values of alternatives that are one filter `in`; those that all limits have."""
+    of_limits = [
+        {
+            (item.dimension.name, value.strip().lower())
+            for item, *others in alternatives
+            if item.op == "in" and not others
+            for value in item.asked
+        }
+        for alternatives in resolved
+    ]
+    return frozenset(set.intersection(*of_limits))
+
+
+def resolve_alternatives(
+    account: Account, limits: Sequence[Alternatives]
+) -> tuple[tuple[tuple[ResolvedFilter, ...], ...], ...]:
+    """The filters with their dimensions found, over the whole account. Raises UserError that says which cannot be."""
+    with cost_access(None):
+        context = load_sources(account).context(account)
+        resolved = tuple(
+            tuple(tuple(resolve_filters(context, filters)) for filters in alternatives if filters)
+            for alternatives in limits
+        )
+        for alternatives in resolved:
+            if not alternatives:
+                raise UserError("Add a filter.", field="filters")
+            for filters in alternatives:
+                for item in filters:
+                    _check_names(context, item)
+    return resolved
+
+
+def _check_names(context: DimensionContext, item: ResolvedFilter) -> None:
+    """Raises UserError for teams and sources that do not exist."""
+    if item.dimension.name not in _NAMED:
+        return
+    if item.dimension.name == "team" and item.dimension.warnings:
+        raise UserError(item.dimension.warnings[0], field="filters")
+    if item.op not in ("in", "not_in"):
+        return
+    names = _names(context, item.dimension.name)
+    for value in item.asked:
+        if value.strip().lower() not in {*names, item.dimension.absent.lower()}:
+            raise UserError(
+                f"filters: there is no {item.dimension.name} {quote(value)}.", field="filters", value=value
+            )
+
+
+def _names(context: DimensionContext, dimension: str) -> set[str]:
+    if dimension == "team":
+        return {name.lower() for name in team_names(context.account)}
+    return {name.lower() for name in context.source_names.values()}

@@ -1,0 +1,282 @@
+"""Writes on limited cost access. Who may call them is the door's matter: admins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account, Invitation, MCPKey, Membership, OAuthConnection
+from accounts.reader_limits import Limited
+from accounts.scoping import account_scope, existing, lock_account
+from accounts.sso.models import IdentityProvider
+from finops.cost_access.models import CostAccessAssignment, CostAccessLimit
+from finops.cost_access.queries import LIMIT_ROLES, limit_of_provider
+from finops.cost_access.resolution import Alternatives, resolve_alternatives
+from finops.costs.spend_query import CostFilter
+from finops.lib.errors import UserError
+from finops.lib.params import id_of
+from finops.lib.sentences import quote
+
+OVER = Q(invitation__withdrawn_at__isnull=False) | Q(invitation__declined_at__isnull=False)
+"""Assignments to invitations that nobody can accept any more."""
+
+MAX_LIMITS = 200
+MAX_ALTERNATIVES = 20
+
+
+@transaction.atomic
+def create_limit(*, account: Account, actor: Actor, name: str, alternatives: Alternatives) -> CostAccessLimit:
+    """A limit that nobody has yet. Raises UserError for a filter that cannot be applied and beyond 200 limits, ValidationError
+    for a name that is empty or taken."""
+    lock_account(account)
+    with account_scope(account):
+        if CostAccessLimit.objects.count() >= MAX_LIMITS:
+            raise UserError(f"The maximum is {MAX_LIMITS} limits per account. Delete one first.")
+        limit = CostAccessLimit(account=account)
+        _keep(limit, name, alternatives)
+        limit.save(force_insert=True)
+    audit.record(
+        account=account,
+        actor=actor,
+        action="cost_access_limit.create",
+        target=limit.name,
+        detail={"filters": limit.alternatives},
+    )
+    return limit
+
+
+@transaction.atomic
+def change_limit(
+    *, limit: CostAccessLimit, actor: Actor, name: str, alternatives: Alternatives
+) -> CostAccessLimit:
+    """Give a limit another name or other filters; they hold from the next request. Raises as `create_limit` does."""
+    with account_scope(limit.account):
+        limit = existing(CostAccessLimit.objects.select_for_update(), limit, "limit")
+        before = {"name": limit.name, "filters": limit.alternatives}
+        _keep(limit, name, alternatives)
+        limit.save()
+    audit.record(
+        account=limit.account,
+        actor=actor,
+        action="cost_access_limit.change",
+        target=limit.name,
+        detail={"from": before, "to": {"name": limit.name, "filters": limit.alternatives}},
+    )
+    return limit
+
+
+@transaction.atomic
+def delete_limit(*, limit: CostAccessLimit, actor: Actor) -> None:
+    """Raises UserError while somebody has it: without it they would see all cost."""
+    lock_account(limit.account)
+    with account_scope(limit.account):
+        limit = existing(CostAccessLimit.objects.select_for_update(), limit, "limit")
+        assigned = CostAccessAssignment.objects.filter(limit=limit)
+        assigned.filter(OVER).delete()
+        count = assigned.count()
+        if count:
+            readers = "1 reader has" if count == 1 else f"{count} readers have"
+            raise UserError(f"{readers} this limit. Give them another one first.")
+        limit.delete()
+    audit.record(
+        account=limit.account, actor=actor, action="cost_access_limit.delete", target=limit.name, detail={}
+    )
+
+
+@transaction.atomic
+def limit_member(*, membership: Membership, limit: CostAccessLimit | None, actor: Actor) -> None:
+    """Limit what a member sees, or with None give her all cost of the account again.
+
+    MCP keys that she created without a limit get it too, since she knows them; they keep it. Raises UserError for an admin
+    or owner.
+    """
+    account = membership.account
+    lock_account(account)
+    if limit is not None and membership.role not in LIMIT_ROLES:
+        raise UserError("Admins and owners see all cost. Change the role first.", field="limit")
+    with account_scope(account):
+        _assign(account, limit, membership=membership)
+        keys = (
+            MCPKey.objects.filter(created_by=membership.user, revoked_at=None)
+            if limit
+            else MCPKey.objects.none()
+        )
+        assigned = CostAccessAssignment.objects.filter(key__isnull=False).values("key")
+        named = []
+        for key in keys.exclude(pk__in=assigned):
+            _assign(account, limit, key=key)
+            named.append(key.name)
+    detail = {"limit": limit.name if limit else None, "keys": named}
+    audit.record(
+        account=account,
+        actor=actor,
+        action="cost_access.limit_member",
+        target=membership.user.email,
+        detail=detail,
+    )
+
+
+@transaction.atomic
+def limit_key(*, key: MCPKey, limit: CostAccessLimit | None, actor: Actor) -> None:
+    """Limit what an MCP key sees, from its next request; None: all cost of the account."""
+    with account_scope(key.account):
+        lock_account(key.account)
+        _assign(key.account, limit, key=key)
+    detail = {"id": key.pk, "limit": limit.name if limit else None}
+    audit.record(
+        account=key.account, actor=actor, action="cost_access.limit_key", target=key.name, detail=detail
+    )
+
+
+@transaction.atomic
+def limit_connection(*, connection: OAuthConnection, limit: CostAccessLimit | None, actor: Actor) -> None:
+    """Limit what a connected app sees, besides its person's own limit; None: as much as its person."""
+    with account_scope(connection.account):
+        lock_account(connection.account)
+        _assign(connection.account, limit, connection=connection)
+    audit.record(
+        account=connection.account,
+        actor=actor,
+        action="cost_access.limit_connection",
+        target=f"{connection.application.name} of {connection.user.email}",
+        detail={"limit": limit.name if limit else None},
+    )
+
+
+@transaction.atomic
+def limit_invitation(*, invitation: Invitation, limit: CostAccessLimit | None, actor: Actor) -> None:
+    """Limit whoever accepts an invitation. Raises UserError where it is for an admin."""
+    if limit is not None and invitation.role not in LIMIT_ROLES:
+        raise UserError("Admins and owners see all cost. Choose another role.", field="limit")
+    account = invitation.account
+    with account_scope(account):
+        had = CostAccessAssignment.objects.filter(invitation=invitation).exists()
+        lock_account(account)
+        _assign(account, limit, invitation=invitation)
+    if limit is None and not had:
+        return
+    detail = {"limit": limit.name if limit else None}
+    audit.record(
+        account=account,
+        actor=actor,
+        action="cost_access.limit_invitation",
+        target=invitation.email,
+        detail=detail,
+    )
+
+
+@transaction.atomic
+def accept_invitation_limit(invitation: Invitation, membership: Membership) -> None:
+    """The new member gets the limit of her invitation."""
+    with account_scope(invitation.account):
+        row = CostAccessAssignment.objects.select_related("limit").filter(invitation=invitation).first()
+    if row is None:
+        return
+    with account_scope(invitation.account):
+        row.delete()
+    limit_member(membership=membership, limit=row.limit, actor=Actor.of_user(membership.user))
+
+
+@transaction.atomic
+def limit_provider(*, provider: IdentityProvider, limit: CostAccessLimit | None, actor: Actor) -> None:
+    """Limit whoever single sign-on or SCIM adds from now on; who is a member keeps what she has. Raises UserError for a provider
+    of the whole service."""
+    account = provider.account
+    if account is None:
+        raise UserError("A provider of the whole service adds nobody to an account.", field="limit")
+    with account_scope(account):
+        lock_account(account)
+        before = limit_of_provider(provider)
+        _assign(account, limit, provider=provider)
+    if before == (str(limit.pk) if limit else ""):
+        return
+    audit.record(
+        account=account,
+        actor=actor,
+        action="cost_access.limit_provider",
+        target=provider.name,
+        detail={"limit": limit.name if limit else None},
+    )
+
+
+@transaction.atomic
+def join_limit(provider: IdentityProvider, membership: Membership, actor: Actor) -> None:
+    """The new member gets the limit of her provider, an admin too: her groups may make her a viewer a moment later, and an
+    admin's limit is not applied."""
+    account = membership.account
+    with account_scope(account):
+        rows = CostAccessAssignment.objects.select_related("limit").filter(provider=provider)
+        row = rows.first()
+        if row is None:
+            return
+        _assign(account, row.limit, membership=membership)
+    audit.record(
+        account=account,
+        actor=actor,
+        action="cost_access.limit_member",
+        target=membership.user.email,
+        detail={"limit": row.limit.name, "provider": provider.name},
+    )
+
+
+def assign_choice(row: Limited, choice: str, actor: Actor) -> None:
+    """The choice of a form: the id of a limit, or empty. Raises UserError for a limit that is gone."""
+    if row.account is None:
+        return
+    with account_scope(row.account):
+        limit = CostAccessLimit.objects.filter(pk=id_of(choice) or 0).first() if choice else None
+    if choice and limit is None:
+        raise UserError("Choose a limit from the list.", field="limit")
+    if isinstance(row, Invitation):
+        limit_invitation(invitation=row, limit=limit, actor=actor)
+    elif limit is not None and isinstance(row, MCPKey):
+        limit_key(key=row, limit=limit, actor=actor)
+    elif limit is not None and isinstance(row, OAuthConnection):
+        limit_connection(connection=row, limit=limit, actor=actor)
+    elif isinstance(row, IdentityProvider):
+        limit_provider(provider=row, limit=limit, actor=actor)
+
+
+def _assign(account: Account, limit: CostAccessLimit | None, **whose: Any) -> None:
+    """Raises ValueError for a limit of another account."""
+    if limit is None:
+        CostAccessAssignment.objects.filter(**whose).delete()
+        return
+    if limit.account_id != account.pk:
+        raise ValueError("the limit is of another account")
+    CostAccessAssignment.objects.update_or_create(**whose, defaults={"limit": limit, "account": account})
+
+
+def _keep(limit: CostAccessLimit, name: str, alternatives: Alternatives) -> None:
+    limit.name, limit.alternatives = name.strip(), _validate(limit.account, alternatives)
+    limit.full_clean()
+
+
+def _validate(account: Account, alternatives: Sequence[Sequence[CostFilter]]) -> list[list[dict[str, Any]]]:
+    chosen = [list(filters) for filters in alternatives if filters]
+    if not chosen:
+        raise UserError("Add a filter.", field="filters")
+    if len(chosen) > MAX_ALTERNATIVES:
+        raise UserError(f"The maximum is {MAX_ALTERNATIVES} alternatives.", field="filters")
+    resolved = resolve_alternatives(account, [chosen])
+    _refuse_warnings([item for filters in resolved[0] for item in filters])
+    return [
+        [
+            {"dimension": item.dimension.name, "op": asked.op, "values": asked.values}
+            for item, asked in zip(found, filters, strict=True)
+        ]
+        for found, filters in zip(resolved[0], chosen, strict=True)
+    ]
+
+
+def _refuse_warnings(items: Sequence[Any]) -> None:
+    """A tag key that no cost has is a typing error, and `not_in` of it would be no limit at all."""
+    for item in items:
+        problem = next((text for text in item.dimension.warnings if text.startswith("No cost has")), "")
+        if problem:
+            raise UserError(f"filters: {problem}", field="filters", value=quote(item.dimension.name))

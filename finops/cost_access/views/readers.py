@@ -1,0 +1,121 @@
+"""Settings → Cost access → Readers: which limit each member, key and connected app has. Admins alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import ErrorMessages
+from accounts.models import MCPKey, Membership, OAuthConnection, Role
+from finops.cost_access.models import CostAccessAssignment, CostAccessLimit
+from finops.cost_access.queries import limits
+from finops.cost_access.readers import KIND_LABELS, Reader, readers
+from finops.cost_access.services import limit_connection, limit_key, limit_member
+from finops.lib.listing import Column, ListFilter, ListPage
+from finops.lib.params import id_of
+
+ALL_COST = "All cost"
+
+READERS = ListPage[Reader](
+    name="cost-access-readers",
+    title="Readers",
+    noun="reader",
+    page_rows=50,
+    actions="Change",
+    filters=[
+        ListFilter(
+            "kind",
+            "Kind",
+            "All kinds",
+            [(kind, label) for kind, label in KIND_LABELS.items()],
+            lambda row: row.kind,
+        ),
+        ListFilter(
+            "access",
+            "Cost access",
+            "Any cost access",
+            [("limited", "Limited"), ("all", ALL_COST)],
+            lambda row: "limited" if row.limit_id else "all",
+        ),
+    ],
+    columns=[
+        Column("name", "Name", lambda row: row.name, row_header=True),
+        Column("detail", "Detail", lambda row: row.detail, shown=False),
+        Column("kind", "Kind", lambda row: row.kind_label, css="nowrap"),
+        Column("limit", "Cost access", lambda row: row.limit_name or ALL_COST),
+    ],
+)
+
+
+@account_page(Role.ADMIN)
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    """Admins and owners are not listed: they see all cost."""
+    context = {"limits": list(limits(request.account)), "all_cost": ALL_COST}
+    return READERS.response(request, readers(request.account), "cost_access/readers.html", context)
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def change_member(request: AccountRequest, membership_id: int) -> HttpResponse:
+    rows = Membership.objects.select_related("user", "account").filter(account=request.account)
+    row = get_object_or_404(rows, pk=membership_id)
+    return _change(
+        request, row.user.label, lambda limit: limit_member(membership=row, limit=limit, actor=request.actor)
+    )
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def change_key(request: AccountRequest, key_id: int) -> HttpResponse:
+    row = get_object_or_404(MCPKey.objects.select_related("account"), pk=key_id)
+    return _change(request, row.name, lambda limit: limit_key(key=row, limit=limit, actor=request.actor))
+
+
+@account_page()
+@require_POST
+def change_app(request: AccountRequest, connection_id: int) -> HttpResponse:
+    """Everybody limits an app of her own that has no limit; the rest is for admins. Raises PermissionDenied for others."""
+    rows = OAuthConnection.objects.select_related("account", "application", "user")
+    row = get_object_or_404(rows, pk=connection_id)
+    is_limited = CostAccessAssignment.objects.filter(connection=row).exists()
+    if not request.membership.may(Role.ADMIN) and (is_limited or row.user_id != request.user.pk):
+        raise PermissionDenied("Only admins and owners can change this cost access.")
+    return _change(
+        request,
+        f"The app of {row.user.label}",
+        lambda limit: limit_connection(connection=row, limit=limit, actor=request.actor),
+    )
+
+
+def _change(
+    request: AccountRequest, name: str, assign: Callable[[CostAccessLimit | None], Any]
+) -> HttpResponse:
+    """Empty is all cost; the limit of another account, or one that is gone, changes nothing."""
+    choice = request.POST.get("limit", "")
+    limit = limits(request.account).filter(pk=id_of(choice) or 0).first() if choice else None
+    with ErrorMessages(request):
+        if choice and limit is None:
+            messages.error(request, "Choose a limit from the list.")
+        else:
+            assign(limit)
+            messages.success(request, f"{name}: {f'limited to {limit.name}' if limit else 'all cost'}.")
+    return redirect(_back(request))
+
+
+def _back(request: AccountRequest) -> str:
+    """The page whose form it was, of this account."""
+    back = request.POST.get("next", "")
+    own = reverse("overview", args=[request.account.slug])
+    if back.startswith(own) and url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+        return back
+    return reverse("cost_access_readers", args=[request.account.slug])

@@ -1,0 +1,28 @@
+"""What data exports add to data health: those that fail, and those whose run is long due and that no worker does."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef, Q
+
+from accounts.models import Account
+from finops.connections.states import GRACE
+from finops.data_exports.models import DataExport, DataExportRun
+from finops.insights.data_health import health_warnings
+from finops.lib import clock
+from finops.lib.sentences import quote
+
+
+def export_warnings(account: Account) -> list[str]:
+    """A sentence each; not of those that are paused. One query."""
+    running = DataExportRun.objects.filter(export=OuterRef("pk"), status=DataExportRun.RunStatus.RUNNING)
+    late = Q(next_run_at__lt=clock.now() - GRACE) & ~Q(schedule=DataExport.Schedule.AFTER_IMPORTS)
+    rows = DataExport.objects.filter(account=account, paused_at=None).filter(Q(failures__gt=0) | late)
+    return [
+        f"Data export {quote(row.name)} has failed since {row.failing_since:%Y-%m-%d %H:%M} UTC. Its page has the reason."
+        if row.failing_since
+        else f"A run of data export {quote(row.name)} has been due since {row.next_run_at:%Y-%m-%d %H:%M} UTC."
+        for row in rows.exclude(Q(failures=0) & Exists(running))
+    ]
+
+
+health_warnings.add("data exports", export_warnings)

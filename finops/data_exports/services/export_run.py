@@ -1,0 +1,350 @@
+"""One run of a data export: which months changed, each written whole, and how the export stands after it."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+from msgspec.structs import replace
+
+from finops.connections.connector import AccessError, MonthConflict, SourceError, SourceUnavailable
+from finops.connections.transports.bucket import BucketObject, StorageBucket
+from finops.data_exports.cost_months import ExportDimensions
+from finops.data_exports.destinations import destination_of
+from finops.data_exports.layout import COST, SPLITS, ExportLayout
+from finops.data_exports.models import DataExport, DataExportMonth, DataExportRun, month_name
+from finops.data_exports.month_store import MonthStore
+from finops.data_exports.parquet_files import MonthFiles
+from finops.data_exports.schedule import next_attempt, next_run
+from finops.data_exports.schemas import ExportedFile, ExportMarker, ExportOutcome, MonthResult
+from finops.data_exports.services.credentials import config_of
+from finops.data_exports.services.run_claims import MAX_ATTEMPTS, RunTakeover, update
+from finops.data_exports.split_months import SplitMonths
+from finops.lake.engine.conversion import currency_scope
+from finops.lake.queries import cost_months
+from finops.lib import clock, disk, time_limit
+from finops.lib.errors import UserError
+from finops.lib.jobs import internal_error
+from finops.notifications.models import Notification
+from finops.notifications.services import notify, page_path
+
+logger = logging.getLogger(__name__)
+
+RunStatus = DataExportRun.RunStatus
+SETTLING: Final = timedelta(minutes=10)
+"""Lines are stored some time before their transaction ends: what was stored so long before a run counts as not seen."""
+
+
+def run(row: DataExportRun) -> None:
+    """Do the claimed run. The account is in scope, all of its cost. What fails is kept in the row; one that was taken over leaves no effect."""
+    error: UserError | None = None
+    try:
+        if row.attempts > MAX_ATTEMPTS:
+            raise UserError(
+                "The run was interrupted several times and stopped. The server log has the reason."
+            )
+        with currency_scope(None):
+            error = _ExportRun(row).run()
+    except RunTakeover:
+        logger.warning("data exports: run %s was taken over, or went with its export", row.pk)
+        return
+    except UserError as problem:
+        error = problem
+    except Exception:
+        logger.exception("data exports: run %s broke", row.pk)
+        error = UserError(internal_error("run"))
+    _finish(row, error)
+
+
+class _PlannedMonth(Protocol):
+    """A month as it would be written: `fingerprint` changes when its files would."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Columns that it lacks, since others have their names."""
+
+    def write(self, folder: Path, progress: Callable[[], None]) -> MonthFiles: ...
+
+
+_Plan = Callable[[], _PlannedMonth | None]
+"""What is read of the lake when the month's turn comes; None: no line any more."""
+
+
+class _ExportRun:
+    """One attempt."""
+
+    def __init__(self, row: DataExportRun) -> None:
+        self._row, self._export = row, row.export
+        self._layout = ExportLayout(row.export.name)
+        self._results: list[MonthResult] = []
+        self._stored = {(each.dataset, each.month): each for each in row.export.months.all()}
+
+    def run(self) -> UserError | None:
+        """The first error of a month, where the others could be written. Raises UserError, RunTakeover."""
+        with destination_of(self._export.destination).open(config_of(self._export)) as bucket:
+            listed = {each.key: each for each in bucket.objects(self._layout.folder)}
+            self._check_owner(bucket, listed)
+            if self._export.removal_requested_at:
+                self._remove_all(bucket, listed)
+                return None
+            store = MonthStore(
+                bucket, self._layout, self._export.public_id, self._row.execution_id, self._progress
+            )
+            return self._write_months(store, listed)
+
+    def _write_months(self, store: MonthStore, listed: dict[str, BucketObject]) -> UserError | None:
+        first_error: UserError | None = None
+        seen: set[tuple[str, date]] = set()
+        if self._layout.marker not in listed:
+            self._put_marker(store)
+        for dataset, month, plan in self._months():
+            seen.add((dataset, month))
+            result, error = self._month(store, listed, dataset, month, plan)
+            self._keep(result)
+            if error is not None:
+                first_error = first_error or _of_month(month, error)
+            if isinstance(error, AccessError | SourceUnavailable | disk.LowDisk | time_limit.TimeLimitError):
+                return first_error
+        self._remove_empty_months(store, seen)
+        return first_error
+
+    def _months(self) -> Iterator[tuple[str, date, _Plan]]:
+        """Each month of each dataset, the newest first, since it is what is waited for."""
+        export = self._export
+        dimensions = ExportDimensions.of(export.account)
+        splits = SplitMonths.of(dimensions, export.excluded_columns) if export.with_splits else None
+        months = sorted(cost_months(export.account), reverse=True)
+        update(self._row, months_listed=len(months))
+        for month in months:
+            yield COST, month, partial(dimensions.month, month, export.excluded_columns)
+        if splits is not None:
+            for month in splits.months():
+                yield SPLITS, month, partial(splits.month, month)
+
+    def _month(
+        self,
+        store: MonthStore,
+        listed: dict[str, BucketObject],
+        dataset: str,
+        month: date,
+        plan: _Plan,
+    ) -> tuple[MonthResult, UserError | None]:
+        start = time.monotonic()
+        result = MonthResult(dataset=dataset, month=month_name(month), outcome=ExportOutcome.FAILED)
+        try:
+            update(self._row, stage=f"writing {month_name(month)}")
+            planned = plan()
+            if planned is None:
+                return self._remove(store, dataset, month), None
+            known = self._stored.get((dataset, month))
+            if known is not None and known.fingerprint == planned.fingerprint and _is_whole(known, listed):
+                self._remove_leftovers(store, dataset, month, listed, known.files)
+                unchanged = replace(
+                    result, outcome=ExportOutcome.UNCHANGED, rows=known.rows, bytes=known.bytes
+                )
+                return unchanged, None
+            files = self._write(store, listed, dataset, month, planned)
+        except (UserError, MonthConflict) as problem:
+            error = _user_error(problem)
+            return replace(result, error=error.message), error
+        done = replace(
+            result,
+            outcome=ExportOutcome.REPLACED if known else ExportOutcome.WRITTEN,
+            rows=sum(each.rows for each in files),
+            bytes=sum(each.bytes for each in files),
+            files=len(files) - 1,
+            seconds=round(time.monotonic() - start, 3),
+        )
+        return done, None
+
+    def _write(
+        self,
+        store: MonthStore,
+        listed: dict[str, BucketObject],
+        dataset: str,
+        month: date,
+        planned: _PlannedMonth,
+    ) -> list[ExportedFile]:
+        with _folder() as folder:
+            files = planned.write(folder, self._progress)
+            stored = store.put(
+                dataset, month, files, fingerprint=planned.fingerprint, left_out=planned.left_out
+            )
+        _store_month(self._row, dataset, month, planned.fingerprint, stored)
+        self._remove_leftovers(store, dataset, month, listed, msgspec.to_builtins(stored))
+        return stored
+
+    def _remove_leftovers(
+        self,
+        store: MonthStore,
+        dataset: str,
+        month: date,
+        listed: dict[str, BucketObject],
+        current: list[dict[str, Any]],
+    ) -> None:
+        """What the month's manifest no longer names, also of a run that was killed."""
+        names = {each["key"] for each in current}
+        of_month = [key for key in listed if self._layout.is_file_of(key, dataset, month)]
+        store.delete(key for key in of_month if key not in names)
+
+    def _remove_empty_months(self, store: MonthStore, seen: set[tuple[str, date]]) -> None:
+        """Months that have no line any more."""
+        for dataset, month in sorted(self._stored.keys() - seen):
+            self._keep(self._remove(store, dataset, month))
+
+    def _remove(self, store: MonthStore, dataset: str, month: date) -> MonthResult:
+        """The manifest first: without it nothing says that the files are a month."""
+        known = self._stored.get((dataset, month))
+        keys = [each["key"] for each in known.files] if known else []
+        store.delete(reversed(keys))
+        self._export.months.filter(dataset=dataset, month=month).delete()
+        return MonthResult(dataset=dataset, month=month_name(month), outcome=ExportOutcome.REMOVED)
+
+    def _check_owner(self, bucket: StorageBucket, listed: dict[str, BucketObject]) -> None:
+        marker = listed.get(self._layout.marker)
+        if marker is None:
+            return
+        owner = bucket.read_json(marker, ExportMarker)
+        if owner.export_id != str(self._export.public_id):
+            raise SourceError(
+                f"{bucket.url}/{self._layout.folder} belongs to another data export. Create this export with another name or "
+                "folder, or delete that folder first."
+            )
+
+    def _put_marker(self, store: MonthStore) -> None:
+        marker = ExportMarker(export_id=str(self._export.public_id), export=self._export.name)
+        with _folder() as folder:
+            store.put_json(self._layout.marker, marker, folder)
+
+    def _remove_all(self, bucket: StorageBucket, listed: dict[str, BucketObject]) -> None:
+        """Everything that runs wrote, manifests first and the marker last; then the export itself."""
+        own = [key for key in listed if self._layout.is_own(key) and key != self._layout.marker]
+        for key in [*sorted(own, key=lambda key: not key.endswith(".json")), self._layout.marker]:
+            bucket.delete(key)
+            self._progress()
+        self._export.delete()
+        raise RunTakeover
+
+    def _progress(self) -> None:
+        """Between two files and row groups. Raises TimeLimitError, RunTakeover."""
+        time_limit.check()
+        update(self._row, attempts=self._row.attempts)
+
+    def _keep(self, result: MonthResult) -> None:
+        self._results.append(result)
+        counts = {
+            f"months_{outcome.value}": sum(each.outcome is outcome for each in self._results)
+            for outcome in ExportOutcome
+        }
+        written = (ExportOutcome.WRITTEN, ExportOutcome.REPLACED)
+        update(
+            self._row,
+            **counts,
+            months=msgspec.to_builtins(self._results),
+            rows=sum(each.rows for each in self._results if each.outcome in written),
+            bytes=sum(each.bytes for each in self._results if each.outcome in written),
+        )
+
+
+@transaction.atomic
+def _store_month(
+    row: DataExportRun, dataset: str, month: date, fingerprint: str, stored: list[ExportedFile]
+) -> None:
+    """After its manifest: a run that dies between writes the month again. Raises RunTakeover."""
+    update(row, attempts=row.attempts)
+    DataExportMonth.objects.update_or_create(
+        account=row.account,
+        export=row.export,
+        dataset=dataset,
+        month=month,
+        defaults={
+            "fingerprint": fingerprint,
+            "files": msgspec.to_builtins(stored),
+            "rows": sum(each.rows for each in stored),
+            "bytes": sum(each.bytes for each in stored),
+            "written_at": clock.now(),
+        },
+    )
+
+
+def _is_whole(known: DataExportMonth, listed: dict[str, BucketObject]) -> bool:
+    """Whether the bucket still has the month's files as they were written."""
+    return all(each["key"] in listed and listed[each["key"]].bytes == each["bytes"] for each in known.files)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """On a disk of this server."""
+    parent = Path(settings.VAR_DIR) / "data-exports"
+    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=parent) as folder:
+        yield Path(folder)
+
+
+def _user_error(problem: UserError | MonthConflict) -> UserError:
+    if isinstance(problem, UserError):
+        return problem
+    return SourceUnavailable(f"{problem} The next run writes the month.")
+
+
+def _of_month(month: date, error: UserError) -> UserError:
+    named = SourceError(f"{month_name(month)}: {error.message}")
+    named.retry_after = getattr(error, "retry_after", None)
+    return named
+
+
+def _finish(row: DataExportRun, error: UserError | None) -> None:
+    """End the run and say when its export runs next. Nothing happens when it is not this attempt's any more."""
+    status = RunStatus.FAILED if error else RunStatus.DONE
+    try:
+        with transaction.atomic():
+            export = DataExport.objects.select_for_update(of=("self",)).get(pk=row.export_id)
+            _schedule(export, row, error)
+            update(
+                row, status=status, stage="", error=error.message if error else "", finished_at=clock.now()
+            )
+            if error is not None:
+                _notify(export, error)
+    except (DataExport.DoesNotExist, RunTakeover):
+        logger.warning("data exports: run %s went with its export", row.pk)
+
+
+def _schedule(export: DataExport, row: DataExportRun, error: UserError | None) -> None:
+    now = clock.now()
+    if error is not None:
+        export.failures += 1
+        export.failing_since = export.failing_since or now
+        retry_after = getattr(error, "retry_after", None)
+        export.next_run_at = next_attempt(export.failures, now, retry_after=retry_after)
+    else:
+        export.failures, export.failing_since, export.last_success_at = 0, None, now
+        export.changes_seen_at = (row.started_at or now) - SETTLING
+        export.next_run_at = next_run(export.pk, export.schedule, now)
+    export.save(
+        update_fields=["failures", "failing_since", "next_run_at", "last_success_at", "changes_seen_at"]
+    )
+
+
+def _notify(export: DataExport, error: UserError) -> None:
+    """Once for all attempts until one succeeds."""
+    notify(
+        account=export.account,
+        kind=Notification.Kind.EXPORT,
+        title=f"Data export {export.name} failed",
+        text=error.message,
+        path=page_path(export.account, "data_export", data_export_id=export.pk),
+        key=f"{export.pk}/{export.failing_since}",
+    )

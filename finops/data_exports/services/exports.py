@@ -1,0 +1,218 @@
+"""Data exports: created, changed, paused and removed; what was entered is validated, and its secrets are sealed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.connections.configs import config_of_values, is_external_id_of, new_external_id, stored_parts
+from finops.connections.connector import EXTERNAL_ID, CheckFinding, ConnectorConfig
+from finops.connections.services.interactive_calls import TooManyCalls, check_in_child
+from finops.data_exports.columns import MANDATORY
+from finops.data_exports.destinations import destination_of
+from finops.data_exports.models import DataExport, DataExportMonth
+from finops.data_exports.services.credentials import seal_secrets, secrets_of
+from finops.data_exports.services.runs import queue_run
+from finops.lib import clock
+from finops.lib.cost_access import require_whole_account
+from finops.lib.errors import UserError
+from finops.lib.jobs import internal_error
+
+logger = logging.getLogger(__name__)
+
+
+@transaction.atomic
+def create_data_export(
+    *,
+    account: Account,
+    actor: Actor,
+    name: str,
+    destination: str,
+    values: Mapping[str, object],
+    schedule: str = DataExport.Schedule.DAILY,
+    excluded_columns: Sequence[str] = (),
+    with_splits: bool = True,
+    external_id: str | None = None,
+) -> DataExport:
+    """A new export, whose first run begins on commit. `values` are the fields of the destination's config. Raises UserError on
+    the field that is wrong, ValidationError for name, schedule and columns, LimitedCostAccess for a limited reader."""
+    require_whole_account()
+    external_id = _check_external_id(account, external_id)
+    config = config_of_values(destination_of(destination), values, external_id=external_id)
+    row = DataExport(
+        account=account,
+        name=name,
+        destination=destination,
+        external_id=external_id,
+        schedule=schedule,
+        excluded_columns=_check_columns(excluded_columns),
+        with_splits=with_splits,
+        created_by=actor.user,
+    )
+    _keep_config(row, config)
+    with account_scope(account):
+        row.full_clean()
+        row.save(force_insert=True)
+        _record(row, actor, "create", {"destination": destination, **_snapshot(row)})
+        queue_run(export=row, actor=actor)
+    return row
+
+
+@transaction.atomic
+def change_data_export(
+    *,
+    export: DataExport,
+    actor: Actor,
+    values: Mapping[str, object],
+    schedule: str,
+    excluded_columns: Sequence[str] = (),
+    with_splits: bool = True,
+) -> DataExport:
+    """Other settings, from the next run on. An empty secret keeps the stored one. Another bucket or folder gets every month anew;
+    what is in the earlier one stays. Raises as `create_data_export`."""
+    require_whole_account()
+    with account_scope(export.account):
+        row = _lock_export(export)
+        before, public_before, secrets_before = _snapshot(row), row.config, secrets_of(row)
+        config = config_of_values(
+            destination_of(row.destination),
+            values,
+            external_id=row.external_id,
+            stored_secrets=secrets_before,
+        )
+        _keep_config(row, config, secrets_before)
+        row.schedule, row.with_splits = schedule, with_splits
+        row.excluded_columns = _check_columns(excluded_columns)
+        row.next_run_at = min(row.next_run_at, clock.now())
+        row.full_clean()
+        row.save()
+        fields = [
+            name for name in {*public_before, *row.config} if public_before.get(name) != row.config.get(name)
+        ]
+        if fields:
+            DataExportMonth.objects.filter(export=row).delete()
+        if stored_parts(config)[1] != secrets_before:
+            fields.append("credentials")
+        changes = {key: [before[key], value] for key, value in _snapshot(row).items() if before[key] != value}
+        _record(row, actor, "change", {"fields": sorted(fields), **changes})
+    return row
+
+
+@transaction.atomic
+def pause_data_export(*, export: DataExport, actor: Actor) -> DataExport:
+    """No more runs by itself; one that is under way goes on. Twice changes nothing."""
+    return _pause(export, actor, is_paused=True)
+
+
+@transaction.atomic
+def resume_data_export(*, export: DataExport, actor: Actor) -> DataExport:
+    """Run again, at once. Twice changes nothing."""
+    return _pause(export, actor, is_paused=False)
+
+
+@transaction.atomic
+def delete_data_export(*, export: DataExport, actor: Actor, with_files: bool = False) -> None:
+    """Remove the export with its history. Its files stay, unless `with_files`: then the next run deletes them, and the export
+    after them."""
+    require_whole_account()
+    with account_scope(export.account):
+        row = _lock_export(export)
+        if not with_files:
+            _record(row, actor, "delete", {"with_files": False})
+            row.delete()
+            return
+        row.removal_requested_at = row.removal_requested_at or clock.now()
+        row.paused_at, row.next_run_at = None, clock.now()
+        row.save(update_fields=["removal_requested_at", "paused_at", "next_run_at"])
+        _record(row, actor, "delete", {"with_files": True})
+        if not row.runs.filter(status__in=["queued", "running"]).exists():
+            queue_run(export=row, actor=actor)
+
+
+def check_destination(
+    *,
+    account: Account,
+    destination: str,
+    values: Mapping[str, object],
+    export: DataExport | None = None,
+    external_id: str | None = None,
+    in_child: bool = False,
+) -> list[CheckFinding]:
+    """*Test connection*: writes, lists and deletes an object with these values, the stored secrets of `export` where they are
+    empty. Nothing is kept. `in_child` ends what takes too much time or memory. Raises UserError on a field that is wrong, and while the account has another test under way."""
+    external_id = export.external_id if export else _check_external_id(account, external_id)
+    kind = destination_of(destination)
+    stored = secrets_of(export) if export else None
+    config = config_of_values(kind, values, external_id=external_id, stored_secrets=stored)
+    try:
+        return check_in_child(kind, config, account=account) if in_child else kind.check(config)
+    except TooManyCalls:
+        raise
+    except UserError as error:
+        return [CheckFinding("Connect", is_ok=False, fix=error.message)]
+    except Exception:
+        logger.exception("data exports: the check of %s broke", destination)
+        return [CheckFinding("Connect", is_ok=False, fix=internal_error("test"))]
+
+
+def _check_external_id(account: Account, external_id: str | None) -> str:
+    if external_id is None:
+        return new_external_id(account=account)
+    if not is_external_id_of(account, external_id):
+        raise UserError("This external ID belongs to another account. Start again.", field=EXTERNAL_ID)
+    return external_id
+
+
+def _check_columns(names: Sequence[str]) -> list[str]:
+    required = sorted(MANDATORY.intersection(names))
+    if required:
+        raise UserError(f"{required[0]} cannot be left out.", field="excluded_columns")
+    return sorted(set(names))
+
+
+def _keep_config(row: DataExport, config: ConnectorConfig, before: Mapping[str, Any] | None = None) -> None:
+    row.config, secrets = stored_parts(config)
+    if secrets == before:
+        return
+    row.credentials = seal_secrets(row, secrets)
+    if secrets or before is not None:
+        row.credentials_changed_at = clock.now()
+
+
+def _pause(export: DataExport, actor: Actor, *, is_paused: bool) -> DataExport:
+    with account_scope(export.account):
+        row = _lock_export(export)
+        if (row.paused_at is not None) == is_paused:
+            return row
+        row.paused_at = clock.now() if is_paused else None
+        if not is_paused:
+            row.next_run_at = clock.now()
+        row.save(update_fields=["paused_at", "next_run_at"])
+        _record(row, actor, "pause" if is_paused else "resume", {})
+    return row
+
+
+def _lock_export(export: DataExport) -> DataExport:
+    return DataExport.objects.select_for_update(of=("self",)).select_related("account").get(pk=export.pk)
+
+
+def _snapshot(row: DataExport) -> dict[str, Any]:
+    return {
+        "schedule": str(row.schedule),
+        "excluded_columns": row.excluded_columns,
+        "with_splits": row.with_splits,
+    }
+
+
+def _record(row: DataExport, actor: Actor, what: str, detail: dict[str, Any]) -> None:
+    """Names of fields, never their values."""
+    audit.record(
+        account=row.account, actor=actor, action=f"data_export.{what}", target=row.name, detail=detail
+    )

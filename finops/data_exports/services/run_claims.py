@@ -1,0 +1,59 @@
+"""Who does a run: one process an export, and another one as soon as that has died; as for syncs of connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from django.db import transaction
+
+from finops.data_exports.models import UNFINISHED_STATUSES, DataExportRun
+from finops.lib import clock
+from finops.lib.advisory_lock import advisory_lock
+
+MAX_ATTEMPTS: Final = 6
+"""A run that takes its worker down so often will do so again. What it wrote stays, and the next one goes on."""
+
+
+class RunTakeover(Exception):
+    """Another process has taken this run up, or it was removed with its export; this one must leave no effect."""
+
+
+@contextmanager
+def claim_run(run_id: int) -> Iterator[DataExportRun | None]:
+    """The run, now running and ours; None when it is finished, or its export runs elsewhere."""
+    # Unscoped: a worker names the row itself.
+    row = DataExportRun.objects.unscoped().filter(pk=run_id, status__in=UNFINISHED_STATUSES).first()
+    if row is None:
+        yield None
+        return
+    with advisory_lock(f"data export {row.export_id}") as is_ours:
+        yield _begin(run_id) if is_ours else None
+
+
+def update(run: DataExportRun, **values: object) -> None:
+    """Change the row while it is this attempt's. Raises RunTakeover otherwise."""
+    # Unscoped: a worker names the row itself.
+    rows = DataExportRun.objects.unscoped().filter(
+        pk=run.pk, status=DataExportRun.RunStatus.RUNNING, attempts=run.attempts
+    )
+    if not rows.update(**values):
+        raise RunTakeover(f"run {run.pk} is no longer done by attempt {run.attempts}")
+
+
+@transaction.atomic
+def _begin(run_id: int) -> DataExportRun | None:
+    # Unscoped: a worker names the row itself.
+    rows = DataExportRun.objects.unscoped().select_related("account", "export__account")
+    run = (
+        rows.select_for_update(of=("self",))
+        .filter(pk=run_id, status__in=UNFINISHED_STATUSES, account__suspended_at=None)
+        .first()
+    )
+    if run is None:
+        return None
+    run.status, run.stage, run.attempts = DataExportRun.RunStatus.RUNNING, "listing", run.attempts + 1
+    run.started_at = run.started_at or clock.now()
+    run.save(update_fields=["status", "stage", "attempts", "started_at"])
+    return run

@@ -1,0 +1,116 @@
+"""Runs as a queue: asked for by a person or the schedule, one unfinished an export; the row is the queue."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef, Q, Window
+from django.db.models.functions import RowNumber
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.scoping import account_scope
+from finops.data_exports.models import UNFINISHED_STATUSES, DataExport, DataExportRun
+from finops.data_exports.services import export_run
+from finops.data_exports.services.run_claims import claim_run
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.lib import clock, disk
+from finops.lib.cost_access import cost_access, require_whole_account
+from finops.lib.errors import UserError
+from finops.worker.broker import publish
+
+RUN_TASK: Final = "data_exports.run"
+MESSAGE_SECONDS: Final = 3_600
+RETENTION: Final = timedelta(days=90)
+RULES_CHECK: Final = timedelta(days=1)
+NEWEST_KEPT: Final = 50
+"""Of each export, however old."""
+
+
+@transaction.atomic
+def queue_run(
+    *,
+    export: DataExport,
+    actor: Actor,
+    trigger: DataExportRun.RunTrigger = DataExportRun.RunTrigger.MANUAL,
+) -> DataExportRun:
+    """Run an export now, also one that is paused. Raises UserError while a run of it waits or runs, LimitedCostAccess for a
+    limited reader."""
+    require_whole_account()
+    run = DataExportRun(account=export.account, export=export, trigger=trigger, actor_label=actor.label[:254])
+    try:
+        with transaction.atomic():
+            run.save(force_insert=True)
+    except IntegrityError:
+        raise UserError("A run of this data export is queued or running already.") from None
+    audit.record(account=export.account, actor=actor, action="data_export.run", target=export.name, detail={})
+    account_id, pk = run.account_id, run.pk
+    transaction.on_commit(lambda: publish(RUN_TASK, account_id, pk, expires=MESSAGE_SECONDS))
+    return run
+
+
+def queue_due_runs() -> int:
+    """A run for each export whose time has come and that has none unfinished: how many. One that runs after imports waits until
+    cost changed since its last success, and a day at most, for what else changes: rules of cost tags, owners. Two queries."""
+    # Unscoped: the schedule serves every account.
+    unfinished = DataExportRun.objects.unscoped().filter(
+        export=OuterRef("pk"), status__in=UNFINISHED_STATUSES
+    )
+    changed = LakeSegment.objects.unscoped().filter(
+        Q(created_at__gt=OuterRef("changes_seen_at")) | Q(retired_at__gt=OuterRef("changes_seen_at")),
+        account=OuterRef("account"),
+        kind=Kind.COST.value,
+    )
+    exports = DataExport.objects.unscoped().filter(
+        ~Q(schedule=DataExport.Schedule.AFTER_IMPORTS)
+        | Q(changes_seen_at=None)
+        | Q(changes_seen_at__lt=clock.now() - RULES_CHECK)
+        | Q(failures__gt=0)
+        | Exists(changed),
+        paused_at=None,
+        next_run_at__lte=clock.now(),
+        account__suspended_at=None,
+    )
+    due = exports.exclude(Exists(unfinished)).order_by("next_run_at").values_list("pk", "account_id")
+    runs = [DataExportRun(account_id=account_id, export_id=pk) for pk, account_id in due]
+    # The constraint decides between two that look at once.
+    DataExportRun.objects.unscoped().bulk_create(runs, ignore_conflicts=True)
+    return len(runs)
+
+
+def unfinished_runs() -> list[tuple[int, int]]:
+    """Account and id of runs that some worker should look at: queued ones, and running ones whose process may have died."""
+    # Unscoped: the queue serves every account.
+    rows = DataExportRun.objects.unscoped().filter(status__in=UNFINISHED_STATUSES, account__suspended_at=None)
+    return list(rows.order_by("pk").values_list("account_id", "pk"))
+
+
+def run_export(run_id: int) -> bool:
+    """Do a queued run, or take up one whose process died. False when it is not ours to do now: it has ended, its export runs
+    elsewhere, or there is little room on disk.
+
+    Safe to call twice, at once, and after kill -9 at any moment: a month is replaced whole, and one that was written is not
+    written again. What fails is kept in the row.
+    """
+    if disk.low_disk():
+        return False
+    with claim_run(run_id) as run:
+        if run is None:
+            return False
+        with account_scope(run.account), cost_access(None):
+            export_run.run(run)
+    return True
+
+
+def remove_old_runs() -> int:
+    """Remove runs that ended long ago; the newest of each export stay. How many went."""
+    newest = Window(RowNumber(), partition_by=F("export_id"), order_by=F("pk").desc())
+    # Unscoped: the sweep serves every account.
+    rows = DataExportRun.objects.unscoped().exclude(status__in=UNFINISHED_STATUSES).annotate(place=newest)
+    old = rows.filter(place__gt=NEWEST_KEPT).values_list("pk", "finished_at")
+    pks = [pk for pk, ended in old if ended is not None and ended < clock.now() - RETENTION]
+    DataExportRun.objects.unscoped().filter(pk__in=pks).delete()
+    return len(pks)

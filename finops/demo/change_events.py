@@ -1,0 +1,114 @@
+"""What Lumenly's tools send of changes: deployments on weekdays, purchases of commitments, and what was behind each surprise of
+the story. Pushed through the door's own checks, by a source with a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from accounts.audit import Actor
+from accounts.models import Account
+from finops.change_events.models import ChangeEvent, EventKey, EventSource
+from finops.change_events.parsing import check_events
+from finops.change_events.services.accept import accept_events
+from finops.change_events.services.keys import EventCredential, generate_event_key
+from finops.change_events.services.sources import create_event_source
+from finops.demo.commitments import COMMITMENTS
+from finops.demo.company import SOURCES, SUB_ACCOUNTS, digest, person
+from finops.demo.story import anomalies
+from finops.lib.periods import DateRange, each_day
+from ingestion.parsing import MAX_EVENTS
+
+SOURCE_NAME: Final = "Delivery pipeline"
+
+BEHIND: Final[dict[str, tuple[str, str, str, str]]] = {
+    "nat-loop": ("deployment", "exporter 2.3: retry uploads until they succeed", "maya.okafor", "prod"),
+    "debug-logs": ("incident", "payments: time-outs, debug logging on", "sofia.rossi", "prod"),
+    "agent-loop": ("change", "research agent runs overnight", "omar.haddad", "ws-research"),
+    "full-scan": ("change", "revenue report scheduled without partition filter", "omar.haddad", "analytics"),
+    "forgotten-gpu": ("change", "GPU machine started for a test", "sofia.rossi", "sandbox"),
+    "cosmos-outage": ("incident", "EU search is down", "maya.okafor", "eu-prod"),
+}
+"""Surprise of the story -> kind, title, person, account: what its people would have sent."""
+
+_SERVICES: Final = (
+    ("checkout", "Amazon Elastic Compute Cloud", "prod"),
+    ("payments-api", "Amazon Relational Database Service", "prod"),
+    ("exporter", "Amazon Simple Storage Service", "prod"),
+    ("search", "Azure Cosmos DB", "eu-prod"),
+    ("warehouse", "BigQuery", "analytics"),
+    ("assistant", "Claude API", "ws-product"),
+    ("gateway", "Amazon Virtual Private Cloud", "staging"),
+    ("audit-trail", "Amazon CloudWatch", "shared"),
+)
+"""What is deployed, the service it runs on, the account it runs in."""
+
+
+def ensure_change_events(account: Account, actor: Actor, first: date, last: date) -> int:
+    """Push what happened on the days that are not there yet, into the account in scope; how many events that were. Nothing
+    where somebody deleted the source or ended its key."""
+    credential = _credential(account, actor)
+    if credential is None:
+        return 0
+    newest = ChangeEvent.objects.filter(source_id=credential.source_id).first()
+    begin = newest.occurred_at.date() + timedelta(days=1) if newest else first
+    events = [*events_on(DateRange(begin, last))] if begin <= last else []
+    for start in range(0, len(events), MAX_EVENTS):
+        body = msgspec.json.encode({"events": events[start : start + MAX_EVENTS]})
+        accept_events(credential=credential, batch=check_events(body))
+    return len(events)
+
+
+def events_on(days: DateRange) -> Iterator[dict[str, Any]]:
+    """As a pipeline sends them; the same whenever they are made."""
+    for one in anomalies(days.start, days.end):
+        if days.start <= one.start <= days.end:
+            kind, title, who, where = BEHIND[one.name]
+            scope = {"service": one.service, "account": SUB_ACCOUNTS[where].id}
+            yield _event(one.name, one.start, 8, kind, title, who, scope)
+    for day in each_day(days):
+        for each in COMMITMENTS:
+            if (each.month, each.day) == (day.month, day.day):
+                scope = {"source": SOURCES[each.source].name, "commitment": each.name}
+                title = f"Renewed {each.name}"
+                yield _event(each.key, day, 0, "purchase", title, "maya.okafor", scope)
+        if day.weekday() < 5:
+            yield from _deployments(day)
+
+
+def _deployments(day: date) -> Iterator[dict[str, Any]]:
+    """Two a weekday."""
+    for hour in (10, 15):
+        place = int(digest("deployment", str(day), hour, length=8), 16)
+        name, service, where = _SERVICES[place % len(_SERVICES)]
+        scope = {"service": service, "account": SUB_ACCOUNTS[where].id}
+        yield _event(name, day, hour, "deployment", f"{name} v{day.toordinal() - 739_000}", "ci", scope)
+
+
+def _event(
+    name: str, day: date, hour: int, kind: str, title: str, who: str, scope: dict[str, str]
+) -> dict[str, Any]:
+    return {
+        "event_id": f"{name}-{day}-{hour}",
+        "occurred_at": datetime.combine(day, time(hour), UTC).isoformat(),
+        "kind": kind,
+        "title": title,
+        "actor": who if who == "ci" else person(who),
+        "scope": scope,
+    }
+
+
+def _credential(account: Account, actor: Actor) -> EventCredential | None:
+    source = EventSource.objects.filter(name=SOURCE_NAME).first()
+    if source is None and EventSource.objects.exists():
+        return None
+    if source is None:
+        source = create_event_source(account=account, actor=actor, name=SOURCE_NAME)
+        generate_event_key(source=source, actor=actor)
+    key = EventKey.objects.filter(source=source, revoked_at=None).first()
+    if key is None:
+        return None
+    return EventCredential(key_id=key.pk, source_id=source.pk, account=account, lookup=key.lookup)

@@ -1,0 +1,104 @@
+"""Change events beside anomalies, by the root causes that are stored with them: no cost is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, timedelta
+from decimal import Decimal
+from typing import Final
+
+from finops.change_events.models import ChangeEvent
+from finops.change_events.queries import events_between
+from finops.change_events.ranking import ScopeCost, best_candidates, time_share
+from finops.change_events.schemas import ChangeCandidate
+from finops.change_events.scopes import Scope, ScopeFilter, fits, scope_filters
+from finops.costs.aliases import candidates
+from finops.insights.anomalies.causes import AnomalyCause, Causes
+from finops.insights.anomalies.rows import counted_members, incident_causes
+from finops.insights.models import Anomaly, Incident
+from finops.lib.cost_access import sees_whole_account
+from finops.lib.money import exact_sum
+from finops.lib.periods import DateRange
+
+DAYS_BEFORE: Final = 7
+"""An event so long before the first day counts no more."""
+MAX_READ: Final = 5_000
+EVERYTHING: Final = Decimal("0.05")
+UNKNOWN: Final = Decimal("0.5")
+"""Of a scope without dimensions, and for each dimension of which the anomaly stores no causes."""
+
+
+def incident_candidates(
+    incidents: Sequence[Incident], asked: Scope | None = None
+) -> dict[int, list[ChangeCandidate]]:
+    """By pk of the incident, from `with_members`; only events that fit the scope that was asked for. One query."""
+    if not incidents or not sees_whole_account():
+        return {}
+    first = min(each.first_day for each in incidents) - timedelta(days=DAYS_BEFORE)
+    last = max(each.last_day for each in incidents)
+    filters = scope_filters(asked or {})
+    events = [each for each in events_between(first, last)[:MAX_READ] if fits(each.scope, filters)]
+    return {each.pk: _candidates(each, events) for each in incidents}
+
+
+def _candidates(incident: Incident, events: Sequence[ChangeEvent]) -> list[ChangeCandidate]:
+    days = DateRange(incident.first_day, incident.last_day)
+    before = DateRange(
+        incident.first_day - timedelta(days=DAYS_BEFORE), incident.first_day - timedelta(days=1)
+    )
+    members = counted_members(incident)
+    causes = incident_causes(members)
+    scores = []
+    for event in events:
+        part = time_share(event.occurred_at.astimezone(UTC).date(), days, before)
+        if part:
+            scores.append((event, part * scope_fit(event.scope, members, causes)))
+    return best_candidates(scores)
+
+
+def scope_fit(scope: Scope, members: Sequence[Anomaly], causes: Sequence[Causes]) -> Decimal:
+    """share x movement by the stored causes: of several dimensions the one that has least of the impact, times half for each
+    that nothing is stored of."""
+    if not scope:
+        return EVERYTHING
+    known = [
+        fit
+        for name, values in scope.items()
+        if (fit := _dimension_fit(name, values, members, causes)) is not None
+    ]
+    unknown = UNKNOWN ** (len(scope) - len(known))
+    return min(known) * unknown if known else EVERYTHING * unknown
+
+
+def _dimension_fit(
+    name: str, values: Sequence[str], members: Sequence[Anomaly], causes: Sequence[Causes]
+) -> Decimal | None:
+    """None where nothing is stored of the dimension."""
+    impact = exact_sum(each.impact for each in members)
+    wanted = ScopeFilter(
+        name, "in", tuple(text.casefold() for value in values for text in candidates(name, value))
+    )
+    own = [each for each in members if each.dimension == name or name == "source"]
+    if own:
+        ours = [each for each in own if wanted.passes({name: _names_of(each, name)})]
+        return _fit(
+            exact_sum(each.actual for each in ours), exact_sum(each.expected for each in ours), impact
+        )
+    of_dimension = next((each for each in causes if each.dimension == name), None)
+    if of_dimension is None:
+        return None
+    rows = [row for row in of_dimension.rows if wanted.passes({name: _names(row)})]
+    return _fit(exact_sum(row.actual for row in rows), exact_sum(row.expected for row in rows), impact)
+
+
+def _fit(actual: Decimal, expected: Decimal, impact: Decimal) -> Decimal:
+    return ScopeCost(actual, expected, impact).fit
+
+
+def _names_of(anomaly: Anomaly, name: str) -> list[str]:
+    own = [anomaly.source.name] if name == "source" else [anomaly.value, anomaly.label]
+    return [text for text in own if text]
+
+
+def _names(row: AnomalyCause) -> list[str]:
+    return [text for text in (row.value, row.label) if text]

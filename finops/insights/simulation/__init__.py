@@ -1,0 +1,1 @@
+"""What if: real cost lines under other assumptions (ADR 0083)."""

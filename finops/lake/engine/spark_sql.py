@@ -1,0 +1,207 @@
+"""From a compiled expression to one statement of Spark SQL over temporary views. Pure: runs nothing.
+
+What differs between the dialects stands here alone, each with a test (`tests/finops/lake/engine/test_spark_sql.py`). Ibis
+compiles the same expression that DuckDB runs; names become c0, c1, … because Spark by default takes names that differ in
+case alone, as tag keys do, for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+from ibis.backends.sql.compilers.pyspark import PySparkCompiler
+from sqlglot import exp
+
+from finops.lake import schema as schemas
+from finops.lake.engine.compiler import ALL_LINES, Currency, Query, check_text
+from finops.lake.schema import OWN_CURRENCY
+
+DIALECT: Final = "spark"
+
+
+class _Compiler(PySparkCompiler):  # type: ignore[misc]
+    """Ibis's compiler of Spark SQL, with the types that Ibis itself says."""
+
+    def visit_DateTruncate(self, op: Any, *, arg: Any, unit: Any) -> Any:
+        """Spark truncates a day to a time."""
+        return self.cast(super().visit_DateTruncate(op, arg=arg, unit=unit), op.dtype)
+
+
+_to_sqlglot: Final = _Compiler().to_sqlglot
+
+
+def _list_position(items: exp.Expr, item: exp.Expr) -> exp.Expr:
+    """Null where it is not in the list; Spark says 0."""
+    place = exp.Anonymous(this="array_position", expressions=[items, item])
+    return exp.Nullif(this=place, expression=exp.Literal.number(0))
+
+
+def _list_extract(items: exp.Expr, place: exp.Expr) -> exp.Expr:
+    """From 1, and null beyond the end: Spark's `get` counts from 0."""
+    before = exp.Sub(this=exp.Paren(this=place), expression=exp.Literal.number(1))
+    return exp.Anonymous(this="get", expressions=[items, exp.cast(before, "INT", dialect=DIALECT)])
+
+
+FUNCTIONS: Final[dict[str, Callable[..., exp.Expr]]] = {
+    "list_position": _list_position,
+    "list_extract": _list_extract,
+}
+"""What expressions call by DuckDB's name, as Spark has it."""
+
+
+@dataclass(frozen=True)
+class SparkStatement:
+    """A statement over views, and what its columns are called in the answer, in order."""
+
+    sql: str
+    columns: tuple[str, ...]
+
+
+def statement(
+    query: Query,
+    start: date,
+    end: date,
+    *,
+    files: str | None,
+    waiting: str | None = None,
+    present: frozenset[str] = frozenset(),
+    currency: Currency | None = None,
+) -> SparkStatement:
+    """The statement over the view `files`, whose columns are `present`, for these days (inclusive), and over the view `waiting`,
+    which has the needed columns and facts of these days only. `currency` keeps its lines; rates are not converted by.
+
+    Raises UserError for text that SQL cannot hold.
+    """
+    names = _Names()
+    tables = [
+        (
+            names[ALL_LINES if query.limit else query.kind.value],
+            _lines(query, files, waiting, present, start, end, currency),
+        )
+    ]
+    if query.limited_facts is not None:
+        tables.append((names[query.kind.value], _tree(query.limited_facts)))
+    tree = _tree(query.expression)
+    shared = tree.args.pop("with_", None)
+    tables += [(names[each.alias], each.this) for each in shared.expressions] if shared else []
+    for part in [tree, *(table for _, table in tables)]:
+        names.replace(part)
+    head = ", ".join(f"`{name}` AS ({table.sql(DIALECT)})" for name, table in tables)
+    text = f"WITH {head} {tree.sql(DIALECT)}"
+    check_text(text)
+    return SparkStatement(text, tuple(query.result.names))
+
+
+class _Names(dict[str, str]):
+    """A short name for each identifier, alike in all of a statement. Views and columns of files keep theirs."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = f"c{len(self)}"
+        return self[name]
+
+    def replace(self, tree: exp.Expr) -> None:
+        for identifier in tree.find_all(exp.Identifier):
+            if not identifier.meta.get("is_stored"):
+                identifier.set("this", self[identifier.name])
+                identifier.set("quoted", True)
+
+
+def _own_name(name: str) -> exp.Identifier:
+    identifier = exp.to_identifier(name, quoted=True)
+    identifier.meta["is_stored"] = True
+    return identifier
+
+
+def _tree(expression: Any) -> exp.Query:
+    # Ibis uses one node in several places.
+    tree: exp.Query = _with_lists(_to_sqlglot(expression)).copy()
+    # Leaves first: functions stand in each other's arguments.
+    for node in reversed(list(tree.walk())):
+        replacement = _spark_node(node)
+        if replacement is not node:
+            node.replace(replacement)
+    return tree
+
+
+def _with_lists(tree: exp.Query) -> exp.Query:
+    """The tree with lists where Ibis has tuples, into which sqlglot does not walk."""
+    nodes: list[exp.Expr] = [tree]
+    while nodes:
+        node = nodes.pop()
+        for name, value in node.args.items():
+            if isinstance(value, tuple):
+                node.set(name, list(value))
+        nodes.extend(node.iter_expressions())
+    return tree
+
+
+def _spark_node(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Anonymous) and (function := FUNCTIONS.get(node.name.lower())):
+        return function(*node.expressions)
+    if isinstance(node, exp.Cast) and node.is_type("decimal") and node.this.is_string:
+        # Sail reads no exponent: 0E-18.
+        node.this.set("this", f"{Decimal(node.this.name):f}")
+    return node
+
+
+def _lines(
+    query: Query,
+    files: str | None,
+    waiting: str | None,
+    present: frozenset[str],
+    start: date,
+    end: date,
+    currency: Currency | None,
+) -> exp.Query:
+    """The facts, as files and the inbox have them."""
+    if files is None and waiting is None:
+        return exp.select(*[_null(query, name) for name in query.needed]).where(exp.false())
+    rest = exp.select(*[_column(name) for name in query.needed]).from_(_view(waiting)) if waiting else None
+    if files is None:
+        return rest or exp.select()
+    columns = [_column(name) if _in_file(name) in present else _null(query, name) for name in query.needed]
+    day = exp.Column(this=_own_name(schemas.day_column(query.kind)))
+    facts = (
+        exp.select(*columns).from_(_view(files)).where(exp.Between(this=day, low=_day(start), high=_day(end)))
+    )
+    if currency is not None:
+        own = exp.EQ(
+            this=exp.Column(this=_own_name("currency")), expression=exp.Literal.string(currency.currency)
+        )
+        facts = facts.where(own)
+    return exp.union(facts, rest, distinct=False) if rest is not None else facts
+
+
+def _in_file(name: str) -> str:
+    return "currency" if name == OWN_CURRENCY else name
+
+
+def _column(name: str) -> exp.Expr:
+    return exp.alias_(exp.Column(this=_own_name(_in_file(name))), name, quoted=True)
+
+
+def _null(query: Query, name: str) -> exp.Expr:
+    types = {field.name: spark_type(field.type) for field in schemas.base_schema(query.kind)}
+    return exp.alias_(exp.cast(exp.null(), types.get(name, "STRING"), dialect=DIALECT), name, quoted=True)
+
+
+def _view(name: str | None) -> exp.Table:
+    return exp.Table(this=_own_name(name or ""))
+
+
+def _day(day: date) -> exp.Cast:
+    return exp.cast(exp.Literal.string(day.isoformat()), "DATE", dialect=DIALECT)
+
+
+def spark_type(type_: Any) -> str:
+    """The name in Spark SQL of an Arrow type that files have."""
+    text = str(type_)
+    if text.startswith("decimal"):
+        return f"DECIMAL({type_.precision},{type_.scale})"
+    if text.startswith("timestamp"):
+        return "TIMESTAMP"
+    return {"date32[day]": "DATE", "string": "STRING", "int32": "INT"}[text]

@@ -1,0 +1,107 @@
+"""A billing month of cost as each source's newest import left it, held against what that import replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final
+
+import pyarrow as pa
+
+from accounts.models import Account
+from finops.lake.engine import engine
+from finops.lake.engine.compiler import File
+from finops.lake.engine.version_sql import version_sql
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.lake.storage.manifest import SegmentFile
+from finops.lib.answers import group_by
+
+LINE_COLUMNS: Final = (
+    *("charge_date", "provider", "account_id", "service", "region", "usage_type", "sku_id", "resource_id"),
+    *("charge_category", "charge_class", "charge_frequency", "charge_description"),
+    *("pricing_category", "commitment_id", "commitment_status", "currency"),
+)
+"""What tells lines apart. Bills have no id of a line, so lines that are alike in all of these are compared by their sums."""
+
+_AMOUNTS: Final = ("billed_cost", "effective_cost")
+
+
+@dataclass(frozen=True)
+class MonthVersions:
+    """The two newest versions of a source's month."""
+
+    source_id: int
+    replaced_at: datetime
+    before: tuple[LakeSegment, ...]
+    after: tuple[LakeSegment, ...]
+
+
+def versions_of(account: Account, month: date) -> tuple[list[MonthVersions], set[int]]:
+    """Of each source whose previous version is still stored; and the sources of the month that have none. One query."""
+    rows = LakeSegment.objects.unscoped().filter(account=account, kind=Kind.COST.value, month=month)
+    versions, others = [], set()
+    for source, segments in group_by(rows.order_by("source_id", "path"), lambda each: each.source_id).items():
+        after = tuple(each for each in segments if each.retired_at is None)
+        moments = [each.retired_at for each in segments if each.retired_at is not None]
+        if not moments or not after:
+            others |= {source} if after else set()
+            continue
+        moment = max(moments)
+        before = tuple(
+            each
+            for each in segments
+            if each.created_at < moment and (each.retired_at is None or each.retired_at >= moment)
+        )
+        versions.append(MonthVersions(source, moment, before, after))
+    return versions, others
+
+
+def months_with_versions(account: Account) -> list[date]:
+    """Billing months of which a replaced version is stored, the newest first. One query."""
+    rows = LakeSegment.objects.unscoped().filter(account=account, kind=Kind.COST.value)
+    old = rows.filter(retired_at__isnull=False).order_by("-month")
+    return list(old.values_list("month", flat=True).distinct())
+
+
+def compare_lines(versions: Sequence[MonthVersions], *, most: int) -> tuple[pa.Table, pa.Table]:
+    """Sums by currency and by what became of the lines (`added`, `gone`, `changed`, `same`), and the `most` largest changes of
+    groups of lines that are alike in LINE_COLUMNS. Two scans of both versions. Raises LakeUnavailable."""
+    before = {each.path: each for version in versions for each in version.before}
+    after = {each.path: each for version in versions for each in version.after}
+    files = [_file(each) for each in (*before.values(), *after.values())]
+    tables = []
+    for finish in (_SUMS, _LARGEST.format(most=int(most))):
+
+        def statement(local: Sequence[File], finish: str = finish) -> str:
+            groups = version_sql(local[: len(before)], local[len(before) :], LINE_COLUMNS, _AMOUNTS)
+            return f"WITH groups AS ({groups}), compared AS ({_COMPARED}) {finish}"
+
+        with engine.read_batches(files, statement) as reader:
+            tables.append(reader.read_all())
+    return tables[0], tables[1]
+
+
+_COMPARED: Final = """
+SELECT *, CASE WHEN lines_before = 0 THEN 'added' WHEN lines_after = 0 THEN 'gone'
+    WHEN lines_before <> lines_after OR billed_cost_before <> billed_cost_after
+        OR effective_cost_before <> effective_cost_after THEN 'changed' ELSE 'same' END AS status
+FROM groups
+"""
+_SUMS: Final = """
+SELECT currency, status, sum(lines_before)::BIGINT AS lines_before, sum(lines_after)::BIGINT AS lines_after,
+    sum(billed_cost_before) AS billed_before, sum(billed_cost_after) AS billed_after,
+    sum(effective_cost_before) AS effective_before, sum(effective_cost_after) AS effective_after
+FROM compared GROUP BY currency, status
+"""
+_LARGEST: Final = """
+SELECT * EXCLUDE (lines_before, lines_after), lines_before::BIGINT AS lines_before, lines_after::BIGINT AS lines_after
+FROM compared WHERE status <> 'same' ORDER BY greatest(
+    abs(billed_cost_after - billed_cost_before), abs(effective_cost_after - effective_cost_before)
+) DESC, charge_date, service, usage_type, resource_id LIMIT {most}
+"""
+
+
+def _file(segment: LakeSegment) -> SegmentFile:
+    return SegmentFile(segment.path, segment.checksum, frozenset(segment.columns))

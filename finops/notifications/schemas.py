@@ -1,0 +1,45 @@
+"""What is asked of recent events (the tool `listRecentEvents`), and what answers say of one.
+
+Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from finops.lib.answers import AccountAnswer
+
+MAX_DAYS = 90
+MAX_LIMIT = 50
+
+
+class RecentEventsQuery(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    days: Annotated[int, Meta(ge=1, le=MAX_DAYS)] = 7
+    after: Annotated[int, Meta(description="ID of the newest event that you know.", ge=0)] = 0
+    limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT)] = 20
+
+
+class RecentEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """kind: alert (budget, anomaly, connection …), import, sync, push, upload or export."""
+
+    id: int
+    at: datetime
+    kind: str
+    severity: str
+    title: str
+    text: str = ""
+    console_url: str = ""
+
+
+class RecentEventsAnswer(AccountAnswer, frozen=True, kw_only=True):
+    events: list[RecentEvent]
+    total_events: int
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

@@ -1,0 +1,31 @@
+"""What a push may say beside its body: `Idempotency-Key`, `?dry_run`."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from rest_framework.request import Request
+
+from finops.lib.push_body import PushError
+from ingestion.services.idempotency import KEY_RULE, is_key
+
+_FLAGS = {"false": False, "0": False, "true": True, "1": True}
+
+
+def idempotency_key_of(request: Request) -> str:
+    """Empty without one. Raises PushError, 400, for what is none."""
+    key: str | None = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    if key is None:
+        return ""
+    if not is_key(key):
+        raise PushError(HTTPStatus.BAD_REQUEST, "invalid_idempotency_key", KEY_RULE)
+    return key
+
+
+def dry_run_of(request: Request) -> bool:
+    """Raises PushError, 400, for a flag that is neither."""
+    # Without a word it is no answer: whoever writes `?dry_run` means it, and storing would surprise.
+    flag = request.query_params.get("dry_run", "false").lower()
+    if flag not in _FLAGS:
+        raise PushError(HTTPStatus.BAD_REQUEST, "invalid_parameter", "dry_run must be true or false.")
+    return _FLAGS[flag]

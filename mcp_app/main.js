@@ -1,0 +1,282 @@
+// The view that hosts show for the answers of seven tools (MCP Apps): chart, table, other days and groups, drill-down.
+
+import { chartTheme } from "../static/js/lib/palette.js";
+import { draw } from "./chart.js";
+import { daysOf, figuresOf, title } from "./figures.js";
+import { setLocale } from "./formats.js";
+import { answerOf, Host } from "./host.js";
+import {
+  canChangeDays,
+  canDrill,
+  canGroup,
+  drillDown,
+  GROUPINGS,
+  groupingOf,
+  PERIODS,
+  withGrouping,
+  withPeriod,
+} from "./questions.js";
+
+const INLINE_HEIGHT = 500;
+const INLINE_ROWS = 8;
+const CHART_HEIGHT = 208;
+
+const state = { tool: "", args: {}, answer: null, figure: 0, showsData: false, history: [], busy: false, error: "" };
+const root = document.querySelector("main");
+
+const host = new Host(window.parent, {
+  "ui/notifications/tool-input": (params) => {
+    state.args = params.arguments ?? {};
+  },
+  "ui/notifications/tool-result": (params) => showResult(params),
+  "ui/notifications/tool-cancelled": () => render({ error: "The call was canceled." }),
+  "ui/notifications/host-context-changed": (context) => {
+    Object.assign(host.context, context);
+    applyContext();
+    render();
+  },
+});
+
+function showResult(result) {
+  if (result.isError) return render({ error: result.content?.[0]?.text ?? "The call failed." });
+  try {
+    render({ answer: answerOf(result), error: "", figure: 0 });
+  } catch (error) {
+    render({ error: error.message });
+  }
+}
+
+function applyContext() {
+  const { theme, locale, styles, toolInfo } = host.context;
+  if (toolInfo?.tool?.name) state.tool = toolInfo.tool.name;
+  setLocale(locale);
+  document.documentElement.lang = locale ?? "en";
+  document.documentElement.dataset.theme = theme ?? "light";
+  for (const [name, value] of Object.entries(styles?.variables ?? {})) {
+    if (value) document.documentElement.style.setProperty(name, value);
+  }
+}
+
+function isInline() {
+  return (host.context.displayMode ?? "inline") === "inline";
+}
+
+async function ask(args, { remember = true } = {}) {
+  const before = { args: state.args, answer: state.answer, figure: state.figure };
+  render({ busy: true, error: "" });
+  try {
+    const answer = await host.callTool(state.tool, args);
+    if (remember) state.history.push(before);
+    render({ args, answer, figure: 0, busy: false });
+  } catch (error) {
+    render({ busy: false, error: error.message });
+  }
+}
+
+function goBack() {
+  render({ ...state.history.pop(), error: "" });
+}
+
+// Elements
+
+function make(name, attributes = {}, children = []) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (value === true) node.setAttribute(key, "");
+    else if (value !== false && value !== undefined) node.setAttribute(key, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+function choice(label, name, value, options, onChange) {
+  const items = options.map(([key, text]) => make("option", { value: key, selected: key === value }, [text]));
+  const select = make(
+    "select",
+    { name, disabled: state.busy, onchange: (event) => onChange(event.target.value) },
+    items,
+  );
+  return make("label", {}, [make("span", {}, [label]), select]);
+}
+
+function button(text, onclick, attributes = {}) {
+  return make("button", { type: "button", onclick, ...attributes }, [text]);
+}
+
+// Parts
+
+function header(figure) {
+  return make("header", {}, [
+    make("div", {}, [
+      make("h1", {}, [figure.label]),
+      make("p", { class: "value" }, [figure.value]),
+      make("p", { class: "note" }, [[daysOf(state.answer), figure.note].filter(Boolean).join(" · ")]),
+    ]),
+    make("div", { class: "actions" }, [
+      host.canGoFullscreen && isInline()
+        ? button("Full screen", () => host.requestDisplayMode("fullscreen").then(onDisplayMode, () => {}))
+        : null,
+      host.canOpenLinks && state.answer.console_url
+        ? button("Open in console", () => host.openLink(state.answer.console_url))
+        : null,
+    ]),
+  ]);
+}
+
+function onDisplayMode({ mode }) {
+  host.context.displayMode = mode;
+  render();
+}
+
+function warnings() {
+  const list = [...(state.answer.warnings ?? [])];
+  if (state.answer.truncated) list.push(state.answer.truncated);
+  if (!list.length) return null;
+  const [first, ...rest] = list;
+  const shown = isInline() ? [] : rest;
+  const more = isInline() && rest.length ? ` (${rest.length} more in full screen and in the answer)` : "";
+  return make("div", { class: "warning", role: "note" }, [
+    make("p", {}, [`${first}${more}`]),
+    ...shown.map((text) => make("p", {}, [text])),
+  ]);
+}
+
+function toolbar(figures) {
+  const { tool, args } = state;
+  const parts = [];
+  if (state.history.length) parts.push(button("Back", goBack, { disabled: state.busy }));
+  if (figures.length > 1) {
+    const currencies = figures.map((figure, index) => [String(index), figure.currency]);
+    parts.push(
+      choice("Currency", "currency", String(state.figure), currencies, (index) => render({ figure: Number(index) })),
+    );
+  }
+  if (host.canCallTools && canGroup(tool)) {
+    const now = groupingOf(args);
+    const names = GROUPINGS.includes(now) || !now ? GROUPINGS : [now, ...GROUPINGS];
+    const options = [["", "None"], ...names.map((name) => [name, title(name)])];
+    parts.push(choice("Group by", "group_by", now, options, (name) => ask(withGrouping(state.args, name))));
+  }
+  if (host.canCallTools && canChangeDays(tool)) {
+    const own = args.period && PERIODS[args.period] ? [] : [["", "Requested days"]];
+    const options = [...own, ...Object.entries(PERIODS)];
+    const onChange = (period) => period && ask(withPeriod(state.args, period));
+    parts.push(choice("Days", "period", args.period ?? "", options, onChange));
+  }
+  if (figures[state.figure].rows.length) {
+    const label = state.showsData ? "View chart" : "View data";
+    parts.push(
+      button(label, () => render({ showsData: !state.showsData }), { "aria-pressed": String(state.showsData) }),
+    );
+  }
+  return make("div", { class: "toolbar" }, parts);
+}
+
+function filterLine() {
+  const filters = state.args.filters ?? [];
+  const texts = filters.map((filter) => `${title(filter.dimension)}: ${(filter.values ?? []).join(", ")}`);
+  return texts.length ? make("p", { class: "note" }, [texts.join(" › ")]) : null;
+}
+
+function chart(figure) {
+  if (!figure.chart) return null;
+  const theme = chartTheme(document.documentElement.dataset.theme === "dark", "sans-serif");
+  const svg = draw(figure.chart, {
+    width: Math.max(280, root.clientWidth),
+    height: isInline() ? CHART_HEIGHT : 340,
+    theme,
+    label: `${figure.label}: ${figure.value}. View data shows the same as a table.`,
+    onPick: pickOf(),
+  });
+  return make("div", { class: "chart" }, [svg, legend(figure.chart, theme)]);
+}
+
+function pickOf() {
+  if (!host.canCallTools || state.busy || !canDrill(state.tool, state.args)) return undefined;
+  return (filter) => ask(drillDown(state.args, filter));
+}
+
+function legend(drawn, theme) {
+  if (drawn.kind !== "stack" || drawn.series.length < 2) return null;
+  const onPick = pickOf();
+  const items = drawn.series.map((series, index) => {
+    const color = series.rest ? theme.rest : theme.colors[index % theme.colors.length];
+    const mark = make("i", { style: `background:${color}`, "aria-hidden": "true" });
+    const name = make("span", {}, [series.name]);
+    const isPickable = onPick && series.filter;
+    return make("li", {}, [
+      isPickable
+        ? make("button", { type: "button", onclick: () => onPick(series.filter) }, [mark, name])
+        : make("span", {}, [mark, name]),
+    ]);
+  });
+  return make("ul", { class: "legend" }, items);
+}
+
+function table(figure) {
+  const rows = isInline() ? figure.rows.slice(0, INLINE_ROWS) : figure.rows;
+  const onPick = pickOf();
+  const head = figure.columns.map((name, index) => make("th", { scope: "col", class: index ? "number" : "" }, [name]));
+  const body = rows.map((row) => {
+    const isPickable = onPick && row.filter;
+    const name = isPickable ? button(row.name, () => onPick(row.filter), { class: "link" }) : row.name;
+    const cells = row.cells.map((cell) => make("td", { class: "number" }, [cell]));
+    return make("tr", {}, [make("th", { scope: "row" }, [name]), ...cells]);
+  });
+  const hidden = figure.rows.length - rows.length;
+  return make("div", {}, [
+    make("table", {}, [
+      make("caption", {}, [`${figure.label}${figure.currency ? `, ${figure.currency}` : ""}`]),
+      make("thead", {}, [make("tr", {}, head)]),
+      make("tbody", {}, body),
+    ]),
+    hidden > 0 ? make("p", { class: "note" }, [`${hidden} more rows in full screen`]) : null,
+  ]);
+}
+
+function content() {
+  if (!state.answer) return [make("p", { class: "note", role: "status" }, [state.error || "Loading…"])];
+  const figures = figuresOf(state.tool, state.answer);
+  if (!figures.length) {
+    return [
+      make("p", { class: "summary" }, [state.answer.summary ?? ""]),
+      warnings(),
+      figures.length ? null : backOnly(),
+    ];
+  }
+  const figure = figures[state.figure];
+  return [
+    header(figure),
+    filterLine(),
+    warnings(),
+    toolbar(figures),
+    state.error ? make("p", { class: "error", role: "alert" }, [state.error]) : null,
+    state.showsData || !figure.chart ? table(figure) : chart(figure),
+  ];
+}
+
+function backOnly() {
+  return state.history.length ? make("div", { class: "toolbar" }, [button("Back", goBack)]) : null;
+}
+
+function render(changes = {}) {
+  Object.assign(state, changes);
+  const focused = document.activeElement?.getAttribute("name");
+  root.setAttribute("aria-busy", String(state.busy));
+  root.replaceChildren(...content().filter(Boolean));
+  if (focused) root.querySelector(`[name="${focused}"]`)?.focus();
+  const height = Math.ceil(document.body.getBoundingClientRect().height);
+  host.sizeChanged(isInline() ? Math.min(INLINE_HEIGHT, height) : height);
+}
+
+let width = 0;
+new ResizeObserver(() => {
+  if (root.clientWidth === width) return;
+  width = root.clientWidth;
+  if (state.answer) render();
+}).observe(root);
+
+await host.connect("finops-console", "1");
+applyContext();
+render();

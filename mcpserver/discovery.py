@@ -1,0 +1,78 @@
+"""Public documents by which clients find the MCP server from a domain alone: its Server Card (SEP-2127) and the AI Catalog
+(0.9) that names it. They say where to connect, never what is behind it."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from accounts.oauth.cors import open_to_browsers
+from accounts.oauth.resource import issuer, resource
+from mcpserver.revisions import REVISIONS
+from mcpserver.server import DESCRIPTION, NAME, TITLE, VERSION
+
+CARD_TYPE: Final = "application/mcp-server-card+json"
+CATALOG_TYPE: Final = "application/ai-catalog+json"
+CARD_PATH: Final = "api/mcp/server-card"
+_SCHEMA: Final = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
+
+
+def card_document() -> dict[str, Any]:
+    return {
+        "$schema": _SCHEMA,
+        "name": f"{'.'.join(reversed(_domain().split('.')))}/{NAME}",
+        "title": TITLE,
+        "description": DESCRIPTION,
+        "version": VERSION,
+        "websiteUrl": issuer(),
+        "remotes": [
+            {
+                "type": "streamable-http",
+                "url": resource(),
+                "supportedProtocolVersions": [revision.name for revision in REVISIONS],
+            }
+        ],
+    }
+
+
+def catalog_document() -> dict[str, Any]:
+    return {
+        "specVersion": "0.9",
+        "entries": [
+            {
+                "identifier": f"urn:air:{_domain()}:mcp:{NAME}",
+                "displayName": TITLE,
+                "type": CARD_TYPE,
+                "url": f"{issuer()}/{CARD_PATH}",
+            }
+        ],
+    }
+
+
+def _domain() -> str:
+    """The host that people know the console by. An address is no name to turn around."""
+    host = urlsplit(issuer()).hostname or "localhost"
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return "localhost"
+
+
+@open_to_browsers("GET")
+def server_card(request: HttpRequest) -> HttpResponse:
+    return _document(card_document(), CARD_TYPE)
+
+
+@open_to_browsers("GET")
+def ai_catalog(request: HttpRequest) -> HttpResponse:
+    return _document(catalog_document(), CATALOG_TYPE)
+
+
+def _document(document: dict[str, Any], content_type: str) -> HttpResponse:
+    return JsonResponse(
+        document, content_type=content_type, headers={"Cache-Control": "public, max-age=3600"}
+    )

@@ -1,0 +1,83 @@
+"""What a client wants of a resource, checked whatever the resource is."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from finops.cost_access.reach import RESOURCES
+from finops.lib.errors import UserError
+from mcpserver.context import ToolCall
+from mcpserver.execution import call_transaction
+from mcpserver.jsonrpc import Code, RpcError
+from mcpserver.registry import Completion
+from mcpserver.resources.resource import McpResource, ResourceCatalog, ResourceTemplate
+from mcpserver.revisions import Revision
+
+MAX_URI = 2_000
+
+
+@dataclasses.dataclass(frozen=True)
+class ResourceContent:
+    """`name` is the resource's or the template's: what the activity log calls it."""
+
+    name: str
+    mime_type: str
+    text: str
+
+
+def entry(resource: McpResource, revision: Revision) -> dict[str, Any]:
+    """The resource in a list."""
+    size = {} if resource.size is None or not revision.has_titles else {"size": resource.size}
+    return {"uri": resource.uri, **_common_fields(resource, revision), **size}
+
+
+def template_entry(template: ResourceTemplate, revision: Revision) -> dict[str, Any]:
+    return {"uriTemplate": template.uri_template, **_common_fields(template, revision)}
+
+
+def _common_fields(each: McpResource | ResourceTemplate, revision: Revision) -> dict[str, Any]:
+    fields = {"name": each.name, "description": each.description, "mimeType": each.mime_type}
+    return {**fields, "title": each.title} if revision.has_titles else fields
+
+
+def read(catalog: ResourceCatalog, uri: str, call: ToolCall, *, not_found: int) -> ResourceContent:
+    """Raises RpcError with the code `not_found` for a URI of none, and for a name that the account has not."""
+    found = catalog.find(uri) if len(uri) <= MAX_URI and "\x00" not in uri else None
+    if found is None:
+        message = "Resource not found. resources/list and resources/templates/list have them all."
+        raise RpcError(not_found, message, data={"uri": uri[:MAX_URI]})
+    if isinstance(found, McpResource) and found.same_for_all:
+        return ResourceContent(found.name, found.mime_type, found.read(call))
+    try:
+        kind = found if isinstance(found, McpResource) else found[0]
+        with call_transaction(call, read_only=True, is_within_limit=kind.name in RESOURCES):
+            if isinstance(found, McpResource):
+                return ResourceContent(found.name, found.mime_type, found.read(call))
+            template, name = found
+            text = _with_limit(template.read(call, name), call)
+            return ResourceContent(template.name, template.mime_type, text)
+    except UserError as problem:
+        raise RpcError(not_found, f"Resource not found. {problem.message}", data={"uri": uri}) from problem
+
+
+def _with_limit(yaml: str, call: ToolCall) -> str:
+    """With the limit of its reader as a comment, which plan and apply pass over."""
+    sentence = call.limit_sentence()
+    return f"# {sentence}\n{yaml}" if sentence else yaml
+
+
+def complete(
+    catalog: ResourceCatalog, uri_template: str, argument: str, typed: str, call: ToolCall
+) -> Completion:
+    """Names that fit what was typed. Raises RpcError for a template or argument that there is not."""
+    template = catalog.find_template(uri_template)
+    if template is None or argument != template.argument:
+        valid = ", ".join(f"{each.argument} of {each.uri_template}" for each in catalog.templates)
+        message = f"No such argument of a resource template. {f'Valid: {valid}.' if valid else ''}".strip()
+        raise RpcError(Code.INVALID_PARAMS, message)
+    is_within_limit = template.name in RESOURCES
+    if call.cost_access_limits and not is_within_limit:
+        return Completion()
+    with call_transaction(call, read_only=True, is_within_limit=is_within_limit):
+        return template.complete(call, typed)

@@ -1,0 +1,25 @@
+"""What if: real lines under other assumptions."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from finops.insights.simulation.queries import simulate_cost
+from finops.insights.simulation.schemas import SimulationAnswer, SimulationQuery
+from mcpserver.context import ToolCall
+from mcpserver.registry import ToolAccess, tool
+
+
+@tool(
+    name="simulateCost",
+    title="Simulate cost",
+    access=ToolAccess.READ,
+    description="""
+        What if: cost lines of a period under usage growth, or without commitments; all assumptions are listed.
+        Example: {"growth": [{"percent": 20, "dimension": "service", "values": ["EC2"]}]}
+    """,
+    examples=[{"growth": [{"percent": 10}]}, {"period": "last_month", "commitments": "end"}],
+)
+def simulate(call: ToolCall, arguments: SimulationQuery) -> SimulationAnswer:
+    answer = simulate_cost(call.account, arguments, deadline=call.deadline)
+    return replace(answer, console_url=call.console_url("commitments/"))

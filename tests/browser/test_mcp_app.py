@@ -1,0 +1,281 @@
+"""The view of MCP Apps in chromium, in a sandboxed frame under the policy of hosts, with the SDK's own host side."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, FrameLocator, Page, expect
+
+from finops.staticfiles import MCP_VIEW
+from tests.browser.conftest import SECONDS, is_problem
+from tests.servers import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser-mcp-app")]
+
+VIEW = Path("node_modules") / MCP_VIEW
+MAX_BYTES = 400_000
+INLINE_HEIGHT = 500
+CAPABILITIES: dict[str, Any] = {"serverTools": {}, "openLinks": {}}
+MODES = {"availableDisplayModes": ["inline", "fullscreen"]}
+AXE = Path("node_modules/axe-core/axe.min.js")
+
+CALLS: dict[str, dict[str, Any]] = {
+    "querySpend": {"period": "last_30_days", "granularity": "day", "group_by": ["service"]},
+    "explainSpendChange": {"period": "last_30_days", "group_by": ["service"]},
+    "forecastSpend": {"period": "month", "granularity": "day"},
+    "queryUnitCost": {"usage_metric": "requests", "period": "last_6_months", "granularity": "month"},
+    "listBudgets": {},
+    "listAnomalies": {},
+    "getDashboard": {},
+}
+
+ANOMALIES = {
+    "structuredContent": json.loads(Path("tests/data/answers/listAnomalies.json").read_text())[0]["answer"],
+    "content": [],
+}
+
+
+@pytest.fixture(scope="module")
+def host_script(tmp_path_factory: pytest.TempPathFactory) -> str:
+    bundle = tmp_path_factory.mktemp("host") / "host.js"
+    command = [
+        "node_modules/.bin/esbuild",
+        "tests/browser/mcp_host/host.js",
+        "--bundle",
+        f"--outfile={bundle}",
+    ]
+    subprocess.run([*command, "--format=iife", "--log-level=error"], check=True)
+    return bundle.read_text()
+
+
+class McpClient:
+    """Asks the MCP server of the console as a host does."""
+
+    def __init__(self, server: LiveServer) -> None:
+        self.url = server.mcp_url
+        self.key = server.run("tests.browser.people:mcp_key")
+        self.calls: list[dict[str, Any]] = []
+        self._ids = itertools.count(1)
+
+    def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        headers = {
+            "Authorization": f"Bearer {self.key}",
+            "MCP-Protocol-Version": "2025-11-25",
+            "Accept": "application/json, text/event-stream",
+        }
+        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
+        answer = httpx.post(self.url, json=message, headers=headers, timeout=SECONDS).json()
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def call(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.calls.append(params)
+        return self.request("tools/call", params)
+
+    def ask(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = self.request("tools/call", {"name": tool, "arguments": arguments})
+        assert not answer["isError"], answer
+        return answer
+
+
+class Host:
+    """A page that shows the view for one answer."""
+
+    def __init__(self, page: Page, client: McpClient, html: str) -> None:
+        self.page, self.client, self.html = page, client, html
+        self.opened: list[str] = []
+        self.heights: list[float] = []
+        page.expose_function("callTool", client.call)
+        page.expose_function("opened", lambda url: self.opened.append(url))
+        page.expose_function("resized", lambda height: self.heights.append(height))
+
+    def show(self, tool: str, arguments: dict[str, Any], **context: Any) -> FrameLocator:
+        """The account of these tests has no anomaly: of that tool an answer as it was recorded."""
+        recorded = ANOMALIES if tool == "listAnomalies" else None
+        self.page.evaluate(
+            "(app) => window.showApp(app)",
+            {
+                "html": self.html,
+                "tool": tool,
+                "args": arguments,
+                "result": recorded or self.client.ask(tool, arguments),
+                "context": {**MODES, **context},
+                "capabilities": CAPABILITIES,
+            },
+        )
+        frame = self.page.frame_locator("iframe")
+        expect(frame.locator("h1, .summary")).to_be_visible()
+        return frame
+
+
+@pytest.fixture(scope="module")
+def client(console: LiveServer) -> McpClient:
+    client = McpClient(console)
+    budget = {"name": "Everything", "amount": 1000, "currency": "USD"}
+    client.ask("create_budget", budget)
+    (board, *_rest) = client.ask("listDashboards", {})["structuredContent"]["dashboards"]
+    CALLS["getDashboard"] = {"dashboard_id": board["id"]}
+    return client
+
+
+@pytest.fixture(scope="module")
+def html(client: McpClient) -> str:
+    """As hosts get it: named by the tools, read as a resource."""
+    tools = {tool["name"]: tool for tool in client.request("tools/list", {})["tools"]}
+    uris = {tools[name]["_meta"]["ui"]["resourceUri"] for name in CALLS}
+    assert len(uris) == 1
+    (content,) = client.request("resources/read", {"uri": uris.pop()})["contents"]
+    assert content["mimeType"] == "text/html;profile=mcp-app"
+    return str(content["text"])
+
+
+@pytest.fixture
+def host(browser: Browser, client: McpClient, html: str, host_script: str) -> Iterator[Host]:
+    problems: list[str] = []
+    with browser.new_context(viewport={"width": 720, "height": 900}, reduced_motion="reduce") as context:
+        context.set_default_timeout(SECONDS * 1000)
+        page = context.new_page()
+        page.on("console", lambda message: problems.append(message.text) if is_problem(message) else None)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.set_content(
+            "<!doctype html><title>Host</title><style>iframe{width:100%;border:0}</style><body></body>"
+        )
+        page.add_script_tag(content=host_script)
+        yield Host(page, client, html)
+    assert problems == []
+
+
+def test_the_view_is_small_and_loads_nothing() -> None:
+    html = VIEW.read_text()
+    assert len(html.encode()) < MAX_BYTES
+    assert "https://" not in html.replace("https://json-schema.org", "")
+    assert "http://" not in html.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize("tool", CALLS)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_answer_is_drawn_within_its_frame(host: Host, tool: str, theme: str) -> None:
+    frame = host.show(tool, CALLS[tool], theme=theme, locale="de-DE")
+
+    expect(frame.locator("svg[role=img]")).to_be_visible()
+    assert 0 < max(host.heights) <= INLINE_HEIGHT
+    inner = host.page.frames[-1]
+    assert inner.evaluate("document.documentElement.scrollHeight <= window.innerHeight + 1")
+    assert inner.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert _violations(host) == []
+    frame.get_by_role("button", name="View data").click()
+    expect(frame.get_by_role("table")).to_be_visible()
+    assert _violations(host) == []
+    assert max(host.heights) <= INLINE_HEIGHT
+
+
+def _violations(host: Host) -> list[str]:
+    frame = host.page.frames[-1]
+    if not frame.evaluate("typeof window.axe !== 'undefined'"):
+        frame.evaluate(AXE.read_text())
+    found = frame.evaluate("axe.run(document, { rules: { region: { enabled: false } } })")
+    return [f"{each['id']}: {each['nodes'][0]['html'][:120]}" for each in found["violations"]]
+
+
+def test_a_person_asks_again_by_the_hosts_tool_call(host: Host) -> None:
+    frame = host.show("querySpend", CALLS["querySpend"])
+    host.client.calls.clear()
+
+    frame.get_by_label("Group by").select_option("region")
+    expect(frame.get_by_role("button", name="Back")).to_be_visible()
+    frame.get_by_label("Days").select_option("last_7_days")
+    expect(frame.get_by_label("Days")).to_have_value("last_7_days")
+
+    assert [call["arguments"] for call in host.client.calls] == [
+        {**CALLS["querySpend"], "group_by": ["region"]},
+        {**CALLS["querySpend"], "group_by": ["region"], "period": "last_7_days"},
+    ]
+
+
+def test_the_keyboard_alone_drills_down_to_a_part_and_back(host: Host) -> None:
+    frame = host.show("querySpend", {"period": "last_30_days", "group_by": ["service"]})
+    frame.get_by_role("button", name="View data").press("Enter")
+    before = frame.locator(".value").inner_text()
+    host.client.calls.clear()
+
+    frame.locator("table button").first.press("Enter")
+    expect(frame.locator("header + p")).to_contain_text("Service:")
+    (call,) = host.client.calls
+    (filter_,) = call["arguments"]["filters"]
+    expect(frame.locator(".value")).not_to_have_text(before)
+    frame.get_by_role("button", name="Back").press("Enter")
+
+    expect(frame.locator(".value")).to_have_text(before)
+    assert (filter_["dimension"], filter_["op"]) == ("service", "in")
+    assert call["arguments"]["group_by"] == ["account"]
+
+
+def test_amounts_are_those_of_the_answer(host: Host) -> None:
+    arguments = {"period": "last_30_days", "group_by": ["service"]}
+    answer = host.client.ask("querySpend", arguments)["structuredContent"]
+    frame = host.show("querySpend", arguments, locale="en-US")
+    frame.get_by_role("button", name="View data").click()
+
+    (total, *_more) = answer["totals"]
+    assert frame.locator(".value").inner_text() == f"${total['amount']:,.2f}"
+    rows = [row for row in answer["rows"] if row["currency"] == total["currency"]][:8]
+    cells = frame.locator("tbody tr td:nth-of-type(1)").all_inner_texts()
+    assert cells == [f"{'-' * (row['amount'] < 0)}${abs(row['amount']):,.2f}" for row in rows]
+
+
+def test_a_refusal_is_shown_and_the_last_answer_stays(host: Host) -> None:
+    frame = host.show("querySpend", {"period": "last_30_days", "group_by": ["service"]})
+    host.page.evaluate(
+        "window.bridge.oncalltool = async () => ({isError: true, content: [{type: 'text', text: 'Too many requests.'}]})"
+    )
+
+    frame.get_by_label("Group by").select_option("region")
+
+    expect(frame.get_by_role("alert")).to_have_text("Too many requests.")
+    expect(frame.locator("svg[role=img]")).to_be_visible()
+
+
+def test_the_page_of_the_console_opens_through_the_host(host: Host) -> None:
+    frame = host.show("querySpend", CALLS["querySpend"])
+
+    frame.get_by_role("button", name="Open in console").click()
+    frame.get_by_role("button", name="Full screen").click()
+    expect(frame.get_by_role("button", name="Full screen")).to_have_count(0)
+
+    assert len(host.opened) == 1
+    assert "/a/acme/cost-explorer/" in host.opened[0]
+
+
+def test_a_host_that_offers_nothing_gets_a_view_without_buttons(host: Host) -> None:
+    host.page.evaluate(
+        "(app) => window.showApp(app)",
+        {
+            "html": host.html,
+            "tool": "querySpend",
+            "args": {},
+            "result": {
+                "content": [
+                    {
+                        "type": "text",
+                        "text": json.dumps(
+                            host.client.ask("querySpend", CALLS["querySpend"])["structuredContent"]
+                        ),
+                    }
+                ]
+            },
+            "context": {},
+            "capabilities": {},
+        },
+    )
+    frame = host.page.frame_locator("iframe")
+
+    expect(frame.locator("svg[role=img]")).to_be_visible()
+    assert frame.get_by_label("Currency").count() == frame.get_by_role("combobox").count() == 1
+    assert frame.get_by_role("button").all_inner_texts() == ["View data"]

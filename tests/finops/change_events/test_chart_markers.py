@@ -1,0 +1,84 @@
+"""Change events on the cost explorer's charts: which, where, and what a limited reader sees of them."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from accounts.scoping import account_scope
+from finops.change_events.models import ChangeEvent
+from finops.costs.chart_markers import MarkerQuestion, markers_of
+from finops.costs.spend_query import Filter
+from finops.lib.cost_access import CostLimit, cost_access
+from finops.lib.periods import DateRange
+from tests.cast import Cast, signed_in
+from tests.world.costs import add_source, cost
+
+FIRST = date(2026, 3, 2)
+DAYS = DateRange(FIRST, FIRST + timedelta(days=13))
+
+
+@pytest.fixture(autouse=True)
+def events(cast: Cast) -> None:
+    """Two weeks of cost, two deployments on the second day and one that is of another service."""
+    with account_scope(cast.account):
+        lines = [cost(FIRST + timedelta(days=index), 10, service="Compute") for index in range(14)]
+        add_source(cast.account, lines)
+        for hour, title, service in ((9, "one", "Compute"), (10, "two", "Compute"), (11, "three", "Storage")):
+            ChangeEvent.objects.create(
+                account=cast.account,
+                origin="note",
+                kind="deployment",
+                title=title,
+                occurred_at=datetime(2026, 3, 3, hour, tzinfo=UTC),
+                scope={"service": [service]},
+            )
+
+
+def page_of(cast: Cast, **params: str) -> str:
+    asked = {"start_date": str(DAYS.start), "end_date": str(DAYS.end), "granularity": "day", **params}
+    answer = signed_in(cast.viewer).get(f"/a/{cast.account.slug}/cost-explorer/", asked)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def markers_on_chart(page: str) -> list[dict[str, Any]]:
+    (chart,) = re.findall(r'data-chart="([^"]*)"', page)
+    found: list[dict[str, Any]] = json.loads(html.unescape(chart)).get("markers", [])
+    return found
+
+
+def test_a_day_has_a_marker_and_the_table_lists_each_event(cast: Cast) -> None:
+    page = page_of(cast)
+
+    titles = ["Deployment: one", "Deployment: two", "Deployment: three"]
+    assert markers_on_chart(page) == [{"label": "2026-03-03", "titles": titles, "more": 0}]
+    assert "View change events (3)" in page
+    assert "data-chart-markers" in page
+
+
+def test_an_event_stands_in_the_bucket_of_its_day(cast: Cast) -> None:
+    (marker,) = markers_on_chart(page_of(cast, granularity="week"))
+
+    assert marker["label"] == "2026-03-02"
+
+
+def test_a_chart_has_the_events_that_fit_its_filters(cast: Cast) -> None:
+    page = page_of(cast, f0="service", f0v="Compute")
+
+    assert markers_on_chart(page)[0]["titles"] == ["Deployment: one", "Deployment: two"]
+    assert "View change events (2)" in page
+
+
+def test_a_limited_reader_sees_no_markers(cast: Cast) -> None:
+    question = MarkerQuestion(DAYS, [Filter(dimension="service", values=["Compute"])])
+
+    with account_scope(cast.account):
+        assert len(markers_of(question)) == 2
+        with cost_access(CostLimit("All", lambda table: table.service.notnull())):
+            assert markers_of(question) == []

@@ -1,0 +1,59 @@
+"""kill -9 of the process that stores pulled usage: the next attempt goes on, and nothing counts twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+from pytest_django import Settings
+
+from accounts.scoping import account_scope
+from finops.connections import services
+from finops.connections.models import CostSync
+from ingestion.models import UsageDay
+from tests.cast import Cast
+from tests.finops.connections.databases.test_postgresql import Shop, shop
+from tests.finops.connections.usage.test_usage_postgresql import connect, metered, used
+from tests.servers import database_url
+
+__all__ = ["shop"]
+
+
+@pytest.mark.parametrize("checks", [2, 7])
+def test_a_sync_that_is_killed_while_it_stores_a_day_goes_on_and_doubles_nothing(
+    cast: Cast, shop: Shop, settings: Settings, checks: int
+) -> None:
+    connect(cast, shop)
+    sync = CostSync.objects.unscoped().get()
+    program = [sys.executable, "-m", "tests.finops.connections.usage.killed_worker"]
+    worker = subprocess.run(
+        [*program, str(sync.pk), str(checks)],
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "finops.settings",
+            "DATABASE_URL": database_url(),
+            "DATABASE_POOL": "0",
+            "VAR_DIR": str(settings.VAR_DIR),
+            "LAKE_URL": str(settings.LAKE_URL),
+        },
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert worker.returncode == -signal.SIGKILL, worker.stderr
+    with account_scope(cast.account):
+        assert UsageDay.objects.count() == checks // 3
+
+    assert services.run_sync(sync.pk)
+
+    sync.refresh_from_db()
+    assert (sync.status, sync.error, sync.attempts) == ("done", "", 2)
+    assert used(cast) == Decimal("12.000000000001")
+    assert metered(cast) == 3
+    with account_scope(cast.account):
+        assert UsageDay.objects.count() == 3

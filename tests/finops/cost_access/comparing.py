@@ -1,0 +1,103 @@
+"""Answers and pages of two accounts without what tells the accounts apart: addresses, ids, and the words of the limit."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.allocation.models import CostTag, SharedCostSplit, Team
+from finops.budgets.models import Budget
+from finops.cost_access import reach
+from finops.costs.models import SavedView
+from finops.dashboards.models import Dashboard
+from ingestion.models import Customer
+from mcpserver.registry import Tool
+from tests.isolation.rows import MAKERS
+from tests.isolation.walk import Route, fill
+from tests.mcpserver.door import Door
+from tests.world.cost_access import LIMIT, Pair
+from tests.world.cost_access_settings import BOARD
+
+OTHERWISE = ("anomalies",)
+"""Sections of pages that say "not available" to a limited reader."""
+
+
+def plain(text: str, pair: Pair) -> str:
+    for sentence in reach.LEFT_OUT.values():
+        text = text.replace(f" {sentence}", "")
+    text = text.replace(f"/a/{pair.inside.slug}/", f"/a/{pair.whole.slug}/")
+    text = text.replace(f'"{pair.inside.slug}"', f'"{pair.whole.slug}"')
+    text = re.sub(r'"(id|cursor)":(\d+|"[^"]+")', r'"\1":0', text)
+    text = re.sub(r"/\d+/", "/0/", text)
+    text = re.sub(rf"<p [^>]*data-cost-access>Cost access is limited to {LIMIT}\.[^<]*</p>", "", text)
+    for line in (f"Cost access is limited to '{LIMIT}'. ", f"Cost access is limited to {LIMIT}.\r\n"):
+        text = text.replace(line, "")
+    return text.replace(f"# Cost access is limited to '{LIMIT}'.\n", "")
+
+
+def answer_text(key: str, tool: Tool, arguments: dict[str, Any]) -> str:
+    result = Door(key).result("tools/call", {"name": tool.name, "arguments": arguments})
+    return str(result["content"][0]["text"])
+
+
+def own_rows(account: Account) -> dict[str, object]:
+    """The rows of equal settings, by the argument of a URL."""
+    with account_scope(account):
+        board = Dashboard.objects.get(name=BOARD)
+        return {
+            "budget_id": getattr(Budget.objects.filter(name="Core budget").first(), "pk", 0),
+            "team_id": Team.objects.get(name="Core").pk,
+            "cost_tag_id": CostTag.objects.get(key="env").pk,
+            "split_id": SharedCostSplit.objects.get(name="Storage").pk,
+            "saved_view_id": SavedView.objects.get(name="By service").pk,
+            "dashboard_id": board.pk,
+            "widget_id": next(iter(board.widgets.order_by("pk"))).pk,
+            "customer_pk": Customer.objects.get(customer_id="prod").pk,
+            "saving_key": "sav_none",
+        }
+
+
+def url_of(route: Route, account: Account, **values: object) -> str:
+    """Of the row of equal settings, else of a row of the isolation walk."""
+    known = {**own_rows(account), **values} if len(route.arguments) > 1 else values
+    filled = {
+        name: known[name] if name in known else MAKERS[name](account)
+        for name in route.arguments
+        if name != "slug"
+    }
+    return fill(route, account.slug, filled)
+
+
+def body_of(answer: Any) -> str:
+    return str((answer.getvalue() if answer.streaming else answer.content).decode())
+
+
+def shown(answer: Any, pair: Pair) -> str:
+    """The words of the page's content, whatever stands around it."""
+    body = body_of(answer)
+    content = re.search(r"<main.*?</main>", body, re.S)
+    text = plain(content.group() if content else body, pair)
+    text = re.sub(r'<nav class="(subnav|mb-3).*?</nav>', "", text, flags=re.S)  # of other pages
+    text = re.sub(r'<div hx-get="/a/[\w-]+/alerts/.*?</div>', "", text, flags=re.S)
+    # The tile of anomalies and its placeholder, up to the line break after it.
+    text = re.sub(r'<div hx-get="/a/[\w-]+/anomalies/.*?(?=<div class="w-100)', "", text, flags=re.S)
+    text = re.sub(r"^Anomalies,.*\n", "", text, flags=re.M)
+    text = re.sub(r'"csrfmiddlewaretoken" value="\w+"', "", text)
+    text = re.sub(r"\b(metric|widget|budget)-\d+|sort=-?m\d+|saved=\d+|data-widget=.\d+", "", text)
+    text = re.sub(r'<section [^>]*"Anomalies".*?</section>', "", text, flags=re.S)
+    text = re.sub(r'<div class="card-actions"> *<a [^>]*/connections/".*?</div>', "", " ".join(text.split()))
+    for name in OTHERWISE:
+        text = re.sub(rf'<section [^>]*"{name}-title".*?</section>', "", text, flags=re.S)
+    return " ".join(text.split())
+
+
+def same(one: str, other: str) -> None:
+    """Raises AssertionError that shows where they part."""
+    if one == other:
+        return
+    pairs = enumerate(zip(one, other, strict=False))
+    at = next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+    first = max(0, at - 150)
+    raise AssertionError(f"limited: …{one[first : at + 200]!r}\nwithout: …{other[first : at + 200]!r}")

@@ -1,0 +1,94 @@
+"""The limit of an identity provider is that of the members it adds, by sign-in and by SCIM."""
+
+from __future__ import annotations
+
+import pytest
+
+from accounts.models import AuditEntry, Membership, Role
+from accounts.scoping import account_scope
+from accounts.sso.claims import Claims
+from accounts.sso.services import save_provider
+from accounts.sso.sign_in import person_of
+from finops.cost_access.models import CostAccessAssignment, CostAccessLimit
+from finops.cost_access.queries import limit_of_membership
+from finops.cost_access.services import create_limit, delete_limit
+from finops.costs.spend_query import CostFilter
+from finops.lib.errors import UserError
+from tests.accounts.sso.scim.client import Scim, provisioned
+from tests.accounts.sso.test_groups import add_mapping
+from tests.cast import ACTOR, Cast, reauthenticated, signed_in
+from tests.pages import get_page
+
+SIGN_ON = "/a/acme/settings/sign-on/"
+
+
+@pytest.fixture
+def limit(cast: Cast) -> CostAccessLimit:
+    alternatives = [[CostFilter(dimension="service", values=["EC2"])]]
+    return create_limit(account=cast.account, actor=ACTOR, name="Core", alternatives=alternatives)
+
+
+@pytest.fixture
+def scim(cast: Cast, limit: CostAccessLimit) -> Scim:
+    """Acme's provider, whose new members have the limit."""
+    scim = provisioned(cast.account)
+    save_provider(provider=scim.provider, actor=ACTOR, limit=str(limit.pk))
+    return scim
+
+
+def limit_of(cast: Cast, email: str) -> str:
+    row = Membership.objects.select_related("account").get(account=cast.account, user__email=email)
+    found = limit_of_membership(row)
+    return found.name if found else ""
+
+
+def test_who_signs_in_first_is_limited_and_members_of_before_are_not(cast: Cast, scim: Scim) -> None:
+    for email in ("ann@example.com", cast.member.email):
+        person_of(provider=scim.provider, claims=Claims(email, email, True, "Ann", groups=[]))
+
+    assert (limit_of(cast, "ann@example.com"), limit_of(cast, cast.member.email)) == ("Core", "")
+    with account_scope(cast.account):
+        entry = AuditEntry.objects.get(action="cost_access.limit_member")
+    assert (entry.target, entry.detail["provider"]) == ("ann@example.com", scim.provider.name)
+
+
+def test_whom_scim_adds_is_limited_and_again_when_she_comes_back(cast: Cast, scim: Scim) -> None:
+    ann = scim.create_user("ann")
+    limits = [limit_of(cast, "ann@example.com")]
+    for active in (False, True):
+        scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": active})
+    limits.append(limit_of(cast, "ann@example.com"))
+
+    assert limits == ["Core", "Core"]
+
+
+def test_whom_groups_make_an_admin_sees_all_and_is_limited_once_she_is_no_admin(
+    cast: Cast, scim: Scim
+) -> None:
+    add_mapping(cast, "FinOps", role=Role.ADMIN)
+    group = scim.create_group("FinOps", scim.create_user("ann")["id"])
+    limits = [limit_of(cast, "ann@example.com")]
+    assert scim.ask("DELETE", f"Groups/{group['id']}").status_code == 204
+    limits.append(limit_of(cast, "ann@example.com"))
+
+    assert limits == ["", "Core"]
+
+
+def test_an_admin_chooses_it_in_the_providers_form(cast: Cast, limit: CostAccessLimit) -> None:
+    scim = provisioned(cast.account)
+    admin = reauthenticated(signed_in(cast.admin), cast.admin)
+    page = f"{SIGN_ON}{scim.provider.pk}/edit/"
+    fields = {"name": "Okta", "issuer": "https://idp.example.com", "client_id": "console"}
+    with account_scope(cast.other_account):
+        other = CostAccessLimit.objects.create(
+            account=cast.other_account, name="Theirs", alternatives=limit.alternatives
+        )
+    for choice, status in ((limit.pk, 302), (other.pk, 422), ("x", 422)):
+        answer = admin.post(page, {**fields, "default_role": "viewer", "limit": choice})
+        assert answer.status_code == status, answer.content
+    assert f'value="{limit.pk}" selected' in admin.get(page).content.decode()
+    assert "Default role Viewer Cost access: Core" in get_page(admin, f"{SIGN_ON}{scim.provider.pk}/")
+    with pytest.raises(UserError, match="1 reader has this limit"):
+        delete_limit(limit=limit, actor=ACTOR)
+    admin.post(page, {**fields, "default_role": "viewer", "limit": ""})
+    assert not CostAccessAssignment.objects.unscoped().exists()

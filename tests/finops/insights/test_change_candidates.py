@@ -1,0 +1,140 @@
+"""Change events beside anomalies and changes of spend: which are candidates, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.change_events.models import ChangeEvent
+from finops.change_events.ranking import ScopeCost, time_share
+from finops.costs.spend_query import CostFilter
+from finops.insights.anomalies.queries import list_anomalies
+from finops.insights.anomalies.schemas import AnomaliesQuery
+from finops.insights.models import Anomaly
+from finops.insights.spend_change.queries import explain_spend_change
+from finops.insights.spend_change.schemas import SpendChangeQuery
+from finops.lib.cost_access import CostLimit, cost_access
+from finops.lib.periods import DateRange
+from tests.cast import Cast
+from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
+from tests.world.costs import add_source
+
+WEEK = DateRange(SPIKE, SPIKE + timedelta(days=6))
+BEFORE = DateRange(SPIKE - timedelta(days=7), SPIKE - timedelta(days=1))
+QUERY: dict[str, Any] = {
+    "start_date": WEEK.start,
+    "end_date": WEEK.end,
+    "previous_start_date": BEFORE.start,
+    "previous_end_date": BEFORE.end,
+}
+
+
+@pytest.fixture
+def acme(cast: Cast) -> Iterator[Account]:
+    with account_scope(cast.account):
+        yield cast.account
+
+
+@pytest.fixture
+def spike(acme: Account) -> Anomaly:
+    """Compute costs 300 USD more on two days, in one region; Storage costs the same every day."""
+    amount = with_extra(SPIKE, SPIKE + timedelta(days=1), "300")
+    storage = bill(lambda day: 50, service="Storage", region="us-east-1")
+    add_source(acme, [*bill(amount), *storage])
+    (anomaly,) = look(acme)
+    return anomaly
+
+
+def happen(account: Account, title: str, day: date = SPIKE, **fields: Any) -> None:
+    ChangeEvent.objects.create(
+        account=account,
+        title=title,
+        origin="note",
+        kind="deployment",
+        occurred_at=datetime.combine(day, time(9), UTC),
+        **fields,
+    )
+
+
+def beside_the_change(account: Account, **query: Any) -> list[str]:
+    answer = explain_spend_change(account, SpendChangeQuery(**QUERY, **query))
+    return [each.title for each in answer.candidates]
+
+
+def beside_the_anomaly(account: Account, **query: Any) -> list[str]:
+    (row,) = list_anomalies(account, AnomaliesQuery(state="all", **query)).anomalies
+    return [each.title for each in row.candidates]
+
+
+def test_the_event_of_the_scope_that_moved_on_the_day_it_moved_is_first(
+    acme: Account, spike: Anomaly
+) -> None:
+    happen(acme, "earlier", SPIKE - timedelta(days=4), scope={"service": ["Compute"]})
+    happen(acme, "right", scope={"service": ["Compute"]})
+    happen(acme, "of all cost")
+    happen(acme, "of what stayed", scope={"service": ["Storage"]})
+    happen(acme, "long ago", SPIKE - timedelta(days=30), scope={"service": ["Compute"]})
+
+    assert beside_the_change(acme)[:2] == ["right", "of all cost"]
+    assert beside_the_anomaly(acme)[:2] == ["right", "earlier"]
+    for found in (beside_the_change(acme), beside_the_anomaly(acme)):
+        assert not {"of what stayed", "long ago"} & set(found)
+
+
+def test_only_events_with_cost_within_the_filters_of_the_question_are_candidates(
+    acme: Account, spike: Anomaly
+) -> None:
+    happen(acme, "compute", scope={"service": ["Compute"]})
+    happen(acme, "elsewhere", scope={"service": ["Compute"], "region": ["us-east-1"]})
+
+    assert beside_the_change(acme) == ["compute"]
+    assert beside_the_change(acme, filters=[CostFilter(dimension="service", values=["Storage"])]) == []
+
+
+def test_an_anomaly_of_a_scope_has_the_events_that_fit_it(acme: Account, spike: Anomaly) -> None:
+    happen(acme, "of the source", scope={"source": [spike.source.name], "service": ["Compute"]})
+    happen(acme, "of another source", scope={"source": ["Other"], "service": ["Compute"]})
+
+    assert beside_the_anomaly(acme, source=spike.source.name) == ["of the source"]
+
+
+def test_an_event_of_a_dimension_that_is_gone_is_no_candidate(acme: Account, spike: Anomaly) -> None:
+    happen(acme, "gone", scope={"cost_tag:deleted": ["x"], "service": ["Compute"]})
+
+    assert beside_the_change(acme) == []
+
+
+def test_a_limited_reader_sees_no_candidates(acme: Account, spike: Anomaly) -> None:
+    happen(acme, "right", scope={"service": ["Compute"]})
+
+    with cost_access(CostLimit("All", lambda table: table.service.notnull())):
+        assert beside_the_change(acme) == []
+
+
+days = st.integers(0, 60).map(lambda offset: SPIKE + timedelta(days=offset - 30))
+
+
+@given(day=days)
+def test_the_time_share_is_what_a_step_of_that_day_would_show(day: date) -> None:
+    def mean(span: DateRange) -> Decimal:
+        return (
+            Decimal(sum(span.start + timedelta(days=index) >= day for index in range(span.days))) / span.days
+        )
+
+    assert time_share(day, WEEK, BEFORE) == max(0, mean(WEEK) - mean(BEFORE))
+
+
+amounts = st.decimals(-1000, 1000, places=2)
+
+
+@given(now=amounts, before=amounts, whole=amounts)
+def test_a_fit_is_a_part_of_one(now: Decimal, before: Decimal, whole: Decimal) -> None:
+    assert 0 <= ScopeCost(now, before, whole).fit <= 1

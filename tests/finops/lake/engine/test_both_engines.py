@@ -1,0 +1,66 @@
+"""What the product asks of the lake (tools, prompts and pages of the demo) has the same answers on DuckDB and on Spark Connect, to
+the last digit and type. Sail is the server, with its distributed plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.test import override_settings
+from pytest_django import DjangoDbBlocker
+
+from accounts.models import Account, User
+from finops.demo.people import EMAIL
+from mcpserver.registry import ToolAccess, registry
+from tests import recorded
+from tests.finops.demo.test_load_demo import TODAY, URL, handout, load
+from tests.finops.lake.engine.both_engines import Comparison, compared
+from tests.interface.demo_pages import pages
+from tests.mcpserver.door import Door
+from tests.world.module_scope import module_world
+
+
+@pytest.fixture(scope="module")
+def month(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    var = tmp_path_factory.mktemp("demo")
+    with module_world(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
+        recorded.restart_ids()
+        load(months=2)
+        yield var
+
+
+@pytest.fixture
+def demo(month: Path, settings: LazySettings, monkeypatch: pytest.MonkeyPatch, db: None) -> Path:
+    settings.VAR_DIR, settings.LAKE_URL = month, str(month / "lake")
+    settings.LAKE_DEADLINE_SECONDS, settings.LAKE_ANSWERS_BYTES = 600, 0
+    monkeypatch.setattr("mcpserver.http_request.TOOL_SECONDS", 600.0)
+    return month
+
+
+def check(comparison: Comparison, at_least: int) -> None:
+    assert not comparison.differences, f"{len(comparison.differences)} differ:\n" + "\n\n".join(
+        comparison.differences[:12]
+    )
+    assert len(comparison.queries) >= at_least
+
+
+def test_the_questions_of_tools_and_prompts(demo: Path, sail: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    door = Door(handout(demo)["mcp_key_read"])
+    with compared(sail, monkeypatch) as comparison:
+        for tool in registry:
+            for example in tool.examples if tool.access is ToolAccess.READ else ():
+                door.result("tools/call", {"name": tool.name, "arguments": dict(example)})
+        for prompt in registry.prompts():
+            door.result("prompts/get", {"name": prompt.name, "arguments": {}})
+    check(comparison, 50)
+    assert comparison.kinds == {"cost", "usage"}
+
+
+def test_the_questions_of_pages(demo: Path, sail: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with compared(sail, monkeypatch) as comparison:
+        pages(Account.objects.get(slug="lumenly"), User.objects.get(email=EMAIL), monkeypatch)
+    check(comparison, 50)

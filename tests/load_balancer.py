@@ -1,0 +1,69 @@
+"""A load balancer on loopback: a connection goes to a node in turn, past those that are out of rotation or refuse.
+
+As ops/nginx.conf does it for new connections. What a node has begun to answer is never sent again, so a request that a node
+drops is seen as a failure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+
+class LoadBalancer:
+    """`served` counts the connections of each port."""
+
+    def __init__(self, ports: Sequence[int], listener: socket.socket) -> None:
+        self._ports, self._listener = list(ports), listener
+        self._turns = itertools.count()
+        self.out: set[int] = set()
+        self.served = dict.fromkeys(ports, 0)
+        port: int = listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+
+    def accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _address = self._listener.accept()
+                threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
+
+    def _pass_on(self, client: socket.socket) -> None:
+        with client:
+            node = self._connect()
+            if node is None:
+                return
+            with node:
+                back = threading.Thread(target=_pump, args=(node, client), daemon=True)
+                back.start()
+                _pump(client, node)
+                back.join()
+
+    def _connect(self) -> socket.socket | None:
+        start = next(self._turns)
+        for at in range(len(self._ports)):
+            port = self._ports[(start + at) % len(self._ports)]
+            if port in self.out:
+                continue
+            with suppress(ConnectionRefusedError):
+                node = socket.create_connection(("127.0.0.1", port))
+                self.served[port] += 1
+                return node
+        return None
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65_536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+@contextmanager
+def load_balancer(*ports: int) -> Iterator[LoadBalancer]:
+    with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
+        balancer = LoadBalancer(ports, listener)
+        threading.Thread(target=balancer.accept, daemon=True).start()
+        yield balancer

@@ -1,0 +1,99 @@
+"""Apache Spark on this machine for the time of a command: a standalone master, two workers, and a Connect server.
+
+`python -m tests.spark_cluster COMMAND …` runs it with SPARK_TEST_REMOTE. SPARK_HOME is where Spark is.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.waiting import wait_until
+
+HOST = "127.0.0.1"
+START_SECONDS = 120
+
+
+def free_port() -> int:
+    with socket.create_server((HOST, 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex((HOST, port)) == 0
+
+
+@contextmanager
+def program(folder: Path, name: str, *arguments: str) -> Iterator[None]:
+    """A program of Spark, ended with the block; its output is in the folder."""
+    home = os.environ["SPARK_HOME"]
+    with (folder / f"{name}.log").open("w") as log:
+        environment = {**os.environ, "SPARK_LOCAL_IP": HOST}
+        command = [f"{home}/bin/{arguments[0]}", *arguments[1:]]
+        with subprocess.Popen(command, env=environment, stdout=log, stderr=log) as process:
+            try:
+                yield
+            finally:
+                process.terminate()
+
+
+@contextmanager
+def spark_cluster() -> Iterator[str]:
+    """The address of its Connect server."""
+    master, connect = free_port(), free_port()
+    url = f"spark://{HOST}:{master}"
+    deploy = "org.apache.spark.deploy"
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        start = [
+            f"{deploy}.master.Master",
+            "--host",
+            HOST,
+            "--port",
+            str(master),
+            "--webui-port",
+            str(free_port()),
+        ]
+        stack.enter_context(program(folder, "master", "spark-class", *start))
+        wait_until(lambda: is_open(master), seconds=START_SECONDS)
+        for number in (1, 2):
+            start = [
+                f"{deploy}.worker.Worker",
+                "--cores",
+                "1",
+                "--memory",
+                "1g",
+                "--webui-port",
+                str(free_port()),
+            ]
+            start += ["--work-dir", str(folder / f"worker{number}"), url]
+            stack.enter_context(program(folder, f"worker{number}", "spark-class", *start))
+        settings = {
+            "spark.connect.grpc.binding.port": str(connect),
+            "spark.executor.memory": "700m",
+            "spark.sql.shuffle.partitions": "4",
+            "spark.ui.enabled": "false",
+        }
+        start = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", url]
+        start += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+        stack.enter_context(program(folder, "connect", "spark-submit", *start, "spark-internal"))
+        wait_until(lambda: is_open(connect), seconds=START_SECONDS)
+        yield f"sc://{HOST}:{connect}"
+
+
+def main() -> int:
+    with spark_cluster() as remote:
+        return subprocess.run(
+            sys.argv[1:], env={**os.environ, "SPARK_TEST_REMOTE": remote}, check=False
+        ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
