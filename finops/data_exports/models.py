@@ -107,6 +107,7 @@ class DataExportRun(AccountModel):
         RUNNING = "running", "Running"
         DONE = "done", "Done"
         FAILED = "failed", "Failed"
+        CANCELED = "canceled", "Canceled"
 
     class RunTrigger(models.TextChoices):
         SCHEDULE = "schedule", "Schedule"
@@ -114,7 +115,10 @@ class DataExportRun(AccountModel):
 
     export = models.ForeignKey(DataExport, on_delete=models.CASCADE, related_name="runs")
     execution_id = models.UUIDField(
-        default=uuid.uuid4, unique=True, editable=False, help_text="What its files are named by."
+        default=uuid.uuid4,
+        unique=True,
+        editable=False,
+        help_text="What its files are named by; another one for each attempt.",
     )
     trigger = models.CharField(max_length=10, choices=RunTrigger.choices, default=RunTrigger.SCHEDULE)
     status = models.CharField(max_length=10, choices=RunStatus.choices, default=RunStatus.QUEUED)
@@ -134,6 +138,7 @@ class DataExportRun(AccountModel):
     attempts = models.PositiveSmallIntegerField(default=0)
     actor_label = models.CharField(max_length=254, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
+    cancel_requested_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -153,7 +158,7 @@ class DataExportRun(AccountModel):
                 violation_error_message="A run of this data export is queued or running already.",
             ),
             models.CheckConstraint(
-                condition=Q(status__in=["queued", "running", "done", "failed"]),
+                condition=Q(status__in=["queued", "running", "done", "failed", "canceled"]),
                 name="data_export_run_status_is_known",
             ),
             models.CheckConstraint(

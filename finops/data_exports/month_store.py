@@ -19,13 +19,15 @@ from finops.lib import clock
 
 @dataclass(frozen=True)
 class MonthStore:
-    """Of one run. `export_id` is the export's public one."""
+    """Of one attempt. `export_id` is the export's public one. `progress` is called while a month is not complete, and may end
+    it there; `heartbeat` while it is being made complete."""
 
     bucket: StorageBucket
     layout: ExportLayout
     export_id: UUID
     execution: UUID
     progress: Callable[[], None]
+    heartbeat: Callable[[], None]
 
     def put(
         self,
@@ -74,4 +76,10 @@ class MonthStore:
         """Those that are gone already are none."""
         for key in keys:
             self.bucket.delete(key)
-            self.progress()
+            self.heartbeat()
+
+    def discard(self, dataset: str, month: date, files: int) -> None:
+        """The files of a month that gets no manifest; those that were not written yet are none. Raises SourceError."""
+        self.delete(
+            self.layout.file(dataset, month, self.execution, number) for number in range(1, files + 1)
+        )

@@ -37,6 +37,14 @@ class ExportState:
         return "failing" if self.export.failures else "healthy"
 
     @property
+    def cancelable_run(self) -> DataExportRun | None:
+        """The run that waits or runs and that nobody has canceled."""
+        run = self.run
+        if run is None or self.status != "running" or run.cancel_requested_at is not None:
+            return None
+        return run
+
+    @property
     def destination(self) -> Destination[Any] | None:
         return destinations().get(self.export.destination)
 

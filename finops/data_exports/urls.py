@@ -16,6 +16,7 @@ urlpatterns = [
     path(f"{_EXPORT}/edit/", wizard.edit, name="data_export_edit"),
     path(f"{_EXPORT}/edit/test/", wizard.edit_test, name="data_export_edit_test"),
     path(f"{_EXPORT}/run/", exports.run, name="data_export_run"),
+    path("connections/exports/runs/<int:run_id>/cancel/", exports.cancel, name="data_export_run_cancel"),
     path(f"{_EXPORT}/pause/", exports.pause, name="data_export_pause"),
     path(f"{_EXPORT}/resume/", exports.resume, name="data_export_resume"),
     path(f"{_EXPORT}/delete/", exports.delete, name="data_export_delete"),

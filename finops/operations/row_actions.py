@@ -26,8 +26,8 @@ from finops.connections.services.syncs import cancel_sync, queue_sync
 from finops.costs.models import CostImport
 from finops.costs.services.imports import retry_import
 from finops.costs.services.reviews import cancel_import
-from finops.data_exports.models import DataExport
-from finops.data_exports.services.runs import queue_run
+from finops.data_exports.models import DataExport, DataExportRun
+from finops.data_exports.services.runs import cancel_run, queue_run
 from finops.exports.models import AccountExport
 from finops.exports.services import cancel_export, request_export
 from finops.lib import clock
@@ -122,7 +122,7 @@ def _repeat_sync(sync: CostSync, actor: Actor) -> str:
     return _calls(queue_sync, "connection", "A sync is queued.")(sync.connection, actor)
 
 
-def _is_unfinished(job: CostImport | CostSync | UsageUpload) -> bool:
+def _is_unfinished(job: CostImport | CostSync | DataExportRun | UsageUpload) -> bool:
     return job.status in {"queued", "running"}
 
 
@@ -130,6 +130,10 @@ def _run_export(export: DataExport, actor: Actor) -> str:
     # An operator has no limit of an account, and sees nothing of its cost here.
     with cost_access(None):
         return _calls(queue_run, "export", "A run is queued.")(export, actor)
+
+
+def _retry_run(run: DataExportRun, actor: Actor) -> str:
+    return _run_export(run.export, actor)
 
 
 ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
@@ -341,6 +345,21 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             "Queues a run, also of a paused export.",
             _run_export,
         )
+    },
+    "data_exports.DataExportRun": {
+        "cancel": RowAction(
+            "Cancel run",
+            "Months that are written stay; the one under way is complete or as it was.",
+            _calls(cancel_run, "run", "The run is being canceled."),
+            lambda run: _is_unfinished(run) and run.cancel_requested_at is None,
+            True,
+        ),
+        "retry": RowAction(
+            "Retry run",
+            "Queues a run of the same export. Months that are written are not written again.",
+            _retry_run,
+            lambda run: run.status in {"failed", "canceled"},
+        ),
     },
     "ingestion.UsageUpload": {
         "cancel": RowAction(

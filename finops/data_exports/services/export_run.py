@@ -25,10 +25,16 @@ from finops.data_exports.layout import COST, SPLITS, ExportLayout
 from finops.data_exports.models import DataExport, DataExportMonth, DataExportRun, month_name
 from finops.data_exports.month_store import MonthStore
 from finops.data_exports.parquet_files import MonthFiles
-from finops.data_exports.schedule import next_attempt, next_run
+from finops.data_exports.schedule import next_after_cancel, next_attempt, next_run
 from finops.data_exports.schemas import ExportedFile, ExportMarker, ExportOutcome, MonthResult
 from finops.data_exports.services.credentials import config_of
-from finops.data_exports.services.run_claims import MAX_ATTEMPTS, RunTakeover, update
+from finops.data_exports.services.run_claims import (
+    MAX_ATTEMPTS,
+    RunCancellation,
+    RunTakeover,
+    update,
+    update_running,
+)
 from finops.data_exports.split_months import SplitMonths
 from finops.lake.engine.conversion import currency_scope
 from finops.lake.queries import cost_months
@@ -49,6 +55,8 @@ def run(row: DataExportRun) -> None:
     """Do the claimed run. The account is in scope, all of its cost. What fails is kept in the row; one that was taken over leaves no effect."""
     error: UserError | None = None
     try:
+        if row.cancel_requested_at is not None:  # while nobody did it
+            raise RunCancellation
         if row.attempts > MAX_ATTEMPTS:
             raise UserError(
                 "The run was interrupted several times and stopped. The server log has the reason."
@@ -58,12 +66,15 @@ def run(row: DataExportRun) -> None:
     except RunTakeover:
         logger.warning("data exports: run %s was taken over, or went with its export", row.pk)
         return
+    except RunCancellation:
+        _finish(row, RunStatus.CANCELED)
+        return
     except UserError as problem:
         error = problem
     except Exception:
         logger.exception("data exports: run %s broke", row.pk)
         error = UserError(internal_error("run"))
-    _finish(row, error)
+    _finish(row, RunStatus.FAILED if error else RunStatus.DONE, error)
 
 
 class _PlannedMonth(Protocol):
@@ -93,7 +104,7 @@ class _ExportRun:
         self._stored = {(each.dataset, each.month): each for each in row.export.months.all()}
 
     def run(self) -> UserError | None:
-        """The first error of a month, where the others could be written. Raises UserError, RunTakeover."""
+        """The first error of a month, where the others could be written. Raises UserError, RunTakeover, RunCancellation."""
         with destination_of(self._export.destination).open(config_of(self._export)) as bucket:
             listed = {each.key: each for each in bucket.objects(self._layout.folder)}
             self._check_owner(bucket, listed)
@@ -101,7 +112,12 @@ class _ExportRun:
                 self._remove_all(bucket, listed)
                 return None
             store = MonthStore(
-                bucket, self._layout, self._export.public_id, self._row.execution_id, self._progress
+                bucket,
+                self._layout,
+                self._export.public_id,
+                self._row.execution_id,
+                progress=self._progress,
+                heartbeat=self._heartbeat,
             )
             return self._write_months(store, listed)
 
@@ -145,7 +161,7 @@ class _ExportRun:
         start = time.monotonic()
         result = MonthResult(dataset=dataset, month=month_name(month), outcome=ExportOutcome.FAILED)
         try:
-            update(self._row, stage=f"writing {month_name(month)}")
+            update_running(self._row, stage=f"writing {month_name(month)}")
             planned = plan()
             if planned is None:
                 return self._remove(store, dataset, month), None
@@ -180,9 +196,13 @@ class _ExportRun:
     ) -> list[ExportedFile]:
         with _folder() as folder:
             files = planned.write(folder, self._progress)
-            stored = store.put(
-                dataset, month, files, fingerprint=planned.fingerprint, left_out=planned.left_out
-            )
+            try:
+                stored = store.put(
+                    dataset, month, files, fingerprint=planned.fingerprint, left_out=planned.left_out
+                )
+            except RunCancellation:
+                store.discard(dataset, month, len(files.files))
+                raise
         _store_month(self._row, dataset, month, planned.fingerprint, stored)
         self._remove_leftovers(store, dataset, month, listed, msgspec.to_builtins(stored))
         return stored
@@ -203,6 +223,7 @@ class _ExportRun:
     def _remove_empty_months(self, store: MonthStore, seen: set[tuple[str, date]]) -> None:
         """Months that have no line any more."""
         for dataset, month in sorted(self._stored.keys() - seen):
+            self._progress()
             self._keep(self._remove(store, dataset, month))
 
     def _remove(self, store: MonthStore, dataset: str, month: date) -> MonthResult:
@@ -234,12 +255,17 @@ class _ExportRun:
         own = [key for key in listed if self._layout.is_own(key) and key != self._layout.marker]
         for key in [*sorted(own, key=lambda key: not key.endswith(".json")), self._layout.marker]:
             bucket.delete(key)
-            self._progress()
+            self._heartbeat()
         self._export.delete()
         raise RunTakeover
 
     def _progress(self) -> None:
-        """Between two files and row groups. Raises TimeLimitError, RunTakeover."""
+        """Between two files and row groups of a month without its manifest. Raises TimeLimitError, RunTakeover, RunCancellation."""
+        time_limit.check()
+        update_running(self._row, attempts=self._row.attempts)
+
+    def _heartbeat(self) -> None:
+        """Between two deletions, which a cancellation does not end half. Raises TimeLimitError, RunTakeover."""
         time_limit.check()
         update(self._row, attempts=self._row.attempts)
 
@@ -306,13 +332,12 @@ def _of_month(month: date, error: UserError) -> UserError:
     return named
 
 
-def _finish(row: DataExportRun, error: UserError | None) -> None:
+def _finish(row: DataExportRun, status: RunStatus, error: UserError | None = None) -> None:
     """End the run and say when its export runs next. Nothing happens when it is not this attempt's any more."""
-    status = RunStatus.FAILED if error else RunStatus.DONE
     try:
         with transaction.atomic():
             export = DataExport.objects.select_for_update(of=("self",)).get(pk=row.export_id)
-            _schedule(export, row, error)
+            _schedule(export, row, status, error)
             update(
                 row, status=status, stage="", error=error.message if error else "", finished_at=clock.now()
             )
@@ -322,9 +347,11 @@ def _finish(row: DataExportRun, error: UserError | None) -> None:
         logger.warning("data exports: run %s went with its export", row.pk)
 
 
-def _schedule(export: DataExport, row: DataExportRun, error: UserError | None) -> None:
+def _schedule(export: DataExport, row: DataExportRun, status: RunStatus, error: UserError | None) -> None:
     now = clock.now()
-    if error is not None:
+    if status == RunStatus.CANCELED:
+        export.next_run_at = next_after_cancel(export, now)
+    elif error is not None:
         export.failures += 1
         export.failing_since = export.failing_since or now
         retry_after = getattr(error, "retry_after", None)

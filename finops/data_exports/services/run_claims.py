@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from finops.data_exports.models import UNFINISHED_STATUSES, DataExportRun
 from finops.lib import clock
@@ -18,6 +20,10 @@ MAX_ATTEMPTS: Final = 6
 
 class RunTakeover(Exception):
     """Another process has taken this run up, or it was removed with its export; this one must leave no effect."""
+
+
+class RunCancellation(Exception):
+    """A person has canceled this run: no other month, and of the one under way either nothing or all."""
 
 
 @contextmanager
@@ -34,12 +40,22 @@ def claim_run(run_id: int) -> Iterator[DataExportRun | None]:
 
 def update(run: DataExportRun, **values: object) -> None:
     """Change the row while it is this attempt's. Raises RunTakeover otherwise."""
+    if not _ours(run).update(**values):
+        raise RunTakeover(f"run {run.pk} is no longer done by attempt {run.attempts}")
+
+
+def update_running(run: DataExportRun, **values: object) -> None:
+    """The same; raises RunCancellation once a person canceled it."""
+    if not _ours(run).filter(cancel_requested_at=None).update(**values):
+        update(run, **values)
+        raise RunCancellation
+
+
+def _ours(run: DataExportRun) -> QuerySet[DataExportRun]:
     # Unscoped: a worker names the row itself.
-    rows = DataExportRun.objects.unscoped().filter(
+    return DataExportRun.objects.unscoped().filter(
         pk=run.pk, status=DataExportRun.RunStatus.RUNNING, attempts=run.attempts
     )
-    if not rows.update(**values):
-        raise RunTakeover(f"run {run.pk} is no longer done by attempt {run.attempts}")
 
 
 @transaction.atomic
@@ -55,5 +71,8 @@ def _begin(run_id: int) -> DataExportRun | None:
         return None
     run.status, run.stage, run.attempts = DataExportRun.RunStatus.RUNNING, "listing", run.attempts + 1
     run.started_at = run.started_at or clock.now()
-    run.save(update_fields=["status", "stage", "attempts", "started_at"])
+    if run.attempts > 1:
+        # So that no attempt writes over files that a manifest names, or deletes another's.
+        run.execution_id = uuid.uuid4()
+    run.save(update_fields=["status", "stage", "attempts", "started_at", "execution_id"])
     return run

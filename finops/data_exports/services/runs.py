@@ -13,6 +13,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.scoping import account_scope
 from finops.data_exports.models import UNFINISHED_STATUSES, DataExport, DataExportRun
+from finops.data_exports.schedule import next_after_cancel
 from finops.data_exports.services import export_run
 from finops.data_exports.services.run_claims import claim_run
 from finops.lake.models import LakeSegment
@@ -50,6 +51,35 @@ def queue_run(
     account_id, pk = run.account_id, run.pk
     transaction.on_commit(lambda: publish(RUN_TASK, account_id, pk, expires=MESSAGE_SECONDS))
     return run
+
+
+@transaction.atomic
+def cancel_run(*, run: DataExportRun, actor: Actor) -> DataExportRun:
+    """Do no more of a run: one that waits ends now, one that runs before its next file or row group. Months that it wrote stay, and
+    the one under way is in the bucket as it was or complete. The export runs again by its schedule. Canceling twice changes
+    nothing. Raises UserError when it has ended, and for a run that deletes the export's files."""
+    with account_scope(run.account):
+        export = DataExport.objects.select_for_update(of=("self",), no_key=True).get(pk=run.export_id)
+        row = DataExportRun.objects.select_for_update(of=("self",)).get(pk=run.pk)
+        if not row.is_unfinished:
+            raise UserError(f"This run is {row.get_status_display().lower()} and can no longer be canceled.")
+        if export.removal_requested_at is not None:
+            raise UserError(
+                "This data export is being deleted with its files, and its run cannot be canceled."
+            )
+        if row.cancel_requested_at is not None:
+            return row
+        row.cancel_requested_at = clock.now()
+        if row.status == DataExportRun.RunStatus.QUEUED:
+            row.status, row.finished_at = DataExportRun.RunStatus.CANCELED, row.cancel_requested_at
+            export.next_run_at = next_after_cancel(export, row.cancel_requested_at)
+            export.save(update_fields=["next_run_at"])
+        row.save(update_fields=["status", "finished_at", "cancel_requested_at"])
+    detail = {"run_id": row.pk}
+    audit.record(
+        account=run.account, actor=actor, action="data_export.cancel_run", target=export.name, detail=detail
+    )
+    return row
 
 
 def queue_due_runs() -> int:

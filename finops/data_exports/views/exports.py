@@ -17,7 +17,7 @@ from accounts.models import Role
 from finops.data_exports.models import DataExport, DataExportMonth, DataExportRun
 from finops.data_exports.queries import RUNS_SHOWN, ExportState, export_state, export_states
 from finops.data_exports.services import exports as services
-from finops.data_exports.services.runs import queue_run
+from finops.data_exports.services.runs import cancel_run, queue_run
 from finops.lib.listing import Column, ListPage
 
 EXPORTS = ListPage[ExportState](
@@ -65,6 +65,16 @@ def run(request: AccountRequest, data_export_id: int) -> HttpResponse:
         queue_run(export=row, actor=request.actor)
         messages.success(request, "Run queued.")
     return redirect("data_export", slug=request.account.slug, data_export_id=row.pk)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def cancel(request: AccountRequest, run_id: int) -> HttpResponse:
+    row = get_object_or_404(DataExportRun.objects.select_related("account"), pk=run_id)
+    with ErrorMessages(request):
+        run = cancel_run(run=row, actor=request.actor)
+        messages.success(request, "The run is being canceled." if run.is_unfinished else "Run canceled.")
+    return redirect("data_export", slug=request.account.slug, data_export_id=row.export_id)
 
 
 @account_page(Role.ADMIN)

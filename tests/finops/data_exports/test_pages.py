@@ -82,7 +82,7 @@ def test_runs_and_months_are_shown_with_the_first_error(bucket: Bucket) -> None:
 
 
 @pytest.mark.parametrize("person", ["member", "viewer"])
-def test_members_and_viewers_only_look(bucket: Bucket, person: str) -> None:
+def test_members_and_viewers_change_no_export(bucket: Bucket, person: str) -> None:
     export = bucket.create()
     client = signed_in(getattr(bucket.cast, person))
 
@@ -92,6 +92,35 @@ def test_members_and_viewers_only_look(bucket: Bucket, person: str) -> None:
         assert client.post(f"{LIST}{export.pk}/{action}/").status_code == 403
     assert DataExport.objects.count() == 1
     assert client.get(f"{LIST}{export.pk}/").status_code == 200
+
+
+@pytest.mark.parametrize("person", ["member", "owner"])
+def test_a_run_is_canceled_by_a_button_that_asks_first(bucket: Bucket, person: str) -> None:
+    export = bucket.create()
+    run = export.runs.get()
+    client = signed_in(getattr(bucket.cast, person))
+    url = f"{LIST}runs/{run.pk}/cancel/"
+    assert 'data-confirm="Cancel this run?"' in client.get(f"{LIST}{export.pk}/").content.decode()
+
+    page = client.post(url, follow=True)
+
+    run.refresh_from_db()
+    assert run.status == "canceled"
+    assert "Run canceled." in text_of(page)
+    assert url not in page.content.decode()
+    assert "can no longer be canceled" in text_of(client.post(url, follow=True))
+    assert AuditEntry.objects.get(action="data_export.cancel_run").target == "focus"
+
+
+def test_a_viewer_cancels_no_run(bucket: Bucket) -> None:
+    export = bucket.create()
+    run = export.runs.get()
+    client = signed_in(bucket.cast.viewer)
+
+    assert "Cancel run" not in get_page(client, f"{LIST}{export.pk}/")
+    assert client.post(f"{LIST}runs/{run.pk}/cancel/").status_code == 403
+    run.refresh_from_db()
+    assert run.status == "queued"
 
 
 def test_limited_cost_access_opens_no_page_of_exports(bucket: Bucket) -> None:
@@ -109,6 +138,7 @@ def test_limited_cost_access_opens_no_page_of_exports(bucket: Bucket) -> None:
     for url in (LIST, f"{LIST}{export.pk}/", NEW):
         assert client.get(url).status_code == 403
     assert client.post(f"{LIST}{export.pk}/run/").status_code == 403
+    assert client.post(f"{LIST}runs/{export.runs.get().pk}/cancel/").status_code == 403
 
 
 def test_buttons_queue_pause_resume_and_delete(bucket: Bucket) -> None:

@@ -163,3 +163,38 @@ def test_a_data_export_is_run_now_and_once(acting: Client, cast: Cast) -> None:
     assert "A run is queued." in queued.content.decode()
     assert "queued or running already" in again.content.decode()
     assert DataExportRun.objects.unscoped().filter(export=export).count() == 1
+
+
+def test_a_run_of_a_data_export_is_canceled_and_retried(acting: Client, cast: Cast) -> None:
+    run = DataExportRun.objects.unscoped().get(pk=int(str(MAKERS["run_id"](cast.account))))
+    assert "as it was" in acting.get(action_url(DataExportRun, run.pk, "cancel")).content.decode()
+    assert acting.get(action_url(DataExportRun, run.pk, "retry")).status_code == 404
+
+    acting.post(action_url(DataExportRun, run.pk, "cancel"))
+    canceled = DataExportRun.objects.unscoped().get(pk=run.pk)
+    again = acting.post(action_url(DataExportRun, run.pk, "cancel"))
+    retried = acting.post(action_url(DataExportRun, run.pk, "retry"), follow=True)
+
+    assert (canceled.status, again.status_code) == ("canceled", 404)
+    assert "A run is queued." in retried.content.decode()
+    [new] = DataExportRun.objects.unscoped().filter(export=run.export_id, status="queued")
+    assert new.actor_label == "Operator operator@example.com"
+    entry = AuditEntry.objects.unscoped().get(action="data_export.cancel_run")
+    assert (entry.account, entry.actor_label) == (cast.account, "Operator operator@example.com")
+    assert entry.detail == {"run_id": run.pk}
+    assert [line.change_message for line in LogEntry.objects.order_by("pk")] == [
+        "Cancel run: The run is being canceled.",
+        "Retry run: A run is queued.",
+    ]
+
+
+def test_an_operator_who_looks_cancels_and_retries_no_run(looking: Client, cast: Cast) -> None:
+    pk = int(str(MAKERS["run_id"](cast.account)))
+
+    for name in ("cancel", "retry"):
+        DataExportRun.objects.unscoped().update(status="queued" if name == "cancel" else "failed")
+        assert looking.post(action_url(DataExportRun, pk, name)).status_code == 403
+
+    assert DataExportRun.objects.unscoped().get().status == "failed"
+    page = looking.get(f"/admin/data_exports/dataexportrun/{pk}/change/").content.decode()
+    assert "Retry run" not in page
