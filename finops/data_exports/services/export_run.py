@@ -360,6 +360,8 @@ def _schedule(export: DataExport, row: DataExportRun, status: RunStatus, error: 
         export.failures, export.failing_since, export.last_success_at = 0, None, now
         export.changes_seen_at = (row.started_at or now) - SETTLING
         export.next_run_at = next_run(export.pk, export.schedule, now)
+    if export.removal_requested_at and not row.export.removal_requested_at:
+        export.next_run_at = now  # It was requested during the run, which has deleted nothing.
     export.save(
         update_fields=["failures", "failing_since", "next_run_at", "last_success_at", "changes_seen_at"]
     )

@@ -99,6 +99,7 @@ def queue_due_runs() -> int:
         | Q(changes_seen_at=None)
         | Q(changes_seen_at__lt=clock.now() - RULES_CHECK)
         | Q(failures__gt=0)
+        | Q(removal_requested_at__isnull=False)
         | Exists(changed),
         paused_at=None,
         next_run_at__lte=clock.now(),

@@ -296,6 +296,28 @@ def test_deleting_with_files_deletes_what_runs_wrote_and_nothing_else(bucket: Bu
     assert set(actions) == {"data_export.create", "data_export.run", "data_export.delete"}
 
 
+@pytest.mark.parametrize("schedule", ["daily", "after_imports"])
+def test_files_are_deleted_right_after_the_run_that_was_under_way(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch, schedule: str
+) -> None:
+    add_source(bucket.account, lines())
+    export = bucket.create(schedule=schedule)
+    put = S3Bucket.put
+
+    def delete(self: S3Bucket, key: str, file: Path) -> None:
+        put(self, key, file)
+        exports.delete_data_export(export=export, actor=bucket.cast.actor, with_files=True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(S3Bucket, "put", delete)
+        assert bucket.run(export).status == "done"
+    assert bucket.keys()
+
+    assert runs.queue_due_runs() == 1
+    assert runs.run_export(export.runs.get(status="queued").pk)
+    assert (bucket.keys(), DataExport.objects.exists()) == ([], False)
+
+
 def test_another_bucket_gets_every_month_and_secrets_stay_where_they_are_left_empty(bucket: Bucket) -> None:
     add_source(bucket.account, lines())
     export = bucket.create()
