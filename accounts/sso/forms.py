@@ -15,6 +15,9 @@ from accounts.sso.models import IdentityProvider
 from accounts.sso.services import team_names
 from finops.lib.errors import UserError
 
+OF_MEMBERS = ("groups_attribute", "default_role", "creates_people", "requires_factor_claim")
+"""What a provider of the whole service does not have: it makes nobody a member."""
+
 
 class _ProviderForm(forms.Form):
     name = forms.CharField(
@@ -52,7 +55,10 @@ class _ProviderForm(forms.Form):
     def __init__(self, provider: IdentityProvider, data: Mapping[str, Any] | None = None) -> None:
         stored = {name: getattr(provider, name, None) for name in self.base_fields}
         super().__init__(data, initial=stored if provider.pk else None)
-        if provider.account is not None:
+        if provider.account is None:
+            for name in OF_MEMBERS:
+                del self.fields[name]
+        else:
             add_limit_field(
                 self,
                 provider.account,
@@ -99,10 +105,7 @@ class OidcForm(_ProviderForm):
         "issuer",
         "client_id",
         "client_secret",
-        "groups_attribute",
-        "default_role",
-        "creates_people",
-        "requires_factor_claim",
+        *OF_MEMBERS,
     )
 
 
@@ -126,7 +129,7 @@ class SamlForm(_ProviderForm):
 
     field_order = (
         *("name", "metadata", "issuer", "sign_on_url", "certificates"),
-        *("groups_attribute", "default_role", "creates_people", "requires_factor_claim"),
+        *OF_MEMBERS,
     )
 
     def clean(self) -> dict[str, Any]:
@@ -141,6 +144,14 @@ class SamlForm(_ProviderForm):
         if missing:
             raise ValidationError(dict.fromkeys(missing, "Enter it, or paste the metadata."))
         return cleaned
+
+
+def provider_form(
+    provider: IdentityProvider, data: Mapping[str, Any] | None = None
+) -> OidcForm | SamlForm:
+    """The form of its protocol; of the whole service without what concerns members."""
+    is_oidc = provider.protocol == IdentityProvider.Protocol.OIDC
+    return OidcForm(provider, data) if is_oidc else SamlForm(provider, data)
 
 
 class DomainForm(forms.Form):

@@ -17,8 +17,18 @@ def providers_of(account: Account | None) -> QuerySet[IdentityProvider]:
     return IdentityProvider.objects.filter(account=account)
 
 
+def service_providers() -> QuerySet[IdentityProvider]:
+    """Those of the whole service that people sign in through."""
+    return providers_of(None).filter(disabled_at=None)
+
+
 def provider_of_email(email: str) -> IdentityProvider | None:
-    """The one that its domain is verified for. One query."""
+    """The one that its domain is verified for, unless it is disabled. One query."""
+    provider = _owner_of_domain(email)
+    return provider if provider is not None and provider.disabled_at is None else None
+
+
+def _owner_of_domain(email: str) -> IdentityProvider | None:
     mine = EmailDomain.objects.filter(
         provider=OuterRef("pk"), domain=domain_of(email), verified_at__isnull=False
     )
@@ -39,4 +49,4 @@ def vouches(provider: IdentityProvider, email: str) -> bool:
         return True
     if provider.account_id is not None or provider.domains.filter(verified_at__isnull=False).exists():
         return False
-    return provider_of_email(email) is None
+    return _owner_of_domain(email) is None

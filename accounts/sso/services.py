@@ -127,6 +127,28 @@ def delete_provider(*, provider: IdentityProvider, actor: Actor) -> None:
     provider.delete()
 
 
+def disable_provider(*, provider: IdentityProvider, actor: Actor) -> None:
+    """Nobody signs in through it, and its domains are not enforced, but stay bound to it; sessions go on. Twice changes nothing.
+    Raises ValidationError for a provider of an account."""
+    _disable(provider, actor, is_disabled=True)
+
+
+def enable_provider(*, provider: IdentityProvider, actor: Actor) -> None:
+    """People sign in through it again. Twice changes nothing."""
+    _disable(provider, actor, is_disabled=False)
+
+
+@transaction.atomic
+def _disable(provider: IdentityProvider, actor: Actor, *, is_disabled: bool) -> None:
+    row = IdentityProvider.objects.select_for_update(of=("self",)).get(pk=provider.pk)
+    if (row.disabled_at is not None) == is_disabled:
+        return
+    row.disabled_at = provider.disabled_at = clock.now() if is_disabled else None
+    row.full_clean()
+    row.save(update_fields=["disabled_at"])
+    _record(row, actor, "disable" if is_disabled else "enable", row.name, {})
+
+
 @transaction.atomic
 def change_enforcement(
     *, provider: IdentityProvider, actor: Actor, is_enforced: bool, signed_in_through_it: bool
@@ -139,6 +161,8 @@ def change_enforcement(
     if row.is_enforced == is_enforced:
         return
     if is_enforced:
+        if row.disabled_at is not None:
+            raise UserError("Enable the provider first.")
         if not row.domains.filter(verified_at__isnull=False).exists():
             raise UserError("Verify a domain first.")
         if not signed_in_through_it:
@@ -256,8 +280,19 @@ def test_connection(provider: IdentityProvider) -> None:
         saml.check_settings(provider)
 
 
+def provider_urls(provider: IdentityProvider) -> list[tuple[str, str]]:
+    """What is entered at the provider: label and value."""
+    if provider.protocol == IdentityProvider.Protocol.OIDC:
+        return [("Redirect URI", oidc.redirect_uri())]
+    return [
+        ("ACS URL", saml.acs_url(provider)),
+        ("Entity ID and metadata URL", saml.metadata_url(provider)),
+    ]
+
+
 def _record(provider: IdentityProvider, actor: Actor, verb: str, target: str, detail: dict[str, Any]) -> None:
-    """In the account's audit log. Of a provider of the whole service no account has one; commands print what they did."""
+    """In the account's audit log. Of a provider of the whole service no account has one; commands print what they did, the
+    admin console notes it in the operator log."""
     if provider.account is not None:
         audit.record(
             account=provider.account,

@@ -29,6 +29,7 @@ def person_of(*, provider: IdentityProvider, claims: Claims, signed_in_as: User 
     """
     claims = check_claims(claims)
     provider = IdentityProvider.objects.select_for_update().get(pk=provider.pk)
+    check_enabled(provider)
     _check_address(provider, claims)
     identity = (
         Identity.objects.select_related("user").filter(provider=provider, subject=claims.subject).first()
@@ -41,6 +42,12 @@ def person_of(*, provider: IdentityProvider, claims: Claims, signed_in_as: User 
     Identity.objects.filter(provider=provider, user=user).update(used_at=clock.now())
     IdentityProvider.objects.filter(pk=provider.pk).update(used_at=clock.now())
     return user
+
+
+def check_enabled(provider: IdentityProvider) -> None:
+    """Raises SignInRefusal for a provider that the operator disabled."""
+    if provider.disabled_at is not None:
+        raise SignInRefusal(f"{provider.name} is disabled. Sign in another way.")
 
 
 def _check_address(provider: IdentityProvider, claims: Claims) -> None:

@@ -131,7 +131,7 @@ ACCESS = ModelGroup(
         ),
         Entry(
             "sso.IdentityProvider",
-            ("name", "account", "protocol", "issuer", "is_enforced", "used_at", "created_at"),
+            ("name", "account", "protocol", "issuer", "is_enforced", "disabled_at", "used_at", "created_at"),
             ("name", "issuer"),
             ("protocol", "is_enforced"),
         ),

@@ -42,6 +42,18 @@ row_actions: Registry[dict[str, RowAction]] = Registry("actions of a model")
 """By the label of the model (`accounts.Account`): its actions by name, which is a part of their address."""
 
 
+def service_call(
+    service: Callable[..., object], argument: str, outcome: str, **options: object
+) -> Callable[[Any, Actor], str]:
+    """The `run` of an action that is one call of a service; `argument` is what the service calls the row."""
+
+    def run(row: Any, actor: Actor) -> str:
+        service(**{argument: row}, actor=actor, **options)
+        return outcome
+
+    return run
+
+
 def offered_actions(row: Row) -> dict[str, RowAction]:
     """The actions that the row as it is now has."""
     actions = row_actions.get(row._meta.label, {})
@@ -64,12 +76,19 @@ def run_action(
     with scope:
         extra = {} if values is None else {"values": values}
         outcome = action.run(row, operator_actor(operator), **extra)
+    log_act(
+        operator=operator, model=model, pk=pk, name=name, flag=CHANGE, message=f"{action.label}: {outcome}"
+    )
+    return outcome
+
+
+def log_act(*, operator: User, model: type[Row], pk: str, name: str, flag: int, message: str) -> None:
+    """A line in the operator log, which never has a secret."""
     LogEntry.objects.create(
         user=operator,
         content_type=ContentType.objects.get_for_model(model),
         object_id=pk,
         object_repr=name[:200],
-        action_flag=CHANGE,
-        change_message=f"{action.label}: {outcome}",
+        action_flag=flag,
+        change_message=message,
     )
-    return outcome

@@ -9,6 +9,8 @@ from django import forms
 
 from accounts.limits import LIMITS
 from accounts.models import Account
+from accounts.sso.forms import DomainForm
+from accounts.sso.models import IdentityProvider
 from finops.lib.formats import numbers
 
 
@@ -38,3 +40,10 @@ class AccountNameForm(forms.Form):
     def __init__(self, account: Account, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(data)
         self.fields["name"].help_text = f"Enter {account.name}."
+
+
+class ServiceDomainForm(DomainForm):
+    """A domain of a provider of the whole service, which the operator confirms by entering it."""
+
+    def __init__(self, provider: IdentityProvider, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data)

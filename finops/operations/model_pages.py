@@ -24,6 +24,7 @@ from finops.lib.listing import wants_csv
 from finops.operations.actions import RowAction, offered_actions, run_action
 from finops.operations.catalog import GROUPS, group_of
 from finops.operations.entry import Entry, ModelGroup
+from finops.operations.identity_providers import create_links
 from finops.operations.links import list_href, row_href
 from finops.operations.model_list import (
     BoundedPaginator,
@@ -192,7 +193,13 @@ class ModelPages(OperatorRoles):
         if is_csv:
             name = f"{declared.name} first {cut}" if cut else declared.name
             return dataclasses.replace(declared, name=name).csv(rows_listing.rows)
-        context = {"title": self.entry.label, "listing": rows_listing, "related": related, "cut": cut}
+        context = {
+            "title": self.entry.label,
+            "listing": rows_listing,
+            "related": related,
+            "cut": cut,
+            "create_links": create_links(self.model) if site_of(self).may_act(request) else [],
+        }
         return self._page(request, "operations/list.html", context)
 
     def _row(self, request: HttpRequest, object_id: str) -> HttpResponse:

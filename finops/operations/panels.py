@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from accounts.models import Account, AccountDeletion
+from accounts.sso.models import IdentityProvider
+from accounts.sso.services import provider_urls
 from finops.exports.models import AccountExport
 from finops.exports.services import RETENTION
 from finops.operations.catalog import entries
@@ -61,10 +63,18 @@ def _export_panel(export: AccountExport) -> RowPanel:
     return RowPanel("operations/_export.html", values)
 
 
+def _provider_panel(provider: IdentityProvider) -> RowPanel | None:
+    if provider.account_id is not None:
+        return None
+    values = {"provider": provider, "copy": provider_urls(provider)}
+    return RowPanel("operations/_identity_provider.html", values)
+
+
 PANELS: Final[dict[str, Callable[[Any], RowPanel | None]]] = {
     "accounts.Account": _account_panel,
     "accounts.AccountDeletion": _deletion_panel,
     "exports.AccountExport": _export_panel,
+    "sso.IdentityProvider": _provider_panel,
 }
 
 

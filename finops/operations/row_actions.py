@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -17,8 +17,6 @@ from accounts.services.deletion import ask_for_deletion, count_rows, delete_now,
 from accounts.services.limits import change_limits
 from accounts.services.operators import VISIT, allow_visit, change_operator_role, end_access
 from accounts.services.suspension import resume_account, suspend_account
-from accounts.sso.models import IdentityProvider
-from accounts.sso.services import change_enforcement, confirm_domain, delete_provider, test_connection
 from finops.alerts.services.deliveries import cancel_delivery, resend
 from finops.connections.models import CostSync
 from finops.connections.services.pushes import cancel_cost_push
@@ -33,24 +31,13 @@ from finops.exports.services import cancel_export, request_export
 from finops.lib import clock
 from finops.lib.cost_access import cost_access
 from finops.lib.formats.numbers import plural
-from finops.operations.actions import RowAction, row_actions
+from finops.operations.actions import RowAction, row_actions, service_call
 from finops.operations.forms import AccountNameForm, LimitsForm
+from finops.operations.identity_providers import SIGN_ON_ACTIONS
 from finops.operations.links import row_href
 from finops.operations.panels import rows_by_model
 from ingestion.models import UsageUpload
 from ingestion.services.uploads import cancel_upload
-
-
-def _calls(
-    service: Callable[..., object], argument: str, outcome: str, **options: object
-) -> Callable[[Any, Actor], str]:
-    """The `run` of an action that is one call of a service; `argument` is what the service calls the row."""
-
-    def run(row: Any, actor: Actor) -> str:
-        service(**{argument: row}, actor=actor, **options)
-        return outcome
-
-    return run
 
 
 def _visit(account: Account, actor: Actor) -> str:
@@ -104,22 +91,12 @@ def _delete_client(application: OAuthApplication, actor: Actor) -> str:
     return f"The client is deleted, with {count} {plural('connections', count)}."
 
 
-def _test_provider(provider: IdentityProvider, actor: Actor) -> str:
-    test_connection(provider)
-    return "The settings are correct."
-
-
-def _change_enforcement(is_enforced: bool, outcome: str) -> Callable[[Any, Actor], str]:
-    # An operator signs in at her own provider or by password: she cannot have signed in through that of an account.
-    return _calls(change_enforcement, "provider", outcome, is_enforced=is_enforced, signed_in_through_it=True)
-
-
 def _retry_import(job: CostImport, actor: Actor) -> str:
     return f"Import {retry_import(job=job, actor=actor).pk} is queued."
 
 
 def _repeat_sync(sync: CostSync, actor: Actor) -> str:
-    return _calls(queue_sync, "connection", "A sync is queued.")(sync.connection, actor)
+    return service_call(queue_sync, "connection", "A sync is queued.")(sync.connection, actor)
 
 
 def _is_unfinished(job: CostImport | CostSync | DataExportRun | UsageUpload) -> bool:
@@ -129,7 +106,7 @@ def _is_unfinished(job: CostImport | CostSync | DataExportRun | UsageUpload) -> 
 def _run_export(export: DataExport, actor: Actor) -> str:
     # An operator has no limit of an account, and sees nothing of its cost here.
     with cost_access(None):
-        return _calls(queue_run, "export", "A run is queued.")(export, actor)
+        return service_call(queue_run, "export", "A run is queued.")(export, actor)
 
 
 def _retry_run(run: DataExportRun, actor: Actor) -> str:
@@ -147,14 +124,14 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "suspend": RowAction(
             "Suspend account",
             "Pages, keys and connected apps get 403 at once, and no task runs. Data is kept. Members see why.",
-            _calls(suspend_account, "account", "The account is suspended."),
+            service_call(suspend_account, "account", "The account is suspended."),
             lambda account: account.suspended_at is None,
             True,
         ),
         "resume": RowAction(
             "Resume account",
             "Members, keys, apps and tasks work again.",
-            _calls(resume_account, "account", "The account is active again."),
+            service_call(resume_account, "account", "The account is active again."),
             lambda account: account.suspended_at is not None,
         ),
         "delete": RowAction(
@@ -180,7 +157,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             "Export account",
             "A worker writes cost as FOCUS Parquet, usage and configuration into a ZIP, kept for 7 days. The account's audit "
             "log names you.",
-            _calls(request_export, "account", "The export is queued."),
+            service_call(request_export, "account", "The export is queued."),
             begin=_export_page,
         ),
         "limits": RowAction(
@@ -192,7 +169,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "restore": RowAction(
             "Restore account",
             "The account is not deleted.",
-            _calls(restore_account, "account", "The deletion is canceled."),
+            service_call(restore_account, "account", "The deletion is canceled."),
             lambda account: account.delete_after is not None and account.delete_after > clock.now(),
         ),
     },
@@ -207,13 +184,15 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "let-look": RowAction(
             "Make operator: view only",
             "The person can view all accounts in the admin console.",
-            _calls(change_operator_role, "user", "The operator can view only.", may_look=True, may_act=False),
+            service_call(
+                change_operator_role, "user", "The operator can view only.", may_look=True, may_act=False
+            ),
             lambda user: not user.is_staff or user.is_superuser,
         ),
         "let-act": RowAction(
             "Make operator: view and act",
             "The person can view all accounts in the admin console and use every action, this one included.",
-            _calls(
+            service_call(
                 change_operator_role, "user", "The operator can view and act.", may_look=True, may_act=True
             ),
             lambda user: not user.is_superuser,
@@ -221,7 +200,9 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "end-role": RowAction(
             "Remove operator",
             "The person keeps the memberships of accounts.",
-            _calls(change_operator_role, "user", "The person is no operator.", may_look=False, may_act=False),
+            service_call(
+                change_operator_role, "user", "The person is no operator.", may_look=False, may_act=False
+            ),
             lambda user: user.is_staff or user.is_superuser,
             True,
         ),
@@ -230,7 +211,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "revoke": RowAction(
             "Revoke key",
             "Programs with this key get 401 at once. A revoked key cannot be restored.",
-            _calls(revoke_mcp_key, "key", "The key is revoked."),
+            service_call(revoke_mcp_key, "key", "The key is revoked."),
             is_offered=lambda key: key.revoked_at is None,
             is_danger=True,
         )
@@ -239,7 +220,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "disconnect": RowAction(
             "Disconnect app",
             "Its tokens stop working at once.",
-            _calls(disconnect, "connection", "The app is disconnected.", reason="by the operator"),
+            service_call(disconnect, "connection", "The app is disconnected.", reason="by the operator"),
             is_danger=True,
         )
     },
@@ -251,46 +232,11 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
             is_danger=True,
         )
     },
-    "sso.IdentityProvider": {
-        "test": RowAction(
-            "Test connection",
-            "Asks the provider for its settings and keys with the client ID and secret. Up to 30 seconds.",
-            _test_provider,
-        ),
-        "enforce": RowAction(
-            "Enforce sign-on",
-            "People of its verified domains sign in here alone. Sign in through it first: nobody else tests it for you.",
-            _change_enforcement(True, "Sign-in through it is required."),
-            lambda provider: not provider.is_enforced,
-            True,
-        ),
-        "stop-enforcing": RowAction(
-            "Stop enforcing",
-            "People of its domains sign in with password and passkey again.",
-            _change_enforcement(False, "Sign-in through it is optional."),
-            lambda provider: provider.is_enforced,
-        ),
-        "delete": RowAction(
-            "Delete provider",
-            "Its domains and links to people are deleted. People stay members and sign in otherwise.",
-            _calls(delete_provider, "provider", "The provider is deleted."),
-            is_danger=True,
-        ),
-    },
-    "sso.EmailDomain": {
-        "confirm": RowAction(
-            "Confirm domain",
-            "The provider vouches for addresses of this domain, without a check of DNS.",
-            _calls(confirm_domain, "row", "The domain is verified."),
-            lambda domain: domain.verified_at is None,
-            True,
-        )
-    },
     "exports.AccountExport": {
         "cancel": RowAction(
             "Cancel export",
             "No file is kept.",
-            _calls(cancel_export, "export", "The export is canceled."),
+            service_call(cancel_export, "export", "The export is canceled."),
             lambda export: export.is_unfinished,
             True,
         )
@@ -299,7 +245,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "cancel": RowAction(
             "Cancel import",
             "Costs stay as they were before it.",
-            _calls(cancel_import, "job", "The import is being canceled."),
+            service_call(cancel_import, "job", "The import is being canceled."),
             _is_unfinished,
             True,
         ),
@@ -314,7 +260,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "cancel": RowAction(
             "Cancel push",
             "Its parts are deleted. Costs stay as they were before it.",
-            _calls(cancel_cost_push, "push", "The push is canceled."),
+            service_call(cancel_cost_push, "push", "The push is canceled."),
             lambda push: push.status in {"open", "queued"},
             True,
         )
@@ -323,7 +269,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "cancel": RowAction(
             "Cancel sync",
             "Months already imported stay.",
-            _calls(cancel_sync, "sync", "The sync is being canceled."),
+            service_call(cancel_sync, "sync", "The sync is being canceled."),
             _is_unfinished,
             True,
         ),
@@ -336,7 +282,9 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
     },
     "connections.CostConnection": {
         "sync": RowAction(
-            "Sync now", "Queues a sync of this source.", _calls(queue_sync, "connection", "A sync is queued.")
+            "Sync now",
+            "Queues a sync of this source.",
+            service_call(queue_sync, "connection", "A sync is queued."),
         )
     },
     "data_exports.DataExport": {
@@ -350,7 +298,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "cancel": RowAction(
             "Cancel run",
             "Months that are written stay; the one under way is complete or as it was.",
-            _calls(cancel_run, "run", "The run is being canceled."),
+            service_call(cancel_run, "run", "The run is being canceled."),
             lambda run: _is_unfinished(run) and run.cancel_requested_at is None,
             True,
         ),
@@ -365,7 +313,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "cancel": RowAction(
             "Cancel upload",
             "Events already stored stay until voided.",
-            _calls(cancel_upload, "job", "The upload is being canceled."),
+            service_call(cancel_upload, "job", "The upload is being canceled."),
             _is_unfinished,
             True,
         )
@@ -374,13 +322,13 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
         "resend": RowAction(
             "Resend message",
             "Sends the same message to the same channel.",
-            _calls(resend, "delivery", "The message is queued again."),
+            service_call(resend, "delivery", "The message is queued again."),
             lambda delivery: delivery.status != "waiting",
         ),
         "cancel": RowAction(
             "Cancel delivery",
             "It is not tried again. An attempt in progress may still arrive.",
-            _calls(cancel_delivery, "delivery", "The delivery is canceled."),
+            service_call(cancel_delivery, "delivery", "The delivery is canceled."),
             lambda delivery: delivery.status == "waiting",
             True,
         ),
@@ -390,5 +338,5 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
 
 def register_actions() -> None:
     """Once, with the URLs."""
-    for model_label, actions in ACTIONS.items():
+    for model_label, actions in (ACTIONS | SIGN_ON_ACTIONS).items():
         row_actions.add(model_label, actions)

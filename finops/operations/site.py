@@ -29,6 +29,7 @@ from finops.operations.catalog import GROUPS, entries
 from finops.operations.certificates import certificates
 from finops.operations.charts import RANGES, activity_charts
 from finops.operations.entry import ModelGroup
+from finops.operations.identity_providers import identity_provider_urls
 from finops.operations.links import list_href, row_href
 from finops.operations.model_pages import ModelPages
 from finops.operations.queries import STATEMENT_SECONDS, service_status
@@ -72,6 +73,7 @@ class OperatorSite(admin.AdminSite):
             path("certificates/", self.admin_view(self.certificates_view), name="certificates"),
             path("exports/<int:export_id>/", self.admin_view(self.export_view), name="export_download"),
             path("groups/<slug:slug>/", self.admin_view(self.group_view), name="group"),
+            *identity_provider_urls(self),
         ]
         for model, pages in self._registry.items():
             prefix = f"{model._meta.app_label}/{model._meta.model_name}/"

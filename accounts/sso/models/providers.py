@@ -59,6 +59,9 @@ class IdentityProvider(models.Model):
     is_enforced = models.BooleanField(
         default=False, help_text="Whether people of its domains sign in here alone."
     )
+    disabled_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Nobody signs in through it; its domains stay bound."
+    )
     used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Last sign-in.")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -87,6 +90,11 @@ class IdentityProvider(models.Model):
                 condition=~Q(default_role=Role.OWNER),
                 name="identity_provider_makes_no_owner",
                 violation_error_message="Ownership is transferred in Settings → Account.",
+            ),
+            models.CheckConstraint(
+                condition=Q(disabled_at__isnull=True) | Q(account__isnull=True),
+                name="identity_provider_disabled_is_of_the_service",
+                violation_error_message="Only a provider of the whole service can be disabled.",
             ),
             models.CheckConstraint(
                 condition=(Q(protocol="oidc") & ~Q(client_id=""))

@@ -12,9 +12,9 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
 from accounts.security.reauthentication import reauthenticate_first
-from accounts.sso import oidc, saml
+from accounts.sso import oidc
 from accounts.sso.enforcement import is_session_of_provider
-from accounts.sso.forms import DomainForm, GroupMappingForm, OidcForm, SamlForm
+from accounts.sso.forms import DomainForm, GroupMappingForm, provider_form
 from accounts.sso.models import GroupMapping, IdentityProvider, ScimGroup, ScimUser
 from accounts.sso.queries import providers_of
 from accounts.sso.scim.tokens import living_tokens
@@ -22,13 +22,13 @@ from accounts.sso.scim.urls import base_url
 from accounts.sso.services import (
     change_enforcement,
     delete_provider,
+    provider_urls,
     save_provider,
     team_names,
     test_connection,
 )
 
 Protocol = IdentityProvider.Protocol
-_FORMS = {Protocol.OIDC: OidcForm, Protocol.SAML: SamlForm}
 
 
 def provider_or_404(request: AccountRequest, provider_id: int) -> IdentityProvider:
@@ -74,8 +74,7 @@ def edit(request: AccountRequest, provider_id: int) -> HttpResponse:
 
 
 def _form_page(request: AccountRequest, provider: IdentityProvider) -> HttpResponse:
-    kind = _FORMS[Protocol(provider.protocol)]
-    form = kind(provider, request.POST if request.method == "POST" else None)
+    form = provider_form(provider, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         reauthenticate_first(request)
         with FormErrors(form):
@@ -86,7 +85,17 @@ def _form_page(request: AccountRequest, provider: IdentityProvider) -> HttpRespo
             )
             messages.success(request, f"{provider.name} saved.")
             return redirect("identity_provider", slug=request.account.slug, provider_id=provider.pk)
-    context = {"form": form, "provider": provider, "redirect_uri": oidc.redirect_uri()}
+    cancel_href = (
+        reverse("identity_provider", args=[request.account.slug, provider.pk])
+        if provider.pk
+        else reverse("identity_providers", args=[request.account.slug])
+    )
+    context = {
+        "form": form,
+        "provider": provider,
+        "redirect_uri": oidc.redirect_uri(),
+        "cancel_href": cancel_href,
+    }
     return render(request, "accounts/sso/form.html", context, status=422 if form.errors else 200)
 
 
@@ -99,19 +108,13 @@ def show(request: AccountRequest, provider_id: int) -> HttpResponse:
 def provider_page(request: AccountRequest, provider: IdentityProvider, form: DomainForm) -> HttpResponse:
     """A provider with its domains, and the form of a new one."""
     domains = list(provider.domains.all())
-    is_saml = provider.protocol == Protocol.SAML
     context = {
         "provider": provider,
         "form": form,
         "domains": domains,
         "has_verified_domain": any(row.verified_at for row in domains),
         "is_session_of_provider": is_session_of_provider(request, request.user, provider.public_id),
-        "copy": [
-            ("ACS URL", saml.acs_url(provider)),
-            ("Entity ID and metadata URL", saml.metadata_url(provider)),
-        ]
-        if is_saml
-        else [("Redirect URI", oidc.redirect_uri())],
+        "copy": provider_urls(provider),
         "scim_url": base_url(provider),
         "scim_tokens": list(living_tokens(provider)),
         "scim_users": ScimUser.objects.filter(provider=provider).count(),

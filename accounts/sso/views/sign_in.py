@@ -26,8 +26,8 @@ from accounts.sso import attempts, oidc, saml
 from accounts.sso.claims import Claims, SignInRefusal
 from accounts.sso.enforcement import METHOD
 from accounts.sso.models import IdentityProvider
-from accounts.sso.queries import domain_of, provider_of_email, providers_of
-from accounts.sso.sign_in import person_of
+from accounts.sso.queries import domain_of, provider_of_email, service_providers
+from accounts.sso.sign_in import check_enabled, person_of
 from finops.lib.errors import UserError
 
 Protocol = IdentityProvider.Protocol
@@ -61,25 +61,28 @@ def start(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "next": next_url,
-        "providers": providers_of(None),
+        "providers": service_providers(),
         "owner_url": f"{reverse('account_login')}?{urlencode({'owner': '1', 'next': next_url})}",
     }
     return render(request, "accounts/sso/start.html", context, status=422 if form.errors else 200)
 
 
 def _chosen_provider(request: HttpRequest, form: EmailForm) -> IdentityProvider | None:
-    """None where the form has an error. Raises UserError for an address without a provider."""
+    """None where the form has an error. Raises UserError for an address without a provider, and for a provider that is
+    disabled."""
     if public_id := request.POST.get("provider"):
-        return _provider(public_id)
+        provider = _provider(public_id)
+        check_enabled(provider)
+        return provider
     if not form.is_valid():
         return None
     email = form.cleaned_data["email"]
-    provider = provider_of_email(email)
-    if provider is None:
+    found = provider_of_email(email)
+    if found is None:
         raise UserError(
             f"{domain_of(email)} has no single sign-on. Sign in with your password.", field="email"
         )
-    return provider
+    return found
 
 
 def _provider(public_id: str) -> IdentityProvider:

@@ -18,12 +18,15 @@ from accounts.sso.services import (
     change_enforcement,
     confirm_domain,
     delete_provider,
+    disable_provider,
+    enable_provider,
     save_provider,
     test_connection,
 )
 from finops.lib.errors import UserError
 
 ACTOR = Actor.command("sign_on")
+_CHANGES = {"delete": delete_provider, "disable": disable_provider, "enable": enable_provider}
 
 
 class Command(BaseCommand):
@@ -49,6 +52,8 @@ class Command(BaseCommand):
         for name, text in (
             ("enforce", "enforce single sign-on for its domains"),
             ("stop-enforcing", "stop enforcing single sign-on"),
+            ("disable", "let nobody sign in through a provider of the whole service"),
+            ("enable", "let people sign in through it again"),
             ("test", "check the provider's settings"),
             ("delete", "delete a provider; people stay"),
         ):
@@ -77,7 +82,7 @@ class Command(BaseCommand):
             domains = ", ".join(
                 f"{each.domain}{'' if each.verified_at else ' (not verified)'}" for each in row.domains.all()
             )
-            enforced = "enforced" if row.is_enforced else "optional"
+            enforced = "disabled" if row.disabled_at else "enforced" if row.is_enforced else "optional"
             self.stdout.write(f"{row.public_id}  {row.name}  {where}  {row.protocol}  {enforced}  {domains}")
 
     def _add(self, action: str, options: dict[str, Any]) -> None:
@@ -111,8 +116,8 @@ class Command(BaseCommand):
             )
         elif action == "test":
             test_connection(row)
-        elif action == "delete":
-            delete_provider(provider=row, actor=ACTOR)
+        elif action in _CHANGES:
+            _CHANGES[action](provider=row, actor=ACTOR)
         else:
             change_enforcement(
                 provider=row, actor=ACTOR, is_enforced=action == "enforce", signed_in_through_it=True
