@@ -1,4 +1,5 @@
-"""Keys of sources, which programs push with: what one stands for. Usage keys and cost keys have a table each of one shape."""
+"""Keys of sources, which programs push with: generated, regenerated, revoked, and what one stands for. Usage, cost and event keys
+have a table each of one shape."""
 
 from __future__ import annotations
 
@@ -6,11 +7,18 @@ import dataclasses
 import functools
 import hmac
 import json
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
 
-from accounts.keys import digest_of, lookup_of
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.keys import digest_of, lookup_of, new_secret
 from accounts.models import Account
+from accounts.scoping import AccountModel
 from finops.lib import clock, prepared_statements
+from finops.lib.errors import UserError
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,6 +31,17 @@ class SourceCredential:
     lookup: str
 
 
+class Source(Protocol):
+    """What has keys: a row of an app above."""
+
+    pk: Any
+    name: Any
+    account_id: Any
+    account: Any
+
+
+K = TypeVar("K", bound=AccountModel)
+S = TypeVar("S", bound=Source)
 C = TypeVar("C", bound=SourceCredential)
 
 # One statement: find, check, note the use. A last-used time may be lost in a crash, so its commit waits for no disk.
@@ -40,28 +59,114 @@ RETURNING k.id, k.digest, k.source_id, a.id, a.name, a.slug, a.fiscal_start_mont
 _LOCK = "SELECT 1 FROM {table} WHERE id = %s AND revoked_at IS NULL FOR KEY SHARE"
 
 
-def authenticate_source_key(plaintext: str, *, prefix: str, table: str, credential: type[C]) -> C | None:
-    """What the living key that this is stands for, its use noted; None for anything else.
+@dataclasses.dataclass(frozen=True, slots=True)
+class SourceKeys(Generic[K, S, C]):
+    """The keys of one kind of source: one living key a source at most. Made as MCP keys are (`accounts/keys.py`), each kind with
+    a prefix of its own, so none can pass for another.
 
-    Cost: one statement, none for text that is no key with this prefix.
+    `action` begins the actions of the audit log (`usage_key`). `lock_source` lets nobody else change a source's key until the
+    transaction ends, and raises UserError for a source that has none.
     """
-    lookup = lookup_of(plaintext, prefix)
-    if lookup is None:
-        return None
-    digest = digest_of(plaintext)
-    values = {"lookup": lookup, "digest": digest, "now": clock.now()}
-    rows = prepared_statements.fetch(_of_table(_USE, table), values)
-    row = rows[0] if rows else None
-    if row is None or not hmac.compare_digest(bytes(row[1]), digest):
-        return None
-    names = ("id", "name", "slug", "fiscal_start_month", "suspended_at")
-    account = Account(**dict(zip(names, row[3:8], strict=True)), limits=json.loads(row[8]))
-    return credential(key_id=row[0], source_id=row[2], account=account, lookup=lookup)
+
+    model: type[K]
+    prefix: str
+    action: str
+    credential: type[C]
+    lock_source: Callable[[S], None]
+
+    def authenticate(self, plaintext: str) -> C | None:
+        """What the living key that this is stands for, its use noted; None for anything else.
+
+        Cost: one statement, none for text that is no key with this prefix.
+        """
+        lookup = lookup_of(plaintext, self.prefix)
+        if lookup is None:
+            return None
+        digest = digest_of(plaintext)
+        values = {"lookup": lookup, "digest": digest, "now": clock.now()}
+        rows = prepared_statements.fetch(_of_table(_USE, self.model._meta.db_table), values)
+        row = rows[0] if rows else None
+        if row is None or not hmac.compare_digest(bytes(row[1]), digest):
+            return None
+        names = ("id", "name", "slug", "fiscal_start_month", "suspended_at")
+        account = Account(**dict(zip(names, row[3:8], strict=True)), limits=json.loads(row[8]))
+        return self.credential(key_id=row[0], source_id=row[2], account=account, lookup=lookup)
+
+    def lock(self, key_id: int) -> bool:
+        """Whether the key lives, and if so keep it living until the caller's transaction ends. One statement."""
+        return bool(prepared_statements.fetch(_of_table(_LOCK, self.model._meta.db_table), [key_id]))
+
+    @transaction.atomic
+    def generate(self, *, source: S, actor: Actor) -> tuple[K, str]:
+        """The first key of a source, and its plaintext, which exists nowhere afterwards but with the caller.
+
+        Raises UserError for a source that has a living key, and as `lock_source`.
+        """
+        self.lock_source(source)
+        if self._living(source) is not None:
+            raise UserError(f"{source.name} has a key already. Regenerate it, or revoke it first.")
+        return self._new(source, actor, "generate")
+
+    @transaction.atomic
+    def regenerate(self, *, source: S, actor: Actor, replaces: int | None = None) -> tuple[K, str]:
+        """A new key in the place of the living one, which is dead from the commit on, for requests in flight too.
+
+        `replaces`: only if that is the key that lives. Raises UserError otherwise, for a source without a living key, and as
+        `lock_source`.
+        """
+        self.lock_source(source)
+        old = self._living(source)
+        if old is None:
+            raise UserError(f"{source.name} has no key to replace. Generate one.")
+        if replaces not in (None, old.pk):
+            raise UserError(
+                "This key was already replaced, and a new key is shown only once. If nobody copied it, regenerate it."
+            )
+        _end(old)
+        return self._new(source, actor, "regenerate", replaces=old.pk)
+
+    @transaction.atomic
+    def revoke(self, *, source: S, actor: Actor) -> None:
+        """End the living key of a source, for requests in flight too. What they committed goes on. Twice is once. Raises
+        UserError as `lock_source`."""
+        self.lock_source(source)
+        key = self._living(source)
+        if key is not None:
+            _end(key)
+            self._record(source, actor, "revoke", id=key.pk)
+
+    def _living(self, source: S) -> Any:
+        # Unscoped: the caller found the source in its account. FOR UPDATE waits for requests under this key.
+        keys = self.model.objects.unscoped().select_for_update()
+        return keys.filter(source_id=source.pk, revoked_at=None).first()
+
+    def _new(self, source: S, actor: Actor, verb: str, **detail: object) -> tuple[K, str]:
+        plaintext, lookup = new_secret(self.prefix)
+        key = self.model(
+            account_id=source.account_id,
+            source=source,
+            lookup=lookup,
+            digest=digest_of(plaintext),
+            created_by=actor.user,
+            created_by_label=actor.label[:254],
+        )
+        key.save(force_insert=True)
+        self._record(source, actor, verb, id=key.pk, **detail)
+        return key, plaintext
+
+    def _record(self, source: S, actor: Actor, verb: str, **detail: object) -> None:
+        audit.record(
+            account=source.account,
+            actor=actor,
+            action=f"{self.action}.{verb}",
+            target=source.name,
+            detail=detail,
+        )
 
 
-def lock_active_source_key(key_id: int, *, table: str) -> bool:
-    """Whether the key lives, and if so keep it living until the caller's transaction ends. One statement."""
-    return bool(prepared_statements.fetch(_of_table(_LOCK, table), [key_id]))
+def _end(key: Any) -> None:
+    key.revoked_at = clock.now()
+    key.save(update_fields=["revoked_at"])
 
 
 @functools.cache
