@@ -248,6 +248,9 @@ class Configurable(Protocol):
     @property
     def Config(self) -> type[ConnectorConfig]: ...
 
+    def steps(self, external_id: str) -> Sequence[SetupStep]:
+        """What to do at the provider, in order."""
+
     def check(self, config: Any) -> list[CheckFinding]:
         """*Test connection*."""
 

@@ -5,6 +5,7 @@ Nothing is stored before the last step: what the wizard has to carry between req
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -22,7 +23,7 @@ from finops.connections.catalog import connector_groups
 from finops.connections.configs import is_external_id_of, new_external_id
 from finops.connections.connector import CheckFinding, Connector
 from finops.connections.connectors import connector_of, connectors
-from finops.connections.forms import ConnectionForm
+from finops.connections.forms import ConfigForm, ConnectionForm
 from finops.connections.links import ConnectionLinks
 from finops.connections.models import CostConnection
 from finops.connections.views.syncs import connection_of
@@ -38,7 +39,7 @@ def new(request: AccountRequest) -> HttpResponse:
     connector = connectors().get(request.GET.get("connector", ""))
     if connector is None:
         return _catalog(request)
-    external_id = _external_id(request)
+    external_id = external_id_of(request)
     if request.method != "POST":
         form = ConnectionForm(connector, initial={"name": connector.provider})
         return _new_page(request, form, external_id)
@@ -68,7 +69,7 @@ def _catalog(request: AccountRequest) -> HttpResponse:
     return render(request, "connections/catalog.html", context)
 
 
-def _external_id(request: AccountRequest) -> str:
+def external_id_of(request: AccountRequest) -> str:
     """The one that the page of this wizard showed, as the role's trust policy has it by now; else a new one."""
     external_id = request.POST.get("external_id", "")
     if is_external_id_of(request.account, external_id):
@@ -79,13 +80,18 @@ def _external_id(request: AccountRequest) -> str:
 def _new_page(
     request: AccountRequest, form: ConnectionForm, external_id: str, *, status: int = 200
 ) -> HttpResponse:
-    context = {
+    context = new_page_context(form, external_id)
+    return render(request, "connections/new.html", context, status=status)
+
+
+def new_page_context(form: ConfigForm, external_id: str) -> dict[str, Any]:
+    """What the last step of a wizard shows: the form beside the steps at the provider."""
+    return {
         "form": form,
         "connector": form.connector,
         "steps": form.connector.steps(external_id),
         "external_id": external_id,
     }
-    return render(request, "connections/new.html", context, status=status)
 
 
 @account_page(Role.MEMBER)
@@ -98,7 +104,7 @@ def test(request: AccountRequest) -> HttpResponse:
         connector = connector_of(request.GET.get("connector", ""))
     except UserError as error:
         return findings_response(request, problems=[error.message])
-    return _check(request, ConnectionForm(connector, request.POST), _external_id(request))
+    return _check(request, ConnectionForm(connector, request.POST), external_id_of(request))
 
 
 def _check(
@@ -107,20 +113,30 @@ def _check(
     external_id: str,
     connection: CostConnection | None = None,
 ) -> HttpResponse:
-    if "name" in form.fields:
-        form.fields["name"].required = False
-    if not form.is_valid():
-        return findings_response(request, problems=form.problems())
-    with FormErrors(form):
-        found = services.check_config(
+    return check_response(
+        request,
+        form,
+        lambda: services.check_config(
             account=request.account,
             connector=form.connector.name,
             values=form.config_values(),
             external_id=external_id,
             connection=connection,
             in_child=True,
-        )
-        return findings_response(request, found)
+        ),
+    )
+
+
+def check_response(
+    request: AccountRequest, form: ConfigForm, check: Callable[[], list[CheckFinding]]
+) -> HttpResponse:
+    """What *Test connection* finds with the values of the form, which needs no name yet; or what is wrong with them."""
+    if "name" in form.fields:
+        form.fields["name"].required = False
+    if not form.is_valid():
+        return findings_response(request, problems=form.problems())
+    with FormErrors(form):
+        return findings_response(request, check())
     return findings_response(request, problems=form.problems())
 
 

@@ -14,8 +14,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
-from finops.connections.configs import is_external_id_of, new_external_id
-from finops.connections.views.wizard import findings_response
+from finops.connections.views.wizard import (
+    check_response,
+    external_id_of,
+    findings_response,
+    new_page_context,
+)
 from finops.data_exports.destinations import destination_of, destinations
 from finops.data_exports.forms import DataExportForm
 from finops.data_exports.models import DataExport
@@ -35,7 +39,7 @@ def new(request: AccountRequest) -> HttpResponse:
     if destination is None:
         offered = [each for each in destinations().values() if each.is_offered()]
         return render(request, "data_exports/destinations.html", {"destinations": offered})
-    external_id, cost_tags = _external_id(request), cost_tag_names(request.account)
+    external_id, cost_tags = external_id_of(request), cost_tag_names(request.account)
     if request.method != "POST":
         form = DataExportForm(destination, cost_tags, initial={"name": "focus"})
         return _new_page(request, form, external_id)
@@ -57,23 +61,10 @@ def new(request: AccountRequest) -> HttpResponse:
     return _new_page(request, form, external_id, status=422)
 
 
-def _external_id(request: AccountRequest) -> str:
-    """The one that the page of this wizard showed, as the role's trust policy has it by now; else a new one."""
-    external_id = request.POST.get("external_id", "")
-    if is_external_id_of(request.account, external_id):
-        return external_id
-    return new_external_id(account=request.account)
-
-
 def _new_page(
     request: AccountRequest, form: DataExportForm, external_id: str, *, status: int = 200
 ) -> HttpResponse:
-    context = {
-        "form": form,
-        "connector": form.destination,
-        "steps": form.destination.steps(external_id),
-        "external_id": external_id,
-    }
+    context = new_page_context(form, external_id)
     return render(request, "data_exports/new.html", context, status=status)
 
 
@@ -88,27 +79,24 @@ def test(request: AccountRequest) -> HttpResponse:
     except UserError as error:
         return findings_response(request, problems=[error.message])
     form = DataExportForm(destination, cost_tag_names(request.account), request.POST)
-    return _check(request, form, _external_id(request))
+    return _check(request, form, external_id_of(request))
 
 
 def _check(
     request: AccountRequest, form: DataExportForm, external_id: str, export: DataExport | None = None
 ) -> HttpResponse:
-    if "name" in form.fields:
-        form.fields["name"].required = False
-    if not form.is_valid():
-        return findings_response(request, problems=form.problems())
-    with FormErrors(form):
-        found = services.check_destination(
+    return check_response(
+        request,
+        form,
+        lambda: services.check_destination(
             account=request.account,
             destination=form.destination.name,
             values=form.config_values(),
             external_id=external_id,
             export=export,
             in_child=True,
-        )
-        return findings_response(request, found)
-    return findings_response(request, problems=form.problems())
+        ),
+    )
 
 
 @account_page(Role.ADMIN)
