@@ -6,7 +6,7 @@ import re
 import zlib
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Protocol
 
 import msgspec
 from django.conf import settings
@@ -58,6 +58,60 @@ AccessKeyId = Annotated[
     ),
 ]
 SecretAccessKey = Annotated[SecretText, msgspec.Meta(title="Secret access key", max_length=256)]
+
+
+StorageEndpoint = Annotated[
+    str,
+    msgspec.Meta(
+        title="Endpoint",
+        description="For storage outside AWS. Leave empty for AWS.",
+        examples=["https://s3.gra.io.cloud.ovh.net"],
+        max_length=500,
+    ),
+]
+StorageRegion = Annotated[
+    str,
+    msgspec.Meta(
+        title="Region",
+        description="Region of the bucket.",
+        examples=["eu-west-1"],
+        pattern=r"^[A-Za-z0-9-]{0,40}$",
+    ),
+]
+Addressing = Annotated[
+    Literal["path", "host"],
+    msgspec.Meta(
+        title="Bucket name in",
+        description="Path, or host for Alibaba and Tencent. For custom endpoints.",
+    ),
+]
+StorageAccess = Annotated[
+    Literal["access_key", "role", "server_identity"],
+    msgspec.Meta(title="Access", description="How the console signs in. Roles work with AWS only."),
+]
+
+
+class StorageConfig(Protocol):
+    """A bucket of AWS, or of storage that speaks as S3 does."""
+
+    @property
+    def external_id(self) -> str: ...
+    @property
+    def bucket(self) -> str: ...
+    @property
+    def region(self) -> str: ...
+    @property
+    def endpoint(self) -> str: ...
+    @property
+    def addressing(self) -> Literal["path", "host"]: ...
+    @property
+    def access(self) -> Literal["access_key", "role", "server_identity"]: ...
+    @property
+    def role_arn(self) -> str: ...
+    @property
+    def access_key_id(self) -> str: ...
+    @property
+    def secret_access_key(self) -> str: ...
 
 
 class AwsBucketConfig(ConnectorConfig, frozen=True, kw_only=True):
@@ -205,6 +259,26 @@ def open_export(config: AwsBucketConfig, credentials: S3Credentials | None = Non
         credentials or aws_credentials(config),
         region=config.region,
         endpoint=config.endpoint,
+    )
+
+
+def open_storage(config: StorageConfig, folder: str) -> S3Bucket:
+    """The folder, opened. Raises what `aws_credentials` and `open_s3` raise."""
+    signed = AwsBucketConfig(
+        external_id=config.external_id,
+        bucket=config.bucket,
+        access=config.access,
+        role_arn=config.role_arn,
+        access_key_id=config.access_key_id,
+        secret_access_key=config.secret_access_key,
+    )
+    return open_s3(
+        config.bucket,
+        folder,
+        aws_credentials(signed),
+        region=config.region,
+        endpoint=config.endpoint,
+        virtual_host=config.addressing == "host" and bool(config.endpoint),
     )
 
 

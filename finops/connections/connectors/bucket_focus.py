@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import msgspec
 
 from finops.connections.aws import (
     BUCKET_NAME,
+    DEFAULT_REGION,
     AccessKeyId,
-    AwsBucketConfig,
+    Addressing,
     RoleArn,
     SecretAccessKey,
-    aws_credentials,
+    StorageAccess,
+    StorageEndpoint,
+    StorageRegion,
+    open_storage,
 )
 from finops.connections.aws_setup import read_policy, trust_policy
 from finops.connections.connector import ConnectorConfig, SetupStep
 from finops.connections.pattern_files import DefaultCurrency, FilesFolder, Pattern, PatternConnector, Provider
-from finops.connections.transports.s3 import S3Bucket, open_s3
+from finops.connections.transports.s3 import S3Bucket
 
 _OVH_EXPORT: Final = """\
 curl -X POST "https://eu.api.ovh.com/v2/finops/bucketExport" \\
@@ -57,35 +61,10 @@ class BucketFocusConfig(ConnectorConfig, frozen=True, kw_only=True):
     pattern: Pattern = "**/*"
     default_currency: DefaultCurrency = ""
     provider: Provider = ""
-    endpoint: Annotated[
-        str,
-        msgspec.Meta(
-            title="Endpoint",
-            description="For storage outside AWS. Leave empty for AWS.",
-            examples=["https://s3.gra.io.cloud.ovh.net"],
-            max_length=500,
-        ),
-    ] = ""
-    region: Annotated[
-        str,
-        msgspec.Meta(
-            title="Region",
-            description="Region of the bucket.",
-            examples=["eu-west-1"],
-            pattern=r"^[A-Za-z0-9-]{0,40}$",
-        ),
-    ] = "us-east-1"
-    addressing: Annotated[
-        Literal["path", "host"],
-        msgspec.Meta(
-            title="Bucket name in",
-            description="Path, or host for Alibaba and Tencent. For custom endpoints.",
-        ),
-    ] = "path"
-    access: Annotated[
-        Literal["access_key", "role", "server_identity"],
-        msgspec.Meta(title="Access", description="How the console signs in. Roles work with AWS only."),
-    ] = "access_key"
+    endpoint: StorageEndpoint = ""
+    region: StorageRegion = DEFAULT_REGION
+    addressing: Addressing = "path"
+    access: StorageAccess = "access_key"
     role_arn: RoleArn = ""
     access_key_id: AccessKeyId = ""
     secret_access_key: SecretAccessKey = ""
@@ -136,22 +115,7 @@ class BucketFocus(PatternConnector[BucketFocusConfig]):
         ]
 
     def _open(self, config: BucketFocusConfig) -> S3Bucket:
-        signed = AwsBucketConfig(
-            external_id=config.external_id,
-            bucket=config.bucket,
-            access=config.access,
-            role_arn=config.role_arn,
-            access_key_id=config.access_key_id,
-            secret_access_key=config.secret_access_key,
-        )
-        return open_s3(
-            config.bucket,
-            config.prefix,
-            aws_credentials(signed),
-            region=config.region,
-            endpoint=config.endpoint,
-            virtual_host=config.addressing == "host" and bool(config.endpoint),
-        )
+        return open_storage(config, config.prefix)
 
     def _pattern(self, config: BucketFocusConfig) -> str:
         return config.pattern

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
-from finops.connections.aws import BUCKET_NAME, AwsBucketConfig, RoleArn, SecretAccessKey, aws_credentials
+from finops.connections.aws import (
+    BUCKET_NAME,
+    DEFAULT_REGION,
+    Addressing,
+    RoleArn,
+    SecretAccessKey,
+    StorageAccess,
+    StorageEndpoint,
+    StorageRegion,
+    open_storage,
+)
 from finops.connections.aws_setup import trust_policy, write_policy
 from finops.connections.connector import ConnectorConfig, SetupStep
-from finops.connections.transports.s3 import S3Bucket, open_s3
+from finops.connections.transports.s3 import S3Bucket
 from finops.data_exports.destination import Destination, Folder
 
 
@@ -28,35 +38,10 @@ class S3Config(ConnectorConfig, frozen=True, kw_only=True):
         ),
     ]
     folder: Folder = ""
-    region: Annotated[
-        str,
-        msgspec.Meta(
-            title="Region",
-            description="Region of the bucket.",
-            examples=["eu-west-1"],
-            pattern=r"^[A-Za-z0-9-]{0,40}$",
-        ),
-    ] = "us-east-1"
-    endpoint: Annotated[
-        str,
-        msgspec.Meta(
-            title="Endpoint",
-            description="For storage outside AWS. Leave empty for AWS.",
-            examples=["https://s3.gra.io.cloud.ovh.net"],
-            max_length=500,
-        ),
-    ] = ""
-    addressing: Annotated[
-        Literal["path", "host"],
-        msgspec.Meta(
-            title="Bucket name in",
-            description="Path, or host for Alibaba and Tencent. For custom endpoints.",
-        ),
-    ] = "path"
-    access: Annotated[
-        Literal["access_key", "role", "server_identity"],
-        msgspec.Meta(title="Access", description="How the console signs in. Roles work with AWS only."),
-    ] = "access_key"
+    region: StorageRegion = DEFAULT_REGION
+    endpoint: StorageEndpoint = ""
+    addressing: Addressing = "path"
+    access: StorageAccess = "access_key"
     role_arn: RoleArn = ""
     access_key_id: Annotated[
         str,
@@ -96,19 +81,4 @@ class S3Destination(Destination[S3Config]):
         ]
 
     def open(self, config: S3Config) -> S3Bucket:
-        signed = AwsBucketConfig(
-            external_id=config.external_id,
-            bucket=config.bucket,
-            access=config.access,
-            role_arn=config.role_arn,
-            access_key_id=config.access_key_id,
-            secret_access_key=config.secret_access_key,
-        )
-        return open_s3(
-            config.bucket,
-            config.folder,
-            aws_credentials(signed),
-            region=config.region,
-            endpoint=config.endpoint,
-            virtual_host=config.addressing == "host" and bool(config.endpoint),
-        )
+        return open_storage(config, config.folder)
