@@ -297,7 +297,7 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
     "data_exports.DataExportRun": {
         "cancel": RowAction(
             "Cancel run",
-            "Months that are written stay; the one under way is complete or as it was.",
+            "Months that are written stay; the current one is complete or as it was.",
             service_call(cancel_run, "run", "The run is being canceled."),
             lambda run: _is_unfinished(run) and run.cancel_requested_at is None,
             True,

@@ -202,6 +202,33 @@ def empty_state(content: str, symbol: str, title: str, href: str = "", action: s
     )
 
 
+@register.inclusion_tag("components/delete_card.html")
+def delete_card(
+    url: str,
+    name: str,
+    text: str,
+    *,
+    details: str = "",
+    verb: str = "Delete",
+    place: str = "",
+    **options: str,
+) -> dict[str, str]:
+    """What deletes the thing of this name, which a form edits: a text, a button and a question, with `details`.
+
+    Options: `button` what is on it in place of the verb, `css` of the card.
+    """
+    button = options.get("button", verb)
+    return {
+        "url": url,
+        "text": text,
+        "details": details,
+        "question": f"{verb} {name} from {place}?" if place else f"{verb} {name}?",
+        "button": button,
+        "yes": button.removesuffix("…"),
+        "css": options.get("css", ""),
+    }
+
+
 @register.simple_block_tag
 def card(content: str, title: str = "", anchor: str = "", css: str = "") -> SafeString:
     """A card; with a title a section that the title, of id `<anchor>-title`, names."""
