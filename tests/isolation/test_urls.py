@@ -64,7 +64,7 @@ QUESTIONS = {"a/<slug:slug>/dashboards/<int:dashboard_id>/widgets/preview/": "?t
 
 def url_of(route: Route, account: Account) -> str:
     missing = [name for name in route.arguments if name != "slug" and name not in MAKERS]
-    assert not missing, f"{route}: say in tests/isolation/rows.py how to make {missing}"
+    assert not missing, f"{route}: say in tests/isolation/rows/ how to make {missing}"
     values = {name: MAKERS[name](account) for name in route.arguments if name != "slug"}
     return fill(route, account.slug, values) + QUESTIONS.get(route.path, "")
 

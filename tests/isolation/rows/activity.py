@@ -1,0 +1,34 @@
+"""Rows of activity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.activity.models import AssistantCall
+from finops.lib import clock
+
+
+def _assistant_call(account: Account) -> int:
+    with account_scope(account):
+        return AssistantCall.objects.create(
+            account=account,
+            at=clock.now(),
+            method="tool",
+            name="walk",
+            arguments="{}",
+            credential_kind="mcp_key",
+            credential_id=1,
+            credential_label="walk",
+            outcome="ok",
+            milliseconds=1,
+            answer_bytes=1,
+            problem="",
+            console_page="",
+        ).pk
+
+
+MAKERS: dict[str, Callable[[Account], object]] = {
+    "call_id": _assistant_call,
+}

@@ -1,0 +1,69 @@
+"""Rows of connections."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import date, timedelta
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.connections.models import CostConnection, CostPush, CostSync
+from finops.lib import clock
+from ingestion.models import UsageSource
+from tests.isolation.rows.costs import cost_source
+
+
+def _cost_connection(account: Account) -> CostConnection:
+    with account_scope(account):
+        return CostConnection.objects.create(
+            account=account,
+            source_id=cost_source(account),
+            connector="folder",
+            external_id=secrets.token_hex(4),
+        )
+
+
+def _synced_source(account: Account) -> int:
+    return _cost_connection(account).source.pk
+
+
+def _pulled_source(account: Account) -> int:
+    with account_scope(account):
+        source = UsageSource.objects.create(
+            account=account, name=f"walk {secrets.token_hex(4)}", kind=UsageSource.Kind.PULL
+        )
+        CostConnection.objects.create(
+            account=account,
+            usage_source=source,
+            connector="usage_postgresql",
+            external_id=secrets.token_hex(4),
+        )
+    return source.pk
+
+
+def _sync(account: Account) -> int:
+    connection = _cost_connection(account)
+    with account_scope(account):
+        return CostSync.objects.create(account=account, connection=connection).pk
+
+
+def _cost_push(account: Account) -> int:
+    with account_scope(account):
+        return CostPush.objects.create(
+            account=account,
+            source_id=cost_source(account),
+            month=date(2026, 5, 1),
+            status="queued",
+            committed_parts=1,
+            committed_at=clock.now(),
+            expires_at=clock.now() + timedelta(days=1),
+        ).pk
+
+
+MAKERS: dict[str, Callable[[Account], object]] = {
+    "synced_source_id": _synced_source,
+    "pulled_source_id": _pulled_source,
+    "sync_id": _sync,
+    "push_id": _cost_push,
+}

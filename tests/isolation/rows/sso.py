@@ -1,0 +1,48 @@
+"""Rows of single sign-on."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from accounts.sso.models import EmailDomain, GroupMapping, IdentityProvider
+from accounts.sso.scim.tokens import create_scim_token
+from tests.cast import ACTOR
+
+
+def _identity_provider(account: Account) -> int:
+    return IdentityProvider.objects.create(
+        account=account,
+        protocol="oidc",
+        name=f"walk {secrets.token_hex(4)}",
+        issuer="https://walk.example",
+        client_id="walk",
+    ).pk
+
+
+def _scim_token(account: Account) -> int:
+    provider = IdentityProvider.objects.select_related("account").get(pk=_identity_provider(account))
+    return create_scim_token(provider=provider, actor=ACTOR)[0].pk
+
+
+def _email_domain(account: Account) -> int:
+    return EmailDomain.objects.create(
+        provider_id=_identity_provider(account),
+        domain=f"{secrets.token_hex(4)}.example",
+        record=secrets.token_hex(8),
+    ).pk
+
+
+def _group_mapping(account: Account) -> int:
+    with account_scope(account):
+        return GroupMapping.objects.create(account=account, group=secrets.token_hex(4), role="viewer").pk
+
+
+MAKERS: dict[str, Callable[[Account], object]] = {
+    "provider_id": _identity_provider,
+    "domain_id": _email_domain,
+    "scim_token_id": _scim_token,
+    "group_mapping_id": _group_mapping,
+}
