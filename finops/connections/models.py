@@ -37,8 +37,7 @@ class CostConnection(AccountModel):
     It fills one source: of cost, or of usage.
     """
 
-    # Typed as if never NULL: code of cost alone reads it, and only of connections that fill a cost source.
-    source: models.OneToOneField[CostSource, CostSource] = models.OneToOneField(  # type: ignore[misc]
+    source = models.OneToOneField(
         "costs.CostSource", null=True, blank=True, on_delete=models.CASCADE, related_name="connection"
     )
     usage_source = models.OneToOneField(
@@ -117,7 +116,14 @@ class CostConnection(AccountModel):
     @property
     def target(self) -> CostSource | UsageSource:
         """The source that it fills."""
-        return self.usage_source or self.source
+        return self.usage_source or self.cost_source
+
+    @property
+    def cost_source(self) -> CostSource:
+        """The source of a connection whose contents are cost. Raises ValueError for one of usage."""
+        if self.source is None:
+            raise ValueError(f"connection {self.pk} fills a usage source")
+        return self.source
 
     @property
     def target_id(self) -> int:

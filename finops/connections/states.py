@@ -104,7 +104,7 @@ class ConnectionState:
 
 def connection_states(account: Account) -> Mapping[int, ConnectionState]:
     """Of every connection of the account, by the id of its cost source. Three queries."""
-    return {each.connection.source.pk: ConnectionState(each) for each in connections_overview(account)}
+    return {each.connection.cost_source.pk: ConnectionState(each) for each in connections_overview(account)}
 
 
 def connection_state(connection: CostConnection) -> ConnectionState:

@@ -195,18 +195,18 @@ class _Loader:
         """The vendor's source, and the files that are still to be imported: none where a sync reads the bill. A source of
         uploads, of a demo that was loaded before there were syncs, stays one."""
         connection = connection_of(vendor.name)
-        source = connection.source if connection else CostSource.objects.filter(name=vendor.name).first()
+        source = connection.cost_source if connection else CostSource.objects.filter(name=vendor.name).first()
         if vendor.key not in LAYOUTS or (source is not None and connection is None):
             return self._source(account, vendor.name), [path]
         write_bills(vendor.key, path, list(months_between(start, self.end)))
         if connection is None:
             connection = connect_vendor(account, self.actor, vendor.name, vendor.key)
-            change_settle_days(source=connection.source, settle_days=1, actor=self.actor)
+            change_settle_days(source=connection.cost_source, settle_days=1, actor=self.actor)
         sync = sync_to_the_end(connection, self.actor)
         if sync.error:
             raise UserError(f"{vendor.name}: {sync.error}")
         self.rows += sync.rows
-        return connection.source, []
+        return connection.cost_source, []
 
     def restate(self, account: Account, vendor: Source, month: date) -> None:
         """Import a vendor's whole billing month again, now with the charges that came late."""

@@ -336,7 +336,7 @@ def _connections(
         )
         for source_id, health in sources.health.items()
     ]
-    syncs = {row.connection.source.pk: row for row in connections_overview(account)}
+    syncs = {row.connection.cost_source.pk: row for row in connections_overview(account)}
     uploaded: Mapping[int, Sequence[date]] = {}
     if syncs:
         with account_scope(account):

@@ -57,7 +57,7 @@ def episodes(account: Account, names: Mapping[int, str]) -> tuple[list[SourceEpi
     """Those of the account in scope, one a source at most, and the sources that are paused, of which nobody can tell. `names`
     are of its sources. Three queries."""
     now = clock.now()
-    rows = {row.connection.source.pk: row for row in connections_overview(account)}
+    rows = {row.connection.cost_source.pk: row for row in connections_overview(account)}
     deliveries = cost_deliveries(account)
     idle = {source_id for source_id, row in rows.items() if row.connection.paused_at is not None}
     current: list[SourceEpisode] = []

@@ -35,7 +35,7 @@ def fetch_sample(*, connection: CostConnection, in_child: bool = False) -> None:
                 file = connector.newest_file(config, Path(folder))
         except MonthConflict as error:
             raise SourceUnavailable(f"{error} Try again.") from error
-        keep_sample(source=connection.source, path=file.path)
+        keep_sample(source=connection.cost_source, path=file.path)
 
 
 def sync_again(*, connection: CostConnection, actor: Actor) -> bool:

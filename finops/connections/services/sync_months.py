@@ -208,7 +208,7 @@ def _import(context: SyncContext, month: BillMonth, files: Sequence[FocusFile]) 
     progress.stage(f"importing {month_name(month.month)}")
     job = import_files(
         account=sync.account,
-        source=sync.connection.source,
+        source=sync.connection.cost_source,
         paths=[file.path for file in files],
         actor=context.actor,
         on_progress=progress.importing,

@@ -84,7 +84,7 @@ def _may_begin(sync: CostSync) -> bool:
         left.unlink() if left.is_file() else shutil.rmtree(left, ignore_errors=True)
     if sync.connection.contents != Contents.COST:
         return True
-    return cancel_abandoned_syncs(sync.connection.source)
+    return cancel_abandoned_syncs(sync.connection.cost_source)
 
 
 _TOO_LONG: Final = (

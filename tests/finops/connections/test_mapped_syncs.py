@@ -70,7 +70,7 @@ def test_a_folder_of_any_columns_is_synced_once_they_are_mapped(
     failed = sync_now(connection)
     assert (failed.status, "is not a FOCUS file" in failed.error) == ("failed", True)
     assert "Map its columns on the source's page" in failed.error
-    save_column_mapping(source=connection.source, document=document(), actor=cast.actor)
+    save_column_mapping(source=connection.cost_source, document=document(), actor=cast.actor)
     assert actions(sync_now(connection)) == {"2026-05": "imported", "2026-06": "imported"}
     assert total(cast.account) == Decimal("3.50")
     assert set(actions(sync_now(connection)).values()) == {"unchanged"}
@@ -79,10 +79,10 @@ def test_a_folder_of_any_columns_is_synced_once_they_are_mapped(
 def test_another_mapping_reads_every_month_again(cast: Cast, folder: Path) -> None:
     (folder / "2026-05.csv").write_text(BILL)
     connection = connect(cast, folder)
-    save_column_mapping(source=connection.source, document=document(), actor=cast.actor)
+    save_column_mapping(source=connection.cost_source, document=document(), actor=cast.actor)
     sync_now(connection)
     cents = document(amounts={"BilledCost": {"column": "Amount", "factor": "0.01"}})
-    save_column_mapping(source=connection.source, document=cents, actor=cast.actor)
+    save_column_mapping(source=connection.cost_source, document=cents, actor=cast.actor)
     assert actions(sync_now(connection)) == {"2026-05": "imported"}
     assert total(cast.account) == Decimal("0.0175")
 
@@ -92,7 +92,7 @@ def test_a_synced_file_that_lacks_a_mapped_column_fails_and_what_was_there_count
 ) -> None:
     (folder / "2026-05.csv").write_text(BILL)
     connection = connect(cast, folder, "{year}-{month}.csv")
-    save_column_mapping(source=connection.source, document=document(), actor=cast.actor)
+    save_column_mapping(source=connection.cost_source, document=document(), actor=cast.actor)
     sync_now(connection)
     (folder / "2026-05.csv").write_text(BILL.replace("Amount", "Betrag"))
     failed = sync_now(connection)
@@ -127,7 +127,7 @@ def test_a_connector_with_columns_of_its_own_has_no_mapping(cast: Cast, folder: 
     connection.save()
     with pytest.raises(UserError, match="have fixed columns and need no column mapping"):
         services.fetch_sample(connection=connection)
-    assert sample_file(connection.source) is None
+    assert sample_file(connection.cost_source) is None
     page = get_page(signed_in(cast.member), f"/a/acme/connections/{connection.source_id}/")
     assert "Map columns" not in page
 

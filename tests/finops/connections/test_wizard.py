@@ -104,7 +104,7 @@ def test_a_form_makes_a_connection_and_leads_to_its_first_sync(cast: Cast) -> No
         (connection,) = CostConnection.objects.select_related("source", "account")
         (sync,) = CostSync.objects.all()
     assert answer.headers["Location"] == f"/a/acme/connections/syncs/{sync.pk}/"
-    assert connection.source.name == "Boxes of Acme"
+    assert connection.cost_source.name == "Boxes of Acme"
     assert connection.external_id == external_id
     assert f"{connection.first_month}" == "2026-02-01"
     assert connection.interval_minutes == 60

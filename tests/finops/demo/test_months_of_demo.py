@@ -69,7 +69,7 @@ def check_first_load(months: int, output: str) -> None:
         names = set(CostSource.objects.values_list("name", flat=True))
         assert names == {*(source.name for source in SOURCES.values()), SAMPLE_NAME, FAILING_SOURCE}
         syncs = {
-            sync.connection.source.name: sync
+            sync.connection.cost_source.name: sync
             for sync in CostSync.objects.select_related("connection__source")
         }
         newest = max(segment.last_day for segment in segments)

@@ -25,7 +25,7 @@ def _cost_connection(account: Account) -> CostConnection:
 
 
 def _synced_source(account: Account) -> int:
-    return _cost_connection(account).source.pk
+    return _cost_connection(account).cost_source.pk
 
 
 def _pulled_source(account: Account) -> int:

@@ -230,7 +230,7 @@ def test_a_source_that_is_deleted_takes_its_connection_along(
 ) -> None:
     write_month(export, "2026-05", "1")
     sync_now(connection)
-    delete_cost_source(source=connection.source, actor=cast.actor)
+    delete_cost_source(source=connection.cost_source, actor=cast.actor)
     assert not any(model.objects.exists() for model in (CostConnection, CostSync, SyncPeriod))
 
 

@@ -120,7 +120,7 @@ def test_canceling_and_deleting_end_a_fetch_that_hangs(
         if end == "cancel":
             services.cancel_sync(sync=sync, actor=cast.actor)
         else:
-            delete_cost_source(source=connection.source, actor=cast.actor)
+            delete_cost_source(source=connection.cost_source, actor=cast.actor)
         assert running.result(60)
     assert time.monotonic() - begin < 30  # a second, on a machine that has nothing else to do
     assert (is_alive(export), leftovers()) == (False, [])

@@ -40,7 +40,9 @@ def test_a_source_deleted_during_a_sync_leaves_nothing(
     cast: Cast, connection: CostConnection, export: Path, month_folders: type[MonthFolders]
 ) -> None:
     write_month(export, "2026-05", "1")
-    month_folders.on_fetch = lambda _month: delete_cost_source(source=connection.source, actor=cast.actor)
+    month_folders.on_fetch = lambda _month: delete_cost_source(
+        source=connection.cost_source, actor=cast.actor
+    )
 
     assert services.run_sync(CostSync.objects.get().pk)
 

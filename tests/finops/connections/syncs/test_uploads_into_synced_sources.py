@@ -49,7 +49,7 @@ def upload_over(cast: Cast, connection: CostConnection, folder: Path, month: str
 
 
 def import_bill_as_upload(cast: Cast, connection: CostConnection, path: Path) -> CostImport:
-    job = import_bill(cast, connection.source, path)
+    job = import_bill(cast, connection.cost_source, path)
     CostImport.objects.filter(pk=job.pk).update(origin=CostImport.Origin.UPLOAD)
     return job
 
@@ -64,7 +64,7 @@ def is_sure_hidden(response: Any) -> bool:
 def test_an_upload_into_a_synced_source_is_refused_with_what_to_do(
     cast: Cast, connection: CostConnection, member: Client
 ) -> None:
-    response = send(member, connection.source.pk)
+    response = send(member, connection.cost_source.pk)
 
     page = text_of(response, status=422)
     assert "Syncs import the cost of 'Bills'. The next one replaces uploaded months" in page
@@ -74,8 +74,8 @@ def test_an_upload_into_a_synced_source_is_refused_with_what_to_do(
 
 
 def test_who_is_sure_uploads_all_the_same(cast: Cast, connection: CostConnection, member: Client) -> None:
-    assert send(member, connection.source.pk, is_sure="on").status_code == 302
-    assert CostImport.objects.get().source_id == connection.source.pk
+    assert send(member, connection.cost_source.pk, is_sure="on").status_code == 302
+    assert CostImport.objects.get().source_id == connection.cost_source.pk
 
 
 def test_while_syncs_are_paused_nothing_is_asked(
@@ -83,7 +83,7 @@ def test_while_syncs_are_paused_nothing_is_asked(
 ) -> None:
     services.pause_connection(connection=connection, actor=cast.actor)
     assert "Upload anyway" not in text_of(member.get(UPLOAD))
-    assert send(member, connection.source.pk).status_code == 302
+    assert send(member, connection.cost_source.pk).status_code == 302
 
 
 def test_a_source_of_uploads_is_none_of_it(cast: Cast, connection: CostConnection, member: Client) -> None:
