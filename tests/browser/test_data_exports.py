@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from accounts.models import Account
 from accounts.scoping import account_scope
@@ -78,6 +78,7 @@ def test_pages_of_data_exports_fit_and_have_no_faults(
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
     assert pk is None or page.url.endswith(f"/connections/exports/{pk}/")
     _look(page, f"export-{width}")
+    _cancel(page, width)
 
     page.goto("/a/acme/connections/exports/new/")
     _look(page, f"destinations-{width}")
@@ -88,6 +89,18 @@ def test_pages_of_data_exports_fit_and_have_no_faults(
     page.locator("#id_bucket").fill("acme-finops")
     page.get_by_role("button", name="Test connection").click()
     expect(page.locator("#findings")).to_contain_text("Enter the access key ID and its secret.")
+
+
+def _cancel(page: Page, width: int) -> None:
+    """A run that nobody does: the button asks, and the page says that it is canceled."""
+    page.get_by_role("button", name="Run now").click()
+    page.get_by_role("button", name="Cancel run").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Months that are written stay.")
+    _look(page, f"export-cancel-{width}")
+    dialog.get_by_role("button", name="Cancel run").click()
+    expect(page.get_by_text("Run canceled.")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel run")).to_have_count(0)
 
 
 def _look(page: object, name: str) -> None:
