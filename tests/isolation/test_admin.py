@@ -8,7 +8,14 @@ from tests.cast import Cast, signed_in
 from tests.isolation.walk import Route, fill, fingerprint, routes
 
 ROUTES = [route for route in routes() if route.path.startswith("admin/")]
-VALUES = {"object_id": 1, "action_name": "suspend", "export_id": 1, "url": "anything/"}
+VALUES = {
+    "object_id": 1,
+    "action_name": "suspend",
+    "export_id": 1,
+    "provider_id": 1,
+    "protocol": "oidc",
+    "url": "anything/",
+}
 
 
 def url_of(route: Route) -> str:
