@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import IntegrityError, transaction
@@ -13,6 +13,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.scoping import account_scope
 from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostSync
+from finops.connections.schedule import next_sync
 from finops.connections.services import sync_run
 from finops.connections.services.sync_claims import claim_sync
 from finops.lib import clock, disk
@@ -69,9 +70,17 @@ def cancel_sync(*, sync: CostSync, actor: Actor) -> CostSync:
     row.cancel_requested_at = clock.now()
     if row.status == SyncStatus.QUEUED:
         row.status, row.finished_at = SyncStatus.CANCELED, row.cancel_requested_at
+        _skip_due_time(row.connection, row.cancel_requested_at)
     row.save(update_fields=["status", "finished_at", "cancel_requested_at"])
     _record(row, actor, "cancel")
     return row
+
+
+def _skip_due_time(connection: CostConnection, now: datetime) -> None:
+    """Else the schedule would queue the same sync again within a minute."""
+    # Unscoped: of the sync's connection.
+    due = CostConnection.objects.unscoped().filter(pk=connection.pk, next_sync_at__lte=now)
+    due.update(next_sync_at=next_sync(connection.pk, connection.interval_minutes, now))
 
 
 def queue_due_syncs() -> int:

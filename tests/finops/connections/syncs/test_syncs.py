@@ -300,9 +300,13 @@ def test_a_look_ends_where_nothing_is_new_and_leaves_months_to_whoever_reads_the
     assert not services.look_for_changes(again.pk), "it is done"
 
 
-def test_a_sync_that_waits_is_canceled_at_once(cast: Cast, connection: CostConnection) -> None:
+def test_a_sync_that_waits_is_canceled_at_once_and_not_queued_again(
+    cast: Cast, connection: CostConnection
+) -> None:
     sync = CostSync.objects.get()
+    CostConnection.objects.update(next_sync_at=clock.now())
     services.cancel_sync(sync=sync, actor=cast.actor)
+    assert services.queue_due_syncs() == 0
     assert not services.run_sync(sync.pk)
     sync.refresh_from_db()
     assert sync.status == "canceled"
