@@ -31,8 +31,8 @@ class SourceCredential:
     lookup: str
 
 
-class Source(Protocol):
-    """What has keys: a row of an app above."""
+class KeyedSource(Protocol):
+    """A row of an app above that has keys."""
 
     pk: Any
     name: Any
@@ -41,7 +41,7 @@ class Source(Protocol):
 
 
 K = TypeVar("K", bound=AccountModel)
-S = TypeVar("S", bound=Source)
+S = TypeVar("S", bound=KeyedSource)
 C = TypeVar("C", bound=SourceCredential)
 
 # One statement: find, check, note the use. A last-used time may be lost in a crash, so its commit waits for no disk.

@@ -146,9 +146,7 @@ class SamlForm(_ProviderForm):
         return cleaned
 
 
-def provider_form(
-    provider: IdentityProvider, data: Mapping[str, Any] | None = None
-) -> OidcForm | SamlForm:
+def provider_form(provider: IdentityProvider, data: Mapping[str, Any] | None = None) -> OidcForm | SamlForm:
     """The form of its protocol; of the whole service without what concerns members."""
     is_oidc = provider.protocol == IdentityProvider.Protocol.OIDC
     return OidcForm(provider, data) if is_oidc else SamlForm(provider, data)

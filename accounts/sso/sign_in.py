@@ -29,7 +29,7 @@ def person_of(*, provider: IdentityProvider, claims: Claims, signed_in_as: User 
     """
     claims = check_claims(claims)
     provider = IdentityProvider.objects.select_for_update().get(pk=provider.pk)
-    check_enabled(provider)
+    check_active(provider)
     _check_address(provider, claims)
     identity = (
         Identity.objects.select_related("user").filter(provider=provider, subject=claims.subject).first()
@@ -44,7 +44,7 @@ def person_of(*, provider: IdentityProvider, claims: Claims, signed_in_as: User 
     return user
 
 
-def check_enabled(provider: IdentityProvider) -> None:
+def check_active(provider: IdentityProvider) -> None:
     """Raises SignInRefusal for a provider that the operator disabled."""
     if provider.disabled_at is not None:
         raise SignInRefusal(f"{provider.name} is disabled. Sign in another way.")

@@ -23,9 +23,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="identityprovider",
             constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("disabled_at__isnull", True), ("account__isnull", True), _connector="OR"
-                ),
+                condition=models.Q(("disabled_at__isnull", True), ("account__isnull", True), _connector="OR"),
                 name="identity_provider_disabled_is_of_the_service",
                 violation_error_message="Only a provider of the whole service can be disabled.",
             ),

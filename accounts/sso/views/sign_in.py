@@ -27,7 +27,7 @@ from accounts.sso.claims import Claims, SignInRefusal
 from accounts.sso.enforcement import METHOD
 from accounts.sso.models import IdentityProvider
 from accounts.sso.queries import domain_of, provider_of_email, service_providers
-from accounts.sso.sign_in import check_enabled, person_of
+from accounts.sso.sign_in import check_active, person_of
 from finops.lib.errors import UserError
 
 Protocol = IdentityProvider.Protocol
@@ -72,7 +72,7 @@ def _chosen_provider(request: HttpRequest, form: EmailForm) -> IdentityProvider 
     disabled."""
     if public_id := request.POST.get("provider"):
         provider = _provider(public_id)
-        check_enabled(provider)
+        check_active(provider)
         return provider
     if not form.is_valid():
         return None

@@ -168,7 +168,7 @@ def connect_azure(cast: Cast, name: str = "Azure", **values: str) -> CostSource:
         connector="azure_exports",
         values={"account": "acmebilling", "container": "cost-exports", **access},
     )
-    return row.source
+    return row.cost_source
 
 
 @cache
@@ -189,7 +189,7 @@ def connect_google(cast: Cast, name: str = "Google", connector: str = "google_bu
         connector=connector,
         values={**place, "key": service_account_key()},
     )
-    return row.source
+    return row.cost_source
 
 
 MACHINE_TYPE = "google.compute.instance.MachineTypeRecommender"

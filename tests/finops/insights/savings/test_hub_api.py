@@ -94,7 +94,7 @@ def connect_aws(cast: Cast, name: str, **values: str) -> CostSource:
         connector="aws_data_exports",
         values={"bucket": "acme-exports", **access},
     )
-    return row.source
+    return row.cost_source
 
 
 def test_all_pages_become_the_sources_recommendations(api: HubApi, acme: Account, cast: Cast) -> None:
