@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from datetime import timedelta
 
 from accounts.keys import mint_mcp_key
@@ -14,16 +13,16 @@ from finops.lib import clock
 from tests.cast import ACTOR
 
 
-def _mcp_key(account: Account) -> object:
+def mcp_key(account: Account) -> object:
     key, _plaintext = mint_mcp_key(account=account, actor=ACTOR, name="walk")
     return key.pk
 
 
-def _membership(account: Account) -> object:
+def membership(account: Account) -> object:
     return Membership.objects.filter(account=account).order_by("pk").values_list("pk", flat=True)[0]
 
 
-def _invitation(account: Account) -> int:
+def invitation(account: Account) -> int:
     with account_scope(account):
         return Invitation.objects.create(
             account=account,
@@ -33,7 +32,7 @@ def _invitation(account: Account) -> int:
         ).pk
 
 
-def _connection(account: Account) -> int:
+def oauth_connection(account: Account) -> int:
     """Of the account's first member, who is neither the viewer nor the stranger of the walk."""
     first = Membership.objects.filter(account=account).order_by("pk").select_related("user")[0]
     application = OAuthApplication.objects.create(
@@ -44,11 +43,3 @@ def _connection(account: Account) -> int:
     return open_connection(
         user=first.user, account=account, application=application, access="read", redirect_uri=""
     ).pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "key_id": _mcp_key,
-    "membership_id": _membership,
-    "invitation_id": _invitation,
-    "connection_id": _connection,
-}

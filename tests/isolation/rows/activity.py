@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.activity.models import AssistantCall
 from finops.lib import clock
 
 
-def _assistant_call(account: Account) -> int:
+def assistant_call(account: Account) -> int:
     with account_scope(account):
         return AssistantCall.objects.create(
             account=account,
@@ -27,8 +25,3 @@ def _assistant_call(account: Account) -> int:
             problem="",
             console_page="",
         ).pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "call_id": _assistant_call,
-}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 
 import msgspec
 
@@ -14,7 +13,7 @@ from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertRecipient, AlertSubscription
 
 
-def _alert_subscription(account: Account) -> int:
+def alert_subscription(account: Account) -> int:
     with account_scope(account):
         return AlertSubscription.objects.create(
             account=account,
@@ -25,7 +24,7 @@ def _alert_subscription(account: Account) -> int:
         ).pk
 
 
-def _alert_recipient(account: Account) -> int:
+def alert_recipient(account: Account) -> int:
     with account_scope(account):
         address = f"walk-{secrets.token_hex(4)}@example.com"
         return AlertRecipient.objects.create(account=account, address=address).pk
@@ -39,7 +38,7 @@ def alert_channel(account: Account) -> int:
         ).pk
 
 
-def _alert_delivery(account: Account) -> int:
+def alert_delivery(account: Account) -> int:
     message = Message(title="walk", summary="", url="https://walk.example/", kind="test", dedup_key="walk")
     with account_scope(account):
         return AlertDelivery.objects.create(
@@ -49,11 +48,3 @@ def _alert_delivery(account: Account) -> int:
             channel_kind="email",
             message=msgspec.to_builtins(message),
         ).pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "subscription_id": _alert_subscription,
-    "recipient_id": _alert_recipient,
-    "channel_id": alert_channel,
-    "delivery_id": _alert_delivery,
-}

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 
 from accounts.models import Account, Membership
 from accounts.scoping import account_scope
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 
 
-def _cost_tag(account: Account) -> int:
+def cost_tag(account: Account) -> int:
     with account_scope(account):
         return CostTag.objects.create(account=account, key=f"walk {secrets.token_hex(4)}").pk
 
 
-def _team(account: Account) -> int:
+def team(account: Account) -> int:
     with account_scope(account):
         return Team.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
 
 
-def _team_member(account: Account) -> int:
+def team_member(account: Account) -> int:
     with account_scope(account):
         membership = Membership.objects.filter(account=account).order_by("pk")[0]
-        return TeamMember.objects.create(account=account, team_id=_team(account), membership=membership).pk
+        return TeamMember.objects.create(account=account, team_id=team(account), membership=membership).pk
 
 
-def _team_value(account: Account) -> int:
+def team_value(account: Account) -> int:
     with account_scope(account):
         return TeamValue.objects.create(
-            account=account, team_id=_team(account), value=f"walk {secrets.token_hex(4)}"
+            account=account, team_id=team(account), value=f"walk {secrets.token_hex(4)}"
         ).pk
 
 
-def _split(account: Account) -> int:
+def split(account: Account) -> int:
     with account_scope(account):
         return SharedCostSplit.objects.create(
             account=account,
@@ -43,12 +42,3 @@ def _split(account: Account) -> int:
             method="even",
             targets=[{"value": "other", "percent": None}],
         ).pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "team_id": _team,
-    "team_member_id": _team_member,
-    "team_value_id": _team_value,
-    "cost_tag_id": _cost_tag,
-    "split_id": _split,
-}

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.budgets.models import Budget
 
 
-def _budget(account: Account) -> int:
+def budget(account: Account) -> int:
     with account_scope(account):
         return Budget.objects.create(
             account=account, name=f"walk {secrets.token_hex(4)}", amount=100, currency="USD"
         ).pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "budget_id": _budget,
-}

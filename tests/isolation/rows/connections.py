@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from datetime import date, timedelta
 
 from accounts.models import Account
@@ -14,7 +13,7 @@ from ingestion.models import UsageSource
 from tests.isolation.rows.costs import cost_source
 
 
-def _cost_connection(account: Account) -> CostConnection:
+def cost_connection(account: Account) -> CostConnection:
     with account_scope(account):
         return CostConnection.objects.create(
             account=account,
@@ -24,11 +23,11 @@ def _cost_connection(account: Account) -> CostConnection:
         )
 
 
-def _synced_source(account: Account) -> int:
-    return _cost_connection(account).cost_source.pk
+def synced_source(account: Account) -> int:
+    return cost_connection(account).cost_source.pk
 
 
-def _pulled_source(account: Account) -> int:
+def pulled_source(account: Account) -> int:
     with account_scope(account):
         source = UsageSource.objects.create(
             account=account, name=f"walk {secrets.token_hex(4)}", kind=UsageSource.Kind.PULL
@@ -42,13 +41,13 @@ def _pulled_source(account: Account) -> int:
     return source.pk
 
 
-def _sync(account: Account) -> int:
-    connection = _cost_connection(account)
+def cost_sync(account: Account) -> int:
+    connection = cost_connection(account)
     with account_scope(account):
         return CostSync.objects.create(account=account, connection=connection).pk
 
 
-def _cost_push(account: Account) -> int:
+def cost_push(account: Account) -> int:
     with account_scope(account):
         return CostPush.objects.create(
             account=account,
@@ -59,11 +58,3 @@ def _cost_push(account: Account) -> int:
             committed_at=clock.now(),
             expires_at=clock.now() + timedelta(days=1),
         ).pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "synced_source_id": _synced_source,
-    "pulled_source_id": _pulled_source,
-    "sync_id": _sync,
-    "push_id": _cost_push,
-}

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.cost_access.models import CostAccessLimit
 
 
-def _cost_access_limit(account: Account) -> int:
+def cost_access_limit(account: Account) -> int:
     with account_scope(account):
         return CostAccessLimit.objects.create(
             account=account,
             name=f"walk {secrets.token_hex(4)}",
             alternatives=[[{"dimension": "service", "op": "in", "values": ["EC2"]}]],
         ).pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "limit_id": _cost_access_limit,
-}

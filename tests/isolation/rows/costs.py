@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from datetime import date
 
 from accounts.models import Account
@@ -16,14 +15,14 @@ def cost_source(account: Account) -> int:
         return CostSource.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
 
 
-def _import(account: Account) -> int:
+def cost_import(account: Account) -> int:
     with account_scope(account):
         return CostImport.objects.create(
             account=account, source_id=cost_source(account), file_name="walk.csv"
         ).pk
 
 
-def _invoice_total(account: Account) -> int:
+def invoice_total(account: Account) -> int:
     with account_scope(account):
         return InvoiceTotal.objects.create(
             account=account,
@@ -35,22 +34,13 @@ def _invoice_total(account: Account) -> int:
         ).pk
 
 
-def _closed_month(account: Account) -> int:
+def closed_month(account: Account) -> int:
     with account_scope(account):
         month = date(2000 + secrets.randbelow(90), 1 + secrets.randbelow(12), 1)
         return ClosedMonth.objects.get_or_create(account=account, month=month)[0].pk
 
 
-def _saved_view(account: Account) -> int:
+def saved_view(account: Account) -> int:
     with account_scope(account):
         name = f"walk {secrets.token_hex(4)}"
         return SavedView.objects.create(account=account, name=name, question={"period": "last_30_days"}).pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "source_id": cost_source,
-    "import_id": _import,
-    "closed_month_id": _closed_month,
-    "invoice_total_id": _invoice_total,
-    "saved_view_id": _saved_view,
-}

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.dashboards.models import Dashboard, Widget
 
 
-def _dashboard(account: Account) -> int:
+def dashboard(account: Account) -> int:
     with account_scope(account):
         return Dashboard.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
 
 
-def _widget(account: Account) -> int:
+def widget(account: Account) -> int:
     with account_scope(account):
         return Widget.objects.create(
-            account=account, dashboard_id=_dashboard(account), order=0, type="total", x=0, y=0, w=3, h=3
+            account=account, dashboard_id=dashboard(account), order=0, type="total", x=0, y=0, w=3, h=3
         ).pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "dashboard_id": _dashboard,
-    "widget_id": _widget,
-}

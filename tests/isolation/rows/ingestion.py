@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 
 from accounts.models import Account
 from accounts.scoping import account_scope
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
 
 
-def _usage_source(account: Account) -> int:
+def usage_source(account: Account) -> int:
     with account_scope(account):
         return UsageSource.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
 
 
-def _usage_upload(account: Account) -> int:
+def usage_upload(account: Account) -> int:
     with account_scope(account):
         return UsageUpload.objects.create(
             account=account,
-            source_id=_usage_source(account),
+            source_id=usage_source(account),
             file_name="walk.csv",
             path="/nowhere",
             digest=secrets.token_hex(32),
         ).pk
 
 
-def _usage_metric(account: Account) -> int:
+def usage_metric(account: Account) -> int:
     with account_scope(account):
         return UsageMetric.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
 
 
-def _customer(account: Account) -> int:
+def customer(account: Account) -> int:
     with account_scope(account):
         return Customer.objects.create(account=account, customer_id=f"walk {secrets.token_hex(4)}").pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "usage_source_id": _usage_source,
-    "usage_upload_id": _usage_upload,
-    "usage_metric_id": _usage_metric,
-    "customer_pk": _customer,
-}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from datetime import date
 
 from accounts.models import Account
@@ -14,7 +13,7 @@ from tests.isolation.rows.costs import cost_source
 from tests.world.anomalies import add_anomaly
 
 
-def _anomaly(account: Account) -> str:
+def anomaly(account: Account) -> str:
     with account_scope(account):
         return add_anomaly(
             account,
@@ -45,9 +44,3 @@ def savings_dismissal(account: Account) -> str:
             currency="USD",
             monthly_cost=1,
         ).key
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "anomaly_key": _anomaly,
-    "saving_key": savings_dismissal,
-}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 
 from accounts.models import Account
 from accounts.scoping import account_scope
@@ -12,7 +11,7 @@ from finops.issues.tracker_configs import seal_secret
 from tests.isolation.rows.insights import savings_dismissal
 
 
-def _issue_tracker(account: Account) -> int:
+def issue_tracker(account: Account) -> int:
     with account_scope(account):
         tracker = IssueTracker(account=account, name=f"walk {secrets.token_hex(4)}", kind="linear")
         tracker.config, tracker.credentials = {"team_key": "ENG"}, seal_secret(tracker, "walk")
@@ -20,20 +19,13 @@ def _issue_tracker(account: Account) -> int:
         return tracker.pk
 
 
-def _saving_issue(account: Account) -> int:
+def saving_issue(account: Account) -> int:
     with account_scope(account):
         return SavingIssue.objects.create(
-            tracker_id=_issue_tracker(account),
+            tracker_id=issue_tracker(account),
             saving_key=savings_dismissal(account),
             state="failed",
             next_attempt_at=None,
             content={"title": "walk"},
             saving={},
         ).pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "tracker_id": _issue_tracker,
-    "saving_issue_id": _saving_issue,
-    "issue_id": _saving_issue,
-}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 
 from accounts.models import Account
 from accounts.scoping import account_scope
@@ -12,7 +11,7 @@ from accounts.sso.scim.tokens import create_scim_token
 from tests.cast import ACTOR
 
 
-def _identity_provider(account: Account) -> int:
+def identity_provider(account: Account) -> int:
     return IdentityProvider.objects.create(
         account=account,
         protocol="oidc",
@@ -22,27 +21,19 @@ def _identity_provider(account: Account) -> int:
     ).pk
 
 
-def _scim_token(account: Account) -> int:
-    provider = IdentityProvider.objects.select_related("account").get(pk=_identity_provider(account))
+def scim_token(account: Account) -> int:
+    provider = IdentityProvider.objects.select_related("account").get(pk=identity_provider(account))
     return create_scim_token(provider=provider, actor=ACTOR)[0].pk
 
 
-def _email_domain(account: Account) -> int:
+def email_domain(account: Account) -> int:
     return EmailDomain.objects.create(
-        provider_id=_identity_provider(account),
+        provider_id=identity_provider(account),
         domain=f"{secrets.token_hex(4)}.example",
         record=secrets.token_hex(8),
     ).pk
 
 
-def _group_mapping(account: Account) -> int:
+def group_mapping(account: Account) -> int:
     with account_scope(account):
         return GroupMapping.objects.create(account=account, group=secrets.token_hex(4), role="viewer").pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "provider_id": _identity_provider,
-    "domain_id": _email_domain,
-    "scim_token_id": _scim_token,
-    "group_mapping_id": _group_mapping,
-}

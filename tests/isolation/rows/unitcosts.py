@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.unitcosts.models import CustomerAlias, UnitMetric, UsageDimensionMapping
 
 
-def _customer_alias(account: Account) -> int:
+def customer_alias(account: Account) -> int:
     with account_scope(account):
         return CustomerAlias.objects.create(
             account=account, value=secrets.token_hex(4), customer_id="walk"
         ).pk
 
 
-def _usage_dimension_mapping(account: Account) -> int:
+def usage_dimension_mapping(account: Account) -> int:
     with account_scope(account):
         return UsageDimensionMapping.objects.create(
             account=account, cost_dimension=f"tag:{secrets.token_hex(4)}", usage_dimension="region"
         ).pk
 
 
-def _unit_metric(account: Account) -> int:
+def unit_metric(account: Account) -> int:
     with account_scope(account):
         name = f"walk {secrets.token_hex(4)}"
         return UnitMetric.objects.create(account=account, name=name, usage_metric="requests").pk
-
-
-MAKERS: dict[str, Callable[[Account], object]] = {
-    "alias_id": _customer_alias,
-    "mapping_id": _usage_dimension_mapping,
-    "unit_metric_id": _unit_metric,
-}
