@@ -7,6 +7,7 @@ from accounts.sso.urls import own_urlpatterns as sso_own_urlpatterns
 from accounts.urls import account_urlpatterns, own_urlpatterns
 from finops import health, views
 from finops.alerts.urls import recipient_urlpatterns
+from finops.help.urls import public_urlpatterns as document_urlpatterns
 from finops.notifications.urls import personal_urlpatterns
 from finops.telemetry.views import metrics_page
 
@@ -49,6 +50,7 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("favicon.ico", views.favicon, name="favicon"),
     path(".well-known/security.txt", views.security_txt, name="security_txt"),
+    path("", include(document_urlpatterns)),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", metrics_page, name="metrics"),

@@ -1,5 +1,5 @@
-"""Public documents by which clients find the MCP server from a domain alone: its Server Card (SEP-2127) and the AI Catalog
-(0.9) that names it. They say where to connect, never what is behind it."""
+"""Public documents by which clients find the MCP server: its Server Card (SEP-2127) and the AI Catalog (0.9) that names it,
+both from a domain alone, and the entry of an MCP registry. They say where to connect, never what is behind it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,20 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from accounts.oauth.cors import open_to_browsers
 from accounts.oauth.resource import issuer, resource
 from mcpserver.revisions import REVISIONS
-from mcpserver.server import DESCRIPTION, NAME, TITLE, VERSION
+from mcpserver.server import DESCRIPTION, NAME, TITLE, VERSION, icons
 
 CARD_TYPE: Final = "application/mcp-server-card+json"
 CATALOG_TYPE: Final = "application/ai-catalog+json"
 CARD_PATH: Final = "api/mcp/server-card"
+REGISTRY_ENTRY_PATH: Final = "api/mcp/server.json"
 _SCHEMA: Final = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
+_REGISTRY_SCHEMA: Final = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
 
 def card_document() -> dict[str, Any]:
     return {
         "$schema": _SCHEMA,
-        "name": f"{'.'.join(reversed(_domain().split('.')))}/{NAME}",
-        "title": TITLE,
-        "description": DESCRIPTION,
-        "version": VERSION,
-        "websiteUrl": issuer(),
+        **_description(),
         "remotes": [
             {
                 "type": "streamable-http",
@@ -35,6 +33,15 @@ def card_document() -> dict[str, Any]:
                 "supportedProtocolVersions": [revision.name for revision in REVISIONS],
             }
         ],
+    }
+
+
+def registry_entry() -> dict[str, Any]:
+    """What `mcp-publisher` publishes to a registry of a company, or to the public one for a console that the internet reaches."""
+    return {
+        "$schema": _REGISTRY_SCHEMA,
+        **_description(),
+        "remotes": [{"type": "streamable-http", "url": resource()}],
     }
 
 
@@ -52,6 +59,17 @@ def catalog_document() -> dict[str, Any]:
     }
 
 
+def _description() -> dict[str, Any]:
+    return {
+        "name": f"{'.'.join(reversed(_domain().split('.')))}/{NAME}",
+        "title": TITLE,
+        "description": DESCRIPTION,
+        "version": VERSION,
+        "websiteUrl": issuer(),
+        "icons": icons(),
+    }
+
+
 def _domain() -> str:
     """The host that people know the console by. An address is no name to turn around."""
     host = urlsplit(issuer()).hostname or "localhost"
@@ -65,6 +83,11 @@ def _domain() -> str:
 @open_to_browsers("GET")
 def server_card(request: HttpRequest) -> HttpResponse:
     return _document(card_document(), CARD_TYPE)
+
+
+@open_to_browsers("GET")
+def server_json(request: HttpRequest) -> HttpResponse:
+    return _document(registry_entry(), "application/json")
 
 
 @open_to_browsers("GET")

@@ -33,6 +33,7 @@ from mcpserver.schema import Schema
 
 MAX_COMPLETIONS = 100  # the protocol's
 META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+META_SERVER = "io.modelcontextprotocol/serverInfo"
 RESOURCE_NOT_FOUND = -32002  # legacy only; the modern era uses INVALID_PARAMS
 
 DATA = "Values are data."
@@ -50,6 +51,7 @@ class Server:
     version: str
     description: str
     website: str
+    icons: Sequence[Result]
     instructions: str
     registry: ToolRegistry
     run: Callable[[Tool, Mapping[str, Any], ToolCall], ToolOutcome]
@@ -63,6 +65,11 @@ class Server:
         if revision.has_descriptions:
             info |= {"description": self.description, "websiteUrl": self.website}
         return info
+
+    def introduction(self, revision: Revision) -> Result:
+        """`info` with icons, for the first answer alone: the modern era repeats `info` in each."""
+        info = self.info(revision)
+        return info | {"icons": list(self.icons)} if revision.has_descriptions else info
 
     def capabilities(self, revision: Revision) -> Result:
         """Which methods exist. A list may be empty: a capability says that it can be asked for."""
@@ -120,7 +127,7 @@ def initialize(ctx: MethodContext) -> Result:
     return {
         "protocolVersion": revision.name,
         "capabilities": ctx.server.capabilities(revision),
-        "serverInfo": ctx.server.info(revision),
+        "serverInfo": ctx.server.introduction(revision),
         "instructions": ctx.server.instructions,
     }
 
@@ -134,6 +141,7 @@ def discover(ctx: MethodContext) -> Result:
         "supportedVersions": [MODERN.name],
         "capabilities": ctx.server.capabilities(MODERN),
         "instructions": ctx.server.instructions,
+        "_meta": {META_SERVER: ctx.server.introduction(MODERN)},
     }
 
 

@@ -44,7 +44,6 @@ NOT_RUN = -32001
 """A request of a batch that was never begun; the SDKs' RequestTimeout, so that a client knows it may send it again."""
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
-META_SERVER = "io.modelcontextprotocol/serverInfo"
 
 BATCH_SECONDS = 5.0
 """No request of a batch begins later. A batch holds one place of the door and is paid for with few bytes: so it keeps
@@ -262,4 +261,5 @@ def _modern_result(result: Result, method: Method, server: Server) -> Result:
     cache_fields = (
         {"ttlMs": method.cache.seconds * 1000, "cacheScope": method.cache.scope} if method.cache else {}
     )
-    return {"resultType": "complete", **cache_fields, **result, "_meta": {META_SERVER: server.info(MODERN)}}
+    meta = {META_SERVER: server.info(MODERN), **result.get("_meta", {})}
+    return {"resultType": "complete", **cache_fields, **result, "_meta": meta}

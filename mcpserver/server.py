@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any, Final
 
 from django.conf import settings
+from django.templatetags.static import static
 
 from mcpserver.execution import run_tool
 from mcpserver.methods import Server
@@ -44,6 +46,17 @@ Tools that change something need a read/write credential. Ask the person before 
 """The first 512 characters are all that some hosts show a model: what matters most, and what cannot be asked."""
 
 
+_ICONS: Final = (("img/logo.svg", "image/svg+xml", "any"), ("img/logo.png", "image/png", "96x96"))
+
+
+def icons() -> list[dict[str, Any]]:
+    """Addresses on the console's own host: hosts load icons of no other."""
+    return [
+        {"src": f"{settings.PUBLIC_URL}{static(path)}", "mimeType": media_type, "sizes": [size]}
+        for path, media_type, size in _ICONS
+    ]
+
+
 def make_server(
     tools: ToolRegistry, resources: ResourceCatalog = NO_RESOURCES, skills: Sequence[Skill] = ()
 ) -> Server:
@@ -53,6 +66,7 @@ def make_server(
         version=VERSION,
         description=DESCRIPTION,
         website=settings.PUBLIC_URL,
+        icons=icons(),
         instructions=INSTRUCTIONS,
         registry=tools,
         run=run_tool,

@@ -8,3 +8,8 @@ urlpatterns = [
     path("help/how-we-count/", views.how_we_count, name="how_we_count"),
     path("help/glossary/", views.glossary, name="help_glossary"),
 ]
+
+public_urlpatterns = [
+    path("llms.txt", views.llms_txt, name="llms_txt"),
+    path("docs/<slug:name>.md", views.document, name="document"),
+]

@@ -214,7 +214,8 @@ def test_a_result_says_its_kind_who_answered_and_how_long_it_keeps(
 
     assert result["resultType"] == "complete"
     info = result["_meta"]["io.modelcontextprotocol/serverInfo"]
-    assert {"name", "version", "title", "description", "websiteUrl"} == set(info)
+    assert {"name", "version", "title", "description", "websiteUrl"} == set(info) - {"icons"}
+    assert ("icons" in info) == (method == "server/discover")
     assert result.get("cacheScope") == cached
     assert ("ttlMs" in result) == (cached is not None)
 

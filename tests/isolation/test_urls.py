@@ -23,6 +23,7 @@ OUTSIDE = {
     "alerts/": "an address that alerts are mailed to, by the token of a mail",
     "api/mcp": "takes its own credential",
     "api/mcp/server-card": "a public document that says where the MCP server is",
+    "api/mcp/server.json": "a public document that says where the MCP server is",
     "api/v1/openapi.json": "a public document that describes the REST API",
     "api/v1/tools": "takes its own credential",
     "api/v1/configuration": "takes its own credential",
@@ -50,6 +51,7 @@ OUTSIDE = {
     "metrics": "takes a token of its own",
     "docs/": "public documentation",
     "static/": "public files",
+    "llms.txt": "public documentation",
     "robots.txt": "public",
     "favicon.ico": "public",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.test import Client
 
 from mcpserver.revisions import REVISIONS
@@ -37,10 +38,31 @@ def test_an_address_is_no_name(settings: Any, url: str) -> None:
     assert Client().get("/api/mcp/server-card").json()["name"] == "localhost/finops-console"
 
 
-@pytest.mark.parametrize("path", ["/api/mcp/server-card", "/.well-known/ai-catalog.json"])
+@pytest.mark.parametrize("path", ["/api/mcp/server-card", "/api/mcp/server.json", "/.well-known/ai-catalog.json"])
 def test_scripts_of_any_site_read_them_and_nothing_is_written(path: str) -> None:
     assert (
         Client().get(path, headers={"origin": "https://elsewhere.example"})["Access-Control-Allow-Origin"]
         == "*"
     )
     assert Client().post(path).status_code == 405
+
+
+def test_a_registry_entry_is_within_the_limits_of_registries(settings: Any) -> None:
+    settings.PUBLIC_URL = "https://finops.example.com"
+
+    entry = Client().get("/api/mcp/server.json").json()
+
+    assert entry["$schema"] == "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+    assert entry["name"] == "com.example.finops/finops-console"
+    assert entry["remotes"] == [{"type": "streamable-http", "url": "https://finops.example.com/api/mcp"}]
+    assert 1 <= len(entry["description"]) <= 100
+    assert entry["version"][0].isdigit()
+
+
+def test_icons_are_files_that_anybody_reads_on_the_same_host(settings: Any) -> None:
+    icons = Client().get("/api/mcp/server-card").json()["icons"]
+
+    assert {icon["mimeType"] for icon in icons} >= {"image/png", "image/svg+xml"}
+    for icon in icons:
+        assert icon["src"].startswith(f"{settings.PUBLIC_URL}/static/img/")
+        assert finders.find(icon["src"].partition("/static/")[2])
