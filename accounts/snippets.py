@@ -149,5 +149,10 @@ ASSISTANT_PROMPTS = (
         "Commitment review",
         "Utilization, coverage, waste and expiry of reservations and savings plans.",
     ),
+    AssistantPrompt(
+        "ai_spend_review",
+        "AI spend review",
+        "Billed AI spend by vendor, model, token type, person and key, and what changed.",
+    ),
 )
 """The prompts of mcpserver/prompts/, which a test compares."""

@@ -162,6 +162,13 @@ PROVIDER = Argument(
     read=lambda ctx, text: _value_of(ctx, registry.resolve(ctx.dimensions, "provider"), "provider", text),
     complete=lambda ctx, typed: _suggest_values(ctx, "provider", typed),
 )
+AI_VENDOR = Argument(
+    name="ai_vendor",
+    title="AI vendor",
+    description="Only this vendor, such as Anthropic or Amazon Bedrock.",
+    read=lambda ctx, text: _value_of(ctx, registry.resolve(ctx.dimensions, "ai_vendor"), "ai_vendor", text),
+    complete=lambda ctx, typed: _suggest_values(ctx, "ai_vendor", typed),
+)
 
 
 def _value_of(ctx: PromptContext, filter_dimension: Dimension, name: str, text: str) -> str:

@@ -19,6 +19,7 @@ from finops.dashboards.layouts import place_of
 from finops.dashboards.models import Dashboard
 from finops.dashboards.placement import Place
 from finops.dashboards.widgets import CATALOGUE
+from finops.lake.schema import extension_column
 from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.dashboards.conftest import URL, get_html
 from tests.world.costs import add_source, cost
@@ -57,6 +58,28 @@ def test_a_board_is_made_with_the_spend_overview_renamed_and_deleted(payer: Acco
 
     member.post(f"{URL}{row.pk}/delete/")
     assert not Dashboard.objects.exists()
+
+
+def test_a_board_of_ai_spend_shows_nothing_else(acme: Account, member: Client) -> None:
+    day = date(2026, 3, 10)
+    model = {extension_column("x_Model"): "claude-sonnet-4-5"}
+    add_source(
+        acme,
+        [
+            cost(day, 30, provider="Anthropic", service="Claude API", **model),
+            cost(day, 7, provider="AWS", service="Amazon EC2"),
+        ],
+    )
+
+    member.post(f"{URL}new/", {"name": "AI", "who": "shared", "starter": "ai_spend"})
+
+    pages = {
+        each.title: get_html(member, f"{URL}widgets/{each.pk}/")
+        for each in Dashboard.objects.get().widgets.all()
+    }
+    assert [title for title, page in pages.items() if "30.00" not in page] == []
+    assert [title for title, page in pages.items() if "37.00" in page or "Amazon EC2" in page] == []
+    assert "claude-sonnet-4-5" in pages["Last 90 days by model"]
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

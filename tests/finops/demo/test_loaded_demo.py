@@ -310,6 +310,7 @@ def plain_result(door: Door, method: str, name: str, arguments: Mapping[str, Any
 
 
 PROMPTS: Mapping[str, Sequence[Mapping[str, str]]] = {
+    "ai_spend_review": [{"month": "2026-11", "ai_vendor": "Anthropic"}],
     "anomaly_check": [{"month": "2026-11", "source": "AWS", "minimum_impact": "12.5", "currency": "usd"}],
     "budget_health": [{"scope": "team"}],
     "commitment_review": [{"month": "2026-11", "provider": "aws"}],

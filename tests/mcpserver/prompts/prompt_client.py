@@ -11,7 +11,8 @@ from tests.mcpserver.door import Door
 _CALL = re.compile(r"^\d+\. `(\w+)` `(\{.*\})`$", re.MULTILINE)
 _WORD = re.compile(r"`([^`\n]+)`")
 
-SIX = {
+PROMPT_ARGUMENTS = {
+    "ai_spend_review": ["month", "ai_vendor"],
     "anomaly_check": ["month", "source", "minimum_impact", "currency"],
     "budget_health": ["budget", "scope"],
     "commitment_review": ["month", "provider"],

@@ -11,7 +11,7 @@ from tests.cast import Cast
 from tests.conformance.requirements import requirement
 from tests.mcpserver.door import Door
 from tests.mcpserver.prompts.conftest import FIRST
-from tests.mcpserver.prompts.prompt_client import SIX, completion, refusal, text_of, values
+from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, completion, refusal, text_of, values
 from tests.world.costs import add_source, cost
 
 
@@ -91,7 +91,7 @@ def test_what_takes_too_long_is_not_suggested_and_no_error(
 def test_another_accounts_names_neither_complete_nor_count(empty: Door) -> None:
     names = ("Core", "Growth", "Cloud", "squad", "product line", "2026", "AWS", "EUR")
 
-    for prompt, arguments in SIX.items():
+    for prompt, arguments in PROMPT_ARGUMENTS.items():
         for argument in arguments:
             beside = {"filter_by": "provider"} if argument == "value" else {}
             suggestions = " ".join(values(empty, prompt, argument, **beside))

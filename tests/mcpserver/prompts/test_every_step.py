@@ -10,9 +10,10 @@ from jsonschema import Draft202012Validator
 from mcpserver.registry import registry
 from tests.conformance.requirements import requirement
 from tests.mcpserver.door import Door
-from tests.mcpserver.prompts.prompt_client import SIX, calls_in, text_of
+from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, calls_in, text_of
 
 GIVEN = {
+    "ai_spend_review": {"month": "2026-02", "ai_vendor": "Amazon Bedrock"},
     "anomaly_check": {"month": "2026-02", "source": "Clouds", "minimum_impact": "5", "currency": "EUR"},
     "budget_health": {"scope": "team", "budget": "Growth of the year"},
     "commitment_review": {"month": "2026-02", "provider": "Google Cloud"},
@@ -42,7 +43,7 @@ def as_call(name: str, value: str, argument_texts: dict[str, str]) -> Arguments:
     """An argument of a prompt as arguments of a call: a filter is `filters.<dimension>`."""
     if name in ("month", "week"):
         return {"end_date": ENDS[value]}
-    if name in ("team", "source", "provider", "currency"):
+    if name in ("team", "source", "provider", "currency", "ai_vendor"):
         return {name: value, f"filters.{name}": [value]}
     call_arguments: dict[str, Arguments] = {
         "minimum_impact": {"min_impact": 5},
@@ -82,9 +83,9 @@ def missing_arguments(prompt: str, tool: str, call: Arguments) -> list[str]:
 
 
 @requirement("prompts:calls")
-@pytest.mark.parametrize("prompt", SIX)
+@pytest.mark.parametrize("prompt", PROMPT_ARGUMENTS)
 def test_each_argument_is_in_every_call_whose_tool_takes_it(door: Door, prompt: str) -> None:
-    assert set(GIVEN[prompt]) == set(SIX[prompt])
+    assert set(GIVEN[prompt]) == set(PROMPT_ARGUMENTS[prompt])
 
     calls = calls_in(text_of(door, prompt, **GIVEN[prompt]))
 

@@ -14,14 +14,14 @@ from tests.cast import Cast
 from tests.conformance.requirements import requirement
 from tests.isolation.walk import fingerprint
 from tests.mcpserver.door import Door
-from tests.mcpserver.prompts.prompt_client import SIX, calls_in, completion, refusal, text_of
+from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, calls_in, completion, refusal, text_of
 
 
 @requirement("prompts:list")
-def test_there_are_six_prompts_with_titles_and_arguments_that_may_be_left_out(door: Door) -> None:
+def test_prompts_have_titles_and_arguments_that_may_be_left_out(door: Door) -> None:
     listed = door.result("prompts/list")["prompts"]
 
-    assert {each["name"]: [argument["name"] for argument in each["arguments"]] for each in listed} == SIX
+    assert {each["name"]: [argument["name"] for argument in each["arguments"]] for each in listed} == PROMPT_ARGUMENTS
     for prompt in listed:
         assert prompt["title"]
         assert prompt["description"].endswith(".")
@@ -79,7 +79,7 @@ def test_where_the_data_ended_long_ago_the_last_days_with_data_are_meant(door: D
 
 
 @requirement("prompts:get")
-@pytest.mark.parametrize("name", SIX)
+@pytest.mark.parametrize("name", PROMPT_ARGUMENTS)
 def test_an_account_without_data_gets_every_prompt_and_its_calls_answer(empty: Door, name: str) -> None:
     text = text_of(empty, name)
 
@@ -202,7 +202,7 @@ def test_asking_for_prompts_changes_nothing(door: Door) -> None:
     keys = frozenset({"accounts_mcpkey"})
     before = fingerprint(without=keys)
 
-    for prompt, arguments in SIX.items():
+    for prompt, arguments in PROMPT_ARGUMENTS.items():
         text_of(door, prompt)
         for argument in arguments:
             completion(door, prompt, argument)
@@ -211,4 +211,4 @@ def test_asking_for_prompts_changes_nothing(door: Door) -> None:
 
 
 def test_the_registry_has_them_all() -> None:
-    assert [prompt.name for prompt in registry.prompts()] == list(SIX)
+    assert [prompt.name for prompt in registry.prompts()] == list(PROMPT_ARGUMENTS)

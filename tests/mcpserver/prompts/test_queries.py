@@ -6,7 +6,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.mcpserver.door import Door
-from tests.mcpserver.prompts.prompt_client import SIX, completion, text_of
+from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, completion, text_of
 
 MOST = 7
 MOST_OF_COMPLETION = 7
@@ -23,11 +23,11 @@ def count_queries(door: Door, prompt: str, argument: str = "", **arguments: str)
 
 
 def test_a_prompt_reads_little(door: Door) -> None:
-    assert all(count_queries(door, prompt) <= MOST for prompt in SIX)
+    assert all(count_queries(door, prompt) <= MOST for prompt in PROMPT_ARGUMENTS)
 
 
 def test_a_completion_reads_little(door: Door) -> None:
-    for prompt, arguments in SIX.items():
+    for prompt, arguments in PROMPT_ARGUMENTS.items():
         for argument in arguments:
             beside = {"filter_by": "region"} if argument == "value" else {}
             assert count_queries(door, prompt, argument, **beside) <= MOST_OF_COMPLETION, argument
