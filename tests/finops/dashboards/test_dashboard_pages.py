@@ -62,7 +62,7 @@ def test_a_board_is_made_with_the_spend_overview_renamed_and_deleted(payer: Acco
 
 def test_a_board_of_ai_spend_shows_nothing_else(acme: Account, member: Client) -> None:
     day = date(2026, 3, 10)
-    model = {extension_column("x_Model"): "claude-sonnet-4-5"}
+    model = {extension_column("Model"): "claude-sonnet-4-5"}
     add_source(
         acme,
         [
