@@ -34,7 +34,7 @@ from mcpserver.jsonrpc import (
     RpcError,
     RpcNotification,
 )
-from mcpserver.methods import META_CAPABILITIES, METHODS, Method, MethodContext, Result, Server
+from mcpserver.methods import META_CAPABILITIES, META_SERVER, METHODS, Method, MethodContext, Result, Server
 from mcpserver.results import InsufficientScope, new_incident
 from mcpserver.revisions import MODERN, OLDEST, REVISIONS, Revision, legacy
 

@@ -111,7 +111,8 @@ class RedisRateLimiter:
 
 
 def _until(moment: float, now: float) -> int:
-    return max(1, math.ceil(moment - now))
+    # Rounded first: (now + 60) - now may be a little more than 60.
+    return max(1, math.ceil(round(moment - now, 6)))
 
 
 class _LazyRateLimiter:

@@ -5,6 +5,7 @@ Texts that people or bills named are TextRuns, where Teams reads no Markdown. Te
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import msgspec
@@ -74,7 +75,10 @@ def _fact(fact: Fact) -> dict[str, Any]:
     return {"type": "ColumnSet", "spacing": "Small", "columns": columns}
 
 
+_BEFORE_BRACE: Final = re.compile(r"\{(?=\{)")
+
+
 def _text(text: str, limit: int, **style: Any) -> dict[str, Any]:
     # "{{" begins a date function of Adaptive Cards.
-    plain = truncate(text, limit).replace("{{", "{\u200b{")
+    plain = _BEFORE_BRACE.sub("{\u200b", truncate(text, limit))
     return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": plain or "-", **style}]}

@@ -118,6 +118,11 @@ def test_any_message_is_within_the_limits_of_every_channel(said: Message) -> Non
     assert json.loads(msgspec.json.encode(webhook.payload(sending(said))))["data"]["title"] == said.title
 
 
+@pytest.mark.parametrize("braces", range(2, 6))
+def test_braces_in_a_row_begin_no_function_of_teams(braces: int) -> None:
+    check_teams(message(summary="{" * braces))
+
+
 def test_a_message_at_every_limit_at_once_fits() -> None:
     largest = "&" * 20_000
     many = tuple(Fact(largest, largest) for _ in range(500))

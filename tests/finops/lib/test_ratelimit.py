@@ -94,6 +94,16 @@ def test_a_key_that_comes_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) 
     assert len(rate_limiter._times) == 2
 
 
+@pytest.mark.parametrize("now", [4082.205209066398, 72.89841862656907])
+def test_a_window_is_never_longer_than_it_is(monkeypatch: pytest.MonkeyPatch, now: float) -> None:
+    """In floats (now + 60) - now is a little more than 60 for one moment in fifty."""
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    rate_limiter = ProcessRateLimiter()
+
+    assert rate_limiter.hit("h", limit=1).reset == 60
+    assert rate_limiter.hit("h", limit=1).wait == 60
+
+
 def test_threads_together_get_exactly_the_limit(rate_limiter: RateLimiter) -> None:
     passed: list[bool] = []
 
