@@ -13,7 +13,7 @@ from tests.mcpserver.door import Door
 from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, calls_in, text_of
 
 GIVEN = {
-    "ai_spend_review": {"month": "2026-02", "ai_vendor": "Amazon Bedrock"},
+    "ai_spend_review": {"month": "2026-02", "ai_vendor": "(none)"},
     "anomaly_check": {"month": "2026-02", "source": "Clouds", "minimum_impact": "5", "currency": "EUR"},
     "budget_health": {"scope": "team", "budget": "Growth of the year"},
     "commitment_review": {"month": "2026-02", "provider": "Google Cloud"},
