@@ -44,7 +44,14 @@ TOOLS: Final = frozenset(
 """Tools of assistants and of the REST API."""
 
 PROMPTS: Final = frozenset(
-    {"ai_spend_review", "budget_health", "commitment_review", "savings_review", "top_cost_drivers", "weekly_cost_digest"}
+    {
+        "ai_spend_review",
+        "budget_health",
+        "commitment_review",
+        "savings_review",
+        "top_cost_drivers",
+        "weekly_cost_digest",
+    }
 )
 """Without their calls of other tools."""
 

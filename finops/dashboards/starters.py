@@ -42,7 +42,14 @@ def _ai_spend() -> list[WidgetDraft]:
     month, quarter = "month_to_date", "last_90_days"
     return [
         draft("total", (0, 0, 4, 4), "AI spend this month", period=month, filters=of_ai),
-        draft("spend_by", (4, 0, 8, 4), "By vendor this month", group_by="ai_vendor", period=month, filters=of_ai),
+        draft(
+            "spend_by",
+            (4, 0, 8, 4),
+            "By vendor this month",
+            group_by="ai_vendor",
+            period=month,
+            filters=of_ai,
+        ),
         draft(
             "spend_over_time",
             (0, 4, 12, 5),
@@ -52,7 +59,13 @@ def _ai_spend() -> list[WidgetDraft]:
             period=quarter,
             filters=of_ai,
         ),
-        draft("table", (0, 9, 6, 6), "Models and token types", group_by=["ai_model", "ai_token_type"], filters=of_ai),
+        draft(
+            "table",
+            (0, 9, 6, 6),
+            "Models and token types",
+            group_by=["ai_model", "ai_token_type"],
+            filters=of_ai,
+        ),
         draft("spend_by", (6, 9, 6, 6), "By person", group_by="ai_person", filters=of_ai),
         draft("spend_by", (0, 15, 6, 5), "By API key", group_by="ai_key", filters=of_ai),
         draft("top_movers", (6, 15, 6, 5), "Changes by model", group_by="ai_model", filters=of_ai),

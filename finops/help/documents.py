@@ -35,12 +35,16 @@ def _document(name: str, title: str, summary: str) -> Document:
 
 SECTIONS: Final[dict[str, tuple[Document, ...]]] = {
     "Assistants and programs": (
-        _document("connect-an-assistant", "Connect an assistant", "MCP over OAuth or a key, client by client"),
+        _document(
+            "connect-an-assistant", "Connect an assistant", "MCP over OAuth or a key, client by client"
+        ),
         _document("api", "REST API", "every MCP tool as a path, errors, idempotency, command line"),
         _document("configuration-as-code", "Configuration as code", "an account's settings as one YAML file"),
     ),
     "How figures are counted": (
-        _document("how-we-count", "How we count", "cost view, days, forecasts, anomalies, savings, unit cost"),
+        _document(
+            "how-we-count", "How we count", "cost view, days, forecasts, anomalies, savings, unit cost"
+        ),
         _document(GLOSSARY, "Glossary", "the terms of pages and answers"),
         _document("currency", "Currency", "display currency and exchange rates"),
         _document("cost-tags", "Cost tags", "dimensions of one's own, made of rules"),
@@ -93,7 +97,12 @@ def markdown(name: str) -> str:
 
 def llms_txt(address: str) -> str:
     """The list of all documents with their addresses below `address`, the console's own."""
-    lines = ["# FinOps Console", "", "> Cloud and AI cost: spend, budgets, anomalies, savings, unit economics.", ""]
+    lines = [
+        "# FinOps Console",
+        "",
+        "> Cloud and AI cost: spend, budgets, anomalies, savings, unit economics.",
+        "",
+    ]
     lines += [
         f"MCP server: {address}/api/mcp (Server Card: {address}/api/mcp/server-card).",
         f"REST API: {address}/api/v1/openapi.json. Both need a key or OAuth; the documents below do not.",

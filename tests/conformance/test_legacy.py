@@ -108,7 +108,9 @@ def test_the_server_describes_itself_in_the_fields_of_the_revision(door: Door, r
     info = door.result("initialize", hello(revision), revision=revision)["serverInfo"]
 
     assert ("title" in info) == (revision >= "2025-06-18")
-    assert ("websiteUrl" in info) == ("description" in info) == ("icons" in info) == (revision >= "2025-11-25")
+    assert (
+        ("websiteUrl" in info) == ("description" in info) == ("icons" in info) == (revision >= "2025-11-25")
+    )
 
 
 @requirement("legacy:fields")

@@ -38,7 +38,9 @@ def test_an_address_is_no_name(settings: Any, url: str) -> None:
     assert Client().get("/api/mcp/server-card").json()["name"] == "localhost/finops-console"
 
 
-@pytest.mark.parametrize("path", ["/api/mcp/server-card", "/api/mcp/server.json", "/.well-known/ai-catalog.json"])
+@pytest.mark.parametrize(
+    "path", ["/api/mcp/server-card", "/api/mcp/server.json", "/.well-known/ai-catalog.json"]
+)
 def test_scripts_of_any_site_read_them_and_nothing_is_written(path: str) -> None:
     assert (
         Client().get(path, headers={"origin": "https://elsewhere.example"})["Access-Control-Allow-Origin"]

@@ -62,7 +62,9 @@ def test_the_glossary_has_every_term() -> None:
     assert [term.name for term in TERMS.values() if f"- **{term.name}**: {term.text}" not in text] == []
 
 
-@pytest.mark.parametrize("path", ["/docs/threat-model.md", "/docs/nothing.md", "/docs/adr.md", "/docs/..%2fREADME.md"])
+@pytest.mark.parametrize(
+    "path", ["/docs/threat-model.md", "/docs/nothing.md", "/docs/adr.md", "/docs/..%2fREADME.md"]
+)
 def test_other_files_are_not_served(path: str) -> None:
     assert Client().get(path).status_code == 404
 

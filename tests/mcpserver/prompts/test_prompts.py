@@ -21,7 +21,9 @@ from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, calls_in, co
 def test_prompts_have_titles_and_arguments_that_may_be_left_out(door: Door) -> None:
     listed = door.result("prompts/list")["prompts"]
 
-    assert {each["name"]: [argument["name"] for argument in each["arguments"]] for each in listed} == PROMPT_ARGUMENTS
+    assert {
+        each["name"]: [argument["name"] for argument in each["arguments"]] for each in listed
+    } == PROMPT_ARGUMENTS
     for prompt in listed:
         assert prompt["title"]
         assert prompt["description"].endswith(".")
