@@ -247,6 +247,7 @@ MENU = (
                 "message-chatbot",
                 ("assistant_call", "assistant_activity_retention"),
             ),
+            MenuItem("Verify an answer", "verify_answer", "rosette-discount-check", ("receipt_retention",)),
         ),
     ),
     MenuGroup(

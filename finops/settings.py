@@ -90,6 +90,7 @@ INSTALLED_APPS = [
     "finops.exchange_rates",
     "finops.costs",
     "ingestion",
+    "finops.receipts",
     "finops.connections",
     "finops.change_events",
     "finops.allocation",

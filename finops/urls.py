@@ -33,6 +33,7 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.search.urls")),
     path("", include("finops.help.urls")),
     path("", include("mcpserver.rest.page_urls")),
+    path("", include("mcpserver.receipts.page_urls")),
     path("", include("finops.cost_access.urls")),
     path("", include("finops.notifications.urls")),
     path("", include(sso_account_urlpatterns)),

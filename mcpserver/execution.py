@@ -18,11 +18,13 @@ from accounts.scoping import account_scope
 from finops.cost_access.reach import TOOLS, instead_of
 from finops.exchange_rates.answers import conversion_of
 from finops.exchange_rates.display import Display, display_of, display_scope
+from finops.lake.engine.answer_inputs import record_inputs
 from finops.lake.engine.routing import cluster_sentence, record_routes
 from finops.lib.cost_access import LimitedCostAccess, cost_access
 from finops.lib.errors import UserError
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
+from mcpserver.receipts.issue import receipt_of
 from mcpserver.registry import DISPLAY_CURRENCY, Tool, ToolAccess
 from mcpserver.results import MAX_ANSWER_BYTES, ToolOutcome, encode_to_size, new_incident
 
@@ -66,12 +68,14 @@ def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcom
     if call.cost_access_limits and tool.name not in TOOLS:
         # Before the arguments: what is valid of them may be told by names.
         raise LimitedCostAccess(instead_of(tool.name))
-    arguments, display = _display_of(tool, arguments, call)
+    given = arguments
+    arguments, display = display_of_arguments(tool, arguments, call)
     decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
     conversion = None
     is_read = tool.access is ToolAccess.READ
     with (
         record_routes() as routes,
+        record_inputs() as inputs,
         call_transaction(call, read_only=is_read, is_within_limit=tool.name in TOOLS),
     ):
         if display is None:
@@ -84,16 +88,18 @@ def _run(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> ToolOutcom
         answer = msgspec.structs.replace(answer, summary=f"{first} {getattr(answer, 'summary', '')}".strip())
     if last := cluster_sentence(routes):
         answer = msgspec.structs.replace(answer, summary=f"{getattr(answer, 'summary', '')} {last}".strip())
-    encoded = encode_to_size(answer, MAX_ANSWER_BYTES, conversion)
+    receipt = receipt_of(tool, given, display, call, inputs, answer) if tool.has_receipt else None
+    encoded = encode_to_size(answer, MAX_ANSWER_BYTES, conversion, receipt)
     return _limit_answer_size(
         tool, ToolOutcome(answer=encoded, console_url=getattr(answer, "console_url", ""))
     )
 
 
-def _display_of(
+def display_of_arguments(
     tool: Tool, arguments: Mapping[str, Any], call: ToolCall
 ) -> tuple[Mapping[str, Any], Display | None]:
-    """The arguments without that of the door, and the currency that the answer is in; None: nothing is converted."""
+    """The arguments without that of the door, and the currency that the answer is in; None: nothing is converted. Raises UserError
+    for what is no currency."""
     if not tool.converts:
         return arguments, None
     choice = arguments.get(DISPLAY_CURRENCY)

@@ -86,6 +86,8 @@ class Tool:
     """Whether it takes `display_currency`, which the door reads: its amounts are of cost lines."""
     has_view: bool = False
     """Whether hosts that draw MCP Apps show its answers as chart and table (`mcp_app/figures.js`)."""
+    has_receipt: bool = False
+    """Whether its answers carry a receipt (`mcpserver/receipts/`): they are figures of cost."""
     question: Callable[[ToolCall, Any], str] | None = None
     """What the person is asked before it runs, of the call and its arguments (`elicitation.py`); empty: nothing."""
 
@@ -154,6 +156,7 @@ class ToolRegistry:
         idempotent: bool | None = None,
         converts: bool = False,
         has_view: bool = False,
+        has_receipt: bool = False,
         question: Callable[[ToolCall, Any], str] | None = None,
     ) -> Callable[[Handler], Handler]:
         """Registers the function below as a tool and returns it unchanged; raises RegistryError.
@@ -179,6 +182,7 @@ class ToolRegistry:
                     output_schema=answer_schema(answer, _COMMON_FIELDS) if access is ToolAccess.READ else {},
                     converts=converts,
                     has_view=has_view,
+                    has_receipt=has_receipt,
                     question=question,
                 )
             )

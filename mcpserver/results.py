@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from finops.lake.engine.conversion import display_currency
 from finops.lib.answers import largest_that_fits
 from finops.lib.money import round_amount
 from finops.lib.sentences import HIDDEN_CHARACTERS, escape_hidden, truncate
+from finops.receipts.figures import decode_figures
 
 
 def new_incident() -> str:
@@ -86,9 +87,13 @@ CONVERSION_BYTES = 4_500
 """What an answer has less of them where its rates stand beside it."""
 
 
+RECEIPT_BYTES = 40
+"""What each answer has less of them, whether or not it carries a receipt."""
+
+
 def fits(answer: msgspec.Struct) -> bool:
     """Whether an answer is small enough for an assistant's context."""
-    room = MAX_ANSWER_BYTES - (CONVERSION_BYTES if display_currency() else 0)
+    room = MAX_ANSWER_BYTES - RECEIPT_BYTES - (CONVERSION_BYTES if display_currency() else 0)
     return len(encode_answer(answer)) <= room
 
 
@@ -122,11 +127,18 @@ def _in_currency(url: str, currency: str) -> str:
 
 
 _LENGTHS = (2000, 500, 200, 80, 40)
-_UNTRUNCATED_KEYS = ("console_url", "cursor")
+_UNTRUNCATED_KEYS = ("console_url", "cursor", "receipt")
 
 
-def encode_to_size(answer: msgspec.Struct, limit: int, conversion: AppliedConversion | None = None) -> bytes:
-    """The answer as JSON, with its conversion where it has one; when it has more bytes than `limit`, with its longest texts cut, which it says.
+def encode_to_size(
+    answer: msgspec.Struct,
+    limit: int,
+    conversion: AppliedConversion | None = None,
+    receipt: Callable[[bytes], str] | None = None,
+) -> bytes:
+    """The answer as JSON, with its conversion and receipt where it has one; when it has more bytes than `limit`, with its longest texts cut, which it says.
+
+    `receipt` makes one of the answer's figures (`encode_figures`).
 
     Whoever pushes usage or writes a bill may put megabytes into a name. Many short rows are for the tool to sum up.
     """
@@ -135,6 +147,9 @@ def encode_to_size(answer: msgspec.Struct, limit: int, conversion: AppliedConver
         builtins["conversion"] = _conversion(conversion)
         builtins["console_url"] = _in_currency(builtins.get("console_url", ""), conversion.display_currency)
     whole, encoded = _encode_visible(_to_json_numbers(builtins))
+    if receipt is not None:
+        whole["receipt"] = code = receipt(encode_figures(whole))
+        encoded = encoded[:-1] + b',"receipt":"' + code.encode() + b'"}'
     for length in _LENGTHS:
         if len(encoded) <= limit:
             break
@@ -143,6 +158,24 @@ def encode_to_size(answer: msgspec.Struct, limit: int, conversion: AppliedConver
             short["truncated"] = f"{short['truncated']} Texts are truncated to {length} characters.".strip()
         encoded = _encoder.encode(short)
     return encoded
+
+
+TEXTS = frozenset(
+    {"account", "summary", "warnings", "hint", "console_url", "truncated", "conversion", "receipt"}
+)
+"""Fields of an answer that are no figures."""
+
+
+def encode_figures(whole: Mapping[str, Any]) -> bytes:
+    """The figures of an answer that is ready to be encoded."""
+    return _encoder.encode({name: value for name, value in whole.items() if name not in TEXTS})
+
+
+def figures(answer: msgspec.Struct) -> dict[str, Any]:
+    """The same of an answer as a tool gives it, decoded."""
+    builtins = msgspec.to_builtins(answer, builtin_types=(Decimal,))
+    whole, _ = _encode_visible(_to_json_numbers(builtins))
+    return decode_figures(encode_figures(whole))
 
 
 def _truncate_texts(value: Any, length: int) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from difflib import unified_diff
 from itertools import islice
@@ -35,8 +36,10 @@ def restart_ids(first: int = FIRST_ID) -> None:
 def compare(name: str, answers: Any) -> None:
     """Raises AssertionError where the answers are not those recorded in tests/data/answers/. What is `msgspec.Raw` in them is
     compared byte by byte, but for white space: a line a value, so that a diff shows which it is."""
-    text = msgspec.json.format(msgspec.json.encode(answers), indent=1)
-    compare_text(f"answers/{name}.json", text.decode() + "\n")
+    text = msgspec.json.format(msgspec.json.encode(answers), indent=1).decode()
+    # A receipt names the files of the bills, which no two runs have alike.
+    text = re.sub(r'"receipt": "[A-Z-]{19}"', '"receipt": "(code)"', text)
+    compare_text(f"answers/{name}.json", text + "\n")
 
 
 def compare_json(file: str, value: Any) -> None:

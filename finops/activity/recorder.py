@@ -1,4 +1,5 @@
-"""Takes notes of calls while answers are under way, and writes them a moment later in a thread of its own.
+"""Takes notes of calls while answers are under way, and writes them a moment later in a thread of its own. Receipts of answers have
+another one (`finops/receipts/records.py`).
 
 A note costs the call microseconds; the statement that stores it, with all that came in the same half second, runs
 apart. What is not written yet dies with `kill -9` or the machine, never with an orderly end. While the database is away
@@ -12,11 +13,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from multiprocessing.util import Finalize
+from typing import Generic, Protocol, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-from finops.activity.calls import CallRecord, store
+from finops.activity.calls import store
 
 MAX_PENDING = 5_000
 BATCH = 500
@@ -24,16 +26,34 @@ SECONDS_AWAY = 5.0
 
 log = logging.getLogger(__name__)
 
-Store = Callable[[Sequence[CallRecord]], object]
+
+class Record(Protocol):
+    """A note: `name` is the tool's or prompt's."""
+
+    @property
+    def name(self) -> str: ...
 
 
-class Recorder:
-    """One for the process. `seconds` is how long notes are gathered; 0: nothing is written but by `flush`."""
+R = TypeVar("R", bound=Record)
 
-    def __init__(self, store: Store, seconds: Callable[[], float]) -> None:
+
+class Recorder(Generic[R]):
+    """One of a kind for the process. `seconds` is how long notes are gathered; 0: nothing is written but by `flush`. `noun` is
+    what a note is in the log."""
+
+    def __init__(
+        self,
+        store: Callable[[Sequence[R]], object],
+        seconds: Callable[[], float],
+        *,
+        noun: str = "call",
+        max_pending: int = MAX_PENDING,
+    ) -> None:
         self._store = store
         self._seconds = seconds
-        self._waiting: deque[CallRecord] = deque()
+        self._noun = noun
+        self._max_pending = max_pending
+        self._waiting: deque[R] = deque()
         self._dropped = 0
         self._woken = threading.Event()
         self._ended = threading.Event()
@@ -41,9 +61,9 @@ class Recorder:
         self._writing = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def note(self, call: CallRecord) -> None:
+    def note(self, call: R) -> None:
         """Keep it for the writer. Never waits and never raises."""
-        if len(self._waiting) >= MAX_PENDING:
+        if len(self._waiting) >= self._max_pending:
             self._dropped += 1
             return
         self._waiting.append(call)
@@ -58,7 +78,7 @@ class Recorder:
             # A thread does not come along into a forked process.
             if self._thread is not None and self._thread.is_alive():
                 return
-            self._thread = threading.Thread(target=self._run, name="assistant-activity", daemon=True)
+            self._thread = threading.Thread(target=self._run, name=f"assistant-{self._noun}s", daemon=True)
             self._thread.start()
             # Not atexit, which the children of multiprocessing, such as granian's workers, leave out.
             Finalize(None, self.end, exitpriority=10)
@@ -76,7 +96,7 @@ class Recorder:
         try:
             return self.flush()
         except Exception:
-            log.exception("the activity log could not be written")
+            log.exception("%ss of assistants could not be written", self._noun)
             return False
         finally:
             connection.close()
@@ -89,14 +109,19 @@ class Recorder:
                 try:
                     self._store_each_possible(batch)
                 except (OperationalError, InterfaceError) as error:
-                    log.warning("%d calls of assistants wait for the database: %s", len(self._waiting), error)
+                    log.warning(
+                        "%d %ss of assistants wait for the database: %s",
+                        len(self._waiting),
+                        self._noun,
+                        error,
+                    )
                     return False
                 for _ in batch:
                     self._waiting.popleft()
             self._log_dropped_calls()
         return True
 
-    def _store_each_possible(self, batch: Sequence[CallRecord]) -> None:
+    def _store_each_possible(self, batch: Sequence[R]) -> None:
         """One that the database refuses is dropped, and no other for it."""
         try:
             self._store(batch)
@@ -104,7 +129,7 @@ class Recorder:
             raise
         except Exception:
             if len(batch) == 1:
-                log.exception("a call of %s could not be recorded", batch[0].name)
+                log.exception("a %s of %s could not be recorded", self._noun, batch[0].name)
                 return
             for call in batch:
                 self._store_each_possible([call])
@@ -112,7 +137,12 @@ class Recorder:
     def _log_dropped_calls(self) -> None:
         lost, self._dropped = self._dropped, 0
         if lost:
-            log.warning("%d calls of assistants were not recorded: more than %d waited", lost, MAX_PENDING)
+            log.warning(
+                "%d %ss of assistants were not recorded: more than %d waited",
+                lost,
+                self._noun,
+                self._max_pending,
+            )
 
     def forget(self) -> None:
         """Drop what waits: between tests."""

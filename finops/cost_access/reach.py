@@ -38,7 +38,7 @@ TOOLS: Final = frozenset(
         *("getDashboard", "getDataHealth", "listBudgets", "listCostTags", "listDashboards"),
         *("listDimensionValues", "listSavingsRecommendations", "listSharedCostSplits"),
         *("listTagRecommendations", "listTeams", "listUnitMetrics", "listUsageEvents", "listWidgetTypes"),
-        *("queryCostTag", "querySpend", "queryUnitCost", "queryUsage"),
+        *("queryCostTag", "querySpend", "queryUnitCost", "queryUsage", "verifyAnswer"),
     }
 )
 """Tools of assistants and of the REST API."""
@@ -68,6 +68,7 @@ INSTEAD: Final = {
     "anomalies_open": "See What changed.",
     "anomaly": "See What changed.",
     "invoices": "See Cost explorer, grouped by invoice.",
+    "verify_answer": "Use the tool verifyAnswer.",
     "search": "Open the page from the menu.",
 }
 """By tool, prompt or URL name: what she can use in place of what is refused."""

@@ -290,6 +290,9 @@ AUDIT = ModelGroup(
             ("outcome",),
         ),
         Entry("activity.ActivityRetention"),
+        Entry("receipts.AnswerReceipt", ("at", "account", "tool", "summary"), ("summary",), ("tool",)),
+        Entry("receipts.AnswerState", ("first_used_at", "account", "last_used_at")),
+        Entry("receipts.ReceiptRetention"),
     ),
 )
 

@@ -112,6 +112,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "audit_webhooks.sweep": MAINTENANCE,
     "issues.sweep": MAINTENANCE,
     "activity.sweep": MAINTENANCE,
+    "receipts.sweep": MAINTENANCE,
     "notifications.sweep": MAINTENANCE,
     "data_exports.run_due": CLOCK,
     "data_exports.run": DATA_EXPORTS,

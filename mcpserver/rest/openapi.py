@@ -101,6 +101,9 @@ def _arguments_schema(tool: Tool) -> Schema:
 
 def _answer_schema(tool: Tool) -> Schema:
     schema = whole_answer_schema(tool.answer)
+    if tool.has_receipt:
+        receipt = _text("What verifyAnswer takes.")
+        schema = {**schema, "properties": {**schema["properties"], "receipt": receipt}}
     if not tool.converts:
         return schema
     conversion = {"$ref": "#/components/schemas/Conversion"}

@@ -28,6 +28,7 @@ MAX_LINKED_TEXT = 200
     title="Query spend",
     access=ToolAccess.READ,
     has_view=True,
+    has_receipt=True,
     converts=True,
     description="""
         Spend in total or by up to two dimensions, over time, compared with a previous period. Use it for

@@ -48,6 +48,7 @@ SWEEPS = {
     "insights.find_recommendations_due": "asks the database which sources are of a cloud, and queues them by account and id",
     "notifications.sweep": "deletes notifications by age, of every account",
     "reports.send_due": "asks the database which report schedules are due, and queues them by account and id",
+    "receipts.sweep": "deletes receipts by age, each account's by its own retention",
     "activity.sweep": "deletes calls of assistants by age, each account's by its own retention",
     "alerts.send_due": "asks the database which deliveries are due, and queues them by account and id",
     "alerts.sweep": "deletes deliveries by age, and seals each account's targets anew for itself",

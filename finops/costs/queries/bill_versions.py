@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import msgspec
+import pyarrow as pa
 from msgspec import Meta
 
 from accounts.models import Account
@@ -115,7 +116,7 @@ def compare_bill_versions(account: Account, query: BillVersionsQuery) -> BillVer
         ],
         totals=totals,
         parts=sorted(parts, key=lambda each: (each.currency, each.status)),
-        lines=[_line(row) for row in largest.to_pylist()],
+        lines=version_lines(largest),
     )
 
 
@@ -157,6 +158,11 @@ def _part(row: dict[str, Any]) -> VersionSum:
         billed_change=exact_difference(row["billed_after"], row["billed_before"]),
         amortized_change=exact_difference(row["effective_after"], row["effective_before"]),
     )
+
+
+def version_lines(largest: pa.Table) -> list[VersionLine]:
+    """The second table of `compare_lines`."""
+    return [_line(row) for row in largest.to_pylist()]
 
 
 def _line(row: dict[str, Any]) -> VersionLine:

@@ -24,6 +24,7 @@ from finops.costs.models import CostImport
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.overlap_notices import OVERLAPS, MonthOverlap, read_overlaps
 from finops.costs.queries.source_problems import SourceProblem, source_problems
+from finops.lake.engine.answer_inputs import note_source_state
 from finops.lake.storage.manifest import COST_VERSION, Manifest, manifest_of
 from finops.lib import clock
 
@@ -139,6 +140,9 @@ class _Days(msgspec.Struct, array_like=True):
     partial_days: list[date]
 
 
+STATE_TEXTS: Final = 4
+"""Texts of _STATE: the cost view, sources, closed months, overlaps. Receipts keep them."""
+
 _decode_views = msgspec.json.Decoder(list[tuple[str, str, tuple[str, ...], str]]).decode
 _decode_rows = msgspec.json.Decoder(list[_Row]).decode
 _decode_closed = msgspec.json.Decoder(list[tuple[date, list[Restatement] | None]]).decode
@@ -150,8 +154,13 @@ def load_sources(account: Account) -> Sources:
     now = clock.now()
     with connection.cursor() as cursor:
         cursor.execute(_statement(), {"account": account.pk, "now": now})
-        version, *texts = cursor.fetchone()
-    return _sources(manifest_of(account, version), *(text or "[]" for text in texts), today=now.date())
+        version, *rows = cursor.fetchone()
+    manifest, texts = manifest_of(account, version), [text or "[]" for text in rows]
+    if manifest.kept is not None:
+        # What was wrong with sources then is not kept: it is in warnings alone.
+        texts = [*manifest.kept, *("[]" for _ in texts[STATE_TEXTS:])]
+    note_source_state(texts[:STATE_TEXTS])
+    return _sources(manifest, *texts, today=now.date())
 
 
 @cache

@@ -6,6 +6,7 @@ chosen files, in front of it. Values and names become text by the compilers of I
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -91,6 +92,11 @@ class Query:
             str(self.result),
         )
         return "\x00".join(parts)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of `identity`: 128 bits in hex."""
+        return hashlib.sha256(self.identity.encode(errors="surrogatepass")).hexdigest()[:32]
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from django.conf import settings
 from accounts.models import Account
 from finops.lake import schema as schemas
 from finops.lake.engine import compiler, duckdb, routing, shared_results, snapshot, spark
+from finops.lake.engine.answer_inputs import note_query, note_usage
 from finops.lake.engine.compiler import Build, Currency, File, Query, cost_table, fact_table
 from finops.lake.engine.conversion import current_currencies
 from finops.lake.engine.errors import (
@@ -31,7 +32,7 @@ from finops.lake.engine.result_cache import QueryResultCache, ResultKey
 from finops.lake.engine.snapshot import Snapshot
 from finops.lake.schema import Kind
 from finops.lake.storage.file_cache import DamagedFile
-from finops.lake.storage.manifest import Manifest, SegmentFile, cost_manifest
+from finops.lake.storage.manifest import Manifest, RemovedSegments, SegmentFile, cost_manifest
 from finops.lake.storage.storage import storage
 from finops.lib import time_limit
 from finops.lib.cost_access import current_limit
@@ -89,10 +90,18 @@ def run(
             return cached
     try:
         return _answer(account, query, start, end, currency, deadline, manifest, allow_rollups=allow_rollups)
-    except UnreadableFile:
-        if manifest is not None:
-            manifest.forget_files()
+    except UnreadableFile as error:
+        _forget_file(manifest, error)
         return _answer_again(account, query, start, end, currency, deadline)
+
+
+def _forget_file(manifest: Manifest | None, error: UnreadableFile) -> None:
+    """Raises RemovedSegments where the manifest is of earlier, and so has no other."""
+    if manifest is None:
+        return
+    manifest.forget_files()
+    if manifest.is_kept:
+        raise RemovedSegments(manifest.segments_of({str(error)})) from error
 
 
 def _answer_again(
@@ -114,9 +123,10 @@ def _answer_again(
 def _cached_result(
     account: Account, query: Query, start: date, end: date, currency: Currency | None, manifest: Manifest
 ) -> pa.Table | None:
-    """The result of the same query over the same files, if it is kept. Raises ValueError for another account's manifest."""
+    """The result of the same query over the same files, if it is kept; notes the query for the answer's receipt. Raises ValueError for another account's manifest."""
     if manifest.account_id != account.pk:
         raise ValueError("the manifest is of another account")
+    note_query(query, start, end, currency, manifest)
     return _stored_result(_result_key(query, manifest.paths(start, end), start, end, currency), query)
 
 
@@ -165,6 +175,8 @@ def _answer(
     allow_rollups: bool = False,
 ) -> pa.Table:
     check_deadline(deadline)
+    if query.kind is Kind.USAGE:
+        note_usage()
     columns = query.columns if currency is None else _columns_with(query, currency)
     # The lines of a rollup would be rounded together.
     allow_rollups = allow_rollups and (currency is None or currency.rates is None)

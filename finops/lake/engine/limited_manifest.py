@@ -16,12 +16,17 @@ from typing import Final
 import pyarrow as pa
 
 from accounts.models import Account
-from finops.lake import queries
+from finops.lake import queries, schema
 from finops.lake.engine import engine
 from finops.lake.engine.compiler import File
 from finops.lake.engine.limited_files import FILE_NAME, limited_files_sql
 from finops.lake.schema import Kind
-from finops.lake.storage.manifest import Manifest, SegmentFile
+from finops.lake.storage.manifest import (
+    Manifest,
+    SegmentFile,
+    kept_columns,
+    manifest_files,
+)
 from finops.lib.cost_access import CostLimit
 
 MANIFESTS: Final = 128
@@ -54,14 +59,20 @@ def limited_manifest(account: Account, whole: Manifest, limit: CostLimit) -> Man
         if kept is not None:
             _manifests.move_to_end(key)
             return kept
-    parts = _parts_of(account, [each.path for each in whole.segments], limit)
+    parts = _parts_of(account, whole, limit)
     segments = tuple(
         replace(each, first_day=part.first_day, last_day=part.last_day, rows=part.rows)
         for each in whole.segments
         if (part := parts.get(each.path, _NOTHING)).first_day is not None and part.last_day is not None
     )
     manifest = Manifest(
-        account.pk, whole.version, segments, limit=limit, files=whole.segments, _stored=whole._stored
+        account.pk,
+        whole.version,
+        segments,
+        limit=limit,
+        files=whole.segments,
+        kept=whole.kept,
+        _stored=whole._stored,
     )
     with _lock:
         manifest = _manifests.setdefault(key, manifest)
@@ -72,21 +83,25 @@ def limited_manifest(account: Account, whole: Manifest, limit: CostLimit) -> Man
 
 def limited_columns(account: Account, manifest: Manifest, limit: CostLimit) -> list[str]:
     """The key columns that a line within the limit has a value of. One lake query over all files with a line in it."""
-    columns = sorted(queries.key_columns(account))
+    if manifest.is_kept:
+        columns = sorted(name for name in kept_columns(account, manifest) if schema.is_key_column(name))
+    else:
+        columns = sorted(queries.key_columns(account))
     paths = {each.path for each in manifest.segments}
     if not columns or not paths:
         return []
-    table = _read(account, paths, limit, columns)
+    table = _read(account, manifest, paths, limit, columns)
     return [name for at, name in enumerate(columns) if any(table[f"n{at}"].to_pylist())]
 
 
-def _parts_of(account: Account, paths: Sequence[str], limit: CostLimit) -> dict[str, _Part]:
+def _parts_of(account: Account, whole: Manifest, limit: CostLimit) -> dict[str, _Part]:
+    paths = [each.path for each in whole.segments]
     with _lock:
         parts = {path: _parts[path, limit] for path in paths if (path, limit) in _parts}
     missing = set(paths) - set(parts)
     if not missing:
         return parts
-    rows = _read(account, missing, limit).to_pylist()
+    rows = _read(account, whole, missing, limit).to_pylist()
     found = {row["path"]: _Part(row["rows"], row["first_day"], row["last_day"]) for row in rows}
     read = {path: found.get(path, _NOTHING) for path in missing}
     with _lock:
@@ -96,11 +111,16 @@ def _parts_of(account: Account, paths: Sequence[str], limit: CostLimit) -> dict[
     return parts | read
 
 
-def _read(account: Account, paths: set[str], limit: CostLimit, columns: Sequence[str] = ()) -> pa.Table:
+def _read(
+    account: Account, manifest: Manifest, paths: set[str], limit: CostLimit, columns: Sequence[str] = ()
+) -> pa.Table:
     """What `limited_files_sql` gives of these segments, with `path` in place of the file's name."""
     _, needed = limited_files_sql([], limit, columns)
-    live = queries.segment_files(account, Kind.COST, date.min, date.max, needed)
-    files = [each for each in live if each.path in paths]
+    if manifest.is_kept:
+        every = manifest_files(account, manifest, date.min, date.max, needed) or []
+    else:
+        every = queries.segment_files(account, Kind.COST, date.min, date.max, needed)
+    files = [each for each in every if each.path in paths]
     if not files:
         return pa.table({name: [] for name in ("path", *(f"n{at}" for at in range(len(columns))))})
     names: dict[str, SegmentFile] = {}

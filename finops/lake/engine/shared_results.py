@@ -101,6 +101,12 @@ def _code() -> str:
     return digest.hexdigest()
 
 
+@cache
+def engine_version() -> str:
+    """`duckdb 1.5.6, code 0123456789ab`."""
+    return f"duckdb {version('duckdb')}, code {_code()[:12]}"
+
+
 def _ask(command: str, *arguments: Any) -> Any:
     """None while Redis is away: the answer is computed then."""
     if _breaker.is_open():

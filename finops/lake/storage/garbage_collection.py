@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import reduce
 from itertools import islice
+from operator import or_
 from typing import Final
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -17,6 +19,7 @@ from finops.lake.storage import locks
 from finops.lake.storage.segments import ORPHAN_GRACE_PERIOD, manifest_paths
 from finops.lake.storage.storage import storage
 from finops.lib import clock
+from finops.lib.registry import Registry
 
 RETIRED_GRACE_PERIOD: Final = timedelta(hours=1)
 """A reader that took its manifest before a swap still finds its files; a query has 20 s."""
@@ -24,6 +27,10 @@ RETIRED_GRACE_PERIOD: Final = timedelta(hours=1)
 PREVIOUS_VERSION_PERIOD: Final = timedelta(days=14)
 """So long stays what the newest import of a month replaced, to be compared with it (ADR 0081). One version of each month and
 source, none of a deleted source."""
+
+
+segment_holds: Registry[Callable[[], Q]] = Registry("hold on replaced segments")
+"""Conditions on LakeSegment of apps above: replaced files of cost that meet one stay, while their source has a current one."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,9 @@ def _sweep_retired_segments() -> int:
     # Unscoped: the sweep serves every account.
     over = LakeSegment.objects.unscoped().filter(retired_at__lt=clock.now() - RETIRED_GRACE_PERIOD)
     over = over.exclude(Exists(_current_of_month()), ~Exists(_later_version()), _is_recent_cost())
+    if segment_holds:
+        held = reduce(or_, (hold() for hold in segment_holds.values()))
+        over = over.exclude(held, Exists(_current_of_source()), kind=Kind.COST.value)
     count = 0
     for segment in over.iterator():
         rollups = LakeRollup.objects.unscoped().filter(segment=segment)
@@ -91,6 +101,11 @@ def _of_same_month() -> QuerySet[LakeSegment]:
 def _current_of_month() -> QuerySet[LakeSegment]:
     """A deleted source has none."""
     return _of_same_month().filter(retired_at__isnull=True)
+
+
+def _current_of_source() -> QuerySet[LakeSegment]:
+    rows = LakeSegment.objects.unscoped().filter(retired_at__isnull=True)
+    return rows.filter(**{name: OuterRef(name) for name in ("account", "kind", "source_id")})
 
 
 def _later_version() -> QuerySet[LakeSegment]:

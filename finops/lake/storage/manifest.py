@@ -10,20 +10,25 @@ Questions that are given the same manifest, such as the sections of a report, ar
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from typing import Any, Final
 
+import msgspec
 from django.db import connection
 
 from accounts.models import Account
 from finops.lake import schema
 from finops.lib.cost_access import CostLimit, current_limit
+from finops.lib.errors import UserError
 
 ACCOUNTS: Final = 128
 """Accounts whose manifest is kept; a large one (five years of 20 sources) takes half a megabyte."""
@@ -132,6 +137,8 @@ class Manifest:
     left out."""
     files: tuple[LiveSegment, ...] = ()
     """The segments before the limit."""
+    kept: tuple[str, ...] | None = None
+    """Of a manifest of earlier, to which an answer is computed again: what was read beside it then."""
     _keys: list[CostKeys] = field(default_factory=list)
     _stored: list[dict[str, _StoredFile] | None] = field(default_factory=list)
     """By path, once a question has read them; None where they have too many columns or some are gone."""
@@ -149,21 +156,69 @@ class Manifest:
             replace(each, rows=each.rows + lines.pop((each.source_id, each.month), 0)) for each in own
         )
 
+    @property
+    def is_kept(self) -> bool:
+        return self.kept is not None
+
+    @property
+    def all_segments(self) -> tuple[LiveSegment, ...]:
+        """Whatever the reader's limit."""
+        return self.segments if self.limit is None else self.files
+
+    @cached_property
+    def identity(self) -> str:
+        """Of the files, whatever the limit and whichever are rolled up: 128 bits in hex."""
+        return hashlib.sha256(encode_segments(self.all_segments)).hexdigest()[:32]
+
     def paths(self, start: date, end: date) -> list[str]:
         """The files that a query over these days (inclusive) reads."""
-        segments = self.segments if self.limit is None else self.files
-        return [each.path for each in segments if each.first_day <= end and each.last_day >= start]
+        return [each.path for each in self.all_segments if each.first_day <= end and each.last_day >= start]
+
+    def segments_of(self, paths: Collection[str]) -> list[LiveSegment]:
+        return [each for each in self.all_segments if each.path in paths]
 
     def forget_files(self) -> None:
         """Read them anew for the next question: one was not where this says."""
         self._stored.clear()
 
 
+class RemovedSegments(UserError):
+    """Files of a kept manifest were removed since."""
+
+    def __init__(self, segments: Iterable[LiveSegment]) -> None:
+        self.segments = tuple(segments)
+        super().__init__("Bills that this needs were removed.")
+
+
+def encode_segments(segments: Iterable[LiveSegment]) -> bytes:
+    return msgspec.json.encode(
+        [(s.source_id, s.month, s.first_day, s.last_day, s.rows, s.path, s.carried_by) for s in segments]
+    )
+
+
+def decode_segments(data: bytes) -> tuple[LiveSegment, ...]:
+    rows = msgspec.json.decode(data, type=list[tuple[int, date, date, date, int, str, date | None]])
+    return tuple(LiveSegment(*row) for row in rows)
+
+
+_kept: ContextVar[Manifest | None] = ContextVar("kept_manifest", default=None)
+
+
+@contextmanager
+def kept_manifest(manifest: Manifest) -> Iterator[None]:
+    """Inside, this is what counts of its account. A query whose files are gone raises RemovedSegments."""
+    token = _kept.set(manifest)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
 _manifests: dict[int, Manifest] = {}
 
 
 def cost_manifest(account: Account) -> Manifest:
-    """What counts now, within the reader's limit. One statement, two after a change."""
+    """What counts now, within the reader's limit; inside `kept_manifest` what counted then. One statement, two after a change."""
     return manifest_of(account, _fetch_rows(_VERSION, account)[0][0])
 
 
@@ -172,7 +227,11 @@ def manifest_of(account: Account, digest: memoryview | bytes | None) -> Manifest
     one more after a change, and a lake query over the new files."""
     version = _bytes(digest)
     manifest = _manifests.get(account.pk)
-    manifest = manifest if manifest is not None and manifest.version == version else _read(account)
+    kept = _kept.get()
+    if kept is not None and kept.account_id == account.pk:
+        manifest = kept
+    elif manifest is None or manifest.version != version:
+        manifest = _read(account)
     limit = current_limit()
     if limit is None:
         return manifest
@@ -192,21 +251,34 @@ def manifest_files(
 ) -> list[SegmentFile] | None:
     """The files of `manifest.paths`, with those of `columns` that each has and, where allowed, the smallest rollup that has
     all of them. One statement for the first question about a manifest, then none. None where PostgreSQL is to be asked for
-    each question: there are too many columns, or the manifest is so old that files of it are gone."""
-    kept = manifest._stored[:1]
-    if not kept:
-        kept = manifest._stored[:] = [_read_files(account, manifest)]
-    if (stored := kept[0]) is None:
+    each question: there are too many columns, or the manifest is so old that files of it are gone. Raises RemovedSegments
+    where they are gone of a kept one."""
+    if (stored := _stored_files(account, manifest)) is None:
         return None
     paths = manifest.paths(start, end)
+    if manifest.is_kept and (missing := set(paths) - stored.keys()):
+        raise RemovedSegments(manifest.segments_of(missing))
     return [stored[path].file(columns, allow_rollups=allow_rollups) for path in paths]
+
+
+def kept_columns(account: Account, manifest: Manifest) -> set[str]:
+    """The columns of the files of a kept manifest that are still there."""
+    stored = _stored_files(account, manifest) or {}
+    return {name for file in stored.values() for name in file.whole.columns}
+
+
+def _stored_files(account: Account, manifest: Manifest) -> dict[str, _StoredFile] | None:
+    if not manifest._stored:
+        manifest._stored[:] = [_read_files(account, manifest)]
+    return manifest._stored[0]
 
 
 def _read_files(account: Account, manifest: Manifest) -> dict[str, _StoredFile] | None:
     paths = manifest.paths(date.min, date.max)
     rows = _fetch_rows(_FILES, account, paths=paths)
     names = {row[4]: frozenset(map(sys.intern, json.loads(row[5]))) for row in rows if row[5] is not None}
-    if len(rows) < len(paths) or sum(map(len, names.values())) > MOST_COLUMNS:
+    is_whole = len(rows) == len(paths) and sum(map(len, names.values())) <= MOST_COLUMNS
+    if not is_whole and not manifest.is_kept:
         return None
     return {row[0]: _stored_file(row, names[row[4]]) for row in rows}
 
@@ -235,6 +307,8 @@ def cost_tag_keys(account: Account, manifest: Manifest | None = None) -> CostKey
 
         current._keys.append(CostKeys.of(limited_columns(account, current, current.limit)))
         return current._keys[0].copy()
+    if current.is_kept:
+        return CostKeys.of(kept_columns(account, current))
     version, columns = _fetch_rows(_COLUMNS, account)[0]
     keys = CostKeys.of(columns)
     if _bytes(version) == current.version:

@@ -103,5 +103,11 @@ FROM compared WHERE status <> 'same' ORDER BY greatest(
 """
 
 
+def segments_at(account: Account, paths: Sequence[str]) -> dict[str, LakeSegment]:
+    """The cost segments of these paths that are stored, replaced or not, by path. One query."""
+    rows = LakeSegment.objects.unscoped().filter(account=account, kind=Kind.COST.value, path__in=paths)
+    return {each.path: each for each in rows}
+
+
 def _file(segment: LakeSegment) -> SegmentFile:
     return SegmentFile(segment.path, segment.checksum, frozenset(segment.columns))

@@ -48,13 +48,13 @@ def shelf() -> Shelf:
 
 
 @pytest.fixture
-def manual_recorder(shelf: Shelf) -> Recorder:
+def manual_recorder(shelf: Shelf) -> Recorder[CallRecord]:
     """A recorder that writes when it is told to."""
     return Recorder(shelf, lambda: 0.0)
 
 
 @pytest.fixture
-def recorder_thread(shelf: Shelf, db: None) -> Iterator[Recorder]:
+def recorder_thread(shelf: Shelf, db: None) -> Iterator[Recorder[CallRecord]]:
     """One with its thread, which gathers for a hundredth of a second."""
     recorder = Recorder(shelf, lambda: 0.01)
     yield recorder
@@ -65,7 +65,7 @@ def recorded_call(name: str, account: Account | None = None) -> CallRecord:
     return call_of(credential_of(account or Account(pk=1)), name)
 
 
-def test_notes_of_a_moment_are_one_statement(manual_recorder: Recorder, shelf: Shelf) -> None:
+def test_notes_of_a_moment_are_one_statement(manual_recorder: Recorder[CallRecord], shelf: Shelf) -> None:
     for number in range(30):
         manual_recorder.note(recorded_call(f"n{number}"))
 
@@ -74,7 +74,7 @@ def test_notes_of_a_moment_are_one_statement(manual_recorder: Recorder, shelf: S
     assert shelf.statements == 1
 
 
-def test_many_notes_are_written_in_batches(manual_recorder: Recorder, shelf: Shelf) -> None:
+def test_many_notes_are_written_in_batches(manual_recorder: Recorder[CallRecord], shelf: Shelf) -> None:
     for _ in range(BATCH + 1):
         manual_recorder.note(recorded_call("n"))
 
@@ -85,7 +85,7 @@ def test_many_notes_are_written_in_batches(manual_recorder: Recorder, shelf: She
 
 @pytest.mark.parametrize("away", [OperationalError, InterfaceError])
 def test_notes_wait_while_the_database_is_away(
-    manual_recorder: Recorder, shelf: Shelf, away: type[Exception]
+    manual_recorder: Recorder[CallRecord], shelf: Shelf, away: type[Exception]
 ) -> None:
     manual_recorder.note(recorded_call("first"))
     shelf.away = away
@@ -99,7 +99,7 @@ def test_notes_wait_while_the_database_is_away(
 
 
 def test_no_more_than_a_bound_waits_and_the_log_says_how_many_were_lost(
-    manual_recorder: Recorder, shelf: Shelf, caplog: pytest.LogCaptureFixture
+    manual_recorder: Recorder[CallRecord], shelf: Shelf, caplog: pytest.LogCaptureFixture
 ) -> None:
     call = recorded_call("n")
     for _ in range(MAX_PENDING + 7):
@@ -112,7 +112,7 @@ def test_no_more_than_a_bound_waits_and_the_log_says_how_many_were_lost(
 
 
 def test_a_note_that_the_database_refuses_is_dropped_alone(
-    manual_recorder: Recorder, shelf: Shelf, caplog: pytest.LogCaptureFixture
+    manual_recorder: Recorder[CallRecord], shelf: Shelf, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("a", "bad", "b"):
         manual_recorder.note(recorded_call(name))
@@ -124,7 +124,7 @@ def test_a_note_that_the_database_refuses_is_dropped_alone(
 
 
 def test_the_thread_writes_by_itself_and_again_after_it_was_idle(
-    recorder_thread: Recorder, shelf: Shelf
+    recorder_thread: Recorder[CallRecord], shelf: Shelf
 ) -> None:
     recorder_thread.note(recorded_call("first"))
     wait_until(lambda: shelf.names == ["first"])
@@ -134,7 +134,7 @@ def test_the_thread_writes_by_itself_and_again_after_it_was_idle(
 
 
 def test_the_thread_goes_on_once_the_database_is_back(
-    recorder_thread: Recorder, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    recorder_thread: Recorder[CallRecord], shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder_module, "SECONDS_AWAY", 0.01)
     shelf.away = OperationalError
@@ -155,7 +155,9 @@ def test_the_end_of_the_process_writes_the_rest(shelf: Shelf, db: None) -> None:
     assert shelf.names == ["n"]
 
 
-def test_notes_of_many_threads_are_all_written_once(recorder_thread: Recorder, shelf: Shelf) -> None:
+def test_notes_of_many_threads_are_all_written_once(
+    recorder_thread: Recorder[CallRecord], shelf: Shelf
+) -> None:
     def note(thread: int) -> None:
         for number in range(200):
             recorder_thread.note(recorded_call(f"{thread}.{number}"))

@@ -30,6 +30,7 @@ def plain(text: str, pair: Pair) -> str:
     text = text.replace(f"/a/{pair.inside.slug}/", f"/a/{pair.whole.slug}/")
     text = text.replace(f'"{pair.inside.slug}"', f'"{pair.whole.slug}"')
     text = re.sub(r'"(id|cursor)":(\d+|"[^"]+")', r'"\1":0', text)
+    text = re.sub(r',"receipt":"[A-Z-]+"', "", text)
     text = re.sub(r"/\d+/", "/0/", text)
     text = re.sub(rf"<p [^>]*data-cost-access>Cost access is limited to {LIMIT}\.[^<]*</p>", "", text)
     for line in (f"Cost access is limited to '{LIMIT}'. ", f"Cost access is limited to {LIMIT}.\r\n"):

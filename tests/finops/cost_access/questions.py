@@ -45,6 +45,7 @@ QUESTIONS: dict[str, list[dict[str, Any]]] = {
         {"period": "month", "granularity": "day"},
     ],
     "getAccountContext": [{}],
+    "verifyAnswer": [{"receipt": "BCDF-GHJK-LMNP-QRST"}],
     "getCommitmentUtilization": [{"by": "type"}, {"by": "commitment", "period": "last_90_days"}, {**DAYS}],
     "getDashboard": [{"name": "Every widget"}, {"name": SECRET}],
     "getDataHealth": [{}],

@@ -1,0 +1,87 @@
+"""What an answer was computed of: manifest, expressions, exchange rates. Recorded while it is computed, for its receipt (ADR 0080).
+
+A query costs a microsecond more inside `record_inputs`, and nothing outside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from finops.lake.engine.compiler import Currency, Query
+from finops.lake.storage.manifest import Manifest
+from finops.lib import clock
+
+
+@dataclass
+class AnswerInputs:
+    """Of one answer. Without a query over cost there is no manifest."""
+
+    at: datetime = field(default_factory=clock.now)
+    manifests: dict[str, Manifest] = field(default_factory=dict)
+    """By identity: more than one where the bills changed meanwhile."""
+    source_state: tuple[str, ...] = ()
+    """What `load_sources` read beside the manifest."""
+    days: tuple[date, date] | None = None
+    """The first and last day of the queries that have both."""
+    has_usage: bool = False
+    _expressions: set[str] = field(default_factory=set)
+    _rates: set[str] = field(default_factory=set)
+
+    @property
+    def expressions(self) -> str:
+        return _digest(self._expressions)
+
+    @property
+    def rates(self) -> str:
+        """Empty where nothing was converted."""
+        return _digest(self._rates) if self._rates else ""
+
+    def add_query(
+        self, query: Query, start: date, end: date, currency: Currency | None, manifest: Manifest
+    ) -> None:
+        self.manifests[manifest.identity] = manifest
+        self._expressions.add(query.digest)
+        if currency is not None:
+            self._rates.add(currency.identity)
+        if start > date.min and end < date.max:
+            first, last = self.days or (start, end)
+            self.days = min(first, start), max(last, end)
+
+
+_inputs: ContextVar[AnswerInputs | None] = ContextVar("answer_inputs", default=None)
+
+
+@contextmanager
+def record_inputs() -> Iterator[AnswerInputs]:
+    """What the queries inside read. Blocks nest; the innermost records."""
+    inputs = AnswerInputs()
+    token = _inputs.set(inputs)
+    try:
+        yield inputs
+    finally:
+        _inputs.reset(token)
+
+
+def note_query(query: Query, start: date, end: date, currency: Currency | None, manifest: Manifest) -> None:
+    """One over cost."""
+    if (inputs := _inputs.get()) is not None:
+        inputs.add_query(query, start, end, currency, manifest)
+
+
+def note_usage() -> None:
+    if (inputs := _inputs.get()) is not None:
+        inputs.has_usage = True
+
+
+def note_source_state(texts: Sequence[str]) -> None:
+    if (inputs := _inputs.get()) is not None:
+        inputs.source_state = tuple(texts)
+
+
+def _digest(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()[:32]

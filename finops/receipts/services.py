@@ -1,0 +1,63 @@
+"""For how long an account keeps receipts and the bills that they name, and deleting what is older."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.receipts.models import DEFAULT_DAYS, AnswerReceipt, AnswerState, ReceiptRetention
+
+UNUSED_STATE_PERIOD: Final = timedelta(days=1)
+"""A state without receipts stays for so long: receipts that name it may be under way."""
+
+
+@transaction.atomic
+def set_receipt_retention(*, account: Account, actor: Actor, days: int, bill_days: int) -> ReceiptRetention:
+    """Keep receipts for so many days, and the replaced bills that they name for `bill_days`, 0 for no longer than all others. What
+    is older goes within a day, for good. Raises ValidationError for what is out of bounds, UserError for bills that would outlive
+    the receipts that name them."""
+    if bill_days > days:
+        raise UserError(
+            f"bill_days: {bill_days} is more than the {days} days of receipts. Keep receipts as long as bills.",
+            field="bill_days",
+        )
+    with account_scope(account):
+        row = ReceiptRetention.objects.select_for_update().first() or ReceiptRetention(account=account)
+        before = {"days": row.days, "bill_days": row.bill_days}
+        row.days, row.bill_days = days, bill_days
+        row.full_clean()
+        row.save()
+    audit.record(
+        account=account,
+        actor=actor,
+        action="receipt_retention.change",
+        target="Receipts",
+        detail={"from": before, "to": {"days": days, "bill_days": bill_days}},
+    )
+    return row
+
+
+def sweep() -> int:
+    """Delete receipts that are older than their account keeps, and states that none names; how many receipts. One statement for
+    each account that chose its days, and two more."""
+    # Of every account: beat asks for all at once.
+    receipts = AnswerReceipt.objects.unscoped()
+    chosen = dict(ReceiptRetention.objects.unscoped().values_list("account_id", "days"))
+    now = clock.now()
+    deleted = (
+        receipts.exclude(account__in=chosen).filter(at__lt=now - timedelta(days=DEFAULT_DAYS)).delete()[0]
+    )
+    for account_id, days in chosen.items():
+        deleted += receipts.filter(account_id=account_id, at__lt=now - timedelta(days=days)).delete()[0]
+    unused = AnswerState.objects.unscoped().filter(last_used_at__lt=now - UNUSED_STATE_PERIOD)
+    unused.filter(~Exists(receipts.filter(state=OuterRef("pk")))).delete()
+    return deleted

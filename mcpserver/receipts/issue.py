@@ -1,0 +1,77 @@
+"""The receipt of an answer: issued with it, stored a moment later (ADR 0080)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from finops.exchange_rates.display import OWN, Display
+from finops.lake.engine.answer_inputs import AnswerInputs
+from finops.lake.engine.shared_results import engine_version
+from finops.lib.redaction import without_secrets
+from finops.lib.sentences import escape_hidden
+from finops.receipts import codes, records
+from finops.receipts.records import MAX_ARGUMENT_BYTES, ReceiptRecord
+from mcpserver.context import ToolCall
+from mcpserver.registry import DISPLAY_CURRENCY, Tool
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def receipt_of(
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    display: Display | None,
+    call: ToolCall,
+    inputs: AnswerInputs,
+    answer: msgspec.Struct,
+) -> Callable[[bytes], str] | None:
+    """What makes the receipt of the answer's figures and has it stored. None where the answer could not be computed again: the bills
+    changed while it was computed, or its arguments are too long or hold a secret, which is never stored."""
+    encoded = _encode({**arguments, **_currency(tool, display)})
+    has_secret = without_secrets(encoded.decode()) != encoded.decode()
+    if len(inputs.manifests) != 1 or len(encoded) > MAX_ARGUMENT_BYTES or has_secret:
+        return None
+    (manifest,) = inputs.manifests.values()
+
+    def issue(figures: bytes) -> str:
+        record = ReceiptRecord(
+            account_id=call.account.pk,
+            at=inputs.at,
+            name=tool.name,
+            arguments=encoded,
+            cost_access=cost_access_digest(call),
+            manifest=manifest,
+            source_state=inputs.source_state,
+            expressions=inputs.expressions,
+            rates=inputs.rates,
+            engine=engine_version(),
+            days=inputs.days,
+            has_usage=inputs.has_usage,
+            answer=figures,
+            summary=escape_hidden(str(getattr(answer, "summary", ""))),
+        )
+        code = record.code()
+        records.note(record, code)
+        return codes.shown(code)
+
+    return issue
+
+
+def _currency(tool: Tool, display: Display | None) -> dict[str, str]:
+    """The currency that the answer is in, whatever the account chooses later."""
+    if not tool.converts:
+        return {}
+    return {DISPLAY_CURRENCY: display.currency if display else OWN}
+
+
+def cost_access_digest(call: ToolCall) -> str:
+    """Of the limits that hold for the call, with their filters; empty for the whole account."""
+    limits = sorted((limit.pk, limit.alternatives) for limit in call.cost_access_limits)
+    return hashlib.sha256(_encode(limits)).hexdigest()[:32] if limits else ""
+
+
+__all__ = ["cost_access_digest", "receipt_of"]

@@ -1,0 +1,27 @@
+"""Every tool whose answers carry receipts, with every example."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpserver.registry import Tool, registry
+from tests.cast import Cast
+from tests.mcpserver.door import Door, mint
+from tests.mcpserver.receipts.asking import ask, verify
+
+TOOLS = [tool for tool in registry if tool.has_receipt]
+
+
+def test_answers_of_cost_have_receipts() -> None:
+    assert "querySpend" in {tool.name for tool in TOOLS}
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_its_answers_are_the_same_when_they_are_verified(
+    account_with_marks: Cast, db: None, tool: Tool
+) -> None:
+    door = Door(mint(account_with_marks))
+    for example in tool.examples:
+        answer = ask(door, tool.name, **example)
+
+        assert verify(door, answer)["outcome"] == "same", example

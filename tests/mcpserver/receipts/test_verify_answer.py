@@ -1,0 +1,394 @@
+"""verifyAnswer: receipts of answers, rerun on the bills of then and of today."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.keys import mint_mcp_key
+from accounts.scoping import account_scope
+from finops.allocation.services.cost_tags import create_cost_tag, delete_cost_tag
+from finops.cost_access.services import change_limit, create_limit, limit_key
+from finops.costs.services.cost_view import change_cost_view
+from finops.costs.spend_query import CostFilter
+from finops.exchange_rates.services import enter_rate
+from finops.lake.models import LakeSegment
+from finops.lake.storage import garbage_collection
+from finops.lib import clock
+from finops.receipts.models import AnswerReceipt, AnswerState
+from finops.receipts.services import set_receipt_retention
+from tests.cast import Cast
+from tests.examples import examples
+from tests.mcpserver.door import Door
+from tests.mcpserver.receipts.asking import ask, verify
+from tests.world.bills import Bills, Line, line
+from tests.world.costs import add_source, cost, store_lines
+from tests.world.days import at
+
+ASKED, VERIFIED = date(2026, 10, 3), date(2026, 10, 20)
+SEPTEMBER = {"start_date": "2026-09-01", "end_date": "2026-09-30", "group_by": ["service"]}
+
+
+def september(compute: str, storage: str = "20") -> list[Line]:
+    return [line(date(2026, 9, 5), compute), line(date(2026, 9, 6), storage, "Storage")]
+
+
+@pytest.fixture
+def bills(cast: Cast, tmp_path: Path) -> Bills:
+    """September, imported on the 3rd of October."""
+    bills = Bills(cast, tmp_path)
+    bills.bring("AWS", september("100.10"), on=ASKED)
+    return bills
+
+
+@pytest.fixture
+def asked(bills: Bills, door: Door) -> dict[str, Any]:
+    """What querySpend answered on that day."""
+    with at(ASKED):
+        return ask(door, **SEPTEMBER)
+
+
+def test_an_answer_of_unchanged_bills_has_the_same_figures(door: Door, asked: dict[str, Any]) -> None:
+    with at(VERIFIED):
+        verified = verify(door, asked)
+
+    assert verified["outcome"] == "same"
+    assert verified["summary"] == "Same figures as on 2026-10-03, on that day's bills and on current bills."
+    assert (verified["tool"], verified["receipt"]) == ("querySpend", asked["receipt"])
+    assert verified["arguments"]["group_by"] == ["service"]
+    assert verified["then"] == asked["summary"]
+
+
+def test_a_restated_bill_is_named_and_the_answer_of_then_is_the_same_to_the_cent(
+    door: Door, bills: Bills, asked: dict[str, Any]
+) -> None:
+    bills.bring("AWS", september("112.40"), on=date(2026, 10, 7))
+
+    with at(VERIFIED):
+        verified = verify(door, asked)
+
+    assert verified["outcome"] == "restated"
+    assert verified["summary"] == (
+        "Same figures as on 2026-10-03 on that day's bills; current bills give others: 'AWS' restated 2026-09 by +12.30 USD "
+        "(120.10 USD then, 132.40 USD now)."
+    )
+    (month,) = verified["restated"]
+    assert (month["billed_then"], month["billed_now"], month["billed_change"]) == (120.1, 132.4, 12.3)
+    (changed,) = verified["lines"]
+    assert (changed["service"], changed["billed_before"], changed["billed_after"]) == (
+        "Compute",
+        100.1,
+        112.4,
+    )
+    assert {"figure": "totals amount", "currency": "USD", "then": 120.1, "now": 132.4} in verified["figures"]
+    assert "132.40 USD" in verified["now"]
+
+
+def test_a_question_about_the_last_days_is_about_those_of_then(door: Door, bills: Bills) -> None:
+    with at(ASKED):
+        answer = ask(door, period="last_30_days", compare_to="previous_period")
+    bills.bring("AWS", [line(date(2026, 10, 8), 7)], on=date(2026, 10, 10))
+
+    with at(VERIFIED):
+        verified = verify(door, answer)
+
+    assert verified["outcome"] == "same"
+
+
+def test_another_month_that_was_restated_changes_nothing(
+    door: Door, bills: Bills, asked: dict[str, Any]
+) -> None:
+    bills.bring("AWS", [line(date(2026, 8, 8), 7)], on=date(2026, 10, 10))
+
+    with at(VERIFIED):
+        verified = verify(door, asked)
+
+    assert (verified["outcome"], verified["restated"]) == ("same", [])
+
+
+def test_a_month_restated_outside_of_the_filter_is_named_beside_the_same_figures(
+    door: Door, bills: Bills
+) -> None:
+    with at(ASKED):
+        answer = ask(door, **SEPTEMBER, filters=[{"dimension": "service", "values": ["Storage"]}])
+    bills.bring("AWS", september("112.40"), on=date(2026, 10, 7))
+
+    with at(VERIFIED):
+        verified = verify(door, answer)
+
+    assert verified["outcome"] == "same"
+    assert (
+        "Restated since, without a change of these figures: 'AWS' restated 2026-09 by +12.30 USD"
+        in (verified["summary"])
+    )
+
+
+@pytest.fixture
+def _no_kept_results(settings: Any) -> None:
+    """As in a process that never computed the answer."""
+    settings.LAKE_ANSWERS_BYTES = 0
+
+
+def sweep(day: date) -> None:
+    with at(day):
+        garbage_collection.sweep()
+
+
+@pytest.mark.usefixtures("_no_kept_results")
+def test_without_the_bills_of_then_it_says_which_were_removed(
+    door: Door, bills: Bills, asked: dict[str, Any]
+) -> None:
+    bills.bring("AWS", september("112.40"), on=date(2026, 10, 7))
+    sweep(date(2026, 10, 22))
+
+    with at(date(2026, 10, 22)):
+        verified = verify(door, asked)
+
+    assert verified["outcome"] == "unproven"
+    assert verified["summary"] == (
+        "No longer proven on the bills of 2026-10-03: those of 2026-09 of 'AWS' were removed. Current bills give other figures."
+    )
+    assert {"figure": "totals amount", "currency": "USD", "then": 120.1, "now": 132.4} in verified["figures"]
+
+
+@pytest.mark.usefixtures("_no_kept_results")
+def test_bills_that_a_receipt_names_stay_as_long_as_the_account_wants(
+    cast: Cast, door: Door, bills: Bills, asked: dict[str, Any]
+) -> None:
+    set_receipt_retention(account=cast.account, actor=cast.actor, days=90, bill_days=30)
+    # No answer named this one, and a newer one was replaced since.
+    bills.bring("AWS", september("105"), on=date(2026, 10, 6))
+    bills.bring("AWS", september("112.40"), on=date(2026, 10, 7))
+    sweep(date(2026, 10, 30))
+
+    with account_scope(cast.account):
+        assert [each.created_at.day for each in LakeSegment.objects.order_by("created_at")] == [3, 7]
+    with at(date(2026, 10, 30)):
+        assert verify(door, asked)["outcome"] == "restated"
+
+    sweep(date(2026, 11, 3))
+    with at(date(2026, 11, 3)):
+        assert verify(door, asked)["outcome"] == "unproven"
+
+
+def test_nothing_stays_of_a_deleted_source(
+    cast: Cast, door: Door, bills: Bills, asked: dict[str, Any]
+) -> None:
+    set_receipt_retention(account=cast.account, actor=cast.actor, days=90, bill_days=30)
+    with account_scope(cast.account), at(date(2026, 10, 6)):
+        LakeSegment.objects.update(retired_at=clock.now())
+
+    sweep(date(2026, 10, 7))
+
+    assert not LakeSegment.objects.unscoped().exists()
+
+
+def test_a_changed_cost_tag_is_named_as_the_reason(cast: Cast, door: Door, bills: Bills) -> None:
+    with at(ASKED), account_scope(cast.account):
+        tag = create_cost_tag(account=cast.account, actor=cast.actor, key="kind", default_value="all")
+        answer = ask(door, **{**SEPTEMBER, "group_by": ["cost_tag:kind"]})
+    with at(date(2026, 10, 5)), account_scope(cast.account):
+        delete_cost_tag(cost_tag=tag, actor=cast.actor)
+        create_cost_tag(account=cast.account, actor=cast.actor, key="kind", default_value="none at all")
+
+    with at(VERIFIED):
+        verified = verify(door, answer)
+
+    assert "cost tag 'kind' changed on 2026-10-05" in verified["changed_settings"]
+
+
+def test_a_changed_cost_view_gives_other_figures_today_and_is_named(
+    cast: Cast, door: Door, bills: Bills, asked: dict[str, Any]
+) -> None:
+    with at(date(2026, 10, 5)), account_scope(cast.account):
+        change_cost_view(
+            account=cast.account, actor=cast.actor, basis="billed", charge_categories=["Purchase"]
+        )
+
+    with at(VERIFIED):
+        verified = verify(door, asked)
+
+    assert verified["outcome"] == "restated"
+    assert "cost view changed on 2026-10-05" in verified["summary"]
+
+
+def test_other_exchange_rates_are_the_reason(cast: Cast, door: Door, bills: Bills) -> None:
+    def enter(rate: int) -> None:
+        enter_rate(
+            account=cast.account,
+            actor=cast.actor,
+            day=date(2026, 9, 5),
+            base="EUR",
+            quote="USD",
+            rate=Decimal(rate),
+        )
+
+    enter(2)
+    with at(ASKED):
+        answer = ask(door, **SEPTEMBER, display_currency="EUR")
+    with at(date(2026, 10, 5)):
+        enter(4)
+
+    with at(VERIFIED):
+        verified = verify(door, answer)
+
+    assert verified["outcome"] == "different"
+    assert "other exchange rates for the same days" in verified["summary"]
+    assert "exchange rates" in verified["changed_settings"][0]
+
+
+def test_equal_answers_of_a_day_have_one_receipt(cast: Cast, door: Door, asked: dict[str, Any]) -> None:
+    with at(ASKED, hour=18):
+        again = ask(door, **SEPTEMBER)
+    with at(date(2026, 10, 4)):
+        next_day = ask(door, **SEPTEMBER)
+
+    assert again["receipt"] == asked["receipt"] != next_day["receipt"]
+    with account_scope(cast.account):
+        assert AnswerReceipt.objects.count() == 2
+
+
+def test_a_stranger_reads_the_same_as_of_a_receipt_that_does_not_exist(
+    cast: Cast, asked: dict[str, Any]
+) -> None:
+    _row, key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="theirs", scope="read")
+    other = "".join("B" if letter == "C" else letter for letter in asked["receipt"][:-1]) + "Z"
+
+    of_acme = Door(key).problem("verifyAnswer", receipt=asked["receipt"])
+    of_nobody = Door(key).problem("verifyAnswer", receipt=other)
+
+    assert of_acme.replace(asked["receipt"], "…") == of_nobody.replace(other, "…")
+    assert of_acme.startswith(f"receipt: unknown receipt {asked['receipt']}. ")
+
+
+def test_a_limited_reader_verifies_receipts_of_her_limit_alone(
+    cast: Cast, bills: Bills, door: Door, asked: dict[str, Any]
+) -> None:
+    limit = create_limit(
+        account=cast.account,
+        actor=cast.actor,
+        name="Storage readers",
+        alternatives=[[CostFilter(dimension="service", values=["Storage"])]],
+    )
+    key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="limited", scope="read")
+    limit_key(key=key, limit=limit, actor=cast.actor)
+    limited = Door(plaintext)
+    with at(ASKED):
+        answer = ask(limited, **SEPTEMBER)
+    bills.bring("AWS", september("500", "33"), on=date(2026, 10, 7))
+
+    with at(VERIFIED):
+        verified = verify(limited, answer)
+
+        assert "unknown receipt" in limited.problem("verifyAnswer", receipt=asked["receipt"])
+        assert "unknown receipt" in door.problem("verifyAnswer", receipt=answer["receipt"])
+    assert verified["outcome"] == "restated"
+    assert (verified["restated"], verified["lines"]) == ([], [])
+    assert "500" not in str(verified)
+    assert {"figure": "totals amount", "currency": "USD", "then": 20, "now": 33} in verified["figures"]
+
+    wider = [[CostFilter(dimension="service", values=["Compute", "Storage"])]]
+    change_limit(limit=limit, actor=cast.actor, name="Storage readers", alternatives=wider)
+    assert "unknown receipt" in limited.problem("verifyAnswer", receipt=answer["receipt"])
+
+
+def test_a_receipt_that_was_not_written_is_unknown(bills: Bills, door: Door) -> None:
+    answer = door.ask("querySpend", **SEPTEMBER)
+
+    assert "unknown receipt" in door.problem("verifyAnswer", receipt=answer["receipt"])
+
+
+def test_a_code_may_be_written_in_small_letters_without_hyphens(door: Door, asked: dict[str, Any]) -> None:
+    written = asked["receipt"].replace("-", "").lower()
+
+    assert door.ask("verifyAnswer", receipt=written)["receipt"] == asked["receipt"]
+
+
+@pytest.mark.parametrize("text", ["x", "BCDF-GHJK-LMNP", "AAAA-AAAA-AAAA-AAAA", "BCDF GHJK LMNP QRS1"])
+def test_what_is_no_receipt_is_refused_with_what_to_write(door: Door, text: str) -> None:
+    problem = door.problem("verifyAnswer", receipt=text)
+
+    assert (
+        problem == f"receipt: '{text}' is no receipt. Write the 16 letters of the field receipt of an answer."
+    )
+
+
+@pytest.mark.parametrize("field", ["arguments", "engine", "expressions"])
+def test_a_stored_receipt_that_was_changed_proves_nothing(
+    cast: Cast, door: Door, asked: dict[str, Any], field: str
+) -> None:
+    with account_scope(cast.account):
+        row = AnswerReceipt.objects.get()
+        setattr(row, field, getattr(row, field).replace("0", "1"))
+        row.save()
+
+    verified = verify(door, asked)
+
+    assert verified["outcome"] == "unproven"
+    assert verified["summary"].startswith("Not proven: ")
+
+
+def test_arguments_with_a_secret_are_not_stored_and_have_no_receipt(
+    cast: Cast, bills: Bills, door: Door
+) -> None:
+    filters = [{"dimension": "service", "op": "not_in", "values": [f"sk-{'a' * 30}"]}]
+
+    answer = ask(door, **SEPTEMBER, filters=filters)
+
+    assert "receipt" not in answer
+    with account_scope(cast.account):
+        assert not AnswerReceipt.objects.exists()
+
+
+def test_bills_are_stored_once_for_all_receipts_that_name_them(cast: Cast, bills: Bills, door: Door) -> None:
+    with at(ASKED):
+        for group in ("service", "region", "provider"):
+            ask(door, **{**SEPTEMBER, "group_by": [group]})
+
+    with account_scope(cast.account):
+        assert (AnswerReceipt.objects.count(), AnswerState.objects.count()) == (3, 1)
+
+
+AMOUNTS = st.decimals(0, 1000, places=2)
+
+
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    versions=st.lists(
+        st.dictionaries(st.integers(1, 28), AMOUNTS, min_size=1, max_size=4), min_size=2, max_size=4
+    )
+)
+def test_whatever_is_restated_each_answer_is_the_same_on_the_bills_of_its_day(
+    cast: Cast, door: Door, versions: list[dict[int, Decimal]]
+) -> None:
+    """Every version is asked about, and nothing was removed: each answer comes back, and today's is the last one's."""
+    with account_scope(cast.account):
+        LakeSegment.objects.all().delete()
+        source = add_source(
+            cast.account, [], name=f"Bill {len(versions)} {LakeSegment.objects.unscoped().count()}"
+        )
+        answers = []
+        for place, version in enumerate(versions):
+            with at(ASKED + timedelta(days=place)):
+                store_lines(
+                    cast.account,
+                    source,
+                    [cost(date(2026, 9, day), amount) for day, amount in version.items()],
+                )
+                answers.append(ask(door, **{**SEPTEMBER, "group_by": ["source"]}))
+        with at(VERIFIED):
+            verified = [verify(door, answer) for answer in answers]
+        source.delete()
+
+    last = sum(versions[-1].values())
+    for version, each in zip(versions, verified, strict=True):
+        same = sum(version.values()) == last
+        assert each["outcome"] in (("same", "restated") if same else ("restated",))
+        changes = sum(Decimal(str(month["billed_change"])) for month in each["restated"])
+        assert changes == last - sum(version.values())
