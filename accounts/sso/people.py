@@ -26,8 +26,12 @@ def create_person(*, email: str, name: str) -> User:
 
 def start_clean(*, user: User, email: str) -> None:
     """Who signed up with the address never showed that it is hers: password, sessions and credentials from before end.
-    Nothing happens to who has verified an address, or has never been here."""
-    if has_verified_address(user) or (not user.has_usable_password() and not user.last_login):
+    Nothing happens to who has verified an address, or has never been here; nor to operators, whom `createsuperuser` made."""
+    if (
+        user.is_staff
+        or has_verified_address(user)
+        or (not user.has_usable_password() and not user.last_login)
+    ):
         return
     user.set_unusable_password()
     user.save(update_fields=["password"])

@@ -97,7 +97,7 @@ def change_user(
     if changed:
         if attributes.email != before.email:
             _move(row, _checked_email(provider, attributes))
-        if row.user.name in ("", before.full_name) and vouches(provider, row.user.email):
+        if row.user.name in ("", before.full_name) and _follows(row):
             row.user.name = attributes.full_name
             row.user.save(update_fields=["name"])
         row.updated_at = clock.now()
@@ -211,6 +211,13 @@ def _remove(membership: Membership, actor: Actor) -> None:
             )
 
 
+def _follows(row: ScimUser) -> bool:
+    """Whether her name and address are the provider's to change: she belongs nowhere else, owns nothing, is no operator, and has
+    an address of its domains."""
+    elsewhere = Membership.objects.filter(user=row.user).exclude(account=row.account, role__in=_BELOW_OWNER)
+    return not row.user.is_staff and not elsewhere.exists() and vouches(row.provider, row.user.email)
+
+
 def _move(row: ScimUser, email: str) -> None:
     """Her address here follows, unless she signs in with it elsewhere too, or owns the account. Raises ScimConflict."""
     user = row.user
@@ -219,8 +226,7 @@ def _move(row: ScimUser, email: str) -> None:
     other = _person(email)
     if other is not None and other != user:
         raise ScimConflict(f"{email} is the address of another person.")
-    elsewhere = Membership.objects.filter(user=user).exclude(account=row.account, role__in=_BELOW_OWNER)
-    if user.is_staff or elsewhere.exists() or not vouches(row.provider, user.email):
+    if not _follows(row):
         return
     is_verified, before = has_verified_address(user), user.email
     EmailAddress.objects.filter(user=user).delete()

@@ -214,6 +214,34 @@ def test_the_address_of_who_belongs_elsewhere_or_owns_the_account_stays(
     assert User.objects.filter(email=f"{name}@example.com").exists()
 
 
+@pytest.mark.parametrize("name", ["both", "owner"])
+def test_the_name_of_who_belongs_elsewhere_or_owns_the_account_stays(
+    cast: Cast, scim: Scim, name: str
+) -> None:
+    """Members of other companies read it."""
+    person = User.objects.get(email=f"{name}@example.com")
+    user = scim.create_user(name, displayName=person.name)
+
+    scim.patch(f"Users/{user['id']}", {"op": "replace", "path": "displayName", "value": "Somebody else"})
+
+    assert User.objects.get(pk=person.pk).name == person.name
+
+
+def test_an_operator_keeps_password_name_and_address(cast: Cast, scim: Scim) -> None:
+    """`createsuperuser` verifies no address: she did not sign up and wait for whom it belongs to."""
+    operator = User.objects.create_superuser("ops@example.com", "a long enough secret", name="")
+    client = signed_in(operator)
+
+    user = scim.create_user("ops", displayName="Ann")
+    for path, value in (("displayName", "Bob"), ("userName", "mine@example.com")):
+        scim.patch(f"Users/{user['id']}", {"op": "replace", "path": path, "value": value})
+
+    operator.refresh_from_db()
+    assert operator.check_password("a long enough secret")
+    assert (operator.name, operator.email) == ("", "ops@example.com")
+    assert client.get("/admin/").status_code == 200
+
+
 def test_an_address_of_another_person_is_a_conflict(cast: Cast, scim: Scim) -> None:
     user = scim.create_user("ann")
     patch = {
