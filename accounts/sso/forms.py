@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
+from uuid import UUID, uuid4
 
 from django import forms
+from django.core import signing
 from django.core.exceptions import ValidationError
 
 from accounts.models import Account, Role
 from accounts.reader_limits import FIELD, add_limit_field, limit_of_provider
-from accounts.sso import saml
+from accounts.sso import oidc, saml
 from accounts.sso.models import IdentityProvider
 from accounts.sso.services import team_names
 from finops.lib.errors import UserError
@@ -82,6 +85,9 @@ class _ProviderForm(forms.Form):
 
 
 class OidcForm(_ProviderForm):
+    draft = ""
+    """Of a new provider: the ID that its redirect URI has, signed."""
+
     issuer = forms.CharField(
         label="Issuer URL",
         max_length=500,
@@ -107,6 +113,32 @@ class OidcForm(_ProviderForm):
         "client_secret",
         *OF_MEMBERS,
     )
+
+    def __init__(self, provider: IdentityProvider, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(provider, data)
+        if provider.pk is None:
+            provider.public_id = _drafted_id(provider, data or {})
+            self.draft = signing.dumps(str(provider.public_id), salt=_draft_salt(provider))
+        if provider.pk and not provider.has_own_redirect_uri:
+            self.fields["has_own_redirect_uri"] = forms.BooleanField(
+                label="Redirect URI of its own",
+                required=False,
+                help_text=f"Add {oidc.own_redirect_uri(provider)} at the provider first, then remove the shared one there.",
+            )
+
+
+def _drafted_id(provider: IdentityProvider, data: Mapping[str, Any]) -> UUID:
+    """The one in the redirect URI that the form showed, signed: one that could be chosen might be a deleted provider's, whose
+    redirect URI is still registered."""
+    draft = data.get("draft", "")
+    try:
+        return UUID(signing.loads(draft, salt=_draft_salt(provider), max_age=timedelta(days=1)))
+    except signing.BadSignature:
+        return uuid4()
+
+
+def _draft_salt(provider: IdentityProvider) -> str:
+    return f"identity provider of account {provider.account_id}"
 
 
 class SamlForm(_ProviderForm):

@@ -38,8 +38,16 @@ _HELD: Final = frozenset(
 _AUTH_METHODS: Final = ("client_secret_basic", "client_secret_post")
 
 
-def redirect_uri() -> str:
+def redirect_uri(provider: IdentityProvider) -> str:
+    """Of this provider alone: a code that arrives there goes to no other provider's token endpoint (RFC 9700, 4.4). One of before
+    has the URI that all shared, until its admin switches."""
+    if provider.has_own_redirect_uri:
+        return own_redirect_uri(provider)
     return settings.PUBLIC_URL + reverse("sso_callback")
+
+
+def own_redirect_uri(provider: IdentityProvider) -> str:
+    return settings.PUBLIC_URL + reverse("sso_callback_of", args=[provider.public_id])
 
 
 def discover(issuer: str) -> dict[str, Any]:
@@ -109,7 +117,7 @@ def _session(provider: IdentityProvider, document: dict[str, Any]) -> OAuth2Sess
         scope=SCOPE
         if provider.groups_attribute not in document.get("scopes_supported", [])
         else f"{SCOPE} {provider.groups_attribute}",
-        redirect_uri=redirect_uri(),
+        redirect_uri=redirect_uri(provider),
         code_challenge_method="S256",
         token_endpoint_auth_method=method,
     )

@@ -283,7 +283,7 @@ def test_connection(provider: IdentityProvider) -> None:
 def provider_urls(provider: IdentityProvider) -> list[tuple[str, str]]:
     """What is entered at the provider: label and value."""
     if provider.protocol == IdentityProvider.Protocol.OIDC:
-        return [("Redirect URI", oidc.redirect_uri())]
+        return [("Redirect URI", oidc.redirect_uri(provider))]
     return [
         ("ACS URL", saml.acs_url(provider)),
         ("Entity ID and metadata URL", saml.metadata_url(provider)),

@@ -9,6 +9,7 @@ from accounts.sso.views import domains, groups, providers, scim, sign_in
 own_urlpatterns = [
     path("sso/", sign_in.start, name="sso_start"),
     path("sso/callback/", sign_in.callback, name="sso_callback"),
+    path("sso/callback/<uuid:public_id>/", sign_in.callback, name="sso_callback_of"),
     path("sso/saml/complete/", sign_in.saml_complete, name="sso_saml_complete"),
     path("sso/saml/<uuid:public_id>/acs/", sign_in.saml_acs, name="sso_saml_acs"),
     path("sso/saml/<uuid:public_id>/metadata/", sign_in.saml_metadata, name="sso_saml_metadata"),

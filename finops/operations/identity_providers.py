@@ -185,7 +185,7 @@ def _form_page(site: OperatorSite, request: HttpRequest, provider: IdentityProvi
         "row": provider,
         "form": form,
         "provider": provider,
-        "redirect_uri": oidc.redirect_uri(),
+        "redirect_uri": oidc.redirect_uri(provider),
         "cancel_href": row_href(provider) if provider.pk else list_href(IdentityProvider),
     }
     status = 422 if form.errors else 200

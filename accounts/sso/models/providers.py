@@ -56,6 +56,10 @@ class IdentityProvider(models.Model):
         default=False,
         help_text="Whether a sign-in is a second factor only where the provider says that it asked for one.",
     )
+    has_own_redirect_uri = models.BooleanField(
+        default=True,
+        help_text="OpenID Connect: whether its answers arrive at a URI of its own, not at the one that all shared.",
+    )
     is_enforced = models.BooleanField(
         default=False, help_text="Whether people of its domains sign in here alone."
     )

@@ -93,7 +93,7 @@ def _form_page(request: AccountRequest, provider: IdentityProvider) -> HttpRespo
     context = {
         "form": form,
         "provider": provider,
-        "redirect_uri": oidc.redirect_uri(),
+        "redirect_uri": oidc.redirect_uri(provider),
         "cancel_href": cancel_href,
     }
     return render(request, "accounts/sso/form.html", context, status=422 if form.errors else 200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from allauth.account.internal.flows.login import perform_login, record_authentication
 from allauth.account.models import Login
@@ -102,8 +103,9 @@ def _safe_next(request: HttpRequest, url: str) -> str:
 
 @never_cache
 @require_GET
-def callback(request: HttpRequest) -> HttpResponse:
-    """OpenID Connect's redirect URI. A SignInRefusal becomes the page that says why."""
+def callback(request: HttpRequest, public_id: UUID | None = None) -> HttpResponse:
+    """OpenID Connect's redirect URI: of one provider, or of all that have none of their own. A SignInRefusal becomes the page that
+    says why."""
     token = request.GET.get("state", "")
     provider = None
     try:
@@ -112,6 +114,8 @@ def callback(request: HttpRequest) -> HttpResponse:
         if provider.protocol != Protocol.OIDC:
             raise SignInRefusal("This response is for another protocol.")
         attempts.use_attempt(attempt)
+        if public_id != (provider.public_id if provider.has_own_redirect_uri else None):
+            raise SignInRefusal("This response is from another identity provider.")
         _check_answer(provider, request)
         claims = oidc.finish(provider, request.GET.get("code", ""), attempts.state_of(attempt))
         return _sign_in(request, provider, claims, attempt.next_url)

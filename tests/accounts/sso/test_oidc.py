@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlencode, urlsplit
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -10,9 +16,10 @@ from django.test import Client
 from accounts.models import AuditEntry, Membership, Role, SecurityEvent, User
 from accounts.scoping import account_scope
 from accounts.sso.models import GroupMapping, Identity, IdentityProvider
+from accounts.sso.oidc import redirect_uri
 from tests.accounts.sso.browser import Browser
 from tests.accounts.sso.providers import Server, add_oidc
-from tests.cast import PASSWORD, Cast, signed_in
+from tests.cast import PASSWORD, Cast, reauthenticated, signed_in
 
 NEW: dict[str, Any] = {"sub": "7", "email": "new@acme.test", "email_verified": True, "name": "New Person"}
 
@@ -167,6 +174,101 @@ def test_an_answer_of_another_issuer_is_refused(cast: Cast, oidc: Server) -> Non
     answer = browser.console.get(f"{back}&iss=https://evil.test")
 
     assert answer.status_code == 403
+
+
+class CodeCollector(BaseHTTPRequestHandler):
+    """A provider of an attacker: its discovery document, and a token endpoint that keeps what is sent there."""
+
+    codes: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        issuer = f"http://{self.headers['host']}"
+        document = {"issuer": issuer, "jwks_uri": f"{issuer}/keys", "token_endpoint": f"{issuer}/token"}
+        self._answer({**document, "authorization_endpoint": f"{issuer}/auth"})
+
+    def do_POST(self) -> None:
+        self.codes.append(self.rfile.read(int(self.headers["content-length"])).decode())
+        self._answer({})
+
+    def _answer(self, value: object) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_arguments: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def attacker() -> Iterator[Server]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), CodeCollector) as server:
+        CodeCollector.codes.clear()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield Server(f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+
+
+def test_a_code_of_a_provider_is_sent_to_no_other_providers_token_endpoint(
+    cast: Cast, oidc: Server, attacker: Server
+) -> None:
+    """RFC 9700, 4.4: the victim begins at the attacker's provider, whose authorization endpoint leads on to hers. The attacker
+    would redeem the code in a sign-in of his own, since he chose its nonce and code_challenge."""
+    hers = add_oidc(cast.account, oidc, "example.com")
+    his = add_oidc(cast.other_account, attacker, "evil.test", name="Evil")
+    oidc.will_say({"sub": "viewer", "email": "viewer@example.com", "email_verified": True})
+    mallory, victim = Browser(), Browser()
+    begun = mallory.start(hers)
+    state = parse_qs(urlsplit(victim.start(his)).query)["state"][0]
+    query = parse_qs(urlsplit(begun).query) | {"state": [state]}
+
+    back = victim.at_provider(f"{begun.partition('?')[0]}?{urlencode(query, doseq=True)}")
+    assert isinstance(back, str)
+    fields = parse_qs(urlsplit(back).query)
+    # Most providers do not name themselves in the answer (RFC 9207).
+    answer = victim.console.get(urlsplit(back).path, {"state": state, "code": fields["code"][0]})
+
+    assert (answer.status_code, CodeCollector.codes) == (403, [])
+    assert "from another identity provider" in answer.content.decode()
+
+
+def test_a_provider_of_before_keeps_the_redirect_uri_that_all_shared_until_its_admin_switches(
+    cast: Cast, oidc: Server
+) -> None:
+    provider = add_oidc(cast.account, oidc, "example.com", has_own_redirect_uri=False)
+    oidc.will_say({"sub": "viewer", "email": "viewer@example.com", "email_verified": True})
+    admin = reauthenticated(signed_in(cast.admin), cast.admin)
+    page = f"/a/acme/settings/sign-on/{provider.pk}/"
+    form = {"name": "Acme", "issuer": oidc.url, "client_id": "console", "default_role": "viewer"}
+    own = f"http://127.0.0.1:8000/auth/sso/callback/{provider.public_id}/"
+
+    offered = admin.get(f"{page}edit/").content.decode()
+    shared = Browser().sign_in(email="viewer@example.com")
+    admin.post(f"{page}edit/", {**form, "has_own_redirect_uri": "on"})
+    browser = Browser()
+    begun = browser.start(email="viewer@example.com")
+
+    assert f"Add {own} at the provider first" in offered
+    assert shared.status_code == 302
+    assert parse_qs(urlsplit(begun).query)["redirect_uri"] == [own]
+    assert browser.come_back(browser.at_provider(begun)).status_code == 302
+    assert own in admin.get(page).content.decode()
+    assert "has_own_redirect_uri" not in admin.get(f"{page}edit/").content.decode()
+
+
+def test_the_form_shows_the_redirect_uri_that_the_new_provider_has(cast: Cast, oidc: Server) -> None:
+    admin = reauthenticated(signed_in(cast.admin), cast.admin)
+    page = "/a/acme/settings/sign-on/new/oidc/"
+    form = {"name": "Acme", "issuer": oidc.url, "client_id": "console", "default_role": "viewer"}
+    shown = admin.get(page).context
+
+    admin.post(page, {**form, "draft": shown["form"].draft})
+    admin.post(page, {**form, "name": "Invented", "draft": str(uuid4())})
+
+    first, invented = IdentityProvider.objects.order_by("pk")
+    assert shown["redirect_uri"] == redirect_uri(first)
+    assert invented.public_id != first.public_id
 
 
 def test_a_provider_reaches_no_account_but_its_own(cast: Cast, oidc: Server) -> None:

@@ -94,7 +94,7 @@ class Command(BaseCommand):
                 client_id=options["client_id"],
             )
             secret = os.environ.get(options["secret_variable"], "") if options["secret_variable"] else None
-            urls = [oidc.redirect_uri()]
+            urls = [oidc.redirect_uri(row)]
         else:
             xml = Path(options["metadata"]).read_text(encoding="utf-8")
             row, secret = (

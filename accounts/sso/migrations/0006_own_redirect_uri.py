@@ -1,0 +1,24 @@
+from django.db import migrations, models
+
+HELP = "OpenID Connect: whether its answers arrive at a URI of its own, not at the one that all shared."
+
+
+class Migration(migrations.Migration):
+    """Providers of before keep the URI that is registered with them."""
+
+    dependencies = [
+        ("sso", "0005_disabled_provider"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="identityprovider",
+            name="has_own_redirect_uri",
+            field=models.BooleanField(default=False, help_text=HELP),
+        ),
+        migrations.AlterField(
+            model_name="identityprovider",
+            name="has_own_redirect_uri",
+            field=models.BooleanField(default=True, help_text=HELP),
+        ),
+    ]
