@@ -87,8 +87,8 @@ def save_provider(
     is a choice of `reader_limits` for members that it adds, None leaves it.
 
     Another issuer or client secret's application is another provider: the identities of the earlier one are unlinked, so
-    that nobody comes in by a subject that a different server gives out. Raises ValidationError, and UserError beyond
-    5 providers and for SAML settings that cannot be read.
+    that nobody comes in by a subject that a different server gives out, and the client secret is to be entered again. Raises
+    ValidationError, and UserError beyond 5 providers, without that secret and for SAML settings that cannot be read.
     """
     before = IdentityProvider.objects.filter(pk=provider.pk).first() if provider.pk else None
     account = provider.account
@@ -100,6 +100,9 @@ def save_provider(
     provider.issuer = single_line(provider.issuer, field="issuer", longest=500)
     if client_secret is not None:
         seal_client_secret(provider, client_secret)
+    elif before is not None and before.issuer != provider.issuer and before.sealed_client_secret:
+        # Else an admin who does not know it could have it sent to a server of her own.
+        raise UserError("Enter the client secret again: the issuer has changed.", field="client_secret")
     provider.full_clean()
     if provider.protocol == IdentityProvider.Protocol.SAML:
         saml.check_settings(provider)

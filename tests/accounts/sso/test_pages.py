@@ -181,11 +181,25 @@ def test_another_issuer_unlinks_everybody(cast: Cast, admin: Client, oidc: Serve
     Browser().sign_in(email="viewer@example.com")
     form = {"name": "Acme", "issuer": "https://other.test", "client_id": "c", "default_role": "viewer"}
 
-    admin.post(f"{BASE}{provider.pk}/edit/", form)
+    refused = admin.post(f"{BASE}{provider.pk}/edit/", form)
+    kept = provider.identities.count()
+    admin.post(f"{BASE}{provider.pk}/edit/", {**form, "client_secret": "of the other"})
 
+    assert "Enter the client secret again: the issuer has changed." in refused.content.decode()
+    assert (refused.status_code, kept) == (422, 1)
     assert not provider.identities.exists()
+
+
+def test_the_client_secret_is_not_sent_to_another_issuer(cast: Cast, admin: Client, oidc: Server) -> None:
+    """It is never shown, so an admin must not get it by a server of her own either."""
+    provider = add_oidc(cast.account, oidc, "example.com")
+    form = {"name": "Acme", "issuer": "https://mine.test", "client_id": "console", "default_role": "viewer"}
+
+    answer = admin.post(f"{BASE}{provider.pk}/edit/", form)
+
+    assert answer.status_code == 422
     provider.refresh_from_db()
-    assert provider.sealed_client_secret
+    assert provider.issuer == oidc.url
 
 
 def test_two_providers_of_an_account_are_not_both_enforced(cast: Cast, oidc: Server, saml: Server) -> None:
