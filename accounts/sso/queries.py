@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import idna
 from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import Account
@@ -10,6 +11,14 @@ from accounts.sso.models import EmailDomain, IdentityProvider
 
 def domain_of(email: str) -> str:
     return email.rpartition("@")[2].strip().lower()
+
+
+def _spellings(domain: str) -> set[str]:
+    """A domain as it stands and as DNS has it: `bücher.example` is `xn--bcher-kva.example`."""
+    try:
+        return {domain, idna.encode(domain, uts46=True).decode()}
+    except idna.IDNAError:
+        return {domain}
 
 
 def providers_of(account: Account | None) -> QuerySet[IdentityProvider]:
@@ -29,8 +38,9 @@ def provider_of_email(email: str) -> IdentityProvider | None:
 
 
 def _owner_of_domain(email: str) -> IdentityProvider | None:
+    """However the domain is spelt."""
     mine = EmailDomain.objects.filter(
-        provider=OuterRef("pk"), domain=domain_of(email), verified_at__isnull=False
+        provider=OuterRef("pk"), domain__in=_spellings(domain_of(email)), verified_at__isnull=False
     )
     rows = IdentityProvider.objects.filter(Exists(mine), account__suspended_at=None)
     return rows.select_related("account").first()

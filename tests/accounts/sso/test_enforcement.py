@@ -88,6 +88,16 @@ def test_sign_up_and_password_reset_are_refused(cast: Cast, provider: IdentityPr
     assert mail.outbox == []
 
 
+def test_another_spelling_of_the_domain_is_the_same_domain(cast: Cast, oidc: Server) -> None:
+    """Mail for bücher.example arrives at xn--bcher-kva.example."""
+    add_oidc(cast.account, oidc, "xn--bcher-kva.example", is_enforced=True)
+    for email in ("new@bücher.example", "new@BÜCHER.example", "new@xn--bcher-kva.example"):
+        answer = Client().post("/auth/signup/", {"email": email, "password1": PASSWORD})
+
+        assert "uses single sign-on" in answer.content.decode(), email
+    assert not User.objects.filter(email__startswith="new@").exists()
+
+
 def test_a_session_that_did_not_come_through_the_provider_opens_no_page(
     cast: Cast, oidc: Server, provider: IdentityProvider
 ) -> None:

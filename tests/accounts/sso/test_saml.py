@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,44 @@ def test_a_group_or_an_address_that_was_changed_on_the_way_breaks_the_signature(
 
         assert answer.status_code == 403
     assert not has_arrived()
+
+
+@pytest.mark.parametrize("place", ["before", "after", "extensions", "around"])
+def test_a_second_assertion_beside_the_signed_one_is_not_read(cast: Cast, saml: Server, place: str) -> None:
+    """Signature wrapping: the signature stays valid, and an unsigned assertion says who arrives."""
+    add_saml(cast.account, saml, "acme.test")
+    saml.will_say(NEW)
+    browser = Browser()
+    form = response_of(browser)
+    text = base64.b64decode(form["SAMLResponse"]).decode()
+    found = re.search(r"<saml:Assertion .*</saml:Assertion>", text, re.S)
+    assert found, text
+    signed = found.group()
+    unsigned = re.sub(r"<(ds:)?Signature .*?</(ds:)?Signature>", "", signed, flags=re.S)
+    evil = re.sub(r' ID="[^"]+"', ' ID="_evil"', unsigned.replace("new@acme.test", "ceo@acme.test"), count=1)
+    assert evil not in (signed, unsigned)
+    inside = {
+        "before": evil + signed,
+        "after": signed + evil,
+        "extensions": f"<samlp:Extensions>{signed}</samlp:Extensions>{evil}",
+        "around": evil.replace("</saml:Issuer>", f"</saml:Issuer>{signed}", 1),
+    }[place]
+
+    answer = browser.come_back(edited(form, signed, inside))
+
+    assert answer.status_code == 403
+    assert not User.objects.filter(email="ceo@acme.test").exists()
+
+
+def test_a_comment_does_not_cut_an_address(cast: Cast, saml: Server) -> None:
+    """Comments are no part of what is signed: `ceo@acme.test<!---->.evil.test` must not become `ceo@acme.test`."""
+    add_saml(cast.account, saml, "acme.test")
+    saml.will_say({**NEW, "email": "ceo@acme.test.evil.test"})
+    browser = Browser()
+    form = edited(response_of(browser), "ceo@acme.test.evil.test", "ceo@acme.test<!---->.evil.test")
+
+    assert browser.come_back(form).status_code == 403
+    assert not User.objects.filter(email="ceo@acme.test").exists()
 
 
 def test_an_assertion_that_was_used_opens_nothing_a_second_time(cast: Cast, saml: Server) -> None:
