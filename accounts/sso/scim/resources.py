@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
+from collections.abc import Callable
 from functools import cache
 from typing import Annotated, Any, Final
 
@@ -12,6 +14,7 @@ from scim2_models import (
     Bulk,
     ChangePassword,
     ComplexAttribute,
+    Context,
     ETag,
     Filter,
     GroupMember,
@@ -20,6 +23,7 @@ from scim2_models import (
     Mutability,
     Pagination,
     Patch,
+    PatchOp,
     Required,
     Resource,
     ScimPolicy,
@@ -32,6 +36,7 @@ from scim2_models import (
 from accounts.sso.models import ScimGroup, ScimUser
 from accounts.sso.scim.errors import ScimRefusal
 from accounts.sso.scim.groups import GroupAttributes
+from accounts.sso.scim.member_patches import MAX_OTHER_OPERATIONS, MemberChange, steps
 from accounts.sso.scim.urls import base_url
 from accounts.sso.scim.users import UserAttributes
 
@@ -150,18 +155,57 @@ def group_resource(row: ScimGroup, members: list[ScimUser] | None) -> GroupResou
     )
 
 
-def patch_target(row: ScimGroup) -> GroupResource:
-    """The group as patches compare it: members by their `value` alone, as `patch_operations` leaves them."""
-    members = [
-        Member.model_validate({"value": str(public_id)})
-        for public_id in row.members.values_list("public_id", flat=True)
-    ]
-    return GroupResource(
+def group_patch(body: dict[str, Any]) -> Callable[[ScimGroup], GroupAttributes]:
+    """What a patch makes of a group. Raises pydantic's ValidationError and ScimRefusal for a body that is none; the function what
+    scim2-models raises, and ScimRefusal."""
+    body = patch_operations(body)
+    patch = PatchOp[GroupResource].model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
+    operations, raw = iter(patch.operations or []), body.get("Operations")
+    if not isinstance(raw, list):  # in other letters, which scim2-models takes
+        raw = [None for _ in patch.operations or []]
+    runs: list[MemberChange | PatchOp[GroupResource]] = []
+    others = 0
+    for step in steps(raw):
+        if isinstance(step, MemberChange):
+            next(operations)
+            runs.append(step)
+            continue
+        others += len(step)
+        run = [next(operations) for _ in step]
+        runs.append(PatchOp[GroupResource].model_construct(operations=run))
+    if others > MAX_OTHER_OPERATIONS:
+        raise ScimRefusal(
+            f"A patch has at most {MAX_OTHER_OPERATIONS} operations besides those that add, remove or replace members by their value."
+        )
+
+    def change(row: ScimGroup) -> GroupAttributes:
+        attributes = GroupAttributes(
+            display_name=row.display_name,
+            external_id=row.external_id,
+            members=frozenset(row.members.values_list("public_id", flat=True)),
+        )
+        for run in runs:
+            attributes = _apply(row, attributes, run)
+        return attributes
+
+    return change
+
+
+def _apply(
+    row: ScimGroup, attributes: GroupAttributes, run: MemberChange | PatchOp[GroupResource]
+) -> GroupAttributes:
+    members = attributes.members or frozenset()
+    if isinstance(run, MemberChange):
+        return dataclasses.replace(attributes, members=run(members))
+    resource = GroupResource(
         id=str(row.public_id),
-        external_id=row.external_id or None,
-        display_name=row.display_name,
-        members=members or None,
+        external_id=attributes.external_id or None,
+        display_name=attributes.display_name,
+        # By their `value` alone, as `patch_operations` leaves them.
+        members=[Member.model_validate({"value": str(each)}) for each in members] or None,
     )
+    run.patch(resource)
+    return group_attributes_of(resource)
 
 
 def patch_operations(body: dict[str, Any]) -> dict[str, Any]:

@@ -39,9 +39,8 @@ from accounts.sso.scim.resources import (
     UserResource,
     attributes_of,
     group_attributes_of,
+    group_patch,
     group_resource,
-    patch_operations,
-    patch_target,
     service,
     service_config,
     user_resource,
@@ -181,16 +180,8 @@ class OneGroup(ScimEndpoint):
         return self._change(request, resource_id, lambda row: attributes)
 
     def patch(self, request: Request, provider_id: uuid.UUID, resource_id: str) -> Response:
-        patch = PatchOp[GroupResource].model_validate(
-            patch_operations(json_body(request)), scim_ctx=Context.RESOURCE_PATCH_REQUEST
-        )
-
-        def change(row: ScimGroup) -> groups.GroupAttributes:
-            resource = patch_target(row)
-            patch.patch(resource)
-            return group_attributes_of(resource)
-
-        return self._change(request, resource_id, change)
+        patch = group_patch(json_body(request))
+        return self._change(request, resource_id, patch)
 
     def delete(self, request: Request, provider_id: uuid.UUID, resource_id: str) -> Response:
         groups.delete_group(provider=request.auth.provider, public_id=_id(resource_id))
