@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -27,6 +27,8 @@ from finops.lib.sentences import quote
 
 _SALT: Final = "finops.connections.external_id"
 _EMPTY: Final = (None, "")
+RECEIVER_FIELDS: Final = frozenset({"account", "endpoint", "host", "port", "url"})
+"""Fields of configs that say which server gets the secrets."""
 
 
 def new_external_id(*, account: Account) -> str:
@@ -53,9 +55,12 @@ def config_of_values(
     *,
     external_id: str,
     stored_secrets: Mapping[str, Any] | None = None,
+    stored_config: Mapping[str, Any] | None = None,
 ) -> ConnectorConfig:
     """The config of what was entered. Empty is left to the field's default; an empty secret keeps the stored one, and None
-    takes it away. UserError names the first field that is missing or wrong, and fields that the connector does not have."""
+    takes it away. UserError names the first field that is missing or wrong, and fields that the connector does not have; and a
+    secret that is to be entered again, since another server than that of `stored_config` would get it: who does not know it
+    could have it sent to a server of her own."""
     entered = dict(stored_secrets or {}) | {
         name: value for name, value in values.items() if value is None or not _is_blank(value)
     }
@@ -72,9 +77,34 @@ def config_of_values(
         if field.required and name not in fields:
             raise UserError(f"Enter {title_of(field)!r}.", field=name)
     try:
-        return with_external_id(msgspec.convert(fields, connector.Config), external_id)
+        config = with_external_id(msgspec.convert(fields, connector.Config), external_id)
     except msgspec.ValidationError as error:  # what a __post_init__ says of several fields
         raise UserError(_sentence(str(error))) from error
+    if stored_config is not None:
+        kept = [name for name in stored_secrets or {} if _is_blank(values.get(name, ""))]
+        _check_receiver(known, config, stored_config, kept)
+    return config
+
+
+def _check_receiver(
+    known: Mapping[str, msgspec.structs.FieldInfo],
+    config: ConnectorConfig,
+    stored_config: Mapping[str, Any],
+    kept: Sequence[str],
+) -> None:
+    """`kept`: secrets that were not entered. Raises UserError for the first, where they would go to another server."""
+    public, _ = stored_parts(config)
+    changed = [
+        name
+        for name in sorted(RECEIVER_FIELDS & public.keys())
+        if public[name] != stored_config.get(name, known[name].default)
+    ]
+    for name in kept if changed else ():
+        if name in known:
+            raise UserError(
+                f"Enter {title_of(known[name])!r} again: {title_of(known[changed[0]])!r} has changed.",
+                field=name,
+            )
 
 
 def stored_parts(config: ConnectorConfig) -> tuple[dict[str, Any], dict[str, Any]]:

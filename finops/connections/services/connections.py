@@ -100,7 +100,11 @@ def change_connection(
         )
         before, public_before, secrets_before = _snapshot(row), row.config, secrets_of(row)
         config = config_of_values(
-            connector_of(row.connector), values, external_id=row.external_id, stored_secrets=secrets_before
+            connector_of(row.connector),
+            values,
+            external_id=row.external_id,
+            stored_secrets=secrets_before,
+            stored_config=public_before,
         )
         _keep_config(row, config, secrets_before)
         row.interval_minutes, row.first_month = interval_minutes, first_month
@@ -143,7 +147,13 @@ def check_config(
     external_id = connection.external_id if connection else _check_external_id(account, external_id)
     stored = secrets_of(connection) if connection else None
     kind = connector_of(connector)
-    config = config_of_values(kind, values, external_id=external_id, stored_secrets=stored)
+    config = config_of_values(
+        kind,
+        values,
+        external_id=external_id,
+        stored_secrets=stored,
+        stored_config=connection.config if connection else None,
+    )
     if connection is not None:
         config = with_column_mapping(config, mapping_of(connection))
     try:

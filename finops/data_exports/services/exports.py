@@ -86,6 +86,7 @@ def change_data_export(
             values,
             external_id=row.external_id,
             stored_secrets=secrets_before,
+            stored_config=public_before,
         )
         _keep_config(row, config, secrets_before)
         row.schedule, row.with_splits = schedule, with_splits
@@ -150,7 +151,13 @@ def check_destination(
     external_id = export.external_id if export else _check_external_id(account, external_id)
     kind = destination_of(destination)
     stored = secrets_of(export) if export else None
-    config = config_of_values(kind, values, external_id=external_id, stored_secrets=stored)
+    config = config_of_values(
+        kind,
+        values,
+        external_id=external_id,
+        stored_secrets=stored,
+        stored_config=export.config if export else None,
+    )
     try:
         return check_in_child(kind, config, account=account) if in_child else kind.check(config)
     except TooManyCalls:

@@ -337,6 +337,21 @@ def test_another_bucket_gets_every_month_and_secrets_stay_where_they_are_left_em
     assert "secret" not in str(entry.detail).lower()
 
 
+def test_another_endpoint_asks_for_the_secret_again(bucket: Bucket) -> None:
+    """An admin who does not know it could have it used at a server of her own."""
+    export = bucket.create()
+    values = {**bucket.values, "endpoint": "https://s3.evil.test", "secret_access_key": ""}
+    message = "Enter 'Secret access key' again: 'Endpoint' has changed."
+
+    with pytest.raises(UserError, match=message):
+        exports.change_data_export(
+            export=export, actor=bucket.cast.actor, values=values, schedule="hourly", with_splits=False
+        )
+    with pytest.raises(UserError, match=message):
+        exports.check_destination(account=bucket.account, destination="s3", values=values, export=export)
+    assert DataExport.objects.get(pk=export.pk).config["endpoint"] == bucket.s3.endpoint
+
+
 def test_columns_that_are_left_out_are_in_no_file(bucket: Bucket, tmp_path: Path) -> None:
     allocate(bucket)
     left_out = ["Tags", "ResourceName", "x_Team", "x_CostTag_product", "x_*"]
