@@ -21,14 +21,16 @@ Limited = Invitation | MCPKey | OAuthConnection | IdentityProvider
 class ReaderLimit:
     """`choices` of an account are (value, label), empty where there is nothing to choose. `assign` takes what is limited, the
     value and who does it; it raises UserError for a value of no choice. `accept` passes an invitation's on to its member.
-    `join` gives a member the limit of the identity provider that adds her; `of_provider` is its choice. `own_choices` are
-    those of an app that a person connects, by account: none where she is limited herself."""
+    `join` gives a member whom an identity provider adds the limit that she had when she left (`leave` keeps it), else the
+    provider's; `of_provider` is its choice. `own_choices` are those of an app that a person connects, by account: none where
+    she is limited herself."""
 
     label: str
     choices: Callable[[Account], list[tuple[str, str]]]
     assign: Callable[[Limited, str, Actor], None]
     accept: Callable[[Invitation, Membership], None]
     join: Callable[[IdentityProvider, Membership, Actor], None]
+    leave: Callable[[Membership], None]
     of_provider: Callable[[IdentityProvider], str]
     own_choices: Callable[[Sequence[Membership]], dict[int, list[tuple[str, str]]]]
 
@@ -52,6 +54,12 @@ def limit_new_member(provider: IdentityProvider, membership: Membership, actor: 
     """Within the transaction that adds the member."""
     for each in reader_limits.values():
         each.join(provider, membership, actor)
+
+
+def keep_limit(membership: Membership) -> None:
+    """Within the transaction that ends the membership, before it does."""
+    for each in reader_limits.values():
+        each.leave(membership)
 
 
 def limit_of_provider(provider: IdentityProvider) -> str:

@@ -10,6 +10,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
 from accounts.oauth.services import disconnect_member
+from accounts.reader_limits import keep_limit
 from accounts.services.invitations import withdraw_invitations_of
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -83,6 +84,7 @@ def remove_member(*, membership: Membership, actor: Actor) -> None:
     """End a membership, whatever the person connected to the account, and her open invitations. Raises UserError for
     the owner."""
     _lock_below_owner(membership)
+    keep_limit(membership)
     # First, since it waits for a consent under way, whose connection would otherwise be overlooked.
     membership.delete()
     disconnect_member(account=membership.account, user=membership.user, actor=actor)

@@ -11,7 +11,7 @@ from finops.cost_access.queries import (
     limit_of_provider,
     own_limit_choices,
 )
-from finops.cost_access.services import accept_invitation_limit, assign_choice, join_limit
+from finops.cost_access.services import accept_invitation_limit, assign_choice, join_limit, leave_limit
 
 page_scopes.add("cost access", page_access)
 page_refusals.add("cost access", refuse_page)
@@ -24,6 +24,7 @@ reader_limits.add(
         assign=assign_choice,
         accept=accept_invitation_limit,
         join=join_limit,
+        leave=leave_limit,
         of_provider=limit_of_provider,
         own_choices=own_limit_choices,
     ),

@@ -6,6 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -86,3 +87,20 @@ class CostAccessAssignment(AccountModel):
     def __str__(self) -> str:
         readers = (getattr(self, f"{name}_id") for name in READER_FIELDS)
         return f"{self.limit_id} of {next(filter(None, readers), None)}"
+
+
+class FormerMemberLimit(AccountModel):
+    """The limit of a member who left: single sign-on or SCIM may add her again."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    limit = models.ForeignKey(CostAccessLimit, on_delete=models.CASCADE, related_name="former_members")
+    left_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["account", "user"], name="cost_access_one_former_limit"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.limit_id} of {self.user_id}, who left"

@@ -10,7 +10,12 @@ from accounts.credentials import Credential, CredentialKind
 from accounts.models import Account, Membership, Role
 from accounts.scoping import account_scope
 from accounts.sso.models import IdentityProvider
-from finops.cost_access.models import READER_FIELDS, CostAccessAssignment, CostAccessLimit
+from finops.cost_access.models import (
+    READER_FIELDS,
+    CostAccessAssignment,
+    CostAccessLimit,
+    FormerMemberLimit,
+)
 from finops.lib.prepared_statements import fetch
 
 LIMIT_ROLES = (Role.VIEWER, Role.MEMBER)
@@ -91,11 +96,13 @@ def limit_of_membership(membership: Membership) -> CostAccessLimit | None:
 
 
 def limited_addresses(account: Account) -> set[str]:
-    """E-mail addresses of members with limited cost access, in small letters: what is counted over the whole account is not
-    mailed to them. One query."""
+    """E-mail addresses of members with limited cost access, and of those who left with it, in small letters: what is counted over
+    the whole account is not mailed to them. One query."""
     # Unscoped: the pages of addresses have no account in scope.
     rows = CostAccessAssignment.objects.unscoped().filter(
         account=account, membership__isnull=False, membership__role__in=LIMIT_ROLES
     )
-    pairs = rows.values_list("membership__user__email", "membership__user__emailaddress__email")
+    members = rows.values_list("membership__user__email", "membership__user__emailaddress__email")
+    former = FormerMemberLimit.objects.unscoped().filter(account=account)
+    pairs = members.union(former.values_list("user__email", "user__emailaddress__email"))
     return {email.lower() for pair in pairs for email in pair if email}

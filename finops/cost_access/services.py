@@ -10,14 +10,15 @@ from django.db.models import Q
 
 from accounts import audit
 from accounts.audit import Actor
-from accounts.models import Account, Invitation, MCPKey, Membership, OAuthConnection
+from accounts.models import Account, Invitation, MCPKey, Membership, OAuthConnection, User
 from accounts.reader_limits import Limited
 from accounts.scoping import account_scope, existing, lock_account
 from accounts.sso.models import IdentityProvider
-from finops.cost_access.models import CostAccessAssignment, CostAccessLimit
+from finops.cost_access.models import CostAccessAssignment, CostAccessLimit, FormerMemberLimit
 from finops.cost_access.queries import LIMIT_ROLES, limit_of_provider
 from finops.cost_access.resolution import Alternatives, resolve_alternatives
 from finops.costs.spend_query import CostFilter
+from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.params import id_of
 from finops.lib.sentences import quote
@@ -101,16 +102,7 @@ def limit_member(*, membership: Membership, limit: CostAccessLimit | None, actor
         raise UserError("Admins and owners see all cost. Change the role first.", field="limit")
     with account_scope(account):
         _assign(account, limit, membership=membership)
-        keys = (
-            MCPKey.objects.filter(created_by=membership.user, revoked_at=None)
-            if limit
-            else MCPKey.objects.none()
-        )
-        assigned = CostAccessAssignment.objects.filter(key__isnull=False).values("key")
-        named = []
-        for key in keys.exclude(pk__in=assigned):
-            _assign(account, limit, key=key)
-            named.append(key.name)
+        named = _limit_own_keys(account, membership.user, limit) if limit else []
     detail = {"limit": limit.name if limit else None, "keys": named}
     audit.record(
         account=account,
@@ -119,6 +111,15 @@ def limit_member(*, membership: Membership, limit: CostAccessLimit | None, actor
         target=membership.user.email,
         detail=detail,
     )
+
+
+def _limit_own_keys(account: Account, user: User, limit: CostAccessLimit) -> list[str]:
+    """Names of the keys that got it."""
+    assigned = CostAccessAssignment.objects.filter(key__isnull=False).values("key")
+    keys = list(MCPKey.objects.filter(created_by=user, revoked_at=None).exclude(pk__in=assigned))
+    for key in keys:
+        _assign(account, limit, key=key)
+    return [key.name for key in keys]
 
 
 @transaction.atomic
@@ -206,22 +207,45 @@ def limit_provider(*, provider: IdentityProvider, limit: CostAccessLimit | None,
 
 @transaction.atomic
 def join_limit(provider: IdentityProvider, membership: Membership, actor: Actor) -> None:
-    """The new member gets the limit of her provider, an admin too: her groups may make her a viewer a moment later, and an
-    admin's limit is not applied."""
+    """The new member gets the limit that she had when she left, else that of her provider, an admin too: her groups may make her a
+    viewer a moment later, and an admin's limit is not applied. Keys that she created get it too, as by `limit_member`."""
     account = membership.account
     with account_scope(account):
-        rows = CostAccessAssignment.objects.select_related("limit").filter(provider=provider)
-        row = rows.first()
+        former = FormerMemberLimit.objects.select_related("limit").filter(user=membership.user).first()
+        default = CostAccessAssignment.objects.select_related("limit").filter(provider=provider).first()
+        row = former or default
         if row is None:
             return
         _assign(account, row.limit, membership=membership)
+        named = _limit_own_keys(account, membership.user, row.limit)
+        FormerMemberLimit.objects.filter(user=membership.user).delete()
     audit.record(
         account=account,
         actor=actor,
         action="cost_access.limit_member",
         target=membership.user.email,
-        detail={"limit": row.limit.name, "provider": provider.name},
+        detail={
+            "limit": row.limit.name,
+            "keys": named,
+            "provider": provider.name,
+            "restored": former is not None,
+        },
     )
+
+
+def leave_limit(membership: Membership) -> None:
+    """Keep the limit of a member who leaves, in place of an earlier one."""
+    account = membership.account
+    with account_scope(account):
+        row = CostAccessAssignment.objects.filter(membership=membership).first()
+        if row is None:
+            FormerMemberLimit.objects.filter(user=membership.user).delete()
+            return
+        FormerMemberLimit.objects.update_or_create(
+            user=membership.user,
+            account=account,
+            defaults={"limit_id": row.limit_id, "left_at": clock.now()},
+        )
 
 
 def assign_choice(row: Limited, choice: str, actor: Actor) -> None:

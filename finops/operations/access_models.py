@@ -83,6 +83,12 @@ ACCESS = ModelGroup(
             title="Limited readers",
         ),
         Entry(
+            "cost_access.FormerMemberLimit",
+            ("user", "account", "limit", "left_at"),
+            ("user__email", "limit__name"),
+            title="Limits of former members",
+        ),
+        Entry(
             "accounts.OAuthApplication",
             ("name", "client_id", "registration_source", "client_type", "created", "last_consent_at"),
             ("client_id", "name"),

@@ -76,9 +76,9 @@ def body_of(answer: Any) -> str:
 
 
 def shown(answer: Any, pair: Pair) -> str:
-    """The words of the page's content, whatever stands around it."""
+    """The words of the page's heading and content, whatever stands around them."""
     body = body_of(answer)
-    content = re.search(r"<main.*?</main>", body, re.S)
+    content = re.search(r'<div class="page-header">.*?</main>|<main.*?</main>', body, re.S)
     text = plain(content.group() if content else body, pair)
     text = re.sub(r'<nav class="(subnav|mb-3).*?</nav>', "", text, flags=re.S)  # of other pages
     text = re.sub(r'<div hx-get="/a/[\w-]+/alerts/.*?</div>', "", text, flags=re.S)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from accounts.models import AuditEntry, Membership, Role
+from accounts.audit import Actor
+from accounts.keys import mint_mcp_key
+from accounts.models import AuditEntry, Membership, Role, User
 from accounts.scoping import account_scope
+from accounts.services.members import remove_member
 from accounts.sso.claims import Claims
 from accounts.sso.services import save_provider
 from accounts.sso.sign_in import person_of
-from finops.cost_access.models import CostAccessAssignment, CostAccessLimit
+from finops.alerts.models import AlertRecipient
+from finops.alerts.recipients import recipients
+from finops.cost_access.models import CostAccessAssignment, CostAccessLimit, FormerMemberLimit
 from finops.cost_access.queries import limit_of_membership
-from finops.cost_access.services import create_limit, delete_limit
+from finops.cost_access.services import create_limit, delete_limit, limit_member
 from finops.costs.spend_query import CostFilter
+from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.accounts.sso.scim.client import Scim, provisioned
 from tests.accounts.sso.test_groups import add_mapping
@@ -92,3 +98,100 @@ def test_an_admin_chooses_it_in_the_providers_form(cast: Cast, limit: CostAccess
         delete_limit(limit=limit, actor=ACTOR)
     admin.post(page, {**fields, "default_role": "viewer", "limit": ""})
     assert not CostAccessAssignment.objects.unscoped().exists()
+
+
+def leave_and_come_back(scim: Scim, ann: dict[str, str]) -> None:
+    for active in (False, True):
+        scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": active})
+
+
+def give(cast: Cast, email: str, limit: CostAccessLimit | None) -> None:
+    membership = Membership.objects.select_related("account").get(account=cast.account, user__email=email)
+    limit_member(membership=membership, limit=limit, actor=ACTOR)
+
+
+def test_who_comes_back_has_the_limit_of_before_with_or_without_one_of_the_provider(
+    cast: Cast, limit: CostAccessLimit
+) -> None:
+    """Else a limited member whom the provider takes out and puts back sees all cost."""
+    scim, found = provisioned(cast.account), []
+    ann = scim.create_user("ann")
+    give(cast, "ann@example.com", limit)
+    leave_and_come_back(scim, ann)
+    found.append(limit_of(cast, "ann@example.com"))
+    filters = [[CostFilter(dimension="service", values=["S3"])]]
+    wide = create_limit(account=cast.account, actor=ACTOR, name="Wide", alternatives=filters)
+    save_provider(provider=scim.provider, actor=ACTOR, limit=str(wide.pk))
+    leave_and_come_back(scim, ann)
+    found.append(limit_of(cast, "ann@example.com"))
+
+    assert found == ["Core", "Core"]
+    with account_scope(cast.account):
+        entry = AuditEntry.objects.filter(action="cost_access.limit_member").order_by("-pk")[0]
+        assert (entry.detail["limit"], entry.detail["restored"]) == ("Core", True)
+        assert not FormerMemberLimit.objects.exists()
+
+
+def test_whom_an_admin_removed_signs_in_again_with_her_limit(cast: Cast, limit: CostAccessLimit) -> None:
+    provider = provisioned(cast.account).provider
+    claims = Claims("ann", "ann@example.com", True, "Ann", groups=[])
+    person_of(provider=provider, claims=claims)
+    give(cast, "ann@example.com", limit)
+    remove_member(membership=Membership.objects.get(user__email="ann@example.com"), actor=ACTOR)
+
+    person_of(provider=provider, claims=claims)
+
+    assert limit_of(cast, "ann@example.com") == "Core"
+
+
+def test_a_limit_that_was_lifted_or_deleted_does_not_come_back(cast: Cast, limit: CostAccessLimit) -> None:
+    scim, found = provisioned(cast.account), []
+    ann = scim.create_user("ann")
+    give(cast, "ann@example.com", limit)
+    leave_and_come_back(scim, ann)
+    give(cast, "ann@example.com", None)
+    leave_and_come_back(scim, ann)
+    found.append(limit_of(cast, "ann@example.com"))
+    give(cast, "ann@example.com", limit)
+    scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": False})
+    delete_limit(limit=limit, actor=ACTOR)
+    scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": True})
+    found.append(limit_of(cast, "ann@example.com"))
+
+    assert found == ["", ""]
+
+
+def test_keys_that_she_created_before_get_the_limit_that_she_comes_back_with(
+    cast: Cast, limit: CostAccessLimit
+) -> None:
+    """She knows them."""
+    scim = provisioned(cast.account)
+    ann = scim.create_user("ann")
+    person = User.objects.get(email="ann@example.com")
+    key, _plaintext = mint_mcp_key(
+        account=cast.account, actor=Actor.of_user(person), name="Notebook", scope="read"
+    )
+    save_provider(provider=scim.provider, actor=ACTOR, limit=str(limit.pk))
+    leave_and_come_back(scim, ann)
+
+    with account_scope(cast.account):
+        assert CostAccessAssignment.objects.get(key=key).limit == limit
+
+
+def test_alerts_are_mailed_to_no_limited_member_and_not_to_her_who_left(
+    cast: Cast, limit: CostAccessLimit
+) -> None:
+    scim, found = provisioned(cast.account), []
+    ann = scim.create_user("ann")
+    with account_scope(cast.account):
+        AlertRecipient.objects.create(
+            account=cast.account, address="ann@example.com", confirmed_at=clock.now()
+        )
+    for step in ("none", "limited", "left", "back", "lifted"):
+        if step in ("limited", "lifted"):
+            give(cast, "ann@example.com", limit if step == "limited" else None)
+        if step in ("left", "back"):
+            scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": step == "back"})
+        found.append(bool(recipients(cast.account, ["ann@example.com"]).allowed))
+
+    assert found == [True, False, False, False, True]

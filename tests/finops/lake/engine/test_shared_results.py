@@ -12,10 +12,12 @@ from redis import Redis
 from finops.lake.engine import engine, shared_results
 from finops.lake.engine.engine import LakeUnavailable
 from finops.lake.schema import Kind
+from finops.lib.cost_access import cost_access
 from tests.broker import messages_in_redis
 from tests.cast import Cast
+from tests.finops.lake.engine.test_cost_limit import limit
 from tests.finops.lake.engine.test_result_cache import lose_files
-from tests.finops.lake.facts import JANUARY, by, line, run_query, store
+from tests.finops.lake.facts import JANUARY, by, line, run_query, store, total
 from tests.servers import free_port
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +43,15 @@ def test_what_one_process_answered_another_does_not_read_again(cast: Cast, redis
     assert run_query(cast.account, by("service")) == first
     with pytest.raises(LakeUnavailable):
         run_query(cast.account, by("region"))
+
+
+def test_answers_of_limited_readers_and_of_others_are_kept_apart(cast: Cast, redis: Redis) -> None:
+    store(cast.account, [line(JANUARY, 1, service="EC2"), line(JANUARY, 2, service="S3")])
+    for _ in range(2):
+        for chosen, expected in ((None, 3), (limit("service", "ec2"), 1), (limit("service", "s3"), 2)):
+            become_another_process()
+            with cost_access(chosen):
+                assert total(cast.account) == expected
 
 
 def test_an_answer_that_somebody_else_put_there_is_none(cast: Cast, redis: Redis) -> None:
