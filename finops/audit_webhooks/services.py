@@ -18,6 +18,8 @@ from finops.audit_webhooks.models import AuditDelivery, AuditDeliveryEntry, Audi
 from finops.audit_webhooks.target import seal_target, target_of
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.notifications.models import Notification
+from finops.notifications.services import notify, page_path
 
 BOTH_SIGN_FOR: Final = timedelta(hours=24)
 MAX_TESTS: Final = 5
@@ -56,6 +58,7 @@ def change_url(*, account: Account, actor: Actor, url: str) -> None:
         row.target, row.next_attempt_at = seal_target(changed, account.pk), clock.now()
         row.save(update_fields=["target", "next_attempt_at"])
         _record(row, actor, "change", {"target": changed.shown})
+        _warn(account, f"Audit log webhook: URL changed by {actor.label}", f"Entries go to {changed.shown}.")
 
 
 @transaction.atomic
@@ -86,6 +89,10 @@ def pause(*, account: Account, actor: Actor, reason: str = "") -> None:
         row.paused_at, row.pause_reason = clock.now(), reason[:300]
         row.save(update_fields=["paused_at", "pause_reason"])
         _record(row, actor, "pause", {"reason": reason} if reason else {})
+        if not reason:
+            _warn(
+                account, f"Audit log webhook paused by {actor.label}", "Entries are sent when it is resumed."
+            )
 
 
 @transaction.atomic
@@ -103,15 +110,16 @@ def resume(*, account: Account, actor: Actor) -> None:
 
 @transaction.atomic
 def send_again(*, account: Account, actor: Actor, start_at: datetime) -> None:
-    """Send all entries from `start_at` on, those that arrived too, with the same event IDs. Raises UserError without a
-    webhook and for a moment to come."""
+    """Send all entries from `start_at` on, those that arrived too, with the same event IDs, and what was not sent of before: nobody
+    skips entries by it. Raises UserError without a webhook and for a moment to come."""
     if start_at > clock.now():
         raise UserError("Choose a moment in the past.", field="start_at")
     with account_scope(account):
         row = _lock_webhook()
         row.deliveries.filter(status=AuditDelivery.Status.WAITING).delete()
         AuditDeliveryEntry.objects.filter(webhook=row, entry__at__gte=start_at).delete()
-        row.start_at, row.low_water, row.next_attempt_at = start_at, _low_water(start_at), clock.now()
+        row.start_at, row.low_water = min(row.start_at, start_at), min(row.low_water, _low_water(start_at))
+        row.next_attempt_at = clock.now()
         row.save(update_fields=["start_at", "low_water", "next_attempt_at"])
         _record(row, actor, "send_again", {"start_at": start_at.isoformat()})
 
@@ -137,6 +145,7 @@ def delete_audit_webhook(*, account: Account, actor: Actor) -> None:
         row = _lock_webhook()
         _record(row, actor, "delete", {})
         row.delete()
+        _warn(account, f"Audit log webhook deleted by {actor.label}", "Entries are sent nowhere.")
 
 
 def _target(url: str, secret: str) -> WebhookTarget:
@@ -165,4 +174,17 @@ def _record(row: AuditWebhook, actor: Actor, verb: str, detail: dict[str, Any]) 
         action=f"audit_webhook.{verb}",
         target="Audit log webhook",
         detail=detail,
+    )
+
+
+def _warn(account: Account, title: str, text: str) -> None:
+    """To admins and owners: the receiver of before hears nothing of it."""
+    notify(
+        account=account,
+        kind=Notification.Kind.ALERT,
+        title=title,
+        text=text,
+        path=page_path(account, "audit_webhook"),
+        key=f"{title} {clock.now().isoformat()}",
+        admins_only=True,
     )

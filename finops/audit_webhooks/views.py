@@ -104,6 +104,7 @@ def _secret_page(request: AccountRequest, plaintext: str, *, is_rotated: bool) -
 @account_page(Role.ADMIN)
 @require_POST
 def pause(request: AccountRequest) -> HttpResponse:
+    reauthenticate_first(request)
     with ErrorMessages(request):
         services.pause(account=request.account, actor=request.actor)
         messages.success(request, "Paused. Entries are kept, and sent when you resume it.")

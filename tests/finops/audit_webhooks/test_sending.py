@@ -18,9 +18,10 @@ from finops.audit_webhooks import sending, services
 from finops.audit_webhooks.models import AuditDelivery, AuditWebhook
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.outbound import use_resolver
 from finops.notifications.models import Notification
 from tests.cast import ACTOR, PASSWORD, Cast
-from tests.receivers import Receiver
+from tests.receivers import Receiver, http_receiver
 from tests.waiting import threads
 
 
@@ -253,6 +254,69 @@ def test_addresses_within_the_network_are_refused(cast: Cast, settings: Any, url
 
     with pytest.raises(UserError):
         services.create_audit_webhook(account=cast.account, actor=ACTOR, url=url)
+
+
+def test_a_name_that_leads_into_the_network_later_gets_nothing(
+    cast: Cast, receiver: Receiver, settings: Any
+) -> None:
+    """DNS rebinding: the address is judged again at each attempt, and is the one that is connected to."""
+    settings.ALERT_ALLOWED_NETWORKS = []
+    url = f"https://siem.example.com:{receiver.port}/hook"
+    with use_resolver(lambda _host, _port: ["93.184.216.34"]):
+        services.create_audit_webhook(account=cast.account, actor=ACTOR, url=url)
+    record(cast, "a")
+
+    for address in ("127.0.0.1", "169.254.169.254", "::ffff:127.0.0.1", "64:ff9b::7f00:1"):
+        with use_resolver(lambda _host, _port, address=address: ["93.184.216.34", address]):
+            assert send(cast, again(cast)) == 0
+            outcome = sending.send_test(account=cast.account, actor=ACTOR)
+        assert (outcome.verdict, "private or reserved network" in outcome.answer) == ("failed", True)
+    assert receiver.requests == []
+
+
+def test_a_redirect_is_not_followed(cast: Cast, receiver: Receiver) -> None:
+    with http_receiver() as other:
+        receiver.answer(307, "", Location=other.url)
+        webhook, _secret = create(cast, receiver)
+        record(cast, "a")
+
+        assert send(cast, webhook) == 0
+        assert (len(receiver.requests), other.requests) == (1, [])
+
+
+def test_sending_again_from_a_later_day_skips_nothing_that_was_not_sent(
+    cast: Cast, receiver: Receiver
+) -> None:
+    """Else who pauses it, acts, and sends again from the next day hides what she did."""
+    webhook, _secret = create(cast, receiver)
+    record(cast, "arrived")
+    send(cast, webhook)
+    services.pause(account=cast.account, actor=ACTOR)
+    record(cast, "hidden")
+    with clock.frozen(timezone.now() + timedelta(days=1)):
+        record(cast, "later")
+        services.send_again(account=cast.account, actor=ACTOR, start_at=clock.now() - timedelta(hours=1))
+        services.resume(account=cast.account, actor=ACTOR)
+        send(cast, again(cast))
+
+    assert targets(receiver) == ["arrived", "hidden", "later"]
+
+
+def test_admins_hear_that_it_was_led_elsewhere_paused_or_deleted(cast: Cast, receiver: Receiver) -> None:
+    """The receiver of before hears nothing."""
+    create(cast, receiver)
+    services.change_url(account=cast.account, actor=ACTOR, url=f"{receiver.url}/2")
+    services.pause(account=cast.account, actor=ACTOR)
+    services.delete_audit_webhook(account=cast.account, actor=ACTOR)
+
+    with account_scope(cast.account):
+        rows = list(Notification.objects.order_by("pk"))
+    assert [row.title for row in rows] == [
+        *(f"Audit log webhook: URL changed by {ACTOR.label}", f"Audit log webhook paused by {ACTOR.label}"),
+        f"Audit log webhook deleted by {ACTOR.label}",
+    ]
+    assert all(row.admins_only for row in rows)
+    assert "secretpath" not in str([row.text for row in rows])
 
 
 def test_entries_of_another_account_are_not_sent(cast: Cast, receiver: Receiver) -> None:
