@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 _TEXTS = {"title", "h1", "h2", "h3", "h4", "button", "a", "summary", "th", "legend", "label"}
 _REQUESTS = ("hx-get", "hx-post", "hx-delete", "hx-put")
+_RANDOM = {"csrfmiddlewaretoken", "draft"}
+"""Fields whose value is another at each look."""
 _HASH = re.compile(r"\.[0-9a-f]{12}(?=\.\w+$)")
 
 
@@ -53,7 +55,7 @@ class _Outline(HTMLParser):
             self._rows.append(0)
         elif tag == "tr" and self._rows:
             self._rows[-1] += 1
-        elif tag in {"input", "select", "textarea"} and attrs.get("name") != "csrfmiddlewaretoken":
+        elif tag in {"input", "select", "textarea"} and attrs.get("name") not in _RANDOM:
             self.lines.append(_field(tag, attrs))
         elif tag == "option":
             selected = " selected" if "selected" in attrs else ""
