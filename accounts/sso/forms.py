@@ -116,7 +116,7 @@ class OidcForm(_ProviderForm):
 
     def __init__(self, provider: IdentityProvider, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(provider, data)
-        if provider.pk is None:
+        if not provider.pk:
             provider.public_id = _drafted_id(provider, data or {})
             self.draft = signing.dumps(str(provider.public_id), salt=_draft_salt(provider))
         if provider.pk and not provider.has_own_redirect_uri:

@@ -267,7 +267,8 @@ def test_a_name_that_leads_into_the_network_later_gets_nothing(
     record(cast, "a")
 
     for address in ("127.0.0.1", "169.254.169.254", "::ffff:127.0.0.1", "64:ff9b::7f00:1"):
-        with use_resolver(lambda _host, _port, address=address: ["93.184.216.34", address]):
+        addresses = ["93.184.216.34", address]
+        with use_resolver(lambda _host, _port: addresses):  # noqa: B023 called within the turn
             assert send(cast, again(cast)) == 0
             outcome = sending.send_test(account=cast.account, actor=ACTOR)
         assert (outcome.verdict, "private or reserved network" in outcome.answer) == ("failed", True)

@@ -10,7 +10,7 @@ from accounts.keys import mint_mcp_key
 from accounts.scoping import account_scope
 from finops.allocation.services.teams import create_team, own_value, release_value, set_team_key
 from finops.cost_access.services import create_limit, limit_key
-from finops.costs.spend_query import CostFilter
+from finops.costs.spend_query import CostFilter, Op
 from finops.exchange_rates.services import enter_rate
 from tests.cast import ACTOR, Cast
 from tests.mcpserver.door import Door
@@ -72,7 +72,11 @@ def test_a_limit_by_currency_is_of_the_currency_of_the_bill(acme: object, cast: 
         )
     for day in days(FIRST, LAST):
         enter_rate(account=cast.account, actor=ACTOR, day=day, base="EUR", quote="USD", rate=Decimal(2))
-    for op, expected in (("not_in", {"USD": Decimal(9)}), ("in", {"USD": Decimal(18)})):
+    cases: list[tuple[Op, dict[str, Decimal]]] = [
+        ("not_in", {"USD": Decimal(9)}),
+        ("in", {"USD": Decimal(18)}),
+    ]
+    for op, expected in cases:
         door = limited_door(cast, CostFilter(dimension="currency", op=op, values=["EUR"]))
         assert totals(door, display_currency="USD") == expected
         own = {"USD": Decimal(9)} if op == "not_in" else {"EUR": Decimal(9)}
