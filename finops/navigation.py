@@ -236,6 +236,8 @@ MENU = (
                         "event_source_new",
                         "event_source_rename",
                         "event_api",
+                        "event_pull_edit",
+                        "event_pull_syncs",
                     ),
                     *("event_key_generate", "event_key_regenerate", "event_key_revoke"),
                     *("data_exports", "data_export", "data_export_new", "data_export_edit"),

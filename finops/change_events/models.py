@@ -19,10 +19,11 @@ MAX_EVENT_ID: Final = 255
 
 
 class EventSource(AccountModel):
-    """A connection that change events come in by, pushed with a key of its own."""
+    """A connection that change events come in by: pushed with a key of its own, or pulled with a vendor's credential."""
 
     class Kind(models.TextChoices):
         PUSH = "push", "Push/API"
+        PULL = "pull", "Pull from a vendor"
 
     name = models.CharField(max_length=100, error_messages={"blank": "Enter a name."})
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.PUSH)
@@ -40,7 +41,7 @@ class EventSource(AccountModel):
                 message="An event source with this name already exists.",
             ),
             not_empty("name", name="event_source_has_a_name", message="Enter a name."),
-            models.CheckConstraint(condition=Q(kind__in=["push"]), name="event_source_kind_is_known"),
+            models.CheckConstraint(condition=Q(kind__in=["push", "pull"]), name="event_source_kind_is_known"),
         ]
 
     def __str__(self) -> str:

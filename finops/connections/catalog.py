@@ -10,7 +10,7 @@ from finops.connections.connector import Connector, Contents
 from finops.connections.connectors import connectors
 
 CLOUD, AI, DATA_PLATFORMS, ANY_FOCUS = "Cloud", "AI", "Data platforms", "Any FOCUS source"
-USAGE = "Usage of your product"
+USAGE, EVENTS = "Usage of your product", "Change events"
 
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
     CLOUD: ("AWS", "Microsoft Azure", "Google Cloud", "Oracle Cloud", "Oracle"),
@@ -18,6 +18,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     DATA_PLATFORMS: ("Snowflake", "Databricks", "MongoDB", "Grafana Labs", "Databases"),
     ANY_FOCUS: (),
     USAGE: (),
+    EVENTS: (),
 }
 """Providers by group, in the order of the page; one that stands nowhere is among any FOCUS source."""
 
@@ -40,8 +41,8 @@ def connector_groups(search: str = "") -> list[ConnectorGroup]:
 
 
 def group_of(connector: Connector[Any]) -> str:
-    if connector.contents == Contents.USAGE:
-        return USAGE
+    if connector.contents != Contents.COST:
+        return USAGE if connector.contents == Contents.USAGE else EVENTS
     return next((title for title, providers in GROUPS.items() if connector.provider in providers), ANY_FOCUS)
 
 

@@ -1,4 +1,4 @@
-"""What a connector is: one kind of place that cost is fetched from. Pure; nothing here knows an account or the database.
+"""What a connector is: one kind of place that cost, usage or change events are fetched from. Pure; nothing here knows an account or the database.
 
 A connector is one module in `finops/connections/connectors/` with one subclass of `Connector`; nothing lists them
 (`finops.connections.connectors.connectors`). It says how it is set up, what is wrong with a set-up, which billing months
@@ -165,6 +165,7 @@ class Contents(enum.StrEnum):
 
     COST = "cost"
     USAGE = "usage"
+    CHANGE_EVENTS = "change_events"
 
 
 class Connector(ABC, Generic[C]):
@@ -192,6 +193,8 @@ class Connector(ABC, Generic[C]):
     takes_any_columns: ClassVar[bool] = False
     """Whether its files may have any columns, which a person maps to FOCUS; then it has `newest_file`."""
     contents: ClassVar[Contents] = Contents.COST
+    caches_pages: ClassVar[bool] = False
+    """Whether pages of its lists are cached between syncs (`transports.page_cache`)."""
     Config: ClassVar[type[ConnectorConfig]]
 
     def steps(self, external_id: str) -> Sequence[SetupStep]:
@@ -215,7 +218,7 @@ class Connector(ABC, Generic[C]):
     @abstractmethod
     def fetch(self, config: C, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
         """All files of the month, whole, in `fetch.folder`, in a format that the importer takes (FOCUS or a native format of
-        `finops.costs`); of usage and change events one a day, as `transports.json_lines` writes them. No file: the month is empty
+        `finops.costs`); of usage one a day, as `transports.json_lines` writes them; of change events one, as `transports.event_lines` does. No file: the month is empty
         now. Raises MonthConflict when it changed while it was read."""
 
     def gauges(self, config: C) -> frozenset[str]:

@@ -15,6 +15,8 @@ from accounts.first_steps import FirstStep, first_steps
 from accounts.models import Account, Role
 from accounts.scoping import account_scope
 from accounts.services.deletion import account_files
+from finops.change_events.models import EventSource
+from finops.change_events.source_panels import EventSourcePanel, event_source_panels
 from finops.connections.links import ConnectionLinks
 from finops.connections.models import CostConnection, CostKey, CostPush
 from finops.connections.services import push_folders
@@ -101,9 +103,23 @@ def pull_panel(source: UsageSource) -> SourcePanel | None:
     connection = rows.filter(usage_source=source).first() if source.kind == UsageSource.Kind.PULL else None
     if connection is None:
         return None
+    return SourcePanel(_PANEL, _panel_context(connection))
+
+
+@event_source_panels.register("connection")
+def event_pull_panel(source: EventSource) -> EventSourcePanel | None:
+    """As `pull_panel`, of an event source."""
+    rows = CostConnection.objects.select_related("account", "event_source")
+    connection = rows.filter(event_source=source).first() if source.kind == EventSource.Kind.PULL else None
+    return EventSourcePanel(_PANEL, _panel_context(connection)) if connection else None
+
+
+_PANEL: Final = "connections/_pull.html"
+
+
+def _panel_context(connection: CostConnection) -> dict[str, object]:
     links = ConnectionLinks(connection.account.slug, connection)
-    state = connection_state(connection)
-    return SourcePanel("connections/_pull.html", {"connection": connection, "state": state, "links": links})
+    return {"connection": connection, "state": connection_state(connection), "links": links}
 
 
 def _has_source(_account: Account) -> Q:

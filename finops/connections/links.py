@@ -1,4 +1,4 @@
-"""The pages of a connection, beneath the source that it fills: of cost or of usage."""
+"""The pages of a connection, beneath the source that it fills: of cost, usage or change events."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ class ConnectionLinks:
 
     @property
     def source(self) -> str:
-        return self._url("connection", "usage_source")
+        return self._url("connection", "usage_source", "event_source")
 
     @property
     def edit(self) -> str:
-        return self._url("connection_edit", "pull_edit")
+        return self._url("connection_edit", "pull_edit", "event_pull_edit")
 
     @property
     def edit_test(self) -> str:
-        return self._url("connection_edit_test", "pull_edit_test")
+        return self._url("connection_edit_test", "pull_edit_test", "event_pull_edit_test")
 
     @property
     def syncs(self) -> str:
-        return self._url("cost_syncs", "pull_syncs")
+        return self._url("cost_syncs", "pull_syncs", "event_pull_syncs")
 
     @property
     def sync(self) -> str:
-        return self._url("connection_sync", "pull_sync")
+        return self._url("connection_sync", "pull_sync", "event_pull_sync")
 
     @property
     def pause(self) -> str:
-        return self._url("connection_pause", "pull_pause")
+        return self._url("connection_pause", "pull_pause", "event_pull_pause")
 
     @property
     def resume(self) -> str:
-        return self._url("connection_resume", "pull_resume")
+        return self._url("connection_resume", "pull_resume", "event_pull_resume")
 
-    def _url(self, of_cost: str, of_usage: str) -> str:
-        name = of_cost if self.connection.contents == Contents.COST else of_usage
-        return reverse(name, args=[self.slug, self.connection.target_id])
+    def _url(self, of_cost: str, of_usage: str, of_events: str) -> str:
+        names = {Contents.COST: of_cost, Contents.USAGE: of_usage, Contents.CHANGE_EVENTS: of_events}
+        return reverse(names[self.connection.contents], args=[self.slug, self.connection.target_id])

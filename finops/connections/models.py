@@ -11,6 +11,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from accounts.scoping import AccountModel
+from finops.change_events.models import EventSource
 from finops.connections.connector import Contents
 from finops.costs.models import CostSource
 from finops.lib import clock
@@ -34,7 +35,7 @@ UNFINISHED_STATUSES: Final = ("queued", "running")
 class CostConnection(AccountModel):
     """How a source's data is fetched: the connector, its config, the sealed credentials, the schedule and its state.
 
-    It fills one source: of cost, or of usage.
+    It fills one source: of cost, of usage, or of change events.
     """
 
     source = models.OneToOneField(
@@ -42,6 +43,13 @@ class CostConnection(AccountModel):
     )
     usage_source = models.OneToOneField(
         "ingestion.UsageSource", null=True, blank=True, on_delete=models.CASCADE, related_name="connection"
+    )
+    event_source = models.OneToOneField(
+        "change_events.EventSource",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="connection",
     )
     connector = models.CharField(
         max_length=40, help_text="Name of a module in finops.connections.connectors."
@@ -99,8 +107,9 @@ class CostConnection(AccountModel):
                 name="cost_connection_fails_since_a_time",
             ),
             models.CheckConstraint(
-                condition=models.Q(source__isnull=False, usage_source__isnull=True)
-                | models.Q(source__isnull=True, usage_source__isnull=False),
+                condition=models.Q(source__isnull=False, usage_source__isnull=True, event_source__isnull=True)
+                | models.Q(source__isnull=True, usage_source__isnull=False, event_source__isnull=True)
+                | models.Q(source__isnull=True, usage_source__isnull=True, event_source__isnull=False),
                 name="cost_connection_of_one_source",
             ),
         ]
@@ -111,18 +120,20 @@ class CostConnection(AccountModel):
     @property
     def contents(self) -> Contents:
         """What its source is of."""
+        if self.event_source_id is not None:
+            return Contents.CHANGE_EVENTS
         return Contents.COST if self.usage_source_id is None else Contents.USAGE
 
     @property
-    def target(self) -> CostSource | UsageSource:
+    def target(self) -> CostSource | UsageSource | EventSource:
         """The source that it fills."""
-        return self.usage_source or self.cost_source
+        return self.event_source or self.usage_source or self.cost_source
 
     @property
     def cost_source(self) -> CostSource:
-        """The source of a connection whose contents are cost. Raises ValueError for one of usage."""
+        """The source of a connection whose contents are cost. Raises ValueError for another."""
         if self.source is None:
-            raise ValueError(f"connection {self.pk} fills a usage source")
+            raise ValueError(f"connection {self.pk} fills no cost source")
         return self.source
 
     @property
@@ -228,6 +239,17 @@ class SyncPeriod(AccountModel):
     @property
     def name(self) -> str:
         return month_name(self.month)
+
+
+class ConnectionPageCache(AccountModel):
+    """Pages of the other side's lists as they were last read (`transports.page_cache`). Without it they are read anew."""
+
+    connection = models.OneToOneField(CostConnection, on_delete=models.CASCADE, related_name="page_cache")
+    content = models.BinaryField()
+    updated_at = models.DateTimeField(default=clock.now)
+
+    def __str__(self) -> str:
+        return f"pages of connection {self.connection_id}"
 
 
 def month_name(month: date) -> str:

@@ -88,7 +88,7 @@ def _overviews(account: Account, which: Q) -> list[ConnectionOverview]:
         ended = syncs.exclude(status__in=UNFINISHED_STATUSES)
         rows = (
             CostConnection.objects.filter(which)
-            .select_related("source", "usage_source")
+            .select_related("source", "usage_source", "event_source")
             .annotate(
                 newest_id=Subquery(syncs.values("pk")[:1]),
                 newest_error=Subquery(ended.values("error")[:1]),

@@ -1,8 +1,9 @@
-"""What a sync keeps of each billing month that it looked at."""
+"""What a sync keeps of each month that it looked at."""
 
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 
 import msgspec
 
@@ -31,6 +32,14 @@ class PeriodResult(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     note: str = ""
     """What its lines cannot say, and that its files have lines of other months than the listing says; sentences."""
+
+
+@dataclass(frozen=True)
+class StoredMonth:
+    """What came of a month of usage or change events: rows that the source has of it now, and what a person should know."""
+
+    rows: int
+    notes: list[str]
 
 
 class PushTotal(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,9 @@ from finops.connections.views import (
 _PULL = "connections/usage/<int:pulled_source_id>"
 """A usage source whose usage is pulled; its own pages are `ingestion`'s."""
 
+_EVENT_PULL = "connections/events/<int:pulled_event_source_id>"
+"""An event source whose events are pulled; its own pages are `finops.change_events`'s."""
+
 urlpatterns = [
     path("connections/", connections.index, name="connections"),
     path("connections/overlaps/dismiss/", connections.dismiss_overlap, name="overlap_dismiss"),
@@ -56,4 +59,10 @@ urlpatterns = [
     path(f"{_PULL}/sync/", syncs.start, name="pull_sync"),
     path(f"{_PULL}/pause/", syncs.pause, name="pull_pause"),
     path(f"{_PULL}/resume/", syncs.resume, name="pull_resume"),
+    path(f"{_EVENT_PULL}/edit/", wizard.edit, name="event_pull_edit"),
+    path(f"{_EVENT_PULL}/edit/test/", wizard.edit_test, name="event_pull_edit_test"),
+    path(f"{_EVENT_PULL}/syncs/", syncs.index, name="event_pull_syncs"),
+    path(f"{_EVENT_PULL}/sync/", syncs.start, name="event_pull_sync"),
+    path(f"{_EVENT_PULL}/pause/", syncs.pause, name="event_pull_pause"),
+    path(f"{_EVENT_PULL}/resume/", syncs.resume, name="event_pull_resume"),
 ]

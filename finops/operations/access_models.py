@@ -216,6 +216,7 @@ IMPORTS = ModelGroup(
             ("status",),
         ),
         Entry("connections.CostPushPart", ("push", "account", "number", "format", "bytes", "received_at")),
+        Entry("connections.ConnectionPageCache", ("connection", "account", "updated_at")),
         Entry("connections.SyncPeriod", ("connection", "account", "month", "rows", "bytes", "synced_at")),
         Entry(
             "data_exports.DataExport",

@@ -27,6 +27,15 @@ def lock_source(source: EventSource) -> None:
         raise UserError("That event source was already deleted.")
 
 
+def _lock_push_source(source: EventSource) -> None:
+    """As `lock_source`. Raises UserError for a source that pulls, too."""
+    lock_source(source)
+    if source.kind != EventSource.Kind.PUSH:
+        raise UserError(
+            f"{source.name} pulls events with a vendor's credential and has no API key. Create a Push/API source for your own tools."
+        )
+
+
 def end_pushes(*, account: Account, source_id: int | None = None) -> None:
     """Wait for the pushes of an account, or of one source of it, that are storing; later ones wait for the caller's
     transaction and are refused when it has deleted the keys."""
@@ -37,7 +46,7 @@ def end_pushes(*, account: Account, source_id: int | None = None) -> None:
     list(keys.order_by("pk").values_list("pk"))
 
 
-EVENT_KEYS: Final = SourceKeys(EventKey, PREFIX, "event_key", EventCredential, lock_source)
+EVENT_KEYS: Final = SourceKeys(EventKey, PREFIX, "event_key", EventCredential, _lock_push_source)
 authenticate_event_key = EVENT_KEYS.authenticate
 lock_active_key = EVENT_KEYS.lock
 generate_event_key = EVENT_KEYS.generate

@@ -13,13 +13,21 @@ from finops.change_events.services.keys import end_pushes, lock_source
 
 
 @transaction.atomic
-def create_event_source(*, account: Account, actor: Actor, name: str) -> EventSource:
+def create_event_source(
+    *, account: Account, actor: Actor, name: str, kind: str = EventSource.Kind.PUSH.value
+) -> EventSource:
     """A new source without a key. Raises ValidationError for a name that is empty, too long or taken."""
-    source = EventSource(account=account, name=name.strip(), created_by=actor.user)
+    source = EventSource(account=account, name=name.strip(), kind=kind, created_by=actor.user)
     with account_scope(account):
         source.full_clean()
     source.save(force_insert=True)
-    audit.record(account=account, actor=actor, action="event_source.create", target=source.name)
+    audit.record(
+        account=account,
+        actor=actor,
+        action="event_source.create",
+        target=source.name,
+        detail={"kind": source.kind},
+    )
     return source
 
 

@@ -19,6 +19,7 @@ from finops.change_events.forms import EventSourceForm
 from finops.change_events.models import ChangeEvent, EventKey, EventMonth, EventSource
 from finops.change_events.services import keys, sources
 from finops.change_events.snippets import event_snippets
+from finops.change_events.source_panels import panels_of
 from finops.change_events.views.events import EVENTS
 from finops.change_events.views.push import PATH
 from finops.lib.listing import Column, ListPage
@@ -161,6 +162,8 @@ def _source_page(
     context = {
         "source": row,
         "key": EventKey.objects.filter(source=row, revoked_at=None).first(),
+        "is_push": row.kind == EventSource.Kind.PUSH,
+        "panels": panels_of(row),
         "push_url": push_url(),
         "form": form or EventSourceForm(initial={"name": row.name}),
         "event_count": events.count(),

@@ -16,6 +16,8 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.change_events.models import EventSource
+from finops.change_events.services.sources import create_event_source
 from finops.connections.configs import config_of_values, is_external_id_of, new_external_id, stored_parts
 from finops.connections.connector import (
     EXTERNAL_ID,
@@ -51,7 +53,7 @@ def create_connection(
     interval_minutes: int = DEFAULT_INTERVAL,
     external_id: str | None = None,
 ) -> CostConnection:
-    """A new cost source of this name whose files are fetched, and its first sync, which begins on commit.
+    """A new source of this name, of what the connector brings, that is fetched, and its first sync, which begins on commit.
 
     `values` are the fields of the connector's config. Raises UserError on the field that is wrong, and for an external id
     that was not made for the account; ValidationError for the name, the interval or the month.
@@ -95,7 +97,7 @@ def change_connection(
     with account_scope(connection.account):
         row = (
             CostConnection.objects.select_for_update(of=("self",))
-            .select_related("source", "usage_source")
+            .select_related("source", "usage_source", "event_source")
             .get(pk=connection.pk)
         )
         before, public_before, secrets_before = _snapshot(row), row.config, secrets_of(row)
@@ -171,6 +173,9 @@ def _new_source(contents: Contents, *, account: Account, name: str, actor: Actor
     if contents == Contents.USAGE:
         kind = UsageSource.Kind.PULL.value
         return {"usage_source": create_usage_source(account=account, name=name, actor=actor, kind=kind)}
+    if contents == Contents.CHANGE_EVENTS:
+        kind = EventSource.Kind.PULL.value
+        return {"event_source": create_event_source(account=account, name=name, actor=actor, kind=kind)}
     return {"source": create_cost_source(account=account, name=name, actor=actor)}
 
 
@@ -197,7 +202,7 @@ def _pause(connection: CostConnection, actor: Actor, *, is_paused: bool) -> Cost
     with account_scope(connection.account):
         row = (
             CostConnection.objects.select_for_update(of=("self",))
-            .select_related("source", "usage_source")
+            .select_related("source", "usage_source", "event_source")
             .get(pk=connection.pk)
         )
         if (row.paused_at is not None) == is_paused:

@@ -24,6 +24,7 @@ from finops.connections.connector import (
     SourceUnavailable,
 )
 from finops.connections.services.child_answers import ChildAnswer, answer_of
+from finops.connections.transports.page_cache import use_page_cache
 from finops.costs.focus.normalise import FocusFile
 from finops.lib import child_process
 from finops.lib.child_process import ChildOutcome, ChildResult
@@ -41,6 +42,7 @@ def fetch_in_child(
     *,
     name: str,
     deadline: float,
+    pages: Path | None = None,
 ) -> list[FocusFile]:
     """As `Connector.fetch`. `fetch.progress` is called once a second with the bytes since, and raises when the sync is to end; the
     process, called `name`, is killed then, and at the deadline (`time.monotonic()`).
@@ -56,6 +58,7 @@ def fetch_in_child(
             config,
             month,
             fetch.folder,
+            pages,
             name=name,
             deadline=deadline,
             is_wanted=watch.is_wanted,
@@ -119,7 +122,11 @@ def _count_path(folder: Path) -> Path:
 
 
 def fetch_to_folder(
-    connector: Connector[Any], config: ConnectorConfig, month: BillMonth, folder: Path
+    connector: Connector[Any],
+    config: ConnectorConfig,
+    month: BillMonth,
+    folder: Path,
+    pages: Path | None = None,
 ) -> None:
     """In the child: fetch, and say beside the folder what came of it."""
     _answer_path(folder).unlink(missing_ok=True)
@@ -137,5 +144,6 @@ def fetch_to_folder(
         fetched = connector.fetch(config, month, fetch)
         return ChildAnswer(files=[(str(each.path), each.name) for each in fetched])
 
-    answer = answer_of(files, "fetch")
+    with use_page_cache(pages):
+        answer = answer_of(files, "fetch")
     msgspec.structs.replace(answer, notes=fetch.notes).write(_answer_path(folder))

@@ -19,6 +19,7 @@ from finops.connections.connector import (
     SourceUnavailable,
 )
 from finops.connections.services.child_answers import ChildAnswer, answer_of
+from finops.connections.transports.page_cache import use_page_cache
 from finops.lib import child_process, time_limit
 from finops.lib.child_process import ChildOutcome, ChildResult
 
@@ -55,8 +56,9 @@ def look_in_child(
     answer: Path,
     name: str,
     progress: Callable[[], None],
+    pages: Path | None = None,
 ) -> list[BillMonth]:
-    """As `look`, in a process called `name`, which leaves its answer in a file. `progress` is called once a second and raises when
+    """As `look`, in a process called `name`, which leaves its answer in a file, and the pages of its lists in `pages`. `progress` is called once a second and raises when
     the sync is to end. Raises SourceError besides when the process took more memory than it may, or died twice."""
 
     def is_wanted() -> bool:
@@ -71,6 +73,7 @@ def look_in_child(
             month,
             answer,
             settings.SYNC_LOOK_SECONDS,
+            pages,
             name=name,
             deadline=time.monotonic() + settings.SYNC_LOOK_SECONDS + ANSWER_SECONDS,
             is_wanted=is_wanted,
@@ -87,7 +90,12 @@ def look_in_child(
 
 
 def look_to_file(
-    connector: Connector[Any], config: ConnectorConfig, month: date | None, answer: Path, seconds: float
+    connector: Connector[Any],
+    config: ConnectorConfig,
+    month: date | None,
+    answer: Path,
+    seconds: float,
+    pages: Path | None = None,
 ) -> None:
     """In the child."""
 
@@ -95,7 +103,8 @@ def look_to_file(
         found = look(connector, config, month, seconds)
         return ChildAnswer(months=[(each.month, each.fingerprint, each.bytes) for each in found])
 
-    answer_of(months, "look").write(answer)
+    with use_page_cache(pages):
+        answer_of(months, "look").write(answer)
 
 
 def _timeout(seconds: float) -> SourceUnavailable:

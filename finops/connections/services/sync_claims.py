@@ -67,7 +67,10 @@ def _ours(sync: CostSync) -> QuerySet[CostSync]:
 def _begin(sync_id: int) -> CostSync | None:
     # Unscoped: a worker names the row itself.
     rows = CostSync.objects.unscoped().select_related(
-        "account", "connection__source", "connection__usage_source__account"
+        "account",
+        "connection__source",
+        "connection__usage_source__account",
+        "connection__event_source__account",
     )
     sync = rows.select_for_update(of=("self",)).filter(pk=sync_id, status__in=UNFINISHED_STATUSES).first()
     if sync is None:

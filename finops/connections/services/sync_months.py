@@ -30,13 +30,14 @@ from finops.connections.connector import (
     SyncCancellation,
 )
 from finops.connections.models import CostSync, SyncPeriod, month_name
-from finops.connections.schemas import PeriodAction, PeriodResult
-from finops.connections.services import sync_claims
+from finops.connections.schemas import PeriodAction, PeriodResult, StoredMonth
+from finops.connections.services import event_months, sync_claims, usage_months
 from finops.connections.services.child_answers import BROKEN, NO_SPACE, uploads
 from finops.connections.services.month_fetch import fetch_in_child
+from finops.connections.services.page_caches import page_cache_file
 from finops.connections.services.source_looks import look, look_in_child
 from finops.connections.services.sync_heartbeat import SyncHeartbeat
-from finops.connections.services.usage_months import store_month
+from finops.connections.transports.page_cache import use_page_cache
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.import_decision import Decision
 from finops.costs.mapping.document import MappingDocument, as_json
@@ -99,11 +100,13 @@ def list_months(
     month: date | None = None,
 ) -> list[BillMonth]:
     """A look at the months that the other side has, or at one. Raises SourceError and its classes, and SyncCancellation."""
-    if not in_child:
-        return look(connector, config, month)
-    answer = uploads() / f"sync-{sync.connection_id}-{sync.pk}-{sync.attempts}.look"
-    name = f"cost look {sync.pk}"
-    return look_in_child(connector, config, month, answer=answer, name=name, progress=progress.check)
+    with page_cache_file(sync, connector) as pages:
+        if not in_child:
+            with use_page_cache(pages):
+                return look(connector, config, month)
+        answer = uploads() / f"sync-{sync.connection_id}-{sync.pk}-{sync.attempts}.look"
+        name, check = f"cost look {sync.pk}", progress.check
+        return look_in_child(connector, config, month, answer=answer, name=name, progress=check, pages=pages)
 
 
 def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
@@ -114,8 +117,8 @@ def sync_month(context: SyncContext, month: BillMonth) -> MonthOutcome:
     try:
         with _month_folder(context.sync, month) as folder:
             month, files, notes = _fetch(context, month, folder)
-            if context.connector.contents == Contents.USAGE:
-                return _store_usage(context, month, files, notes, started)
+            if context.connector.contents != Contents.COST:
+                return _store(context, month, files, notes, started)
             job = _import(context, month, files)
         _remember(context.sync, month, job.rows, context.config.column_mapping, job)
     except SyncCancellation:
@@ -197,10 +200,13 @@ def _fetch(
 
 
 def _fetch_once(context: SyncContext, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
-    if not context.in_child:
-        return context.connector.fetch(context.config, month, fetch)
-    name, deadline = f"cost sync {context.sync.pk}", context.progress.deadline
-    return fetch_in_child(context.connector, context.config, month, fetch, name=name, deadline=deadline)
+    connector, config = context.connector, context.config
+    with page_cache_file(context.sync, connector) as pages:
+        if not context.in_child:
+            with use_page_cache(pages):
+                return connector.fetch(config, month, fetch)
+        name, deadline = f"cost sync {context.sync.pk}", context.progress.deadline
+        return fetch_in_child(connector, config, month, fetch, name=name, deadline=deadline, pages=pages)
 
 
 def _import(context: SyncContext, month: BillMonth, files: Sequence[FocusFile]) -> CostImport:
@@ -224,18 +230,12 @@ def _import(context: SyncContext, month: BillMonth, files: Sequence[FocusFile]) 
     return job
 
 
-def _store_usage(
+def _store(
     context: SyncContext, month: BillMonth, files: Sequence[FocusFile], notes: Sequence[str], started: float
 ) -> MonthOutcome:
     name, size = month_name(month.month), sum(file.path.stat().st_size for file in files)
     context.progress.stage(f"storing {name}")
-    total = store_month(
-        source=context.sync.connection.target,
-        month=month.month,
-        files=files,
-        gauges=context.connector.gauges(context.config),
-        checkpoint=context.progress.check_sometimes,
-    )
+    total = _stored_month(context, month, files)
     _remember(context.sync, month, total.rows, None, None)
     context.progress.end_month()
     result = PeriodResult(
@@ -248,6 +248,19 @@ def _store_usage(
         note=" ".join([*notes, *total.notes]),
     )
     return MonthOutcome(result)
+
+
+def _stored_month(context: SyncContext, month: BillMonth, files: Sequence[FocusFile]) -> StoredMonth:
+    source, checkpoint = context.sync.connection.target, context.progress.check_sometimes
+    if context.connector.contents == Contents.CHANGE_EVENTS:
+        return event_months.store_month(source=source, month=month.month, files=files, checkpoint=checkpoint)
+    return usage_months.store_month(
+        source=source,
+        month=month.month,
+        files=files,
+        gauges=context.connector.gauges(context.config),
+        checkpoint=checkpoint,
+    )
 
 
 def _remember(

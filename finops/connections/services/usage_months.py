@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from finops.change_events.models import EventSource
+from finops.connections.schemas import StoredMonth
 from finops.connections.transports.json_lines import day_of_file
 from finops.costs.focus.normalise import FocusFile
 from finops.costs.models import CostSource
@@ -15,22 +16,14 @@ from ingestion.models import UsageSource
 from ingestion.services.pulls import store_usage_day, stored_events, usage_days
 
 
-@dataclass(frozen=True)
-class UsageMonth:
-    """What came of a month: rows that the source has of it now, and what a person should know."""
-
-    rows: int
-    notes: list[str]
-
-
 def store_month(
     *,
-    source: UsageSource | CostSource,
+    source: UsageSource | CostSource | EventSource,
     month: date,
     files: Sequence[FocusFile],
     gauges: frozenset[str],
     checkpoint: Callable[[], None],
-) -> UsageMonth:
+) -> StoredMonth:
     """Make the month of a usage source what its files say, one a day; days without a file are empty. A day is stored whole or not at
     all, so what was stored before an error or kill -9 is found unchanged the next time."""
     if not isinstance(source, UsageSource):
@@ -46,4 +39,4 @@ def store_month(
         rejected, error = rejected + total.rejected, error or total.error
     rows = stored_events(source=source, first=month, last=month_end(month))
     notes = [f"{rejected:,} rows were rejected. First reason: {error}."] if rejected else []
-    return UsageMonth(rows, notes)
+    return StoredMonth(rows, notes)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, BinaryIO, Final, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -100,11 +100,11 @@ class HttpApi:
     attempts: int = LOOK_ATTEMPTS
     page_seconds: float = PAGE_SECONDS
 
-    def for_fetch(self, fetch: Fetch) -> HttpApi:
+    def for_fetch(self, fetch: Fetch) -> Self:
         """As patient as a month of data is worth."""
         return replace(self, progress=fetch.progress, attempts=MAX_ATTEMPTS)
 
-    def for_check(self) -> HttpApi:
+    def for_check(self) -> Self:
         """One attempt: a person waits."""
         return replace(self, attempts=1, page_seconds=CHECK_SECONDS)
 

@@ -207,7 +207,7 @@ def sample(request: AccountRequest, source_id: int) -> HttpResponse:
 @require_POST
 def newest(request: AccountRequest, synced_source_id: int) -> HttpResponse:
     """Keep a file to look at: the newest of the connection."""
-    connection = connection_of(synced_source_id)
+    connection = connection_of({"synced_source_id": synced_source_id})
     with ErrorMessages(request):
         fetch_sample(connection=connection, in_child=True)
     return redirect("column_mapping", slug=request.account.slug, source_id=synced_source_id)

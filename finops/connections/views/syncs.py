@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -61,18 +61,24 @@ def seconds_of(sync: CostSync) -> Decimal | None:
     return max(Decimal(f"{seconds:.1f}"), Decimal("0.1"))
 
 
-def connection_of(synced_source_id: int = 0, pulled_source_id: int = 0) -> CostConnection:
-    """Of a cost source in the account's scope, or of a usage source; 404 where files are uploaded and events pushed."""
-    rows = CostConnection.objects.select_related("source", "usage_source", "account")
-    if pulled_source_id:
-        return get_object_or_404(rows, usage_source=pulled_source_id)
-    return get_object_or_404(rows, source=synced_source_id)
+_FIELDS: Final = {
+    "synced_source_id": "source",
+    "pulled_source_id": "usage_source",
+    "pulled_event_source_id": "event_source",
+}
+"""Of a connection, by what a URL calls its source."""
+
+
+def connection_of(source_id: Mapping[str, int]) -> CostConnection:
+    """Of the source in the account's scope that a URL names; 404 where files are uploaded and events pushed."""
+    rows = CostConnection.objects.select_related("source", "usage_source", "event_source", "account")
+    return get_object_or_404(rows, **{_FIELDS[name]: value for name, value in source_id.items()})
 
 
 @account_page()
 @require_safe
-def index(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponseBase:
-    connection = connection_of(synced_source_id, pulled_source_id)
+def index(request: AccountRequest, /, **source_id: int) -> HttpResponseBase:
+    connection = connection_of(source_id)
     rows = CostSync.objects.filter(connection=connection).defer("periods")[:SYNCS_LISTED]
     links = ConnectionLinks(request.account.slug, connection)
     context = {"source": connection.target, "connection": connection, "links": links}
@@ -83,7 +89,9 @@ def index(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: 
 @require_safe
 def sync(request: AccountRequest, sync_id: int) -> HttpResponse:
     """How a sync goes, and afterwards what it did. htmx asks again every second until it is finished."""
-    rows = CostSync.objects.select_related("connection__source", "connection__usage_source")
+    rows = CostSync.objects.select_related(
+        "connection__source", "connection__usage_source", "connection__event_source"
+    )
     row = get_object_or_404(rows, pk=sync_id)
     detail, source = sync_detail(row), row.connection.target
     is_unfinished = row.status in UNFINISHED_STATUSES
@@ -121,6 +129,8 @@ def _heading(row: CostSync) -> str:
 def _explore_url(request: AccountRequest, connection: CostConnection) -> str:
     if connection.contents == Contents.USAGE:
         return reverse("usage", args=[request.account.slug])
+    if connection.contents == Contents.CHANGE_EVENTS:
+        return f"{reverse('change_events', args=[request.account.slug])}?{urlencode({'source': connection.target_id})}"
     query = {"period": "last_12_months", "granularity": "month", "group_by": "service"}
     filters = {"f0": "source", "f0op": "in", "f0v": connection.target.name}
     return f"{reverse('cost_explorer', args=[request.account.slug])}?{urlencode({**query, **filters})}"
@@ -128,9 +138,9 @@ def _explore_url(request: AccountRequest, connection: CostConnection) -> str:
 
 @account_page(Role.MEMBER)
 @require_POST
-def start(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponse:
+def start(request: AccountRequest, /, **source_id: int) -> HttpResponse:
     """Sync now; one that is queued or under way already is shown."""
-    connection = connection_of(synced_source_id, pulled_source_id)
+    connection = connection_of(source_id)
     with ErrorMessages(request):
         row = services.queue_sync(connection=connection, actor=request.actor)
         return redirect("cost_sync", slug=request.account.slug, sync_id=row.pk)
@@ -148,15 +158,15 @@ def cancel(request: AccountRequest, sync_id: int) -> HttpResponse:
 
 @account_page(Role.MEMBER)
 @require_POST
-def pause(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponse:
-    connection = connection_of(synced_source_id, pulled_source_id)
+def pause(request: AccountRequest, /, **source_id: int) -> HttpResponse:
+    connection = connection_of(source_id)
     return _change(request, connection, services.pause_connection, "Syncs paused.")
 
 
 @account_page(Role.MEMBER)
 @require_POST
-def resume(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponse:
-    connection = connection_of(synced_source_id, pulled_source_id)
+def resume(request: AccountRequest, /, **source_id: int) -> HttpResponse:
+    connection = connection_of(source_id)
     return _change(request, connection, services.resume_connection, "Syncs resumed.")
 
 

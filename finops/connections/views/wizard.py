@@ -160,8 +160,8 @@ def findings_response(
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters()
 @never_cache
-def edit(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponse:
-    connection = connection_of(synced_source_id, pulled_source_id)
+def edit(request: AccountRequest, /, **source_id: int) -> HttpResponse:
+    connection = connection_of(source_id)
     connector = connectors().get(connection.connector)
     if connector is None:
         links = ConnectionLinks(request.account.slug, connection)
@@ -213,9 +213,9 @@ def _edit_page(
 @require_POST
 @sensitive_post_parameters()
 @never_cache
-def edit_test(request: AccountRequest, synced_source_id: int = 0, pulled_source_id: int = 0) -> HttpResponse:
+def edit_test(request: AccountRequest, /, **source_id: int) -> HttpResponse:
     """*Test connection* of one that exists: with its stored secrets where their fields are empty."""
-    connection = connection_of(synced_source_id, pulled_source_id)
+    connection = connection_of(source_id)
     try:
         form = _form_of(connection, connector_of(connection.connector), request.POST)
     except UserError as error:

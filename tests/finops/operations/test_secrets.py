@@ -53,6 +53,7 @@ HIDDEN = {
     "change_events.ChangeEvent.external_id",
     "change_events.EventKey.digest",
     "change_events.EventKey.lookup",
+    "connections.ConnectionPageCache.content",
     "connections.CostConnection.credentials",
     "connections.CostConnection.external_id",
     "connections.CostKey.digest",

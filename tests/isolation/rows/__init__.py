@@ -80,4 +80,5 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "call_id": activity.assistant_call,
     "rate_id": exchange_rates.exchange_rate,
     "schedule_id": reports.report_schedule,
+    "pulled_event_source_id": connections.pulled_event_source,
 }

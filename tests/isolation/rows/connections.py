@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.change_events.models import EventSource
 from finops.connections.models import CostConnection, CostPush, CostSync
 from finops.lib import clock
 from ingestion.models import UsageSource
@@ -37,6 +38,17 @@ def pulled_source(account: Account) -> int:
             usage_source=source,
             connector="usage_postgresql",
             external_id=secrets.token_hex(4),
+        )
+    return source.pk
+
+
+def pulled_event_source(account: Account) -> int:
+    with account_scope(account):
+        source = EventSource.objects.create(
+            account=account, name=f"walk {secrets.token_hex(4)}", kind=EventSource.Kind.PULL
+        )
+        CostConnection.objects.create(
+            account=account, event_source=source, connector="github", external_id=secrets.token_hex(4)
         )
     return source.pk
 

@@ -1,0 +1,30 @@
+"""What higher apps show on the page of an event source, such as how it is pulled. They add theirs to `event_source_panels`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from finops.change_events.models import EventSource
+from finops.lib.registry import Registry
+
+
+@dataclass(frozen=True)
+class EventSourcePanel:
+    """A part of the page: a template, which gets `part`, the context of this part."""
+
+    template: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+event_source_panels: Registry[Callable[[EventSource], EventSourcePanel | None]] = Registry(
+    "event source panel"
+)
+"""None: there is nothing to show. The account is in scope."""
+
+
+def panels_of(source: EventSource) -> list[EventSourcePanel]:
+    """Every part that has something to show, in the order of registration."""
+    panels = [panel(source) for panel in event_source_panels.values()]
+    return [panel for panel in panels if panel is not None]

@@ -1,0 +1,241 @@
+"""GitHub, github.com and Enterprise Server: deployments, releases and merged pull requests of repositories, as change events.
+
+Pages are kept by their ETag, so a look at what has not changed costs nothing of the rate limit; with an App it does, since each token
+has ETags of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+from functools import partial
+from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from finops.connections.checks import check_list
+from finops.connections.connector import (
+    BillMonth,
+    CheckFinding,
+    Connector,
+    ConnectorConfig,
+    Contents,
+    Fetch,
+    SecretText,
+    SetupStep,
+)
+from finops.connections.transports.event_lines import (
+    EventList,
+    PulledEvent,
+    listed_months,
+    write_month,
+)
+from finops.connections.transports.tokens import RenewableToken
+from finops.connections.vendor_apis.code_hosts import (
+    MAX_TEXT,
+    SCOPE_HINT,
+    EnvironmentNames,
+    Repository,
+    names_of,
+    newest_event,
+    repositories_of,
+)
+from finops.connections.vendor_apis.github import GitHubApi, RepositoryEvents
+from finops.connections.vendor_apis.service_account import rsa_key, signed_jwt
+from finops.costs.focus.normalise import FocusFile
+from finops.lib import clock
+
+BASE_URL: Final = "https://api.github.com"
+TOKEN_SECONDS: Final = 540
+"""Of the App's own token; GitHub takes ten minutes at most."""
+_EXAMPLE: Final = "acme/checkout service=Amazon ECS; tag:team=payments"
+_REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}")
+_HEADERS: Final = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
+
+
+class GitHubEventsConfig(ConnectorConfig, frozen=True, kw_only=True):
+    """A credential and repositories."""
+
+    repositories: Annotated[
+        str,
+        msgspec.Meta(title="Repositories", description=SCOPE_HINT, examples=[_EXAMPLE], max_length=MAX_TEXT),
+    ]
+    access: Annotated[
+        Literal["token", "app"],
+        msgspec.Meta(title="Access", description="A fine-grained personal access token, or a GitHub App."),
+    ] = "token"
+    token: Annotated[
+        SecretText,
+        msgspec.Meta(
+            title="Personal access token",
+            description="Fine-grained, with read access to Contents, Deployments and Pull requests.",
+            examples=["github_pat_…"],
+            pattern=r"^[!-~]*$",
+            max_length=400,
+        ),
+    ] = ""
+    app_id: Annotated[
+        str,
+        msgspec.Meta(title="App ID", description="Or the client ID.", examples=["123456"], max_length=40),
+    ] = ""
+    installation_id: Annotated[
+        str,
+        msgspec.Meta(
+            title="Installation ID",
+            description="The number at the end of the installation's address.",
+            examples=["7654321"],
+            pattern=r"^[0-9]*$",
+            max_length=20,
+        ),
+    ] = ""
+    private_key: Annotated[
+        SecretText,
+        msgspec.Meta(
+            title="Private key of the App",
+            description="PEM.",
+            examples=["-----BEGIN RSA PRIVATE KEY-----"],  # pragma: allowlist secret
+            max_length=10_000,
+        ),
+    ] = ""
+    deployments: Annotated[bool, msgspec.Meta(title="Deployments")] = True
+    environments: EnvironmentNames = ""
+    releases: Annotated[bool, msgspec.Meta(title="Releases")] = True
+    pull_requests: Annotated[bool, msgspec.Meta(title="Merged pull requests")] = True
+    url: Annotated[
+        str,
+        msgspec.Meta(
+            title="Server URL",
+            description="Of GitHub Enterprise. Default: github.com. Private networks need the operator's permission.",
+            examples=["https://github.example.com"],
+            pattern=r"^(https?://[^\s?#@]+)?$",
+            max_length=500,
+        ),
+    ] = ""
+
+    def __post_init__(self) -> None:
+        repositories_of(self.repositories, _REPOSITORY, _EXAMPLE)
+        if self.access == "token" and not self.token:
+            raise ValueError("Enter the personal access token")
+        if self.access == "app" and not (self.app_id and self.installation_id and self.private_key):
+            raise ValueError("Enter app ID, installation ID and private key of the App")
+        if not (self.deployments or self.releases or self.pull_requests):
+            raise ValueError("Choose a kind of events")
+
+    @property
+    def repository_list(self) -> list[Repository]:
+        return repositories_of(self.repositories, _REPOSITORY, _EXAMPLE)
+
+
+class _InstallationToken(msgspec.Struct, frozen=True):
+    token: str
+
+
+class GitHub(Connector[GitHubEventsConfig]):
+    name = "github"
+    title = "GitHub"
+    provider = "GitHub"
+    icon = "brand-github"
+    docs_url = "https://docs.github.com/rest/authentication/permissions-required-for-fine-grained-personal-access-tokens"
+    description = "Change events: deployments, releases and merged pull requests."
+    order = 910
+    contents = Contents.CHANGE_EVENTS
+    changes_while_read = True
+    caches_pages = True
+    Config = GitHubEventsConfig
+
+    def steps(self, external_id: str) -> Sequence[SetupStep]:
+        return (
+            SetupStep(
+                "Create a fine-grained token",
+                "In GitHub, open Settings > Developer settings > Fine-grained tokens. Choose the repositories. Grant Read on "
+                "Contents (releases), Deployments and Pull requests, and nothing else.",
+            ),
+            SetupStep(
+                "Or install a GitHub App",
+                "Create an App with the same permissions and no webhook, install it on the repositories, and generate a private key.",
+            ),
+            SetupStep("Enter the credential", "Stored encrypted and never shown again."),
+        )
+
+    def check(self, config: GitHubEventsConfig) -> list[CheckFinding]:
+        with check_list() as checks:
+            api = checks.attempt("Read the credential", lambda: _api(config).for_check())
+            first, *others = _repositories(api, config)
+            for title, events in _lists(first, config).items():
+                newest = partial(newest_event, events)
+                checks.attempt(f"Read {title} of {first.repository.name}", newest)
+            for other in others:
+                checks.attempt(f"Read {other.repository.name}", other.check)
+        return checks.findings
+
+    def months(self, config: GitHubEventsConfig) -> list[BillMonth]:
+        return listed_months(partial(_events, config, _api(config)))
+
+    def fetch(self, config: GitHubEventsConfig, month: BillMonth, fetch: Fetch) -> list[FocusFile]:
+        return write_month(fetch, month.month, partial(_events, config, _api(config).for_fetch(fetch)))
+
+
+def _repositories(api: GitHubApi, config: GitHubEventsConfig) -> list[RepositoryEvents]:
+    web_url, environments = config.url.rstrip("/") or "https://github.com", names_of(config.environments)
+    return [RepositoryEvents(api, each, web_url, environments) for each in config.repository_list]
+
+
+def _lists(repository: RepositoryEvents, config: GitHubEventsConfig) -> dict[str, EventList]:
+    """Those of the chosen kinds."""
+    kinds: dict[str, tuple[bool, EventList]] = {
+        "deployments": (config.deployments, repository.deployments),
+        "releases": (config.releases, repository.releases),
+        "pull requests": (config.pull_requests, repository.pull_requests),
+    }
+    return {name: events for name, (is_chosen, events) in kinds.items() if is_chosen}
+
+
+def _events(config: GitHubEventsConfig, api: GitHubApi, first: date, last: date) -> Iterator[PulledEvent]:
+    for repository in _repositories(api, config):
+        for events in _lists(repository, config).values():
+            yield from events(first, last)
+
+
+def api_url(url: str) -> str:
+    """The API's base: of Enterprise Cloud with data residency a host of its own, of a server a path."""
+    if not url:
+        return BASE_URL
+    parts = urlsplit(url)
+    if parts.hostname and parts.hostname.endswith(".ghe.com"):
+        return f"{parts.scheme}://api.{parts.netloc.removeprefix('api.')}"
+    return f"{url.rstrip('/')}/api/v3"
+
+
+def _api(config: GitHubEventsConfig) -> GitHubApi:
+    """Raises SourceError for a private key that is none."""
+    is_app = config.access == "app"
+    secret = config.private_key if is_app else config.token
+    api = GitHubApi(
+        # The operator's address in place of github.com is not that of a server.
+        connector="" if config.url else GitHub.name,
+        vendor="GitHub",
+        base_url=api_url(config.url),
+        headers=_HEADERS if is_app else {**_HEADERS, "Authorization": f"Bearer {secret}"},
+        secrets=(secret,),
+        key_fix="Create a fine-grained token, or a private key of the App, and enter it in this connection.",
+        scope_fix="Grant Read on Contents, Deployments and Pull requests.",
+    )
+    if not is_app:
+        return api
+    rsa_key(config.private_key, "private_key")
+    return replace(api, token=RenewableToken(lambda: _installation_token(api, config)))
+
+
+def _installation_token(api: GitHubApi, config: GitHubEventsConfig) -> str:
+    """A token for an hour. One request."""
+    now = int(clock.now().timestamp())
+    # A minute back, as clocks differ.
+    claims = {"iat": now - 60, "exp": now + TOKEN_SECONDS, "iss": config.app_id}
+    key = rsa_key(config.private_key, "private_key")
+    jwt = signed_jwt({"alg": "RS256", "typ": "JWT"}, claims, key)
+    signed = replace(api, headers={**_HEADERS, "Authorization": f"Bearer {jwt}"}, secrets=(*api.secrets, jwt))
+    path = f"/app/installations/{config.installation_id}/access_tokens"
+    return signed.post(path, b"", "application/json", _InstallationToken).token

@@ -1,0 +1,92 @@
+"""Change events as a file of JSON lines, each an event as it would be pushed: what connectors of change events leave of a month."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import msgspec
+
+from finops.change_events.event_rules import is_web_address
+from finops.change_events.models import MAX_ACTOR, MAX_EVENT_ID, MAX_TITLE
+from finops.connections.connector import BillMonth, Fetch, SourceError
+from finops.connections.transports.pages import digest_of
+from finops.costs.focus.normalise import FocusFile
+from finops.lib import clock
+from finops.lib.periods import add_months, month_end, month_start
+from finops.lib.sentences import truncate
+
+MAX_EVENTS: Final = 50_000
+"""Of a month."""
+BACK_MONTHS: Final = 12
+OPEN_MONTHS: Final = 1
+"""Months before this one that a look reads again; older ones are read once."""
+
+
+class PulledEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """As `POST /api/events` takes it."""
+
+    occurred_at: datetime
+    kind: str
+    title: str
+    event_id: str
+    actor: str = ""
+    url: str = ""
+    scope: dict[str, list[str]] = {}
+
+    @property
+    def line(self) -> bytes:
+        """With vendors' texts at the length that events may have."""
+        short = msgspec.structs.replace(
+            self,
+            occurred_at=self.occurred_at.astimezone(UTC),
+            title=truncate(self.title, MAX_TITLE),
+            actor=truncate(self.actor, MAX_ACTOR),
+            event_id=self.event_id[:MAX_EVENT_ID],
+        )
+        return msgspec.json.encode(short)
+
+    @property
+    def month(self) -> date:
+        return month_start(self.occurred_at.astimezone(UTC).date())
+
+
+EventList = Callable[[date, date], Iterable[PulledEvent]]
+"""The events of these days (UTC), both inside; others may be among them."""
+
+
+def listed_months(events: EventList) -> list[BillMonth]:
+    """This month and twelve before it; the fingerprint of one that is open is of its events."""
+    today = clock.today()
+    this_month = month_start(today)
+    first_open = add_months(this_month, -OPEN_MONTHS)
+    lines: dict[date, set[str]] = defaultdict(set)
+    for event in events(first_open, today):
+        lines[event.month].add(event.line.decode())
+    months = (add_months(this_month, -back) for back in range(BACK_MONTHS + 1))
+    return [
+        BillMonth(month, digest_of(lines[month]) if month >= first_open else "settled") for month in months
+    ]
+
+
+def write_month(fetch: Fetch, month: date, events: EventList) -> list[FocusFile]:
+    """The file of a month. Raises SourceError beyond MAX_EVENTS."""
+    path, count = fetch.folder / "events.jsonl", 0
+    with path.open("wb") as file:
+        for event in events(month, month_end(month)):
+            if event.month != month:
+                continue
+            count += 1
+            if count > MAX_EVENTS:
+                raise SourceError(
+                    f"The month has more than {MAX_EVENTS:,} events, the limit. Choose fewer repositories, kinds or environments."
+                )
+            fetch.progress(file.write(event.line + b"\n"))
+    return [FocusFile(path, path.name)] if count else []
+
+
+def web_address(*candidates: Any) -> str:
+    """The first that a page may link to; empty for none."""
+    return next((each for each in candidates if isinstance(each, str) and is_web_address(each)), "")

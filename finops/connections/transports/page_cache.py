@@ -1,0 +1,186 @@
+"""Pages of JSON that are cached between the syncs of a connection, and asked for again by their ETag (RFC 9110, 13.1.2): a page
+that has not changed is 304, without a body; GitHub does not count it against its rate limit.
+
+What is kept of a page is what its type names, a few hundred bytes an entry of the list. A connector has no state: the sync puts a
+`PageCache` around its calls (`use_page_cache`), which is empty where there is none.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+
+from finops.connections.connector import SourceError
+from finops.connections.transports.http import MAX_PAGE_BYTES, HttpApi, Params
+from finops.lib import clock
+from finops.lib.outbound import DeliveryTimeout, ResponseStream
+
+MAX_BYTES: Final = 32 * 1024**2
+"""Of all pages of a connection; those that were used last stay."""
+UNUSED: Final = timedelta(days=7)
+_TOUCH_SECONDS: Final = 24 * 3_600
+
+T = TypeVar("T")
+
+
+class CachedPage(msgspec.Struct, frozen=True, array_like=True):
+    """`body` is what the page's type names of it. A page that `is_final` is not asked for again."""
+
+    etag: str
+    credential: str
+    body: bytes
+    used_at: int
+    is_final: bool = False
+
+
+_decoder = msgspec.msgpack.Decoder(dict[str, CachedPage])
+
+
+class PageCache:
+    """Pages by URL."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        """Of what `content` gave; empty for what cannot be read, as of an older version."""
+        try:
+            self._pages = _decoder.decode(zlib.decompress(content)) if content else {}
+        except (zlib.error, msgspec.DecodeError):
+            self._pages = {}
+
+    def find(self, url: str) -> CachedPage | None:
+        return self._pages.get(url)
+
+    def touch(self, url: str) -> None:
+        """It was used. Written down once a day, so that a look at what has not changed leaves the same content."""
+        page = self._pages[url]
+        if page.used_at < _now() - _TOUCH_SECONDS:
+            self.put(url, msgspec.structs.replace(page, used_at=_now()))
+
+    def put(self, url: str, page: CachedPage) -> None:
+        self._pages[url] = page
+
+    @property
+    def content(self) -> bytes:
+        """Without pages that nobody used for a week, and those beyond MAX_BYTES."""
+        oldest, total = _now() - int(UNUSED.total_seconds()), 0
+        kept = {}
+        for url, page in sorted(self._pages.items(), key=lambda item: -item[1].used_at):
+            total += len(page.body) + len(url)
+            if page.used_at >= oldest and total <= MAX_BYTES:
+                kept[url] = page
+        return zlib.compress(msgspec.msgpack.encode(kept))
+
+
+class _Current(threading.local):
+    cache: PageCache | None = None
+
+
+_current = _Current()
+
+
+def current_cache() -> PageCache:
+    """Those of the sync that this thread does."""
+    return _current.cache or PageCache()
+
+
+@contextmanager
+def use_page_cache(path: Path | None) -> Iterator[None]:
+    """Connectors in the block have the pages of a file, and leave theirs in it, also where they fail."""
+    if path is None:
+        yield
+        return
+    _current.cache = cache = PageCache(path.read_bytes() if path.exists() else b"")
+    try:
+        yield
+    finally:
+        _current.cache = None
+        path.write_bytes(cache.content)
+
+
+class _NotModifiedAnswer(SourceError):
+    """304."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CachingApi(HttpApi):
+    """An API whose pages are kept."""
+
+    cache: PageCache = field(default_factory=current_cache, repr=False)
+
+    def get_page(
+        self, path: str, params: Params, type_: type[T], is_final: Callable[[T], bool] = lambda _page: False
+    ) -> T:
+        """As `get`; the page that is kept where the other side says that it has not changed, or where it was final."""
+        url, query = self._url(path), urlencode(params)
+        key, credential = f"{url}?{query}", self._credential()
+        kept = self.cache.find(key)
+        value = _value_of(kept, type_) if kept else None
+        if kept is None or value is None:
+            return self._get_anew(key, url, query, type_, is_final, credential)
+        self.cache.touch(key)
+        if kept.is_final:
+            return value
+        try:
+            etag = kept.etag if kept.credential == credential else ""
+            return self._get_anew(key, url, query, type_, is_final, credential, etag)
+        except _NotModifiedAnswer:
+            return value
+
+    def _get_anew(
+        self,
+        key: str,
+        url: str,
+        query: str,
+        type_: type[T],
+        is_final: Callable[[T], bool],
+        credential: str,
+        etag: str = "",
+    ) -> T:
+        headers = {"Accept": "application/json", **self.headers, **({"If-None-Match": etag} if etag else {})}
+
+        def receive(response: ResponseStream) -> tuple[bytes, str]:
+            content = b"".join(self._parts(response, MAX_PAGE_BYTES))
+            try:
+                msgspec.json.decode(content, type=msgspec.Raw)
+            except msgspec.DecodeError as error:
+                raise DeliveryTimeout("an incomplete response") from error
+            return content, response.headers.get("etag", "")
+
+        def request() -> tuple[bytes, str]:
+            sent = self._with_token_header(headers)
+            return self._request("GET", url, query, None, sent, self.page_seconds, receive)
+
+        content, new_etag = self._retry(request)
+        value = self._decode(content, type_)
+        page = CachedPage(new_etag, credential, msgspec.json.encode(value), _now(), is_final(value))
+        self.cache.put(key, page)
+        return value
+
+    def _credential(self) -> str:
+        """A digest: what one credential may see is not shown to another, and ETags of GitHub are those of a token."""
+        text = msgspec.json.encode(dict(self.headers), order="sorted")
+        return blake2b(text, digest_size=16).hexdigest()
+
+    def _error_of(self, response: ResponseStream) -> SourceError:
+        return _NotModifiedAnswer("Not modified.") if response.status == 304 else super()._error_of(response)
+
+
+def _value_of(page: CachedPage, type_: type[T]) -> T | None:
+    """None for a page of an older version, which had other fields."""
+    try:
+        return msgspec.json.decode(page.body, type=type_)
+    except msgspec.DecodeError:
+        return None
+
+
+def _now() -> int:
+    return int(clock.now().timestamp())

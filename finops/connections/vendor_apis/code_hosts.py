@@ -1,0 +1,162 @@
+"""What connectors to code hosts (GitHub, GitLab) share: repositories with their scope, and rate limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Final, TypeVar
+
+import msgspec
+
+from finops.change_events.event_rules import violation
+from finops.connections.connector import AccessError, SourceError, SourceUnavailable
+from finops.connections.transports.event_lines import EventList, PulledEvent
+from finops.connections.transports.http import RequestRefusal
+from finops.lib import clock, outbound
+from finops.lib.sentences import quote
+
+PAGE: Final = 100
+MAX_PAGES: Final = 1_000
+MAX_REPOSITORIES: Final = 100
+RATE_LIMIT_SECONDS: Final = 60.0
+"""To wait for a limit that does not say how long."""
+
+SCOPE_HINT: Final = (
+    "One a line, with the cost that it is about: dimension=value, several by semicolons. Default: all cost."
+)
+MAX_TEXT: Final = 20_000
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+T = TypeVar("T")
+
+EnvironmentNames = Annotated[
+    str,
+    msgspec.Meta(
+        title="Environments",
+        description="Deployments to these alone, by commas. Default: all.",
+        examples=["production"],
+        max_length=500,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Repository:
+    """`name` is its path at the host; `scope` what of the cost its events are about."""
+
+    name: str
+    scope: dict[str, list[str]]
+
+    @property
+    def short_name(self) -> str:
+        return self.name.rpartition("/")[2]
+
+
+def repositories_of(text: str, pattern: re.Pattern[str], example: str) -> list[Repository]:
+    """The repositories of a setting, one a line: `acme/checkout service=Amazon ECS; tag:team=payments`. Raises ValueError with what to
+    enter."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > MAX_REPOSITORIES:
+        raise ValueError(f"At most {MAX_REPOSITORIES} repositories a connection. Add another connection")
+    repositories = [_repository_of(line, pattern, example) for line in lines]
+    names = [each.name.casefold() for each in repositories]
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        raise ValueError(f"{quote(twice)} stands there twice. Write its scope in one line")
+    return repositories
+
+
+def _repository_of(line: str, pattern: re.Pattern[str], example: str) -> Repository:
+    name, _blank, rest = line.strip().partition(" ")
+    if not pattern.fullmatch(name):
+        raise ValueError(f"{quote(name[:60])} is no repository. For example: {example}")
+    scope: dict[str, list[str]] = {}
+    for part in filter(None, map(str.strip, rest.split(";"))):
+        dimension, equals, value = (each.strip() for each in part.partition("="))
+        if not (equals and dimension and value):
+            raise ValueError(f"{quote(part[:60])} is no scope. Write dimension=value, for example: {example}")
+        scope.setdefault(dimension, []).append(value)
+    if problem := violation({"kind": "note", "title": name, "scope": scope}):
+        raise ValueError(f"{name}: {problem}")
+    return Repository(name, scope)
+
+
+def names_of(text: str) -> frozenset[str]:
+    """Names by commas, in small letters."""
+    return frozenset(filter(None, (each.strip().casefold() for each in text.split(","))))
+
+
+def short_ref(ref: str) -> str:
+    """A branch or tag as it is, a commit by its first seven digits."""
+    return ref[:7] if _COMMIT.fullmatch(ref) else ref
+
+
+def numbered_pages(page_of: Callable[[int], Sequence[T]]) -> Iterator[T]:
+    """The entries of a list in pages of PAGE, until one that is not full. Raises SourceError beyond MAX_PAGES."""
+    for number in range(1, MAX_PAGES + 1):
+        page = page_of(number)
+        yield from page
+        if len(page) < PAGE:
+            return
+    raise SourceError(
+        f"A list has more than {MAX_PAGES * PAGE:,} entries, the limit. Choose fewer kinds of events."
+    )
+
+
+def while_after(rows: Iterable[T], moment_of: Callable[[T], datetime], first: datetime) -> Iterator[T]:
+    """Of a list that descends by the moment, what is not older than the first."""
+    for row in rows:
+        if moment_of(row) < first:
+            return
+        yield row
+
+
+def midnight(day: date) -> datetime:
+    return datetime.combine(day, time.min, UTC)
+
+
+def newest_event(events: EventList) -> PulledEvent | None:
+    """To try whether a list may be read. One page."""
+    today = clock.today()
+    return next(iter(events(today, today)), None)
+
+
+@contextmanager
+def explain_missing(vendor: str, repository: Repository, permission: str) -> Iterator[None]:
+    """Raises AccessError for a repository that the other side does not show, or shows elsewhere."""
+    try:
+        yield
+    except RequestRefusal as error:
+        if error.status not in (301, 302, 307, 308, 404):
+            raise
+        raise AccessError(
+            f"{vendor} shows no {permission} of {repository.name}. Check its name, which changes when it is moved, and that the "
+            "credential has access to it."
+        ) from error
+
+
+def rate_limit(vendor: str, headers: Mapping[str, str]) -> SourceUnavailable | None:
+    """The error of an answer that says by its headers that a limit is reached, and when it ends: Retry-After, or
+    (X-)RateLimit-Remaining and -Reset (seconds since 1970). None where it does not."""
+    seconds = outbound.retry_after(headers)
+    if not seconds and _number(headers, "remaining") == 0:
+        reset = _number(headers, "reset") or 0
+        seconds = max(1.0, reset - clock.now().timestamp())
+    return rate_limit_error(vendor, seconds) if seconds else None
+
+
+def rate_limit_error(vendor: str, seconds: float = RATE_LIMIT_SECONDS) -> SourceUnavailable:
+    failure = SourceUnavailable(
+        f"{vendor}'s rate limit is reached. The next sync continues once it is reset. If it fails again, sync less often, or "
+        "choose fewer repositories."
+    )
+    failure.retry_after = seconds
+    return failure
+
+
+def _number(headers: Mapping[str, str], name: str) -> int | None:
+    text = headers.get(f"x-ratelimit-{name}") or headers.get(f"ratelimit-{name}") or ""
+    return int(text[:12]) if text.isascii() and text.isdigit() else None

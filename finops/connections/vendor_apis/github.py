@@ -1,0 +1,198 @@
+"""GitHub's REST API, as far as change events are concerned: releases, deployments and pull requests of a repository.
+
+Lists are read from the newest on: deployments to the first day, pull requests by their last update, of which the merge is one;
+releases whole, since they are listed by the commit's date. A deployment has the last of its statuses that is not `inactive`, which only
+says that another one followed.
+Sources: docs.github.com/rest/releases/releases, /rest/deployments, /rest/pulls/pulls, /rest/using-the-rest-api (rate limits, best practices).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from finops.connections.connector import SourceError
+from finops.connections.transports.event_lines import PulledEvent, web_address
+from finops.connections.transports.http import Params
+from finops.connections.transports.page_cache import CachingApi
+from finops.connections.vendor_apis.code_hosts import (
+    PAGE,
+    Repository,
+    explain_missing,
+    midnight,
+    numbered_pages,
+    rate_limit,
+    rate_limit_error,
+    short_ref,
+    while_after,
+)
+from finops.lib.outbound import ResponseStream
+
+T = TypeVar("T")
+
+
+class _User(msgspec.Struct, frozen=True):
+    login: str
+
+
+class _Release(msgspec.Struct, frozen=True):
+    id: int
+    tag_name: str
+    html_url: str
+    name: str | None = None
+    draft: bool = False
+    prerelease: bool = False
+    published_at: datetime | None = None
+    author: _User | None = None
+
+
+class _Deployment(msgspec.Struct, frozen=True):
+    id: int
+    created_at: datetime
+    ref: str
+    environment: str
+    creator: _User | None = None
+
+
+class _Status(msgspec.Struct, frozen=True):
+    id: int
+    state: str
+    log_url: str | None = None
+    target_url: str | None = None
+
+
+class _PullRequest(msgspec.Struct, frozen=True):
+    id: int
+    number: int
+    title: str
+    html_url: str
+    updated_at: datetime
+    merged_at: datetime | None = None
+    user: _User | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GitHubApi(CachingApi):
+    """GitHub says 403 for a limit too."""
+
+    def _error_of(self, response: ResponseStream) -> SourceError:
+        limit = rate_limit(self.vendor, response.headers) if response.status in (403, 429) else None
+        return limit or super()._error_of(response)
+
+    def _refusal(self, reason: str, words: str) -> SourceError | None:
+        return rate_limit_error(self.vendor) if "rate limit" in words.casefold() else None
+
+
+@dataclass(frozen=True)
+class RepositoryEvents:
+    """What one repository has of the chosen kinds."""
+
+    api: GitHubApi
+    repository: Repository
+    web_url: str
+    environments: frozenset[str] = frozenset()
+    """Of deployments, in small letters; none: all."""
+
+    def check(self) -> None:
+        """Raises as `HttpApi.get` does, AccessError where the repository is not shown."""
+        with explain_missing("GitHub", self.repository, "trace"):
+            self.api.get(self._path, [], dict)
+
+    def releases(self, _first: date, _last: date) -> Iterator[PulledEvent]:
+        for each in self._pages("/releases", [], _Release, "releases"):
+            if each.draft or each.published_at is None:
+                continue
+            title = f"{self.repository.short_name} {each.name or each.tag_name}"
+            yield self._event(
+                kind="release",
+                title=f"{title} (pre-release)" if each.prerelease else title,
+                event_id=f"release/{each.id}",
+                occurred_at=each.published_at,
+                actor=each.author,
+                url=each.html_url,
+            )
+
+    def deployments(self, first: date, last: date) -> Iterator[PulledEvent]:
+        rows = self._pages("/deployments", [], _Deployment, "deployments")
+        for each in while_after(rows, lambda row: row.created_at, midnight(first)):
+            if each.created_at.astimezone(UTC).date() > last:
+                continue  # its status is a request of its own
+            if self.environments and each.environment.casefold() not in self.environments:
+                continue
+            status = self._status(each)
+            state = status.state if status else "pending"
+            yield self._event(
+                kind="deployment",
+                title=f"{self.repository.short_name} {short_ref(each.ref)} to {each.environment}: {state}",
+                event_id=f"deployment/{each.id}",
+                occurred_at=each.created_at,
+                actor=each.creator,
+                url=web_address(
+                    status and status.log_url, status and status.target_url, self._deployments_page
+                ),
+            )
+
+    def pull_requests(self, first: date, _last: date) -> Iterator[PulledEvent]:
+        newest = [("state", "closed"), ("sort", "updated"), ("direction", "desc")]
+        rows = self._pages("/pulls", newest, _PullRequest, "pull requests")
+        for each in while_after(rows, lambda row: row.updated_at, midnight(first)):
+            if each.merged_at is not None:
+                yield self._event(
+                    kind="change",
+                    title=f"{self.repository.short_name} #{each.number}: {each.title}",
+                    event_id=f"pull/{each.id}",
+                    occurred_at=each.merged_at,
+                    actor=each.user,
+                    url=each.html_url,
+                )
+
+    def _status(self, deployment: _Deployment) -> _Status | None:
+        """The last but `inactive`. One that succeeded is not asked for again: what follows is `inactive` alone."""
+        statuses = self.api.get_page(
+            f"{self._path}/deployments/{deployment.id}/statuses",
+            [("per_page", PAGE)],
+            list[_Status],
+            lambda rows: (newest := _newest(rows)) is not None and newest.state == "success",
+        )
+        return _newest(statuses)
+
+    def _pages(self, path: str, params: Params, type_: type[T], what: str) -> Iterator[T]:
+        def page(number: int) -> list[T]:
+            asked: Params = [*params, ("per_page", PAGE), ("page", number)]
+            rows: list[T] = self.api.get_page(f"{self._path}{path}", asked, list[type_])  # type: ignore[valid-type]
+            return rows
+
+        with explain_missing("GitHub", self.repository, what):
+            yield from numbered_pages(page)
+
+    def _event(
+        self, *, kind: str, title: str, event_id: str, occurred_at: datetime, actor: _User | None, url: str
+    ) -> PulledEvent:
+        return PulledEvent(
+            kind=kind,
+            title=title,
+            event_id=event_id,
+            occurred_at=occurred_at,
+            actor=actor.login if actor else "",
+            url=web_address(url),
+            scope=self.repository.scope,
+        )
+
+    @property
+    def _path(self) -> str:
+        return f"/repos/{quote(self.repository.name)}"
+
+    @property
+    def _deployments_page(self) -> str:
+        return f"{self.web_url}/{self.repository.name}/deployments"
+
+
+def _newest(statuses: Sequence[_Status]) -> _Status | None:
+    return max(
+        (each for each in statuses if each.state != "inactive"), key=lambda each: each.id, default=None
+    )
