@@ -17,6 +17,7 @@ PAGE = "commitments/"
     name="getCommitmentUtilization",
     title="Get commitment utilization",
     access=ToolAccess.READ,
+    has_receipt=True,
     converts=True,
     description="""
         Reserved instances and savings plans: utilization, coverage, waste, effective savings rate, expiry, by commitment

@@ -50,6 +50,7 @@ def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTags
     name="queryCostTag",
     title="Query cost tag",
     access=ToolAccess.READ,
+    has_receipt=True,
     converts=True,
     description="""
         Cost by values of one cost tag before and after shared-cost splits, untagged cost, and by one more

@@ -20,6 +20,7 @@ MAX_URL = 4_000
     name="forecastSpend",
     title="Forecast spend",
     access=ToolAccess.READ,
+    has_receipt=True,
     has_view=True,
     converts=True,
     description="""

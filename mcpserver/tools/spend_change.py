@@ -18,6 +18,7 @@ PAGE = "spend-change/"
     name="explainSpendChange",
     title="Explain a change of spend",
     access=ToolAccess.READ,
+    has_receipt=True,
     has_view=True,
     converts=True,
     description="""

@@ -27,6 +27,7 @@ MAX_URL = 4_000
     name="queryUnitCost",
     title="Query unit cost",
     access=ToolAccess.READ,
+    has_receipt=True,
     has_view=True,
     converts=True,
     description="""

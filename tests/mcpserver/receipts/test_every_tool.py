@@ -20,8 +20,11 @@ def test_answers_of_cost_have_receipts() -> None:
 def test_its_answers_are_the_same_when_they_are_verified(
     account_with_marks: Cast, db: None, tool: Tool
 ) -> None:
+    """An answer without a query over cost has no receipt, such as one that there is no data for (see test_verify_answer)."""
     door = Door(mint(account_with_marks))
-    for example in tool.examples:
-        answer = ask(door, tool.name, **example)
+    answers = [(example, ask(door, tool.name, **example)) for example in tool.examples]
+    verified = [(example, verify(door, answer)) for example, answer in answers if "receipt" in answer]
 
-        assert verify(door, answer)["outcome"] == "same", example
+    assert verified or tool.name in ("explainSpendChange", "queryCostTag")
+    for example, answer in verified:
+        assert answer["outcome"] == "same", example

@@ -129,6 +129,42 @@ def test_a_month_restated_outside_of_the_filter_is_named_beside_the_same_figures
     )
 
 
+OF_OTHER_TOOLS: list[tuple[str, dict[str, Any]]] = [
+    (
+        "explainSpendChange",
+        {
+            "start_date": "2026-09-01",
+            "end_date": "2026-09-06",
+            "previous_start_date": "2026-08-01",
+            "previous_end_date": "2026-08-06",
+            "group_by": ["service"],
+        },
+    ),
+    ("queryCostTag", {"cost_tag": "kind", "start_date": "2026-09-01", "end_date": "2026-09-30"}),
+    ("forecastSpend", {"period": "year"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), OF_OTHER_TOOLS, ids=[name for name, _ in OF_OTHER_TOOLS])
+def test_answers_of_other_tools_are_the_same_to_the_cent_too(
+    cast: Cast, door: Door, bills: Bills, tool: str, arguments: dict[str, Any]
+) -> None:
+    def lines(month: int, first: str) -> list[Line]:
+        return [line(date(2026, month, 1), first), *(line(date(2026, month, day), 5) for day in range(2, 31))]
+
+    bills.bring("AWS", [*lines(8, "5"), *lines(9, "5")], on=ASKED)
+    with at(ASKED), account_scope(cast.account):
+        create_cost_tag(account=cast.account, actor=cast.actor, key="kind", default_value="all")
+        answer = ask(door, tool, **arguments)
+    bills.bring("AWS", lines(9, "17.30"), on=date(2026, 10, 7))
+
+    with at(VERIFIED):
+        verified = verify(door, answer)
+
+    assert verified["outcome"] == "restated"
+    assert "'AWS' restated 2026-09 by +12.30 USD" in verified["summary"]
+
+
 @pytest.fixture
 def _no_kept_results(settings: Any) -> None:
     """As in a process that never computed the answer."""
