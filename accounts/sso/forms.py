@@ -85,7 +85,7 @@ class _ProviderForm(forms.Form):
 
 
 class OidcForm(_ProviderForm):
-    draft = ""
+    draft_id = ""
     """Of a new provider: the ID that its redirect URI has, signed."""
 
     issuer = forms.CharField(
@@ -118,7 +118,7 @@ class OidcForm(_ProviderForm):
         super().__init__(provider, data)
         if not provider.pk:
             provider.public_id = _drafted_id(provider, data or {})
-            self.draft = signing.dumps(str(provider.public_id), salt=_draft_salt(provider))
+            self.draft_id = signing.dumps(str(provider.public_id), salt=_draft_salt(provider))
         if provider.pk and not provider.has_own_redirect_uri:
             self.fields["has_own_redirect_uri"] = forms.BooleanField(
                 label="Redirect URI of its own",
@@ -130,7 +130,7 @@ class OidcForm(_ProviderForm):
 def _drafted_id(provider: IdentityProvider, data: Mapping[str, Any]) -> UUID:
     """The one in the redirect URI that the form showed, signed: one that could be chosen might be a deleted provider's, whose
     redirect URI is still registered."""
-    draft = data.get("draft", "")
+    draft = data.get("draft_id", "")
     try:
         return UUID(signing.loads(draft, salt=_draft_salt(provider), max_age=timedelta(days=1)))
     except signing.BadSignature:

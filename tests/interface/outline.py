@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 _TEXTS = {"title", "h1", "h2", "h3", "h4", "button", "a", "summary", "th", "legend", "label"}
 _REQUESTS = ("hx-get", "hx-post", "hx-delete", "hx-put")
-_RANDOM = {"csrfmiddlewaretoken", "draft"}
+_RANDOM = {"csrfmiddlewaretoken", "draft_id"}
 """Fields whose value is another at each look."""
 _HASH = re.compile(r"\.[0-9a-f]{12}(?=\.\w+$)")
 

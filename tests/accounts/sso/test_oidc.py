@@ -263,8 +263,8 @@ def test_the_form_shows_the_redirect_uri_that_the_new_provider_has(cast: Cast, o
     form = {"name": "Acme", "issuer": oidc.url, "client_id": "console", "default_role": "viewer"}
     shown = admin.get(page).context
 
-    admin.post(page, {**form, "draft": shown["form"].draft})
-    admin.post(page, {**form, "name": "Invented", "draft": str(uuid4())})
+    admin.post(page, {**form, "draft_id": shown["form"].draft_id})
+    admin.post(page, {**form, "name": "Invented", "draft_id": str(uuid4())})
 
     first, invented = IdentityProvider.objects.order_by("pk")
     assert shown["redirect_uri"] == redirect_uri(first)
