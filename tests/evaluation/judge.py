@@ -1,0 +1,99 @@
+"""What came of a call: right, refused, wrong with a warning, or wrong without one."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from tests.evaluation.mistakes import Mistake, mistakes
+from tests.evaluation.questions import Question
+from tests.evaluation.truth import Figures, RawFiles
+from tests.mcpserver.door import Door
+
+Outcome = Literal["right", "refused", "refused, names it", "wrong, said", "wrong, unsaid"]
+OUTCOMES: Final[tuple[Outcome, ...]] = (
+    "right",
+    "refused, names it",
+    "refused",
+    "wrong, said",
+    "wrong, unsaid",
+)
+
+
+@dataclass
+class Record:
+    """Counts of outcomes by kind of mistake, and what was wrong without a word of it."""
+
+    outcomes: dict[str, Counter[Outcome]] = field(default_factory=lambda: defaultdict(Counter))
+    unsaid: list[tuple[str, Mapping[str, Any], str]] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+
+    @property
+    def calls(self) -> int:
+        return sum(sum(each.values()) for each in self.outcomes.values())
+
+
+def evaluate(door: Door, raw: RawFiles, questions: Iterable[Question]) -> Record:
+    """Ask each question right, then with each mistake. A hundredth of a second or two a call."""
+    record = Record()
+    for question in questions:
+        truth = question.truth(raw)
+        answer = door.ask(question.tool, **question.arguments)
+        record.sizes.append(len(json.dumps(answer, ensure_ascii=False).encode()))
+        _note(record, "no mistake", question.arguments, _judged(question, truth, answer, answer), question)
+        for mistake in mistakes(question.arguments):
+            outcome = _outcome(door, question, truth, answer, mistake)
+            _note(record, mistake.kind, mistake.arguments, outcome, question)
+    return record
+
+
+def _note(
+    record: Record, kind: str, arguments: Mapping[str, Any], outcome: Outcome, question: Question
+) -> None:
+    record.outcomes[kind][outcome] += 1
+    if outcome == "wrong, unsaid":
+        record.unsaid.append((question.text, arguments, kind))
+
+
+def _outcome(
+    door: Door, question: Question, truth: Figures, right_answer: Mapping[str, Any], mistake: Mistake
+) -> Outcome:
+    result = door.call(question.tool, **mistake.arguments)
+    if result["isError"]:
+        text = result["content"][0]["text"]
+        missing = set(_leaves(question.arguments)) - set(_leaves(mistake.arguments))
+        return "refused, names it" if any(word in text for word in missing) else "refused"
+    return _judged(question, truth, result["structuredContent"], right_answer)
+
+
+def _judged(
+    question: Question, truth: Figures, answer: Mapping[str, Any], right_answer: Mapping[str, Any]
+) -> Outcome:
+    if question.is_right(_figures(question, answer), truth):
+        return "right"
+    said = [text for text in answer["warnings"] if text not in right_answer["warnings"]]
+    return "wrong, said" if said else "wrong, unsaid"
+
+
+def _figures(question: Question, answer: Mapping[str, Any]) -> Figures:
+    """Empty where the answer has another shape, as one without groups."""
+    try:
+        return question.read(answer)
+    except (KeyError, TypeError):
+        return {}
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """The names and texts of arguments at any depth."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield str(key)
+            yield from _leaves(inner)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for inner in value:
+            yield from _leaves(inner)
+    else:
+        yield str(value)

@@ -1,0 +1,81 @@
+"""Every question by its right call, and by calls with one mistake: an answer is right, refused, or says what it took."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from pytest_django import DjangoDbBlocker, Settings
+
+from finops.demo.loader import load
+from finops.lib import clock
+from tests.evaluation.document import document
+from tests.evaluation.judge import evaluate
+from tests.evaluation.questions import Question, questions
+from tests.evaluation.truth import MONTHS, NOW, RawFiles
+from tests.mcpserver.door import Door
+from tests.test_architecture import ROOT
+from tests.world.module_scope import module_world
+
+DOCUMENT = ROOT / "docs" / "evaluation.md"
+QUESTIONS = questions()
+each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text)
+
+
+@pytest.fixture(scope="module")
+def demo(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A key that reads the demo company's account, which has three months."""
+    with module_world(django_db_blocker, tmp_path_factory.mktemp("demo"), NOW):
+        yield load(lambda _line: None, months=MONTHS).handout["mcp_key_read"]
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> RawFiles:
+    return RawFiles(tmp_path_factory.mktemp("raw"))
+
+
+@pytest.fixture
+def door(demo: str, db: None, settings: Settings) -> Iterator[Door]:
+    """More calls than a credential has a minute."""
+    settings.MCP_RATE_LIMIT_PER_MINUTE = 100_000
+    with clock.frozen(NOW):
+        yield Door(demo)
+
+
+def test_there_are_150_questions_in_words_of_their_own() -> None:
+    texts = [question.text for question in QUESTIONS]
+    assert len(texts) >= 150
+    assert [text for text, count in Counter(texts).items() if count > 1] == []
+
+
+@each_question
+def test_a_question_is_answered_as_the_raw_files_say(door: Door, raw: RawFiles, question: Question) -> None:
+    truth = question.truth(raw)
+
+    answer = door.ask(question.tool, **question.arguments)
+
+    assert truth, "The raw files have nothing of it: the question tests nothing."
+    figures = question.read(answer)
+    assert question.is_right(figures, truth), (figures, truth)
+
+
+def test_a_mistake_is_corrected_refused_or_said(door: Door, raw: RawFiles) -> None:
+    record = evaluate(door, raw, QUESTIONS[::8])
+
+    assert record.unsaid == []
+    assert record.calls > 100
+
+
+@pytest.mark.long
+def test_the_record_is_that_of_every_question_and_mistake(door: Door, raw: RawFiles) -> None:
+    record = evaluate(door, raw, QUESTIONS)
+
+    text = document(record)
+    if os.environ.get("RECORD"):
+        DOCUMENT.write_text(text)
+    assert record.unsaid == [], "\n".join(str(each) for each in record.unsaid)
+    assert DOCUMENT.read_text() == text, "RECORD=1 writes it."
