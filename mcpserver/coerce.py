@@ -17,6 +17,7 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 from msgspec import inspect
 
+from finops.costs.dimensions import registry
 from finops.lib.errors import UserError, nearest_choices, unknown_value
 from finops.lib.periods import PERIOD_ALIASES
 
@@ -80,8 +81,8 @@ def _refuse_unknown(name: str, valid_names: list[str], *, path: str, owner: str)
     where, word = (path, "field") if path else (owner, "argument")
     close = nearest_choices(name, valid_names, limit=3)
     hint = f" Nearest: {', '.join(close)}." if close else ""
-    if not close and "filters" in valid_names:
-        # Assistants write {"service": "EC2"} where a dimension is meant.
+    if "filters" in valid_names and name in {kind.name for kind in registry.kinds()}:
+        # Assistants write {"service": "EC2"} for a filter.
         hint = f' To filter by a dimension: "filters": [{{"dimension": {_excerpt(name)}, "values": [...]}}].'
     valid = f"Arguments: {', '.join(valid_names)}." if valid_names else "It takes no arguments."
     raise UserError(f"{where} has no {word} {_excerpt(name)}.{hint} {valid}", field=name)

@@ -81,7 +81,10 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
     [
         ({"group_by": ["servise"]}, "group_by: 'servise' does not exist. Nearest: service"),
         ({"groupby": ["service"]}, "querySpend has no argument"),
-        ({"region": "eu"}, 'To filter by a dimension: "filters": [{"dimension": "region", "values": [...]}].'),
+        (
+            {"region": "eu"},
+            'To filter by a dimension: "filters": [{"dimension": "region", "values": [...]}].',
+        ),
         ({"period": "last_decade"}, "Nearest: last_week, last_7_days"),
         ({"start_date": "2026-01-01"}, "end_date is missing"),
         ({"charge_categories": ["Taxes"]}, ("charge_categories: 'Taxes' does not exist. Nearest: Tax")),
