@@ -5,7 +5,6 @@ import {
   AriaComponent, // hatches buckets that are not complete
   GridComponent,
   LegendScrollComponent,
-  MarkAreaComponent,
   MarkLineComponent,
   TitleComponent,
   TooltipComponent,
@@ -20,7 +19,6 @@ use([
   LineChart,
   GridComponent,
   LegendScrollComponent,
-  MarkAreaComponent,
   MarkLineComponent,
   TitleComponent,
   TooltipComponent,

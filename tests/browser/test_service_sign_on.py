@@ -41,7 +41,7 @@ def test_an_operator_adds_edits_and_disables_a_provider(
     page.get_by_role("button", name="Save").click()
 
     expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
-    expect(page.get_by_text("Redirect URI")).to_be_visible()
+    expect(page.get_by_text("Redirect URI", exact=True)).to_be_visible()
     _look(page, f"provider-{width}")
     page.get_by_role("link", name="Edit").click()
     expect(page.get_by_label("Client secret")).to_have_value("")

@@ -78,6 +78,7 @@ def test_every_door_of_tokens_is_in_the_matrix() -> None:
         "/api/v1/openapi.json",
         "/api/events/openapi.json",
         "/api/mcp/server-card",
+        "/api/mcp/server.json",
     }
     assert doors == {
         MCP,
