@@ -22,6 +22,7 @@ from finops.lib.errors import UserError, nearest_choices, unknown_value
 from finops.lib.periods import PERIOD_ALIASES
 
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
+_CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MAX_EXCERPT = 80
 # What people and models say for a choice, by the choice that they can only mean, where there is such a one.
 _SYNONYMS = {
@@ -59,6 +60,7 @@ def _type_of(kind: type[msgspec.Struct]) -> inspect.StructType:
 
 def _fields(kind: inspect.StructType, value: Mapping[str, Any], *, path: str, owner: str) -> dict[str, Any]:
     fields_by_name = {field.encode_name: field for field in kind.fields}
+    value = _with_known_names(value, fields_by_name)
     for name in value:
         if name not in fields_by_name:
             _refuse_unknown(name, list(fields_by_name), path=path, owner=owner)
@@ -70,6 +72,20 @@ def _fields(kind: inspect.StructType, value: Mapping[str, Any], *, path: str, ow
         if name in value and not _is_omitted(value[name], field):
             values[name] = _coerce(field.type, value[name], where)
     return values
+
+
+def _with_known_names(
+    value: Mapping[str, Any], fields_by_name: Mapping[str, inspect.Field]
+) -> Mapping[str, Any]:
+    """Models write groupBy for group_by."""
+    if value.keys() <= fields_by_name.keys():
+        return value
+    renamed = {}
+    for name, item in value.items():
+        snake_case = _CAMEL_CASE.sub("_", name).lower()
+        is_meant = name not in fields_by_name and snake_case in fields_by_name and snake_case not in value
+        renamed[snake_case if is_meant else name] = item
+    return renamed
 
 
 def _is_omitted(value: Any, field: inspect.Field) -> bool:

@@ -130,6 +130,17 @@ def test_an_unknown_argument_is_refused_by_name_with_the_nearest() -> None:
     )
 
 
+@requirement("tools:kindness")
+def test_an_argument_in_camel_case_is_the_one_that_it_means() -> None:
+    assert take(groupBy=["service"]).group_by == ["service"]
+    assert take(startDate="2026-11-01").start_date == datetime.date(2026, 11, 1)
+
+
+@requirement("tools:unknown-argument")
+def test_an_argument_in_two_spellings_is_refused() -> None:
+    assert refusal(groupBy="region", group_by="service").startswith('echo has no argument "groupBy".')
+
+
 @requirement("tools:unknown-argument")
 def test_an_unknown_field_inside_is_refused_as_well() -> None:
     message = refusal(filters=[{"dimension": "service", "value": "EC2"}])
